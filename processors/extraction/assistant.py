@@ -3,18 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
+from processors.extraction.drafts import Draft
 from processors.extraction.english import third_person
-
-
-class ToAssistant(NamedTuple):
-    """``instruction``, ``feedback`` or ``name``, its value and the sentence to show."""
-
-    attribute: str
-    value: str
-    sentence: str
-
+from processors.extraction.predicates import LIKED
 
 _POLITE = re.compile(
     r"\A(?:(?:and|also|but|so|hey|well|actually|just|please|kindly|ok(?:ay)?|no|yes|great|good|thanks|thank you|"
@@ -83,22 +75,22 @@ _SECOND = {
 _LONGEST = 32
 
 
-def to_assistant(text: str, *, after_answer: bool) -> ToAssistant | None:
+def to_assistant(text: str, *, after_answer: bool) -> Draft | None:
     """Read an instruction or feedback; ``after_answer``: the message before is the assistant's."""
     said = _TAIL.sub("", text)
     command = _POLITE.sub("", said)
     if (called := _CALLED.match(command)) is not None:
-        return ToAssistant("name", called["v"], f"Is called {called['v']}")
+        return Draft("name", called["v"], f"Is called {called['v']}", LIKED)
     for pattern, says in _INSTRUCTIONS:
         if (match := pattern.match(command)) is not None:
             told = says.format(**{name: got or "" for name, got in match.groupdict().items()})
             if _POINTS.search(told) or len((value := _turn(told)).split()) > _LONGEST:
                 return None
             value = f"{value[:1].lower()}{value[1:]}"
-            return ToAssistant("instruction", value, f"Wants the assistant {_infinitive(value)}")
+            return Draft("instruction", value, f"Wants the assistant {_infinitive(value)}", LIKED)
     if after_answer and (match := _JUDGED.match(said)) is not None:
         value = _turn(match["v"].lower())
-        return ToAssistant("feedback", value, f"Found the assistant's answer {value}")
+        return Draft("feedback", value, f"Found the assistant's answer {value}", LIKED)
     return None
 
 

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from models.statements import SELF
 from models.windows import WindowMessage
+from processors.extraction.clauses import read
 from processors.extraction.drafts import Draft
 from processors.extraction.interpreting import interpret
-from processors.extraction.parsing import read
 from processors.extraction.values import clean
 
 # fmt: off

@@ -7,13 +7,12 @@ from datetime import datetime
 
 from models.statements import SELF, Assertion, Polarity
 from processors.extraction import predicates
+from processors.extraction.clauses import Clause, Mood, base_form, perfected
 from processors.extraction.drafts import AFFIRMED, CORRECTED, ENDED, HOLDS, NEGATED, Draft, date_of, dated, say
 from processors.extraction.english import NO_EVENT, PARTICIPLES, gerund, is_past, third_person, words
 from processors.extraction.owning import BARE_NOUN, own_occasion, prefers, told_of_own
-from processors.extraction.parsing import Clause, Mood
 from processors.extraction.tastes import topic_of, with_noun
 from processors.extraction.values import clause_end, clean, listed, points_at_one, with_article, without_article
-from processors.extraction.wordings import base_form, perfected
 from processors.text.dates import find_dates
 
 Holds = tuple[Polarity, Assertion]

@@ -7,9 +7,10 @@ of before.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-from processors.extraction.parsing import NO_MORE
+from processors.extraction.clauses import NO_MORE
+from processors.extraction.drafts import ENDED, NEGATED, Draft
+from processors.extraction.predicates import ASKED, LIKED, TOLD
 from processors.extraction.tastes import bare_name, named_topic, topic_of
 
 _NEXT = r"(?!(?:I|It|He|She|They|The|That|This|Can|Could|Her|His|My|You|We)(?:'\w+)?\b)"
@@ -56,16 +57,6 @@ DENIED = re.compile(
 )
 
 
-class Named(NamedTuple):
-    """A name, what it is of (``""`` if nobody says), and whether it was told to be the favourite."""
-
-    name: str
-    topic: str
-    told: bool
-    denied: bool = False
-    ended: bool = False
-
-
 def _is_name(found: re.Match[str]) -> bool:
     """The first word of a sentence is a capital whatever it is: a name is known by a second one."""
     if _NO_NAME.match(found[0]) or found[0].split(" ", 1)[0].endswith("ly"):
@@ -74,7 +65,7 @@ def _is_name(found: re.Match[str]) -> bool:
     return not begins or " " in found[0] or not found[0][1:].islower()
 
 
-def named(sentence: str, before: str, subject: str) -> Named | None:
+def named(sentence: str, before: str, subject: str) -> Draft | None:
     """Return what a sentence names as liked or wanted.
 
     ``before``: what the person said before it in the same message; ``subject``: of which taste was spoken last.
@@ -82,17 +73,37 @@ def named(sentence: str, before: str, subject: str) -> Named | None:
     topic = topic_of(sentence, topic_of(before, subject))
     for pattern, told in _ROWS:
         match = pattern.search(sentence)
-        if match is not None and not _NO_NAME.match(match["v"]) and (told or topic):
-            name = bare_name(match["v"])
-            if (of := (match.groupdict().get("x") or "").strip()) and not topic_of(of):
-                topic = of  # "my favourite character is ...", whatever was spoken of before
-            near = [*sentence[: match.start()].split()[-_NEAR:], sentence[match.start() : match.start("v")]]
-            denied = DENIED.search(" ".join(near)) is not None
-            ended = denied and NO_MORE.search(sentence) is not None
-            return Named(name, named_topic(name, topic), told, denied, ended)
+        if match is None or _NO_NAME.match(match["v"]) or not (told or topic):
+            continue
+        name = bare_name(match["v"])
+        if (of := (match.groupdict().get("x") or "").strip()) and not topic_of(of):
+            topic = of  # "my favourite character is ...", whatever was spoken of before
+        near = [*sentence[: match.start()].split()[-_NEAR:], sentence[match.start() : match.start("v")]]
+        return _of_name(
+            name, named_topic(name, topic), told, sentence, DENIED.search(" ".join(near)) is not None
+        )
     if (so := _LIKED_SO.search(sentence)) is not None:
         earlier = f"{before} {sentence[: so.start()]}"
         names = [bare_name(each[0]) for each in _LAST_NAME.finditer(earlier) if _is_name(each)]
         if names:
-            return Named(names[-1], named_topic(names[-1], topic_of(so["x"]) or topic), True)
+            return _of_name(names[-1], named_topic(names[-1], topic_of(so["x"]) or topic), True, sentence)
     return None
+
+
+def _of_name(name: str, topic: str, told: bool, sentence: str, denied: bool = False) -> Draft:
+    attribute = f"favourite/{topic}" if topic else "like"
+    if denied and NO_MORE.search(sentence):
+        return Draft(attribute, name, f"No longer likes {name}", LIKED, assertion=ENDED)
+    if denied:
+        return Draft(attribute, name, f"Avoids {name}", LIKED, polarity=NEGATED)
+    if told:
+        return Draft(attribute, name, f"Favourite {topic} is {name}" if topic else f"Likes {name}", TOLD)
+    says, sure = ("Likes", LIKED) if _FOND.search(sentence) else ("Asks for", ASKED)
+    return Draft(attribute, name, f"{says} {name}", sure)
+
+
+_FOND = re.compile(
+    r"\bi(?:'m|'ve| am| have)?(?: been| just| really| so| quite)* (?:always|usually|often|never get tired|love|like|enjoy|prefer|"
+    r"into|following|adore|hooked|replaying|can't get enough)\b|\bfav(?:ou?rite|e)\b",
+    re.IGNORECASE,
+)

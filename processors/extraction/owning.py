@@ -7,11 +7,11 @@ from datetime import datetime
 
 from models.statements import SELF
 from processors.extraction import predicates
+from processors.extraction.clauses import Clause, Mood
 from processors.extraction.drafts import AFFIRMED, CORRECTED, ENDED, HOLDS, NEGATED, Draft, date_of, dated, say
 from processors.extraction.english import gerund, words
-from processors.extraction.parsing import Clause, Mood
 from processors.extraction.tastes import named_topic, preference, preferred, tells_class, topic_of
-from processors.extraction.values import clean, listed, points_at_one, with_article
+from processors.extraction.values import clean, points_at_one, with_article
 
 #: Nouns that say nothing without what they are of: "I love the colour".
 BARE_NOUN = re.compile(
@@ -31,31 +31,14 @@ _OF_SOME = re.compile(r"(?:ones?|thing|part|bit|way) \w", re.IGNORECASE)
 
 
 def told_of_own(clause: Clause) -> list[Draft] | None:
-    """ "My favourite colour is blue", "my name is Ada"."""
-    if clause.mood not in (Mood.BE, Mood.WAS):
+    """ "My favourite colour is blue"."""
+    favourite = _FAVOURITE.fullmatch(clause.subject)
+    if favourite is None or clause.mood not in (Mood.BE, Mood.WAS):
         return None
-    if (favourite := _FAVOURITE.fullmatch(clause.subject)) is not None:
-        value = clean(clause.rest, words=7)
-        if not value or clause.mood is Mood.WAS or _OF_SOME.match(f"{favourite['x']}{favourite['y'] or ''}"):
-            return []
-        return [favourite_of(favourite["x"] or "", value, clause)]
-    base, _, possessed = clause.subject.partition("'s ")
-    noun = predicates.NOUNS.get(possessed or clause.subject)
-    is_named = possessed == "name" and predicates.PET.fullmatch(base) is not None
-    if noun is None or (possessed and not is_named and not predicates.RELATIVE.fullmatch(base)):
-        return None
-    (attribute, says), subject = noun, base if possessed else SELF
-    value = clean(clause.rest, words=4, keep_article=attribute == "occupation")
-    fits = predicates.FITS.get(attribute)
-    if not value or clause.negated or (fits is not None and not fits.match(value)):
+    value = clean(clause.rest, words=7)
+    if not value or clause.mood is Mood.WAS or _OF_SOME.match(f"{favourite['x']}{favourite['y'] or ''}"):
         return []
-    values = listed(value, attribute) if attribute in ("like", "language", "allergy") else [value]
-    assertion, sure = CORRECTED if clause.corrects else HOLDS, predicates.TOLD
-    sentences = [say(says.format(v=each), subject=subject) for each in values]
-    return [
-        Draft(attribute, each, sentence, sure, subject, AFFIRMED, assertion)
-        for each, sentence in zip(values, sentences, strict=True)
-    ]
+    return [favourite_of(favourite["x"] or "", value, clause)]
 
 
 def favourite_of(topic: str, value: str, clause: Clause) -> Draft:

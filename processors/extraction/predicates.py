@@ -10,8 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from processors.extraction.clauses import RELATIVES, Mood
 from processors.extraction.english import words
-from processors.extraction.parsing import RELATIVES, Mood
 
 #: How sure a statement is (0–1): told outright, liked or owned, happened or planned, set or excluded until further
 #: notice, asked for once (below what ends anything else).
@@ -51,7 +51,7 @@ _PET = (
     r"guinea pigs?|horses?|pony|lizards?|geckos?|snakes?|ferrets?|budgies?|chickens|retriever|labrador|poodle|"
     r"terrier|shepherd|beagle|corgi|bulldog|husky|dachshund|collie|pets?)"
 )
-_ROLE = (
+ROLE = (
     r"(?:[\w-]*(?:teacher|nurse|doctor|engineer|developer|lawyer|programmer|designer|accountant|writer|author|"
     r"artist|musician|scientist|chef|baker|cook|waiter|waitress|driver|pilot|farmer|manager|director|analyst|"
     r"architect|dentist|therapist|psychologist|pharmacist|electrician|plumber|carpenter|mechanic|journalist|"
@@ -62,7 +62,7 @@ _ROLE = (
     r"colorist|veterinarian|vet|midwife|gardener|florist|screenwriter|novelist|poet|copywriter|counselor|social worker|"
     r"business owner|homemaker|stay-at-home (?:mom|dad|parent)|planner|stylist|instructor|judge|priest|pastor|nanny|gamer))"
 )
-_DIET = r"(?:vegan|vegetarian|pescatarian|pescetarian|keto|gluten[- ]free|halal|kosher|dairy[- ]free|plant[- ]based|paleo|low[- ]carb)"
+DIET = r"(?:vegan|vegetarian|pescatarian|pescetarian|keto|gluten[- ]free|halal|kosher|dairy[- ]free|plant[- ]based|paleo|low[- ]carb)"
 HEALTH = (
     r"(?:diabetes|asthma|arthritis|migraines?|insomnia|anxiety|depression|adhd|epilepsy|eczema|hypertension|high blood pressure|"
     r"celiac(?: disease)?|coeliac(?: disease)?|ibs|cancer|back pain|a bad (?:back|knee|hip)|a heart condition|tinnitus|vertigo|"
@@ -99,7 +99,7 @@ LIKING = _rows(
 
 DO = _rows(
     (r"(?:live|reside|stay) (?:in|at|near|outside(?: of)?) (?P<v>(?-i:the |a |an )?(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, ""),
-    (r"work as (?P<v>(?:an?|the) .*?)(?= (?:at|for|with|in|on|who)\b|$)", "occupation", "work as {v}", TOLD, "a"),
+    (rf"work as (?P<v>(?:an?|the) .*?|(?:[\w-]+ )*{ROLE})(?= (?:at|for|with|in|on|who)\b|$)", "occupation", "work as {v}", TOLD, "a"),
     (r"work (?:at|for) (?P<v>(?!the (?:moment|time|same)\b|\d|(?:money|fun|free|it|you|them|peace|love|change|hours|years)\b)\S.*?)(?= (?:as|so|to|during|full|part)\b|$)", "employer", "work at {v}", TOLD, ""),
     (r"work in (?P<v>(?!the (?:morning|evening|afternoon)|a (?:team|group)|bed)(?:(?:a|an|the) )?[\w-]+(?: [\w-]+){0,3})$", "occupation", "work in {v}", LIKED, "a"),
     (r"work (?P<v>from home|remotely|part[- ]time|full[- ]time|nights|night shifts?|freelance|shifts)\b", "habit", "work {v}", LIKED, ""),
@@ -108,6 +108,7 @@ DO = _rows(
     (r"(?:run|own) (?P<v>(?:an?|my own) (?:[\w-]+ ){0,3}(?:business|company|shop|store|studio|restaurant|bakery|cafe|farm|agency|salon|startup)\b.*)", "occupation", "run {v}", LIKED, "a"),
     (r"(?:come|hail) from (?P<v>(?-i:[A-Z]).*)", "origin", "come from {v}", TOLD, ""),
     (r"speak (?P<v>(?:(?:fluent|some|a little|basic|native) )?(?-i:[A-Z])\w+(?:(?:, (?-i:[A-Z])\w+)*,? and (?-i:[A-Z])\w+)?)$", "language", "speak {v}", TOLD, "l"),
+    (r"have a birthday on V", "birthday", "have a birthday on {v}", TOLD, ""),
     (rf"have (?:got )?(?P<v>{_ONE_PET}(?:(?:,? and|,) {_ONE_PET})*)", "pet", "have {v}", TOLD, "a"),
     (rf"have (?P<v>{_COUNT} (?:[\w-]+ ){{0,2}}{RELATIVES}\b(?: and {_COUNT} (?:[\w-]+ )?{RELATIVES}\b)?)(?! (?:who|that|to|in))", "family", "have {v}", TOLD, "a"),
     (r"have (?:an? )?(?:[\w-]+ )?(?:allergy|allergies|intolerance) to V", "allergy", "be allergic to {v}", TOLD, "l"),
@@ -124,11 +125,12 @@ DO = _rows(
 
 BE = _rows(
     (r"(?P<v>\d{1,2})(?: years? old| yrs? old|$| and\b|,)", "age", "be {v} years old", TOLD, ""),
+    (r"called (?P<v>(?-i:[A-Z]).*)", "name", "be called {v}", TOLD, ""),
     (r"(?:from|a native of) (?P<v>(?-i:the |a |an )?(?:small \w+ in )?(?-i:[A-Z]).*)", "origin", "be from {v}", TOLD, ""),
     (r"born (?:and raised )?in (?P<v>(?-i:[A-Z]).*)", "origin", "be from {v}", TOLD, ""),
     (r"born on V", "birthday", "be born on {v}", TOLD, ""),
     (r"(?:living|based|residing|located) (?:in|at|near) V", "home", "live in {v}", TOLD, ""),
-    (rf"(?P<v>{_DIET})\b(?! (?:restaurant|food|place|option|menu|recipe|dish))", "diet", "be {v}", TOLD, ""),
+    (rf"(?P<v>{DIET})\b(?! (?:restaurant|food|place|option|menu|recipe|dish))", "diet", "be {v}", TOLD, ""),
     (r"(?:an? )(?:\w+ )?(?P<v>vegan|vegetarian|pescatarian)\b(?! \w+ing)", "diet", "be {v}", TOLD, ""),
     (r"(?:on|following|doing) an? (?P<v>(?:\w+[- ]?){1,2}) diet", "diet", "be on a {v} diet", TOLD, ""),
     (r"allergic to V", "allergy", "be allergic to {v}", TOLD, "l"),
@@ -138,7 +140,7 @@ BE = _rows(
     (r"(?P<v>(?:happily )?(?:married|engaged|divorced|widowed|separated|single)(?: to (?-i:[A-Z])\w+)?)(?= with\b|$|[,.;!]| and\b| for\b| since\b| now\b| again\b)", "relationship", "be {v}", TOLD, ""),
     (r"dating V", "relationship", "be dating {v}", LIKED, "a"),
     (r"(?P<v>retired|unemployed|self-employed|between jobs|a stay-at-home \w+)\b", "occupation", "be {v}", TOLD, "a"),
-    (rf"(?P<v>an? (?:(?!fan|big|bit|huge|very|good|great|better|bad|terrible|little|(?:for|of|to|with|who|and|in|on|than)\b)[\w/-]+ ){{0,4}}{_ROLE})\b(?! (?:lover|fan|myself|who thinks))(?P<o>.*)", "occupation", "be {v}", TOLD, "a"),
+    (rf"(?P<v>an? (?:(?!fan|big|bit|huge|very|good|great|better|bad|terrible|little|(?:for|of|to|with|who|and|in|on|than)\b)[\w/-]+ ){{0,4}}{ROLE})\b(?! (?:lover|fan|myself|who thinks))(?P<o>.*)", "occupation", "be {v}", TOLD, "a"),
     (r"(?:working|employed) as (?P<v>.+?)(?= (?:at|for|with|in|on|who)\b|$)", "occupation", "work as {v}", TOLD, "a"),
     (r"(?:working|employed) (?:at|for|by) (?P<v>(?:an? |the |my )?(?:(?-i:[A-Z])|[\w-]+ (?:company|firm|hospital|school|agency|university|bank|store|shop|studio)).*)", "employer", "work at {v}", TOLD, ""),
     (r"(?:studying|majoring in) (?P<v>(?!for\b|at\b|in\b|with\b|hard\b|how\b).*)", "education", "study {v}", LIKED, ""),
@@ -205,30 +207,6 @@ TABLES: dict[Mood, tuple[Row, ...]] = {
     Mood.MUST: MUST,
 }
 
-#: What a word after "my" stands for, and how it is said: "my birthday is", "my hometown is".
-NOUNS: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(("name", "full name", "first name"), ("name", "be called {v}")),
-    **dict.fromkeys(("birthday", "date of birth"), ("birthday", "have a birthday on {v}")),
-    **dict.fromkeys(("hometown", "home town"), ("origin", "be from {v}")),
-    **dict.fromkeys(("job", "profession", "occupation", "day job"), ("occupation", "work as {v}")),
-    **dict.fromkeys(("employer", "company", "workplace"), ("employer", "work at {v}")),
-    **dict.fromkeys(("native language", "mother tongue", "first language"), ("language", "speak {v}")),
-    "age": ("age", "be {v} years old"),
-    "diet": ("diet", "be on a diet: {v}"),
-    "allergies": ("allergy", "be allergic to {v}"),
-    **dict.fromkeys(("hobby", "hobbies", "passion", "main hobby"), ("like", "like {v}")),
-}
-#: What such a thing may be: "my job is boring" says no job.
-FITS: dict[str, re.Pattern[str]] = {
-    **dict.fromkeys(("name", "origin", "employer", "language"), re.compile(r"(?:the )?[A-Z]")),
-    **dict.fromkeys(("age", "birthday"), re.compile(r"(?:on |in )?(?:the )?(?:\d|[A-Z])")),
-    "occupation": re.compile(rf"(?:an?|the) |(?:[\w-]+ )*{_ROLE}$", re.IGNORECASE),
-    "diet": re.compile(rf"(?:mostly |strictly |an? )*{_DIET}", re.IGNORECASE),
-    "like": re.compile(
-        r"(?!(?:very|so|too|really|important|expensive|boring|fun|great|simple|hard|relaxing|dying)\b)",
-        re.IGNORECASE,
-    ),
-}
 OCCASION = re.compile(rf"{_OCCASION}$", re.IGNORECASE)
 ONE_PET = re.compile(_ONE_PET, re.IGNORECASE)
 PET = re.compile(rf"(?:[\w-]+ ){{0,2}}{_PET}$", re.IGNORECASE)

@@ -12,18 +12,18 @@ from dataclasses import replace
 from models.messages import Role
 from models.statements import Assertion, Polarity, Statement
 from models.windows import Window, WindowMessage
-from processors.extraction import predicates
 from processors.extraction.assistant import to_assistant
+from processors.extraction.clauses import read
 from processors.extraction.dialogue import Found, answered, completed, completion, corrected
-from processors.extraction.drafts import Draft, say
+from processors.extraction.drafts import Draft
 from processors.extraction.english import is_english
 from processors.extraction.interpreting import interpret
-from processors.extraction.naming import Named, named
-from processors.extraction.parsing import KIDDING, NO_MORE, Part, mask_quotes, parts, read, without_opener
-from processors.extraction.requests import SET_TOPICS, asked_for
-from processors.extraction.tastes import in_context, topic_of
+from processors.extraction.naming import named
+from processors.extraction.parts import KIDDING, Part, mask_quotes, parts, without_opener
+from processors.extraction.requests import asked_for
+from processors.extraction.tastes import topic_of
 from processors.extraction.values import clean
-from processors.extraction.wordings import in_first_person, presupposed
+from processors.extraction.wordings import plainer, presupposed
 from processors.text.sentences import sentence_spans
 
 #: Sentences of one message that are read: what is longer was pasted.
@@ -138,61 +138,23 @@ def _message(
 
 # --- one sentence ----------------------------------------------------------------------------------------
 
-#: What says the same in fewer words: relative clauses that are no more than a preposition, "kinds of".
-# fmt: off
-_PLAINER = tuple(
-    (re.compile(pattern, re.IGNORECASE), plain)
-    for pattern, plain in (
-        (r"\bsomething (?:more )?on the (\w+) side\b", r"\1 options"),
-        (r" (?:that|which) (?:also )?(?:has|have|offers?|serves?|includes?|accepts?) (?!been|to\b|\w+ed\b)", " with "),
-        (r" (?:that|which) (?:focus(?:es)? on|covers?|talks? about|(?:is|are) about|discuss(?:es)?) ", " about "),
-        (r"\b(i)(m|ve)\b", r"\1'\2"),
-        (r"\b(do|did|does|ca|wo)nt\b", r"\1n't"),
-        (r"(?<=\w) (?:types?|kinds?|sorts?|styles?) of (?!\W)", " "),
-    )
-)
-# fmt: on
-#: Who writes all in lower case writes places so: "i live in ohio", but not "i live in the woods".
-_CAPITAL = re.compile(r"(?!I\b)[A-Z]")
-_LOWER_PLACE = re.compile(
-    r"\b(?:i|we|i'm|i am|i've|i was)(?: (?:just|now|currently|originally|recently|have been|been|actually|also))* "
-    r"(?:(?:live|living|lived|reside|based|born|raised|grew up) in|(?:moved|moving|relocated) to|(?:come )?from) "
-    r"(?:(?:rural|northern|southern|eastern|western|upstate) )?"
-    r"(?P<place>(?!(?:an?|the|my|our|your|his|her|their|this|that|it|here|there|home|town|peace|fear|harmony|style|luxury|one|two|"
-    r"scratch|nowhere|somewhere|space|small|big|rural|another|far|work|school|where|what|something|different|new(?! [yohjmz])|\d+)\b)"
-    r"[a-z]+(?: (?!(?:and|but|so|now|with|where|near|too|right|for|since|as|in|also|actually|originally|when|because|then|by|at|on|about|all|baby|babe|dude|man|lol|haha|btw|today|again|please)\b)[a-z]+)?)"
-    r"(?=\W*$|[,.;!?]| (?:and|but|so|now|with|where|near|too|right|for|since|as|also|actually|originally|when|because|in|all)\b)",
-    re.IGNORECASE,
-)
-_FOND = re.compile(
-    r"\bi(?:'m|'ve| am| have)?(?: been| just| really| so| quite)* (?:always|usually|often|never get tired|love|like|enjoy|prefer|"
-    r"into|following|adore|hooked|replaying|can't get enough)\b|\bfav(?:ou?rite|e)\b",
-    re.IGNORECASE,
-)
 _INLINE = re.compile(
     r"(?P<a>.+?)(?:,|\s-+|\.{2,}|—)?\s+(?:oh )?(?:sorry|no wait|no,? i mean|i mean|actually no|correction|scratch that)[, —-]+(?:i mean |in |it's )?(?P<v>[\w'-]+(?: [\w'-]+){0,2})\W*$",
     re.IGNORECASE,
 )
 
 
-def _place(name: str) -> str:
-    return name.upper() if name in ("usa", "uk", "us", "nyc", "la", "uae") else name.title()
-
-
 def _sentence(
     text: str, message: WindowMessage, context: dict[str, str], *, before: str = "", after_answer: bool
 ) -> list[Draft]:
-    for pattern, plain in _PLAINER:
-        text = pattern.sub(plain, text)
-    if not _CAPITAL.search(text):
-        text = _LOWER_PLACE.sub(lambda found: found[0][: -len(found["place"])] + _place(found["place"]), text)
+    text = plainer(text)
     pieces = list(parts(text))
     if not pieces:
         return []
     command = text if len(pieces) > 1 or not pieces[0].asked else pieces[0].text
     told = to_assistant(command, after_answer=after_answer)
     if told is not None:
-        return [Draft(told.attribute, told.value, told.sentence, predicates.LIKED)]
+        return [told]
     if (inline := _INLINE.match(text)) is not None and (value := clean(inline["v"], words=3)):
         first = _sentence(inline["a"], message, context, after_answer=False)
         return [each.corrected(value) for each in first[-1:]]
@@ -201,51 +163,22 @@ def _sentence(
         drafts.extend(_piece(piece, text, message, context))
         context[message.user_id] = topic_of(piece.text, context.get(message.user_id, ""))
     if (by_name := named(text, before, context[message.user_id])) is not None:
-        name = by_name.name.lower()
+        name = by_name.value.lower()
         drafts = [each for each in drafts if each.value.lower() not in name and name not in each.value.lower()]
-        drafts.append(_of_name(by_name, text))
+        drafts.append(by_name)
     return drafts
-
-
-def _of_name(found: Named, text: str) -> Draft:
-    attribute = f"favourite/{found.topic}" if found.topic else "like"
-    if found.denied:
-        return _turned_down(
-            attribute, found.name, "likes", found.ended, predicates.LIKED, f"Avoids {found.name}"
-        )
-    if found.told:
-        says = f"Favourite {found.topic} is {found.name}" if found.topic else f"Likes {found.name}"
-        return Draft(attribute, found.name, says, predicates.TOLD)
-    says, sure = ("Likes", predicates.LIKED) if _FOND.search(text) else ("Asks for", predicates.ASKED)
-    return Draft(attribute, found.name, f"{says} {found.name}", sure)
-
-
-def _turned_down(attribute: str, value: str, verb: str, ended: bool, sure: float, says: str) -> Draft:
-    if ended:
-        return Draft(attribute, value, f"No longer {verb} {value}", sure, assertion=Assertion.ENDED)
-    return Draft(attribute, value, says, sure, polarity=Polarity.NEGATED)
 
 
 def _piece(piece: Part, sentence: str, message: WindowMessage, context: dict[str, str]) -> list[Draft]:
     text = piece.text
-    for told in (presupposed(text),) if piece.asked else (text, in_first_person(text), presupposed(text)):
+    for told in ("" if piece.asked else text, presupposed(text)):
         clause = read(told, joint=piece.joint)
         if clause is not None and (found := interpret(clause, message.sent_at, text)):
             return [_in_context(each, context.get(message.user_id, "")) for each in found]
-    topic, alone = context.get(message.user_id, ""), text == sentence and not piece.asked
-    reply = alone and len(message.content.split()) <= _LONGEST_WISH and "!" not in message.content
-    asked = asked_for(without_opener(text) or text, topic, reply=reply)
-    if asked is None:
-        return []
-    what, topic = asked.what, in_context(asked.what.topic, text, topic)
-    if asked.denied and not what.topic and (of := topic_of(what.value)) in SET_TOPICS:
-        says = f"No longer wants {what.value}"  # "turn off the seat heating for good": no setting of it
-        return [Draft(f"favourite/{of}", "", says, asked.sure, assertion=Assertion.ENDED)]
-    attribute, says = f"favourite/{topic}" if topic else "like", say(f"{asked.says} {what.phrase}")
-    if asked.denied:
-        ended = NO_MORE.search(text) is not None
-        return [_turned_down(attribute, what.value, "wants", ended, asked.sure, says)]
-    return [Draft(attribute, what.value, says, asked.sure)]
+    alone = text == sentence and not piece.asked and "!" not in message.content
+    alone = alone and len(message.content.split()) <= _LONGEST_WISH
+    asked = asked_for(without_opener(text) or text, context.get(message.user_id, ""), alone=alone)
+    return [asked] if asked is not None else []
 
 
 def _in_context(draft: Draft, topic: str) -> Draft:

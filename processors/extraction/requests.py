@@ -8,9 +8,9 @@ that people have tastes in counts.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
 
-from processors.extraction.naming import DENIED
+from processors.extraction.clauses import NO_MORE
+from processors.extraction.drafts import AFFIRMED, ENDED, NEGATED, Draft, say
 from processors.extraction.predicates import ASKED, LIKED, SET
 from processors.extraction.tastes import (
     HEAD,
@@ -19,22 +19,13 @@ from processors.extraction.tastes import (
     Preference,
     bare_name,
     essence,
+    in_context,
     named_topic,
     preference,
     preferred,
     topic_of,
 )
 from processors.extraction.values import clean
-
-
-class Asked(NamedTuple):
-    """Something asked for: how it is said, whether it is turned down, and how sure it is that it is to last."""
-
-    what: Preference
-    says: str
-    denied: bool
-    sure: float
-
 
 _PROPER = r"(?-i:[A-Z])[\w&']*(?-i:[a-z])(?-i:[A-Za-z])*(?!\w)(?: (?:van |von |de |la |the |of )?(?-i:[A-Z])[\w&.']*(?!\w)){0,2}"
 _WANTED = r"(?:(?:it to be (?:at )?|to be (?:at )?|to fill up at |to stop at |to |that |it |when |if |having |using |taking |listening to |when it's |it when it's )*)"
@@ -44,12 +35,23 @@ _DEVICE = (
 )
 #: What things in a room or a car are set to.
 _LEVEL = r"(?:low|medium|high|max(?:imum)?|min(?:imum)?|full|dim|bright|warm|cool|soft|gentle|strong|red|blue|green|yellow|purple|orange|pink|white|amber|\d+ degrees)"
-#: How something is asked for: the pattern, how it is said, and a flag: ``-`` the thing is turned down, ``!`` it is
-#: told to last, ``s`` a setting, ``m`` a title.
+_SEEKING = r".*\b(?:find|play|show|locate|look|search|change|switch|suggest|recommend|navigate|take)\b.*\b"
+_ONE_THAT = r"that (?:doesn't|does not|don't|do not)"
+_ANY = r"(?:any |an? |the )?(?!considering\b|whether\b|if\b|how\b)"
+_THING = r"(?P<v>[\w'-]+(?: [\w'-]+){0,2})"
+#: How something is asked for: the pattern, how it is said, and flags: ``-`` the thing is turned down, ``!`` it is
+#: told to last, ``w`` what it is of may stand anywhere in the sentence, ``p`` a way to pay, ``s`` a setting,
+#: ``f`` a favourite, ``m`` a title, ``n`` a name, ``d`` something done.
 # fmt: off
 _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (re.compile(pattern.replace("V", r"(?P<v>\S.{1,120})"), re.IGNORECASE | re.DOTALL), says, flag)
     for pattern, says, flag in (
+        (rf"{_SEEKING} (?:{_ONE_THAT} (?:need|require|use|involve)|without the need for) {_ANY}{_THING}", "do without", "-w"),
+        (rf"{_SEEKING} (?:without(?: considering)?|other than|anything but|{_ONE_THAT} (?:offer|cover|include|have|accept|play|serve|contain|allow)|that (?:isn't|aren't|is not|are not)) {_ANY}{_THING}", "avoid", "-w"),
+        (r".*?\b(?P<v>[\w-]+(?: [\w-]+)?)(?: (?:is|are))?(?: not|n't| no longer)(?: really)? (?:required|needed|important|necessary|relevant|a (?:concern|big deal|priority|must|requirement))\b", "do without", "-w"),
+        (r".*?(?:\bnot|n't) (?:with|take|accept) (?P<v>cash|credit cards?|cards?)\b", "avoid", "-p"),
+        (r".*?\b(?:pay(?:ing)? (?:with|in|by|using)|takes?|accepts?) (?P<v>cash|credit cards?|cards?|contactless)\b", "want", "p"),
+        (r".*?\b(?P<v>cash|cards?)(?: payments?)? only\b", "want", "p"),
         (r"(?:don't|do not|never|stop) (?:ever )?(?:play|show|take|use|want|find|choose|select|recommend|suggest|need|playing|using|showing|taking|selecting|suggesting|choosing)(?: me)? (?!to\b)V", "avoid", "-"),
         (r"(?:always )?(?:avoid(?:ing)?|skip|exclude|steer clear of|stay away from|remove|disable|no more|anything but|turn off|not keep|not use|not worry about|not set|stop (?:using|playing|focusing on|prioriti[sz]ing|going for|sticking to))(?: (?:suggest|select|choos|us|tak|play|show|pick)ing)?(?: me)? V", "avoid", "-"),
         (r"no need (?:for|of) V", "do without", "-"),
@@ -95,27 +97,9 @@ _CLAUSE_END = re.compile(
 )
 #: A short reply is about what was spoken of before.
 _SHORT_REPLY = 6
-#: What is turned down inside of a request: "a station without a car wash", "music that isn't rock".
-_BUT_NOT = re.compile(
-    r"^(?:.*\b(?:find|play|show|locate|look|search|change|switch|suggest|recommend|navigate|take)\b.*)"
-    r"\b(?:without(?: considering)?|other than|anything but|that (?:(?:does not|doesn't|do not|don't) (?:offer|use|require|cover|include|have|accept|play|serve|contain|involve|allow|need)|isn't|aren't|is not|are not))\s+"
-    r"(?:any |a |an |the )?(?!considering\b|whether\b|if\b|how\b)(?P<v>[\w'-]+(?: [\w'-]+){0,2})",
-    re.IGNORECASE,
-)
-#: What need not be is done without; what is not to be is avoided.
-_NEEDED = re.compile(r"\b(?:need|require|use|involve)\b", re.IGNORECASE)
-_NEEDLESS = re.compile(
-    r"(?P<v>[\w-]+(?: [\w-]+)?)(?: (?:is|are))?(?: not|n't| no longer)(?: really)? (?:required|needed|important|necessary|relevant|a (?:concern|big deal|priority|must|requirement))\b",
-    re.IGNORECASE,
-)
 #: "Looking for a studio has been tricky" asks for nothing.
 _DOING_IT = re.compile(
     r"(?:looking|searching|craving|finding|avoiding|skipping|playing)\b.*\b(?:is|was|has|have|are|were|can|feels?|makes?)\b",
-    re.IGNORECASE,
-)
-_PAYS = re.compile(
-    r"\b(?:pay(?:ing)? (?:with|in|by|using) (?P<v>cash|credit cards?|cards?|contactless)|(?P<w>cash|cards?)(?: payments?)? only|"
-    r"(?:take|accept)s? (?P<x>cash|credit cards?|cards?|contactless)|(?<=not with )(?P<y>cash|cards?))\b",
     re.IGNORECASE,
 )
 _PLAYING = re.compile(
@@ -131,62 +115,52 @@ _NOT_BARE = re.compile(
 )
 
 
-def asked_for(text: str, context: str, *, reply: bool = False) -> Asked | None:
+def asked_for(text: str, context: str, *, alone: bool = False) -> Draft | None:
     """What a request or a stated preference shows of a person's taste.
 
-    ``context``: the subject spoken of before, which a short reply is about; ``reply``: it is all that was said.
+    ``context``: the subject spoken of before, which a short reply is about; ``alone``: it is all that was said.
     """
     text = text.rstrip(" .!?…")
     if _DOING_IT.match(text):
         return None
     lasting = _LASTING.search(text) is not None
-    for pattern in (_BUT_NOT, _NEEDLESS):
-        turned = pattern.search(text)
-        found = preference(turned["v"], topic_of(text)) if turned is not None else None
-        if turned is not None and found is not None and found.topic:
-            is_needless = pattern is _NEEDLESS or _NEEDED.search(turned[0])
-            return Asked(found, "do without" if is_needless else "avoid", True, LIKED if lasting else SET)
-    if (paid := _paid(text, lasting)) is not None:
-        return paid
     polite = _POLITE.match(text)
     for rest in (text, text[polite.end() :]) if polite else (text,):
-        for pattern, says, flag in _ASKED:
+        for pattern, says, flags in _ASKED:
             if (match := pattern.match(rest)) is None:
                 continue
-            is_set = flag in ("s", "-") or _SETS.match(rest)
-            sure = LIKED if lasting or flag in ("!", "f") else SET if is_set else ASKED
-            found = _read_object(match, flag, text, context)
-            if found is not None and (found.topic or _says_by_itself(found.value, flag, lasting)):
-                return Asked(found, "want" if flag == "d" else says, flag == "-", sure)
-    if reply and not _NOT_BARE.match(text) and (named := preference(text)) is not None and named.topic:
-        return Asked(named, "ask for", False, LIKED if lasting else ASKED)  # "fast food", said of restaurants
+            is_set = "s" in flags or "-" in flags or _SETS.match(rest)
+            sure = LIKED if lasting or flags in ("!", "f") else SET if is_set else ASKED
+            found = _read_object(match, flags, text, context)
+            if found is not None and (found.topic or _says_by_itself(found.value, flags, lasting)):
+                return _wish(found, "want" if flags == "d" else says, "-" in flags, sure, text, context)
+    if alone and not _NOT_BARE.match(text) and (named := preference(text)) is not None and named.topic:
+        return _wish(
+            named, "ask for", False, LIKED if lasting else ASKED, text, context
+        )  # "fast food", of restaurants
     return None
 
 
-def _paid(text: str, lasting: bool) -> Asked | None:
-    if (paid := _PAYS.search(text)) is None:
-        return None
-    means = next(filter(None, paid.groups())).lower()
-    if (found := preference(means, "payment")) is None:
-        return None
-    denied = DENIED.search(text[: paid.end()]) is not None
-    says, way = ("avoid", "paying") if denied else ("want", "to pay")
-    return Asked(
-        found._replace(phrase=f"{way} with {means}"),
-        says,
-        denied,
-        LIKED if lasting else SET if denied else ASKED,
-    )
+def _wish(what: Preference, says: str, denied: bool, sure: float, text: str, context: str) -> Draft:
+    topic = in_context(what.topic, text, context)
+    if denied and not what.topic and (of := topic_of(what.value)) in SET_TOPICS:
+        # "Turn off the seat heating for good": no setting of it
+        return Draft(f"favourite/{of}", "", f"No longer wants {what.value}", sure, assertion=ENDED)
+    attribute = f"favourite/{topic}" if topic else "like"
+    if denied and NO_MORE.search(text):
+        return Draft(attribute, what.value, f"No longer wants {what.value}", sure, assertion=ENDED)
+    polarity = NEGATED if denied else AFFIRMED
+    return Draft(attribute, what.value, say(f"{says} {what.phrase}"), sure, polarity=polarity)
 
 
 _SETS = re.compile(r"(?:switch|change|set|make|adjust)\b", re.IGNORECASE)
 _NAME = re.compile(_PROPER, re.IGNORECASE)
 
 
-def _says_by_itself(value: str, flag: str, lasting: bool) -> bool:
+def _says_by_itself(value: str, flags: str, lasting: bool) -> bool:
     """What is told to last needs no subject ("always supermarkets"), nor does a name that is excluded."""
-    told = HEAD.fullmatch(value) is not None and (flag == "!" or (flag == "-" and lasting))
-    return told or (flag == "-" and _NAME.fullmatch(value) is not None)
+    told = HEAD.fullmatch(value) is not None and (flags == "!" or (flags == "-" and lasting))
+    return told or (flags == "-" and _NAME.fullmatch(value) is not None)
 
 
 _TITLE = re.compile(r"(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3}")
@@ -196,6 +170,14 @@ _QUALIFIED = re.compile(r"\b(?:that|which|with|where|longer|to)\b", re.IGNORECAS
 
 def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Preference | None:
     """What the object of a request prefers, by the flag of its row."""
+    if "w" in flag:
+        found = preference(match["v"], topic_of(text))
+        return found if found is not None and found.topic else None
+    if "p" in flag:
+        found = preference(match["v"].lower(), "payment")
+        return found and found._replace(
+            phrase=f"{'paying' if '-' in flag else 'to pay'} with {match['v'].lower()}"
+        )
     if flag == "s":
         return _setting(match["x"], _REST.split(match.string[match.start("s") :])[0], context)
     if flag == "f":

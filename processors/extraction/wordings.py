@@ -1,78 +1,48 @@
-"""What is said in the form that the tables have.
-
-"Teal is my favourite colour" is "My favourite colour is teal", "have been living" is "live", "my sister lives" is
-"live".
-"""
+"""What is said, in the form that the tables know: "teal is my favourite colour" is "my favourite colour is teal"."""
 
 from __future__ import annotations
 
 import re
 
-from processors.extraction.english import words
-from processors.extraction.parsing import Clause, Mood, without_opener
-
-_BASES = dict(
-    each.split(":")
-    for each in words(
-        "loved:love liked:like hated:hate enjoyed:enjoy preferred:prefer lived:live worked:work disliked:dislike adored:adore "
-        "had:have played:play"
+#: What says the same in fewer words: relative clauses that are no more than a preposition, "kinds of".
+# fmt: off
+_PLAINER = tuple(
+    (re.compile(pattern, re.IGNORECASE), plain)
+    for pattern, plain in (
+        (r"\bsomething (?:more )?on the (\w+) side\b", r"\1 options"),
+        (r" (?:that|which) (?:also )?(?:has|have|offers?|serves?|includes?|accepts?) (?!been|to\b|\w+ed\b)", " with "),
+        (r" (?:that|which) (?:focus(?:es)? on|covers?|talks? about|(?:is|are) about|discuss(?:es)?) ", " about "),
+        (r"\b(i)(m|ve)\b", r"\1'\2"),
+        (r"\b(do|did|does|ca|wo)nt\b", r"\1n't"),
+        (r"(?<=\w) (?:types?|kinds?|sorts?|styles?) of (?!\W)", " "),
     )
 )
-#: "I have played chess" is past, "I have played chess for ten years" is not.
-_LASTING = frozenset(("lived", "worked", "played", "had"))
-_STILL = re.compile(r"\b(?:for|since|all|whole|ever)\b", re.IGNORECASE)
-_GERUNDS = {"living": "live", "working": "work"}
-#: For how long it has been so, counted back from when it is said, is no part of what is so.
-_SO_FAR = re.compile(
-    r"\s+(?:for|over|since) (?:[\w-]+ ){1,4}(?:years?|months?|weeks?|days?|decades?|ages)\b.*", re.IGNORECASE
+# fmt: on
+#: Who writes all in lower case writes places so: "i live in ohio", but not "i live in the woods".
+_CAPITAL = re.compile(r"(?!I\b)[A-Z]")
+_LOWER_PLACE = re.compile(
+    r"\b(?:i|we|i'm|i am|i've|i was)(?: (?:just|now|currently|originally|recently|have been|been|actually|also))* "
+    r"(?:(?:live|living|lived|reside|based|born|raised|grew up) in|(?:moved|moving|relocated) to|(?:come )?from) "
+    r"(?:(?:rural|northern|southern|eastern|western|upstate) )?"
+    r"(?P<place>(?!(?:an?|the|my|our|your|his|her|their|this|that|it|here|there|home|town|peace|fear|harmony|style|luxury|one|two|"
+    r"scratch|nowhere|somewhere|space|small|big|rural|another|far|work|school|where|what|something|different|new(?! [yohjmz])|\d+)\b)"
+    r"[a-z]+(?: (?!(?:and|but|so|now|with|where|near|too|right|for|since|as|in|also|actually|originally|when|because|then|by|at|on|about|all|baby|babe|dude|man|lol|haha|btw|today|again|please)\b)[a-z]+)?)"
+    r"(?=\W*$|[,.;!?]| (?:and|but|so|now|with|where|near|too|right|for|since|as|also|actually|originally|when|because|in|all)\b)",
+    re.IGNORECASE,
 )
-_ADVERBS = re.compile(
-    r"(?:(?:really|always|quite|so|very|a bit|more|totally|super|pretty|getting|just) )+", re.IGNORECASE
-)
 
 
-def perfected(clause: Clause) -> tuple[Clause, bool]:
-    """ "Have been living" is "live"; "have always loved" is "love"; what else was done stays a past."""
-    first, _, rest = clause.rest.partition(" ")
-    first = first.lower()
-    if first == "been" and (adverbs := _ADVERBS.match(rest)) is not None:
-        rest = rest[adverbs.end() :]
-    if clause.mood is Mood.BE and first in _GERUNDS and rest:
-        return clause._replace(mood=Mood.DO, rest=f"{_GERUNDS[first]} {rest}"), False
-    if clause.mood is not Mood.HAVE:
-        return clause, False
-    if first in ("always", "never", "long"):
-        clause = clause._replace(
-            adverbs=clause.adverbs | {first}, negated=clause.negated or first == "never", rest=rest
-        )
-        first, _, rest = rest.partition(" ")
-    if first == "been" and rest.lower().startswith("to "):
-        return clause._replace(mood=Mood.DID, rest=f"been {rest}"), True
-    if first == "been":
-        inner, _, after = rest.partition(" ")
-        if inner.lower() in _GERUNDS:
-            after = _SO_FAR.sub("", after)
-            return clause._replace(mood=Mood.DO, rest=f"{_GERUNDS[inner.lower()]} {after}"), False
-        return clause._replace(mood=Mood.BE, rest=_SO_FAR.sub("", rest) or "been"), False
-    if first in _LASTING and not (clause.adverbs & {"always", "long"} or _STILL.search(rest)):
-        return clause._replace(mood=Mood.DID), True
-    if first in _BASES and not clause.negated:
-        return clause._replace(mood=Mood.DO, rest=_SO_FAR.sub("", f"{_BASES[first]} {rest}")), False
-    if first == "got" and re.match(r"(?:an?|two|three|my|no|some|\d)\b", rest):
-        return clause._replace(mood=Mood.DO, rest=f"have {rest}"), False
-    return clause._replace(mood=Mood.DID), True
+def plainer(text: str) -> str:
+    """``text`` in fewer words, with capitals where there are none at all."""
+    for pattern, plain in _PLAINER:
+        text = pattern.sub(plain, text)
+    if _CAPITAL.search(text):
+        return text
+    return _LOWER_PLACE.sub(lambda found: found[0][: -len(found["place"])] + _place(found["place"]), text)
 
 
-_IRREGULAR = {"has": "have", "goes": "go", "studies": "study", "teaches": "teach", "does": "do"}
-
-
-def base_form(clause: Clause) -> str:
-    """The verb of "my sister lives" as in "I live"."""
-    verb, _, rest = clause.rest.partition(" ")
-    if clause.mood is not Mood.DO or not verb.endswith("s") or verb.endswith("ss"):
-        return clause.rest
-    base = _IRREGULAR.get(verb.lower(), verb[:-1])
-    return f"{base} {rest}" if rest else base
+def _place(name: str) -> str:
+    return name.upper() if name in ("usa", "uk", "us", "nyc", "la", "uae") else name.title()
 
 
 _NOT_A_THING = (
@@ -83,6 +53,8 @@ _MUCH = r"(?:(?:very|really|so|always|just|more|still|definitely|actually) )*"
 _FAVOURITE = r"(?:all-time |absolute )?(?:fav(?:ou?rite|e)?s?|go-to|preferred|usual)(?: [\w-]+){0,3}"
 _NO_LIKING = r"(?! (?:the|that|this|your|all|how|it|these|those|seeing|hearing|to (?:hear|see))\b)"
 
+_IS = r"(?:'s| is| are|,) (?!not\b)"
+_NAME = r"(?P<v>(?:the )?(?-i:[A-Z]).*)"
 #: Ways to say something without "I": what it looks like, and what it says.
 # fmt: off
 _ROWS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
@@ -94,18 +66,29 @@ _ROWS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (rf"{_MUCH}(?P<v>(?:love|hate|adore|dislike|enjoy|can't stand|don't (?:like|eat|drink)){_NO_LIKING}\b .*)", "I {v}"),
         (r"(?:remember,? |but |and )*no (?P<v>[\w-]+(?: (?:or|and) [\w-]+)?) for me\b", "I avoid {v}"),
         (r"(?P<v>not a fan of\b .*)", "I'm {v}"),
+        (rf"my (?:full |first )?name{_IS}{_NAME}", "I'm called {v}"),
+        (rf"my (?P<x>(?:[\w-]+ )*[\w-]+)'s name{_IS}{_NAME}", "my {x} is called {v}"),
+        (rf"my (?:birthday|date of birth){_IS}(?:on )?(?:the )?(?P<v>(?-i:[A-Z\d]).*)", "I have a birthday on {v}"),
+        (rf"my home ?town{_IS}{_NAME}", "I'm from {v}"),
+        (rf"my (?:job|profession|occupation|day job){_IS}(?P<v>.*)", "I work as {v}"),
+        (rf"my (?:employer|company|workplace){_IS}{_NAME}", "I work at {v}"),
+        (rf"my (?:native language|mother tongue|first language){_IS}{_NAME}", "I speak {v}"),
+        (rf"my age{_IS}(?P<v>\d.*)", "I'm {v}"),
+        (rf"my diet{_IS}(?P<v>.*)", "I'm {v}"),
+        (rf"my allergies{_IS}(?P<v>.*)", "I'm allergic to {v}"),
+        (rf"my (?:(?:main )?hobby|hobbies|passion){_IS}(?!(?:very|so|too|really|important|expensive|boring|fun|great|simple|hard|relaxing|dying)\b)(?P<v>.*)", "I love {v}"),
     )
 )
 # fmt: on
 
 
 def in_first_person(text: str) -> str:
-    """Return the sentence that ``text`` stands for; ``""`` if it is none of these."""
-    core = _BEGINS.sub(lambda word: word[0].lower(), without_opener(text))
+    """Return the sentence that ``text`` stands for; itself if it is none of these."""
+    core = _BEGINS.sub(lambda word: word[0].lower(), text)
     for pattern, says in _ROWS:
         if (match := pattern.match(core)) is not None:
             return says.format(**match.groupdict())
-    return ""
+    return text
 
 
 def presupposed(text: str) -> str:
