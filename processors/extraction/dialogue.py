@@ -6,12 +6,12 @@ An answer in a word is put into a first-person sentence and read like any other.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from models.statements import SELF
 from models.windows import WindowMessage
 from processors.extraction.clauses import read
-from processors.extraction.drafts import Draft
+from processors.extraction.drafts import CORRECTED, Draft
 from processors.extraction.interpreting import interpret
 from processors.extraction.values import clean
 
@@ -58,7 +58,8 @@ _NO_ANSWER = re.compile(
 )
 _LONGEST_ANSWER = 6
 _COMPLETES = re.compile(
-    r"(?:and |but |well,? )?(?P<rest>(?:especially|particularly|preferably|except|but only|but not)\b [^?]{2,60}?)\W*$",
+    r"(?:and |but |well,? )?(?!.*\b(?:i|you|he|she|we|it|that|this|they|please)\b)"
+    r"(?P<rest>(?:especially|particularly|preferably|except|but only|but not)\b [^?]{2,60}?)\W*$",
     re.IGNORECASE,
 )
 _PRAISE = re.compile(
@@ -68,104 +69,84 @@ _PRAISE = re.compile(
 )
 
 
-def bare(reply: str) -> str:
+@dataclass(slots=True)
+class Found:
+    """A draft, the messages that it rests on, and its words."""
+
+    draft: Draft
+    messages: list[WindowMessage]
+    quote: str
+
+
+def answered(
+    message: WindowMessage, asking: WindowMessage, own: WindowMessage | None, first: str
+) -> list[Found]:
+    """What the first sentence of ``message`` states as an answer; ``own``: what the person said before it was asked."""
+    question, announced = (each.content.strip().replace("’", "'") if each else "" for each in (asking, own))
+    core = _bare(first)
+    if core.lower() in question:
+        core = core.lower()  # "Sweet" is no name where "sweet or savoury" was asked
+    hint = _ANNOUNCED.search(announced) if _HANDED_BACK.match(question) else None
+    asked = ((pattern.match(question[-_LONGEST_QUOTED:]), says) for pattern, says in _FORMS)
+    says, x = next(((says, found.groupdict().get("x")) for found, says in asked if found is not None), ("", ""))
+    sentence = f"{hint['c']} {core}" if hint else says.format(a=core, x=x)
+    if not core or not sentence or (clause := read(sentence)) is None:
+        return []
+    used = [own, asking, message] if hint and own else [asking, message]
+    quote = "\n".join(
+        each.content.strip() for each in used if len(each.content) <= _LONGEST_QUOTED or each is message
+    )
+    return [Found(draft, used, quote) for draft in interpret(clause, message.sent_at, sentence)]
+
+
+def _bare(reply: str) -> str:
     """The answer in a short reply ("Berlin, I think!" gives "Berlin"); ``""`` if there is none."""
     core = re.split(r"[,.!;](?:\s|$)", reply.strip(), maxsplit=1)[0]
     filler = _FILLER.match(core)
     core = (core[filler.end() :] if filler else core).strip(" .!\"'")
-    if not core or "?" in reply or len(core.split()) > _LONGEST_ANSWER or _NO_ANSWER.match(core):
+    if "?" in reply or len(core.split()) > _LONGEST_ANSWER or _NO_ANSWER.match(core):
         return ""
     return core
-
-
-def answer(question: str, reply: str, announced: str = "") -> str:
-    """The sentence that ``reply`` stands for after ``question``; ``announced`` is what the person said before it."""
-    core = bare(reply)
-    if core.lower() in question:
-        core = core.lower()  # "Sweet" is no name where "sweet or savoury" was asked
-    if announced and core and _HANDED_BACK.match(question) and (match := _ANNOUNCED.search(announced)):
-        return f"{match['c']} {core}"
-    for pattern, said in _FORMS:
-        if (match := pattern.match(question[-300:])) is None:
-            continue
-        x = (match.groupdict().get("x") or "").strip()
-        return said.format(a=core, x=x) if core else ""
-    return ""
-
-
-def completion(text: str) -> str:
-    """Words that go on with what was said before ("especially in smoothies"); ``""`` if they do not."""
-    match = _COMPLETES.match(text)
-    if match is None or re.search(
-        r"\b(?:i|you|he|she|we|it|that|this|they|please)\b", match["rest"], re.IGNORECASE
-    ):
-        return ""
-    return match["rest"][0].lower() + match["rest"][1:]
 
 
 #: A longer message is not quoted as the question that was answered.
 _LONGEST_QUOTED = 300
 
 
-class Found:
-    """A draft, the messages that it rests on, and its words."""
-
-    __slots__ = ("draft", "messages", "quote")
-
-    def __init__(self, draft: Draft, messages: list[WindowMessage], quote: str) -> None:
-        self.draft, self.messages, self.quote = draft, messages, quote
-
-
-def answered(
-    message: WindowMessage,
-    asking: WindowMessage,
-    own: WindowMessage | None,
-    first: str,
-    context: dict[str, str],
-) -> list[Found]:
-    announced = own.content.replace("’", "'") if own is not None else ""
-    sentence = answer(asking.content.strip().replace("’", "'"), first, announced)
-    if not sentence:
-        return []
-    clause = read(sentence)
-    drafts = interpret(clause, message.sent_at, sentence) if clause is not None else []
-    is_announced = sentence.lower().startswith("i ") and "what" in announced
-    used = [each for each in (own if is_announced else None, asking, message) if each is not None]
-    quote = "\n".join(
-        each.content.strip() for each in used if len(each.content) <= _LONGEST_QUOTED or each is message
-    )
-    return [Found(draft, list(used), quote) for draft in drafts]
-
-
 def completed(
-    rest: str,
+    text: str,
     mine: Found | None,
     message: WindowMessage,
     asking: WindowMessage | None,
     own: WindowMessage | None,
     quote: str,
 ) -> Found | None:
-    """What was said before with ``rest`` added, if it was something liked."""
-    if mine is not None:
-        old = mine.draft
-        if old.attribute != "like" or message.index - mine.messages[-1].index > 2:
-            return None
-        value, sentence = f"{old.value}, {rest}", f"{old.sentence}, {rest}"
-        draft = replace(old, value=value, sentence=sentence, completes=old.value)
-        if mine.messages[-1] is message:
-            return Found(draft, mine.messages, f"{mine.quote}\n{quote}")
-        between = [asking] if asking is not None else []
-        return Found(draft, [*mine.messages, *between, message], f"{mine.quote}\n{quote}")
-    # The question is out of sight; nobody goes on with "especially" about what is praised, unless he likes it.
-    if own is None or asking is None or not _PRAISE.match(asking.content) or not (core := bare(own.content)):
+    """What was said before with what ``text`` adds to it ("especially in smoothies"), if it was something liked."""
+    if (added := _COMPLETES.match(text)) is None:
         return None
-    draft = Draft("like", f"{core}, {rest}", f"Likes {core}, {rest}", 0.55, completes=core)
-    return Found(draft, [own, asking, message], f"{own.content.strip()}\n{quote}")
+    # The question is out of sight; nobody goes on with "especially" about what is praised, unless he likes it.
+    if mine is None and own and asking and _PRAISE.match(asking.content) and (core := _bare(own.content)):
+        mine = Found(Draft("like", core, f"Likes {core}", 0.55), [own], own.content.strip())
+    if mine is None or mine.draft.attribute != "like" or message.index - mine.messages[-1].index > 2:
+        return None
+    old, rest = mine.draft, added["rest"][0].lower() + added["rest"][1:]
+    draft = replace(old, value=f"{old.value}, {rest}", sentence=f"{old.sentence}, {rest}", completes=old.value)
+    between = [asking] if asking is not None else []
+    used = mine.messages if mine.messages[-1] is message else [*mine.messages, *between, message]
+    return Found(draft, used, f"{mine.quote}\n{quote}")
 
 
 _CORRECTION = re.compile(
     r"(?:(?:oh|ah|no|oops),? )*(?:sorry|no wait|wait,? no|wait|actually,? no|no,? actually|correction|scratch that|i meant?|make that|my mistake)[,:.!]* "
-    r"(?:i meant? |it's |it is |to say |in )*(?P<v>[\w'-]+(?: [\w'-]+){0,3})\W*$",
+    r"(?:i meant? |it's |it is |to say |in )*(?P<v>(?!(?:i|my|we|no|yes|not|about|for|to|but|the)\b)[\w'-]+(?: [\w'-]+){0,3})\W*$",
+    re.IGNORECASE,
+)
+
+
+#: "I live in Berlin, sorry, Munich": the same within a sentence.
+INLINE = re.compile(
+    r"(?:,|\s-+|\.{2,}|—)?\s+(?=(?:oh )?(?:sorry|no wait|no,? i mean|i mean|actually no|correction|scratch that)[, —-]+"
+    r"(?:i mean |in |it's )?[\w'-]+(?: [\w'-]+){0,2}\W*$)",
     re.IGNORECASE,
 )
 
@@ -175,11 +156,15 @@ def corrected(text: str, mine: Found | None, message: WindowMessage, quote: str)
     match = _CORRECTION.match(text)
     if match is None or mine is None or message.index - mine.messages[-1].index > 2:
         return None
-    value = clean(match["v"], words=4)
-    if not value or re.match(r"(?:i|my|we|no|yes|not|about|for|to|but|the)\b", match["v"], re.IGNORECASE):
+    value, old = clean(match["v"], words=4), mine.draft
+    if (
+        not value
+        or not old.value
+        or old.value not in old.sentence
+        or (old.subject != SELF and old.attribute == "name")
+    ):
         return None
-    old = mine.draft
-    if old.value not in old.sentence or not old.value or (old.subject != SELF and old.attribute == "name"):
-        return None
+    sentence = old.sentence.replace(old.value, value)
+    draft = replace(old, value=value, sentence=sentence, assertion=CORRECTED, completes="")
     earlier = [each for each in mine.messages if each is not message]
-    return Found(old.corrected(value), [*earlier, message], f"{mine.quote}\n{quote}")
+    return Found(draft, [*earlier, message], quote if quote == mine.quote else f"{mine.quote}\n{quote}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from models.statements import SELF, Assertion, Kind, Polarity, attribute_of
@@ -28,11 +28,6 @@ class Draft:
     assertion: Assertion = HOLDS
     date: FoundDate | None = None
     completes: str = ""
-
-    def corrected(self, value: str) -> Draft:
-        """This with another value, said instead."""
-        sentence = self.sentence.replace(self.value, value)
-        return replace(self, value=value, sentence=sentence, assertion=CORRECTED, completes="")
 
     @property
     def kind(self) -> Kind:

@@ -14,7 +14,7 @@ from models.statements import Assertion, Polarity, Statement
 from models.windows import Window, WindowMessage
 from processors.extraction.assistant import to_assistant
 from processors.extraction.clauses import read
-from processors.extraction.dialogue import Found, answered, completed, completion, corrected
+from processors.extraction.dialogue import INLINE, Found, answered, completed, corrected
 from processors.extraction.drafts import Draft
 from processors.extraction.english import is_english
 from processors.extraction.interpreting import interpret
@@ -22,7 +22,6 @@ from processors.extraction.naming import named
 from processors.extraction.parts import KIDDING, Part, mask_quotes, parts, without_opener
 from processors.extraction.requests import asked_for
 from processors.extraction.tastes import topic_of
-from processors.extraction.values import clean
 from processors.extraction.wordings import plainer, presupposed
 from processors.text.sentences import sentence_spans
 
@@ -110,7 +109,7 @@ def _message(
         return []
     new: list[Found] = []
     first = masked[spans[0][0] : spans[0][1]]
-    if asking is not None and (replies := answered(message, asking, own, first, context)):
+    if asking is not None and (replies := answered(message, asking, own, first)):
         new.extend(replies)
         spans = spans[1:]
     for start, end in spans:
@@ -118,30 +117,35 @@ def _message(
         if KIDDING.fullmatch(text):
             new = [each for each in new if each.messages != [message]]
             continue
-        said = found + new
-        mine = next((each for each in reversed(said) if each.messages[-1].user_id == message.user_id), None)
-        rest = completion(text)
-        longer = completed(rest, mine, message, asking, own, quote) if rest else None
+        mine = _last_of(message.user_id, found + new)
+        longer = completed(text, mine, message, asking, own, quote)
         if (other := longer or corrected(text, mine, message, quote)) is not None:
             new = [*(each for each in new if each is not mine), other]
             continue
+        inline = INLINE.search(text)
         said_before = " ".join(masked[:start].split()[-_REMEMBERED_WORDS:])
         after_answer = asking is not None and start == spans[0][0]
-        drafts = _sentence(text, message, context, before=said_before, after_answer=after_answer)
+        sentence = text[: inline.start()] if inline else text
+        drafts = _sentence(sentence, message, context, before=said_before, after_answer=after_answer)
         for draft in drafts:
             if draft.assertion is Assertion.CORRECTED:
                 slot = draft.subject, draft.attribute
                 new = [each for each in new if (each.draft.subject, each.draft.attribute) != slot]
             new.append(Found(draft, [message], quote))
+        if (
+            inline
+            and drafts
+            and (other := corrected(text[inline.end() :], new[-1], message, quote)) is not None
+        ):
+            new[-1] = other
     return new
 
 
-# --- one sentence ----------------------------------------------------------------------------------------
+def _last_of(person: str, found: list[Found]) -> Found | None:
+    return next((each for each in reversed(found) if each.messages[-1].user_id == person), None)
 
-_INLINE = re.compile(
-    r"(?P<a>.+?)(?:,|\s-+|\.{2,}|—)?\s+(?:oh )?(?:sorry|no wait|no,? i mean|i mean|actually no|correction|scratch that)[, —-]+(?:i mean |in |it's )?(?P<v>[\w'-]+(?: [\w'-]+){0,2})\W*$",
-    re.IGNORECASE,
-)
+
+# --- one sentence ----------------------------------------------------------------------------------------
 
 
 def _sentence(
@@ -155,9 +159,6 @@ def _sentence(
     told = to_assistant(command, after_answer=after_answer)
     if told is not None:
         return [told]
-    if (inline := _INLINE.match(text)) is not None and (value := clean(inline["v"], words=3)):
-        first = _sentence(inline["a"], message, context, after_answer=False)
-        return [each.corrected(value) for each in first[-1:]]
     drafts: list[Draft] = []
     for piece in pieces:
         drafts.extend(_piece(piece, text, message, context))
