@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 
 from processors.extraction.drafts import Draft
-from processors.extraction.english import third_person
+from processors.extraction.english import anycase, third_person
 from processors.extraction.predicates import LIKED
 
-_POLITE = re.compile(
+_POLITE = anycase(
     r"\A(?:(?:and|also|but|so|hey|well|actually|just|please|kindly|ok(?:ay)?|no|yes|great|good|thanks|thank you|"
     r"(?:can|could|would|will) you|(?:i want|i'd like|i would like|i need|i'd prefer|i prefer) you to|"
-    r"remember to|try to|make sure (?:you|to))\b[,.!]* )+",
-    re.IGNORECASE,
+    r"remember to|try to|make sure (?:you|to))\b[,.!]* )+"
 )
 _ABOUT = (
     r"(?:answers?|answering|responses?|repl(?:y|ies)|respond|explanations?|explain|explaining|messages?|summar\w+|bullet points?|lists?|tables?|"
@@ -34,7 +33,7 @@ _LASTING = (
 #: How an instruction is given, and how it is said.
 # fmt: off
 _INSTRUCTIONS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE | re.DOTALL), says)
+    (anycase(pattern), says)
     for pattern, says in (
         (rf"(?P<v>(?:always|never) {_TELLING}\b.{{3,200}})", "{v}"),
         (r"(?P<v>(?:always|never) [a-z]+ .{3,160} (?:when|whenever|if) (?:i|we|my)\b.{0,120})", "{v}"),
@@ -51,23 +50,19 @@ _INSTRUCTIONS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 )
 # fmt: on
 #: Not "call me Monday", which is about the telephone.
-_CALLED = re.compile(
+_CALLED = anycase(
     r"(?:always )?call me (?!(?:\w+day|tonight|tomorrow|later|back|again|anytime|crazy|old-fashioned)\b)"
-    r"(?P<v>(?-i:[A-Z])[\w-]+)(?=$|[,.;!]| (?:from|and|when|in)\b)",
-    re.IGNORECASE,
+    r"(?P<v>(?-i:[A-Z])[\w-]+)(?=$|[,.;!]| (?:from|and|when|in)\b)"
 )
-_JUDGED = re.compile(
+_JUDGED = anycase(
     rf"(?:(?:that|this|it|your|the|the last|your last)(?:(?: last| previous)? {_ABOUT})?(?:'s| is| was| were| are| isn't| wasn't)?) "
     r"(?P<v>(?:(?:just|still|all|much|way|far|a bit|not|very|really|so|super|extremely|exactly) )*(?:wrong|incorrect|inaccurate|unhelpful|useless|confusing|"
     r"misleading|too (?:long|short|verbose|wordy|vague|complicated|technical|formal|generic|detailed)|outdated|helpful|useful|"
-    r"clear|spot on|informative|what i (?:needed|wanted|asked for|was looking for)))\W*$",
-    re.IGNORECASE,
+    r"clear|spot on|informative|what i (?:needed|wanted|asked for|was looking for)))\W*$"
 )
-_TAIL = re.compile(
-    r"(?:,? (?:please|thanks|thank you|ok(?:ay)?|if possible|will you))*[\s.!?,;:]*$", re.IGNORECASE
-)
+_TAIL = anycase(r"(?:,? (?:please|thanks|thank you|ok(?:ay)?|if possible|will you))*[\s.!?,;:]*$")
 #: "Include them in my routes": nobody can tell what.
-_POINTS = re.compile(r"^(?:not |always |never )?\w+ (?:them|those|these|that one)\b", re.IGNORECASE)
+_POINTS = anycase(r"^(?:not |always |never )?\w+ (?:them|those|these|that one)\b")
 _SECOND = {
     **{"you": "it", "your": "its", "yours": "its", "you're": "it is"},
     **{"you are": "it is", "you have": "it has", "you were": "it was"},

@@ -6,7 +6,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
-from processors.extraction.english import PARTICIPLES, is_past, words
+from processors.extraction.english import PARTICIPLES, anycase, is_past, words
 from processors.extraction.parts import HEARSAY, LEAD, NOT_STATED, OPENER
 from processors.extraction.wordings import in_first_person
 
@@ -44,15 +44,13 @@ class Clause(NamedTuple):
     corrects: bool = False
 
 
-_CORRECTS = re.compile(
-    r"\b(?:sorry|no,? wait|actually,? no|no,? actually|correction|i meant?|scratch that|i misspoke|my mistake|wait,? no)\b",
-    re.IGNORECASE,
+_CORRECTS = anycase(
+    r"\b(?:sorry|no,? wait|actually,? no|no,? actually|correction|i meant?|scratch that|i misspoke|my mistake|wait,? no)\b"
 )
-_HEDGE = re.compile(
+_HEDGE = anycase(
     r"(?P<hedge>i (?:think|guess|suppose|believe|reckon)(?: that)?,? |(?:maybe|perhaps|probably|possibly|apparently),? )"
     r"|i (?:(?:would|'d|have to|must|gotta) (?:say|admit|confess)|told you|already told you|should mention|should add|"
-    r"forgot to (?:say|mention))(?: that)?,? ",
-    re.IGNORECASE,
+    r"forgot to (?:say|mention))(?: that)?,? "
 )
 _ADVERB = (
     r"(?:really|just|always|usually|actually|also|still|often|now|currently|recently|absolutely|truly|"
@@ -69,7 +67,7 @@ RELATIVES = (
     r"grandma|grandpa|twins?|baby|toddler|roommate|flatmate|in-laws|ex-wife|ex-husband|ex)"
 )
 _NOUN = r"[\w-]+(?:'s)?"
-_HEAD = re.compile(
+_HEAD = anycase(
     rf"(?:(?P<self>i|we)|my (?P<noun>{_NOUN}(?: {_NOUN}){{0,4}}?)(?=(?: {_ADVERB})*(?:'s)? (?:is|are|was|were|isn't|has|have|wasn't|will|can't|doesn't|don't|starts|begins)\b)"
     rf"|my (?P<theirs>(?:[\w-]+ ){{0,2}}{RELATIVES}(?: (?-i:[A-Z])\w+)?)(?= ))"
     rf"(?:(?P<pre>(?: {_ADVERB})*?)"
@@ -77,7 +75,6 @@ _HEAD = re.compile(
     r" might| may| used to| never used to| don't| doesn't| didn't| can't| cannot| won't| haven't| hasn't| hadn't|"
     r" wasn't| weren't| isn't| aren't| couldn't| wouldn't| shouldn't| ain't| dont| cant| didnt| im)(?= |$))?"
     rf"(?P<mid>(?:,? (?:{_ADVERB}|not|never|no longer|not been)(?= ))*) (?P<rest>\S.*)",
-    re.IGNORECASE | re.DOTALL,
 )
 _MOODS = {
     **dict.fromkeys(("am", "m", "re", "are", "is", "s", "isnt", "arent", "aint", "im"), Mood.BE),
@@ -91,11 +88,10 @@ _MOODS = {
     **dict.fromkeys(("used to", "never used to"), Mood.USED),
     **dict.fromkeys(("do", "does", "dont", "doesnt", ""), Mood.DO),
 }
-_NEVER = re.compile(
-    r"\b(?:not|never|no longer|hardly ever|rarely|seldom|hardly)\b|n't\b|\b(?:cannot|dont|cant|didnt)\b",
-    re.IGNORECASE,
+_NEVER = anycase(
+    r"\b(?:not|never|no longer|hardly ever|rarely|seldom|hardly)\b|n't\b|\b(?:cannot|dont|cant|didnt)\b"
 )
-NO_MORE = re.compile(r"\bno longer\b|\bany ?(?:more|longer)\b|\bno more\b", re.IGNORECASE)
+NO_MORE = anycase(r"\bno longer\b|\bany ?(?:more|longer)\b|\bno more\b")
 #: "I do like tea" stresses it, "I do yoga" tells what is done.
 _STRESSED = words(
     "like love enjoy hate prefer want need have live work eat drink play use read watch avoid own speak not"
@@ -140,13 +136,15 @@ def read(text: str, *, joint: str = "") -> Clause | None:
         rest = f"do {rest}"
     elif auxiliary == "had":
         rest = rest if _is_done(rest) else f"had {rest}"
-    negated = _NEVER.search(f"{auxiliary} {between}") is not None
+    adverbs, negated = frozenset(between.split()), _NEVER.search(f"{auxiliary} {between}") is not None
+    if "not" in adverbs and adverbs & {"always", "only", "just"}:
+        return None  # "I do not always wear a hat"
     ended = NO_MORE.search(f"{between} {rest}") is not None and (negated or "no longer" in between)
     return Clause(
         subject="i" if head["self"] else (head["noun"] or head["theirs"]).lower(),
         mood=mood,
         rest=rest,
-        adverbs=frozenset(between.split()),
+        adverbs=adverbs,
         negated=negated and not ended,
         ended=ended or (mood is Mood.USED and "never" not in auxiliary),
         hedged=hedged or "probably" in between,
@@ -163,15 +161,11 @@ _BASES = dict(
 )
 #: "I have played chess" is past, "I have played chess for ten years" is not.
 _LASTING = frozenset(("lived", "worked", "played", "had"))
-_STILL = re.compile(r"\b(?:for|since|all|whole|ever)\b", re.IGNORECASE)
+_STILL = anycase(r"\b(?:for|since|all|whole|ever)\b")
 _GERUNDS = {"living": "live", "working": "work"}
 #: For how long it has been so, counted back from when it is said, is no part of what is so.
-_SO_FAR = re.compile(
-    r"\s+(?:for|over|since) (?:[\w-]+ ){1,4}(?:years?|months?|weeks?|days?|decades?|ages)\b.*", re.IGNORECASE
-)
-_ADVERBS = re.compile(
-    r"(?:(?:really|always|quite|so|very|a bit|more|totally|super|pretty|getting|just) )+", re.IGNORECASE
-)
+_SO_FAR = anycase(r"\s+(?:for|over|since) (?:[\w-]+ ){1,4}(?:years?|months?|weeks?|days?|decades?|ages)\b.*")
+_ADVERBS = anycase(r"(?:(?:really|always|quite|so|very|a bit|more|totally|super|pretty|getting|just) )+")
 
 
 def perfected(clause: Clause) -> tuple[Clause, bool]:

@@ -12,6 +12,7 @@ from models.statements import SELF
 from models.windows import WindowMessage
 from processors.extraction.clauses import read
 from processors.extraction.drafts import CORRECTED, Draft
+from processors.extraction.english import anycase
 from processors.extraction.interpreting import interpret
 from processors.extraction.values import clean
 
@@ -37,35 +38,29 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     )
 )
 # fmt: on
-_ANNOUNCED = re.compile(
-    r"(?:(?:do )?you (?:wanna |want to )?know|guess) what (?P<c>i (?:really )?(?:like|love|hate|prefer|enjoy)|my favou?rite [\w ]{2,20} is)\W*$",
-    re.IGNORECASE,
+_ANNOUNCED = anycase(
+    r"(?:(?:do )?you (?:wanna |want to )?know|guess) what (?P<c>i (?:really )?(?:like|love|hate|prefer|enjoy)|my favou?rite [\w ]{2,20} is)\W*$"
 )
-_HANDED_BACK = re.compile(
-    r"(?:\w+[,.!]* ){0,3}(?:what|who|where|which(?: one)?|tell me|do tell|go on)(?: is it)?[?!. ]*$",
-    re.IGNORECASE,
+_HANDED_BACK = anycase(
+    r"(?:\w+[,.!]* ){0,3}(?:what|who|where|which(?: one)?|tell me|do tell|go on)(?: is it)?[?!. ]*$"
 )
-_FILLER = re.compile(
+_FILLER = anycase(
     r"(?:(?:well|oh|um+|uh|hm+|so|i think|i guess|i'd say|it's|it is|that would be|just|mainly|mostly|in|at|on|from|as|"
-    r"definitely|probably|currently|right now|yes|yeah)\b,? )+",
-    re.IGNORECASE,
+    r"definitely|probably|currently|right now|yes|yeah)\b,? )+"
 )
-_NO_ANSWER = re.compile(
+_NO_ANSWER = anycase(
     r"(?:yes|yeah|no|nope|none|nothing|ok(?:ay)?|sure|thanks?|what|why|how|who|when|where|i|i'm|i've|my|we|you|it|that|this|they|idk|not|"
     r"depends|dunno|maybe|guess|secret|lol|haha|can|could|would|will|do|does|is|are|let|let's|please|never|"
-    r"same|both|neither|either|any|anything|hello|hi|hey|bye|good|great|fine|wow|cool|nice|sorry|hmm+|nowhere|everywhere|everything|don't|too|skip|pass|none)\b",
-    re.IGNORECASE,
+    r"same|both|neither|either|any|anything|hello|hi|hey|bye|good|great|fine|wow|cool|nice|sorry|hmm+|nowhere|everywhere|everything|don't|too|skip|pass|none)\b"
 )
 _LONGEST_ANSWER = 6
-_COMPLETES = re.compile(
+_COMPLETES = anycase(
     r"(?:and |but |well,? )?(?!.*\b(?:i|you|he|she|we|it|that|this|they|please)\b)"
-    r"(?P<rest>(?:especially|particularly|preferably|except|but only|but not)\b [^?]{2,60}?)\W*$",
-    re.IGNORECASE,
+    r"(?P<rest>(?:especially|particularly|preferably|except|but only|but not)\b [^?]{2,60}?)\W*$"
 )
-_PRAISE = re.compile(
+_PRAISE = anycase(
     r"(?:(?:oh|ah|wow|haha|yum|mm+)[,!.]* )*(?:that'?s |sounds |how |so |very |really )*"
-    r"(?:great|good|nice|cool|awesome|lovely|delicious|tasty|amazing|wonderful|fantastic|perfect|yum(?:my)?|sweet|healthy)\b",
-    re.IGNORECASE,
+    r"(?:great|good|nice|cool|awesome|lovely|delicious|tasty|amazing|wonderful|fantastic|perfect|yum(?:my)?|sweet|healthy)\b"
 )
 
 
@@ -136,18 +131,16 @@ def completed(
     return Found(draft, used, f"{mine.quote}\n{quote}")
 
 
-_CORRECTION = re.compile(
+_CORRECTION = anycase(
     r"(?:(?:oh|ah|no|oops),? )*(?:sorry|no wait|wait,? no|wait|actually,? no|no,? actually|correction|scratch that|i meant?|make that|my mistake)[,:.!]* "
-    r"(?:i meant? |it's |it is |to say |in )*(?P<v>(?!(?:i|my|we|no|yes|not|about|for|to|but|the)\b)[\w'-]+(?: [\w'-]+){0,3})\W*$",
-    re.IGNORECASE,
+    r"(?:i meant? |it's |it is |to say |in )*(?P<v>(?!(?:i|my|we|no|yes|not|about|for|to|but|the)\b)[\w'-]+(?: [\w'-]+){0,3})\W*$"
 )
 
 
 #: "I live in Berlin, sorry, Munich": the same within a sentence.
-INLINE = re.compile(
+INLINE = anycase(
     r"(?:,|\s-+|\.{2,}|—)?\s+(?=(?:oh )?(?:sorry|no wait|no,? i mean|i mean|actually no|correction|scratch that)[, —-]+"
-    r"(?:i mean |in |it's )?[\w'-]+(?: [\w'-]+){0,2}\W*$)",
-    re.IGNORECASE,
+    r"(?:i mean |in |it's )?[\w'-]+(?: [\w'-]+){0,2}\W*$)"
 )
 
 

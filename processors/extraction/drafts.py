@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from models.statements import SELF, Assertion, Kind, Polarity, attribute_of
-from processors.extraction.english import VOWEL, conjugate, is_past
+from processors.extraction.english import VOWEL, anycase, conjugate, is_past
 from processors.extraction.values import clause_end
 from processors.text.dates import FoundDate, find_dates
 
@@ -38,10 +38,10 @@ class Draft:
 def say(says: str, *, polarity: Polarity = AFFIRMED, assertion: Assertion = HOLDS, subject: str = SELF) -> str:
     """Make the sentence: "live in Rome" becomes "Lives in Rome", "Sister no longer lives in Rome"."""
     verb, _, rest = says.partition(" ")
-    as_it_is = verb in ("was", "will", "has") or (is_past(verb) and verb not in ("read", "put"))
+    as_it_is = verb in ("was", "will", "has", "cannot") or (is_past(verb) and verb not in ("read", "put"))
     are_many = subject != SELF and _MANY.search(subject) is not None
     third = _OF_MANY.get(verb, verb) if as_it_is or are_many else conjugate(verb)
-    if assertion is ENDED and verb != "gave":
+    if assertion is ENDED and not as_it_is:
         said = f"no longer {third} {rest}"
     elif polarity is NEGATED:
         said = (
@@ -56,7 +56,7 @@ def say(says: str, *, polarity: Polarity = AFFIRMED, assertion: Assertion = HOLD
     return f"{said[0].upper()}{said[1:]}"
 
 
-_MANY = re.compile(r"(?:s|children)$", re.IGNORECASE)
+_MANY = anycase(r"(?:s|children)$")
 _OF_MANY = {"be": "are"}
 #: "Option a or b" and "vitamin a in the morning" have no article.
 _AN = re.compile(
@@ -64,17 +64,16 @@ _AN = re.compile(
 )
 
 
-_OPEN_END = re.compile(r"\b(?:with|between|to|from|of|than|until|till|and|or|through)\s*\Z", re.IGNORECASE)
+_OPEN_END = anycase(r"\b(?:with|between|to|from|of|than|until|till|and|or|through)\s*\Z")
 
 
 #: A date before one of these stands for itself; before a noun ("the 25 July workshop") it describes that.
-_FOLLOWS = re.compile(
-    r"\W|(?:with|at|in|on|to|for|by|from|via|and|but|so|because|when|where|which|as|about|of|near|after|before|together)\b|$",
-    re.IGNORECASE,
+_FOLLOWS = anycase(
+    r"\W|(?:with|at|in|on|to|for|by|from|via|and|but|so|because|when|where|which|as|about|of|near|after|before|together)\b|$"
 )
 #: "Before 3 May" is another day, and so is "by".
-_RELATION = re.compile(r"\b(?P<relation>before|after|starting|beginning)\s*\Z", re.IGNORECASE)
-_BEGINNING = re.compile(r"\s*\b(?:scheduled|due|set|for|effective)\s*\Z", re.IGNORECASE)
+_RELATION = anycase(r"\b(?P<relation>before|after|starting|beginning)\s*\Z")
+_BEGINNING = anycase(r"\s*\b(?:scheduled|due|set|for|effective)\s*\Z")
 
 
 def date_of(text: str, whole: str, said_at: datetime, *, ahead: bool) -> tuple[FoundDate | None, str]:

@@ -5,6 +5,11 @@ from __future__ import annotations
 import re
 
 
+def anycase(pattern: str) -> re.Pattern[str]:
+    """A pattern for which "Rome" is "rome", unless a part of it says ``(?-i:…)``."""
+    return re.compile(pattern, re.IGNORECASE | re.DOTALL)
+
+
 def words(text: str) -> frozenset[str]:
     """A set of words, written as one text."""
     return frozenset(text.split())
@@ -108,7 +113,6 @@ _ALSO_NOUN = "dance|run|walk|swim|work|travel|play|sleep|talk|drink|help|shop|co
 #: A verb that goes on with what the one before it began.
 VERB = rf"(?:(?:{_ONLY_VERB})(?= )|(?:{_ALSO_NOUN})(?= (?:an?|the|my|our|to|in|at|on|for|with|out|up|around|as|from|every)\b))"
 #: What "an" stands before: an hour, an opera; but a European, a one-way ticket, a usual table.
-VOWEL = re.compile(
-    r"(?!eu|ewe|onc?e\b|u(?:biq|ku|ni(?![mn])|s[aeu]|ti|topi))[aeiou]|h(?:eir|onest|onou?r|ours?\b)",
-    re.IGNORECASE,
+VOWEL = anycase(
+    r"(?!eu|ewe|onc?e\b|u(?:biq|ku|ni(?![mn])|s[aeu]|ti|topi))[aeiou]|h(?:eir|onest|onou?r|ours?\b)"
 )

@@ -9,7 +9,7 @@ from models.statements import SELF, Assertion, Polarity
 from processors.extraction import predicates
 from processors.extraction.clauses import Clause, Mood, base_form, perfected
 from processors.extraction.drafts import AFFIRMED, CORRECTED, ENDED, HOLDS, NEGATED, Draft, date_of, dated, say
-from processors.extraction.english import NO_EVENT, PARTICIPLES, gerund, is_past, third_person, words
+from processors.extraction.english import NO_EVENT, PARTICIPLES, anycase, gerund, is_past, third_person, words
 from processors.extraction.owning import BARE_NOUN, own_occasion, prefers, told_of_own
 from processors.extraction.tastes import topic_of, with_noun
 from processors.extraction.values import clause_end, clean, listed, points_at_one, with_article, without_article
@@ -22,13 +22,12 @@ _HABITS = (
     *("only", "exclusively", "strictly", "rarely", "seldom", "always", "usually", "normally", "typically"),
     *("generally", "regularly", "often", "mostly", "mainly", "primarily"),
 )
-_HABITUAL = frozenset(_HABITS)
+_HABITUAL = frozenset((*_HABITS, "never"))
 _RARELY = ("rarely", "seldom")
-_FREQUENCY = re.compile(
+_FREQUENCY = anycase(
     r"\b(?:every (?:\w+ )?(?:day|morning|evening|night|week|weekend|month|year|other \w+|\w+day|summer|winter)|each (?:day|morning|night|week)|daily|weekly|(?<!how )often|"
     r"on (?:\w+days|weekends)|(?:once|twice|(?:a )?(?:couple of|\w+) times) a (?:day|week|month|year)|in the mornings?|most (?:days|mornings|nights|weekends)|"
-    r"for (?:breakfast|lunch|dinner))\b",
-    re.IGNORECASE,
+    r"for (?:breakfast|lunch|dinner))\b"
 )
 _PLACE = re.compile(r"(?:the )?[A-Z][\w'.-]*(?:,? (?:(?:de|la|of|the|upon)(?= )|[A-Z][\w'.-]*))*")
 _PLACES = frozenset(("home", "origin", "employer"))
@@ -41,27 +40,25 @@ _STRONG = words(
 #: What is done now for a day to come: "I signed up for the race on 8 November".
 _AHEAD = frozenset(("signed", "booked", "registered", "enrolled", "scheduled", "entered", "reserved"))
 #: "A deadline" says not of what.
-_ANY_OCCASION = re.compile(
-    r"(?:an?|the|another|my) (?:deadline|meeting|call|date|event|session|review|class|course)(?: to \w+)?",
-    re.IGNORECASE,
+_ANY_OCCASION = anycase(
+    r"(?:an?|the|another|my) (?:deadline|meeting|call|date|event|session|review|class|course)(?: to \w+)?"
 )
 #: "Signed the contract": which one, only the talk or a day tells.
 _UNDATED = re.compile(
     r"(?!joined|won)\w+ (?:(?:\d+%|all|most|some) of )?the (?:[a-z-]+ )?[a-z-]+$|(?:passed|failed|won|lost) (?:an? )?\w+$"
 )
 #: What was done says nothing, or is a trifle of a day: "bought milk", "started talking", "went to the shop".
-_VAGUE = re.compile(
+_VAGUE = anycase(
     r"\w+ (?:the chance|asleep\b.*)$|started (?:talking|chatting|thinking|crying|laughing|looking|with|on)\b|being \w+(?:ed|en)$|(?:got|bought|ordered|ate|cooked) (?!an?\b|the\b|my\b|our\b|their\b|tickets\b|land\b|two\b|three\b|hurt\b|promoted\b|married\b|engaged\b|divorced\b)(?-i:[a-z])|"
     r"(?:went|got|came) (?:back )?(?:to )?(?:the |a )?(?:shops?|stores?|gym|bed|sleep|work|home|school|outside|shopping|up|supermarket|mall|place)\b|"
     r"\w+ (?:\w+ )?(?:(?:more|less) than )?(?:\d+|an?|two|three|four|five|six|ten|several|a few) (?:seconds?|minutes?|hours?|days?|weeks?|months?|years?)$|"
-    r"(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b",
-    re.IGNORECASE,
+    r"(?:\w+ )?(?:to (?:it|that|say|see|know|be)|(?:so|up|out|off|by|down|over|into|through|along|on|for|with|about|around)\b\W*$|my (?:best|mind|way|breath|heart|head|time|eyes)|the (?:same|point|idea)|a (?:lot|bit|few))\b"
 )
 
 
 def interpret(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
     """The statements that a clause makes; ``whole`` is its text with what stood before the subject."""
-    subject, rows = SELF, predicates.TABLES
+    subject = SELF
     if clause.subject != "i":
         if (about := told_of_own(clause)) is not None:
             return about
@@ -76,7 +73,7 @@ def interpret(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
     verb = clause.rest.split(" ", 1)[0].lower()
     if clause.mood is Mood.DO and is_past(verb) and verb not in ("read", "put"):
         clause = clause._replace(mood=Mood.DID)
-    found = _by_table(clause, subject, rows.get(clause.mood, ()), said_at, whole)
+    found = _by_table(clause, subject, said_at, whole)
     if subject != SELF:
         return [each for each in found if each.attribute in predicates.OF_OTHERS]
     event = _event(clause, perfect, said_at, whole) if clause.mood is Mood.DID or perfect else None
@@ -87,63 +84,50 @@ def interpret(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
     return [*found, event]
 
 
-def _by_table(
-    clause: Clause, subject: str, rows: tuple[predicates.Row, ...], said_at: datetime, whole: str
-) -> list[Draft]:
-    found = predicates.first(rows, clause.rest)
+def _by_table(clause: Clause, subject: str, said_at: datetime, whole: str) -> list[Draft]:
+    found = predicates.first(predicates.TABLES.get(clause.mood, ()), clause.rest)
     if found is None or not _is_meant(found[0], clause, whole):
         return []
-    if clause.negated and clause.adverbs & {"always", "only", "just"} and "not" in clause.adverbs:
-        return []
     row, match = found
-    flags, groups, attribute = row.flags, match.groupdict(), row.attribute
-    happens, date, text = attribute in ("plan", "event"), None, groups.get("v") or ""
-    if happens:
+    flags, attribute, text, date = row.flags, row.attribute, match["v"], None
+    if attribute in ("plan", "event"):
         ahead = attribute == "plan"
         date, text = date_of(text, whole, said_at, ahead=ahead)
         if "d" in flags and date is None and not find_dates(text, said_at, ahead=ahead):
             return []
     if "g" in flags:
         # "to run and juggle": what comes second would not be brought into its form
-        text = f"{gerund((groups['g'] or '').lower())}{'' if text.startswith((' and ', ' or ')) else text}"
-    members = listed(text, attribute) if "l" in flags else [text]
-    value = third_person(text) if "s" in flags else ""
-    value = value or clean(
-        members[0], words=14 if "w" in flags or happens else 9 if "a" in flags else 7, keep_article="a" in flags
-    )
-    if attribute in _PLACES and (place := _PLACE.match(text)) is not None:
-        value = place[0].strip(" .,'")
-    if "r" in flags:
-        value = row.says.partition(" ")[2]
-    if not value or _says_nothing(row, value):
-        return []
-    values = _values(row, members, value)
-    assertion = ENDED if clause.ended or "x" in flags else HOLDS
-    denied = clause.negated != ("-" in flags) if "n" not in flags else not {"c", "!"} & set(flags)
-    if assertion is ENDED:
-        denied = "-" in flags and clause.ended
-    polarity = NEGATED if denied else AFFIRMED
-    sure = round(row.confidence * (0.8 if clause.hedged else 1.0), 3)
-    if "j" in flags:
-        return [Draft("employer", "", "Left the job", sure, subject, AFFIRMED, ENDED, date)]
+        text = f"{gerund(match['g'].lower())}{'' if text.startswith((' and ', ' or ')) else text}"
+    ended = clause.ended or "x" in flags
+    denied = "-" in flags if clause.ended else not ended and clause.negated != ("-" in flags)
+    assertion = ENDED if ended else CORRECTED if clause.corrects else HOLDS
+    sure, polarity = round(row.confidence * (0.8 if clause.hedged else 1.0), 3), NEGATED if denied else AFFIRMED
     drafts, shown = [], f" {dated(date)}" if date is not None else ""
-    told = CORRECTED if clause.corrects and assertion is HOLDS else assertion
-    for each in values:
-        kept, sentence = _said(row, clause, subject, each, whole, (polarity, assertion))
-        drafts.append(Draft(attribute, kept, f"{sentence}{shown}", sure, subject, polarity, told, date))
+    for value in _values(row, text):
+        kept, sentence = _said(row, clause, subject, value, whole, (polarity, ENDED if ended else HOLDS))
+        drafts.append(Draft(attribute, kept, f"{sentence}{shown}", sure, subject, polarity, assertion, date))
     return drafts
 
 
-def _values(row: predicates.Row, members: list[str], value: str) -> list[str]:
+def _values(row: predicates.Row, text: str) -> list[str]:
     """What fills the slot: the value, or the members of a list, all of them or none."""
-    if row.attribute == "pet":
-        return [each[0] for each in predicates.ONE_PET.finditer(members[0])]
-    values = [value, *(clean(each, words=7) for each in members[1:])]
-    if not all(values):
+    flags, attribute = row.flags, row.attribute
+    if not text:
+        return [""]
+    if attribute == "pet":
+        return [each[0] for each in predicates.ONE_PET.finditer(text)]
+    if attribute in _PLACES and (place := _PLACE.match(text)) is not None:
+        return [place[0].strip(" .,'")]
+    if "s" in flags:
+        return [third_person(text)]
+    members = listed(text, attribute) if "l" in flags else [text]
+    words = 14 if "w" in flags or attribute in ("plan", "event") else 9 if "a" in flags else 7
+    values = [clean(each, words=words, keep_article="a" in flags) for each in members]
+    if not all(values) or _says_nothing(row, values[0]):
         return []
-    if row.attribute in ("like", "employer") and "g" not in row.flags:
+    if attribute in ("like", "employer") and "g" not in flags:
         values = [*map(with_article, members, values)]
-    if row.attribute != "like":
+    if attribute != "like":
         return values
     if any(points_at_one(each) and not topic_of(each) for each in values):
         return []
@@ -155,8 +139,7 @@ def _is_meant(row: predicates.Row, clause: Clause, whole: str) -> bool:
     wanted = {"n": clause.negated, "p": not clause.negated, "e": clause.ended, "h": True}
     if "h" in row.flags:
         is_one = (clause.negated or clause.ended) and row.says.startswith("{verb}")
-        is_habit = clause.adverbs & _HABITUAL or _FREQUENCY.search(whole)
-        wanted["h"] = bool(is_one or is_habit or (clause.negated and "never" in clause.adverbs))
+        wanted["h"] = bool(is_one or clause.adverbs & _HABITUAL or _FREQUENCY.search(whole))
     return all(is_so for flag, is_so in wanted.items() if flag in row.flags)
 
 
@@ -164,12 +147,10 @@ def _says_nothing(row: predicates.Row, value: str) -> bool:
     if row.attribute == "like":
         return _VAGUE.match(value) is not None or BARE_NOUN.fullmatch(value) is not None
     if row.attribute == "habit":
-        bare = row.pattern.pattern.startswith("(?P<v>(?!") and len(_FREQUENCY.sub("", value).split()) < 2
+        bare = row.says == "{v}" and "h" in row.flags and len(_FREQUENCY.sub("", value).split()) < 2
         return bare or re.match(r"[a-z]+ and ", value) is not None  # "practise and train every day"
-    if row.attribute == "plan" and _ANY_OCCASION.fullmatch(value):
-        return True
     whole_phrase = row.attribute in ("plan", "event") or (not row.attribute and "w" in row.flags)
-    return whole_phrase and " " not in value
+    return whole_phrase and (" " not in value or _ANY_OCCASION.fullmatch(value) is not None)
 
 
 def _said(
@@ -182,11 +163,6 @@ def _said(
         does, _, rest = says.partition(" ")
         sentence = _of_habit(f"{does.lower()} {rest}".strip(), clause, subject, value, whole, holds)
         return value if does in ("gave", "be") else f"{gerund(does.lower())} {rest}".strip(), sentence
-    if row.attribute == "constraint" and "c" in row.flags:
-        return without_article(value), f"Cannot {verb} {value}"
-    if "q" in row.flags:
-        begins = value.startswith(("to ", "a ", "an ")) or value.split(" ", 1)[0].endswith("ing")
-        return value, f"Plans {value if begins else f'to {value}'}"
     kept = value if row.attribute in ("plan", "event") else without_article(value)
     return kept, say(says, polarity=holds[0], assertion=holds[1], subject=subject)
 

@@ -10,6 +10,7 @@ import re
 
 from processors.extraction.clauses import NO_MORE
 from processors.extraction.drafts import ENDED, NEGATED, Draft
+from processors.extraction.english import anycase
 from processors.extraction.predicates import ASKED, LIKED, TOLD
 from processors.extraction.tastes import bare_name, named_topic, topic_of
 
@@ -21,7 +22,7 @@ _WORK = rf"(?-i:[A-Z])[^,.?!:;\"]{{1,50}}? by {_NAME}"
 # fmt: off
 #: How something is named: what it looks like, and whether it is told to be the favourite.  ``{v}``: the name.
 _ROWS: tuple[tuple[re.Pattern[str], bool], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), told)
+    (anycase(pattern), told)
     for pattern, told in (
         (rf"\bmy (?:(?:all-time|absolute|personal|current|own) )*{_BEST}(?P<x>(?: (?!is\b|are\b)[a-z-]+){{0,3}}?)(?:,? (?:is|are|it's|which is|called|named))? (?P<v>(?-i:(?!I\b)){_WORK}|{_NAME})", True),
         (rf"\bmy (?:(?:all-time|absolute|personal|current|own) )*{_BEST}(?: (?!is\b|are\b)[a-z-]+){{0,3}}?,(?: it's)? (?P<v>{_WORK})", True),
@@ -34,10 +35,8 @@ _ROWS: tuple[tuple[re.Pattern[str], bool], ...] = tuple(
     )
 )
 #: "... that's my favourite", "... make it my favourite": of what was named before it.
-_LIKED_SO = re.compile(
-    rf"\b(?:(?:make|set|keep) (?:that|it|this|them)(?: (?:as|to be))?|(?:that|it|he|she|they|this|these|those)(?:'s|'re| is| are| has been|'s been)(?: (?:still|definitely|always|just|been))*) (?:my|our)(?: new)? (?:(?:all-time|absolute|personal) )*{_BEST}(?P<x>(?: [a-z-]+){{0,3}})",
-    re.IGNORECASE,
-)
+_LIKED_SO = anycase(
+    rf"\b(?:(?:make|set|keep) (?:that|it|this|them)(?: (?:as|to be))?|(?:that|it|he|she|they|this|these|those)(?:'s|'re| is| are| has been|'s been)(?: (?:still|definitely|always|just|been))*) (?:my|our)(?: new)? (?:(?:all-time|absolute|personal) )*{_BEST}(?P<x>(?: [a-z-]+){{0,3}})")
 # fmt: on
 _LAST_NAME = re.compile(rf"{_WORK}|{_NAME}")
 #: Nothing is meant by these but the beginning of a sentence, a day, or oneself.
@@ -51,9 +50,8 @@ _NO_NAME = re.compile(
 
 #: A denial is that of a name if it stands no more than this many words before it.
 _NEAR = 7
-DENIED = re.compile(
-    r"\b(?:not(?! only)|never(?! (?:get )?(?:tired|bored|sick)\b)|over|done with|(?<!never get )(?<!never )tired of|without|avoid|skip(?! (?:ahead )?to\b)|exclude|stop|remove|disable|no longer|(?:other|rather) than|instead of)\b|n't\b",
-    re.IGNORECASE,
+DENIED = anycase(
+    r"\b(?:not(?! only)|never(?! (?:get )?(?:tired|bored|sick)\b)|over|done with|(?<!never get )(?<!never )tired of|without|avoid|skip(?! (?:ahead )?to\b)|exclude|stop|remove|disable|no longer|(?:other|rather) than|instead of)\b|n't\b"
 )
 
 
@@ -102,8 +100,7 @@ def _of_name(name: str, topic: str, told: bool, sentence: str, denied: bool = Fa
     return Draft(attribute, name, f"{says} {name}", sure)
 
 
-_FOND = re.compile(
+_FOND = anycase(
     r"\bi(?:'m|'ve| am| have)?(?: been| just| really| so| quite)* (?:always|usually|often|never get tired|love|like|enjoy|prefer|"
-    r"into|following|adore|hooked|replaying|can't get enough)\b|\bfav(?:ou?rite|e)\b",
-    re.IGNORECASE,
+    r"into|following|adore|hooked|replaying|can't get enough)\b|\bfav(?:ou?rite|e)\b"
 )

@@ -9,25 +9,23 @@ from models.statements import SELF
 from processors.extraction import predicates
 from processors.extraction.clauses import Clause, Mood
 from processors.extraction.drafts import AFFIRMED, CORRECTED, ENDED, HOLDS, NEGATED, Draft, date_of, dated, say
-from processors.extraction.english import gerund, words
+from processors.extraction.english import anycase, gerund, words
 from processors.extraction.tastes import named_topic, preference, preferred, tells_class, topic_of
 from processors.extraction.values import clean, points_at_one, with_article
 
 #: Nouns that say nothing without what they are of: "I love the colour".
-BARE_NOUN = re.compile(
+BARE_NOUN = anycase(
     r"(?:\w+ )?(?:colou?rs?|details?|textures?|genre|songs?|track|vibes?|energy|looks?|pics?|pictures?|photos?|designs?|styles?|spirit|passion|"
     r"attitude|atmosphere|places?|spots?|names?|views?|quotes?|combo|tattoo|outfit|patterns?|results?|moments?|feeling|choices?|sound|support|"
     r"words|advice|suggestions?|thoughts?(?: \w+)?|dedication|positivity|creativity|work|job|team|story|stories|memories|journey|process|challenges?|experiences?|"
-    r"escaping|trying|seeing|being|making|helping|getting|having|doing|going|adding|taking|giving|putting)",
-    re.IGNORECASE,
+    r"escaping|trying|seeing|being|making|helping|getting|having|doing|going|adding|taking|giving|putting)"
 )
-_FAVOURITE = re.compile(
-    r"(?:(?:all[- ]time|absolute|personal|new|current) )?(?:fav(?:ou?rite|e)?s?|go-to|preferred|usual|preference)(?: (?P<x>[\w -]+?)(?P<y> to \w[\w ]*)?)?$",
-    re.IGNORECASE,
+_FAVOURITE = anycase(
+    r"(?:(?:all[- ]time|absolute|personal|new|current) )?(?:fav(?:ou?rite|e)?s?|go-to|preferred|usual|preference)(?: (?P<x>[\w -]+?)(?P<y> to \w[\w ]*)?)?$"
 )
 
 #: "My favourite one to hum" is one of what was spoken of before.
-_OF_SOME = re.compile(r"(?:ones?|thing|part|bit|way) \w", re.IGNORECASE)
+_OF_SOME = anycase(r"(?:ones?|thing|part|bit|way) \w")
 
 
 def told_of_own(clause: Clause) -> list[Draft] | None:
@@ -58,18 +56,15 @@ def favourite_of(topic: str, value: str, clause: Clause) -> Draft:
     return Draft(f"favourite/{slot}", value, sentence, predicates.TOLD, SELF, polarity, assertion)
 
 
-_PREFERS = re.compile(
+_PREFERS = anycase(
     r"(?:prefer|favou?r|opt for)(?P<to> to)? (?P<not>(?:to )?(?:avoid(?:ing)?|not(?P<not_to> to)?) )?(?:only )?(?P<verb>(?:have|use|take|see|be|using|taking|having|listening to) )?(?P<v>.*)",
-    re.IGNORECASE | re.DOTALL,
 )
 #: "I always park on the street" prefers it; "I always forget" does not.
-_USES = re.compile(
+_USES = anycase(
     r"(?:(?:use|choose|pick|take|listen to|go for|go with|stick to|rely on) |(?=(?:park|pay|charge|fill up|refuel|fly|shop) ))(?P<v>.*)",
-    re.IGNORECASE | re.DOTALL,
 )
-_ALTERNATIVE = re.compile(
-    r" to (?=\w+ing\b)| over (?!(?:\d|an? |one |two|three|four|five|ten|half))| rather | instead | compared | than (?!(?:\d|an? |one |two|three|four|five|ten|half))",
-    re.IGNORECASE,
+_ALTERNATIVE = anycase(
+    r" to (?=\w+ing\b)| over (?!(?:\d|an? |one |two|three|four|five|ten|half))| rather | instead | compared | than (?!(?:\d|an? |one |two|three|four|five|ten|half))"
 )
 
 

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from processors.extraction.english import PAST, words
+from processors.extraction.english import PAST, anycase, words
 
 _SAME_FORM = words("read put quit set let hit led lit found felt saw left spoke wore rose thought did")
 #: A longer sentence was pasted, not said.
@@ -31,37 +31,31 @@ _ASKING = (
     r"give me|tell me|recommend|suggest|help|make sure|set|turn|navigate|remember|only|always|avoid|preferably|ideally|keep|take|play|direct|look for|stick|no need|"
     r"need|must|prefer|switch|check|it (?:has|needs|must|should))\b"
 )
-_JOINT = re.compile(
+_JOINT = anycase(
     rf"(?:\s*(?:[,;:—–]|\.{{2,}}|\.(?=\s)|\s-{{1,2}}(?=\s))\s*|\s+)(?:(?P<word>and(?: also| so| yes| then| now)?|but|so|yet|because|'?cause|"
     rf"since|as(?! (?:my|our)\b)|plus|though|although|while|when|whenever|if|unless|whether|until|then|or|"
-    rf"and if|but if|especially when|where|than|after|before|in case|(?:and |but |as )?you know(?: that)?|honestly)\s+)?(?={_SELF}|{_ASKING})",
-    re.IGNORECASE,
+    rf"and if|but if|especially when|where|than|after|before|in case|(?:and |but |as )?you know(?: that)?|honestly)\s+)?(?={_SELF}|{_ASKING})"
 )
-NOT_STATED = re.compile(
+NOT_STATED = anycase(
     r"(?:and )?(?:(?:and|but|so|or) )?(?:if|unless|whether|when|whenever|until|that|which|who|where|than|or|after|before|"
-    r"in case|as if|especially when)$",
-    re.IGNORECASE,
+    r"in case|as if|especially when)$"
 )
-_UNREAL = re.compile(
+_UNREAL = anycase(
     r"\b(?:just kidding|only kidding|kidding aside|jk|j/k|only joking|just joking|yeah,? right|not!|as if!|"
     r"in (?:my|this|the) (?:dreams?|story|novel|game|script|play|scenario)|my character|my protagonist|role-?play|"
     r"hypothetical(?:ly)?|let's say|let's pretend|pretend(?:ing)?|imagine|imagining|suppose|supposing|what if|"
     r"say i|wish i|i wish|if i were|sarcas\w+|/s|theoretically|for example|e\.g|once upon|"
-    r"act(?:ing)? as|quote|saying goes|lyrics?)\b",
-    re.IGNORECASE,
+    r"act(?:ing)? as|quote|saying goes|lyrics?)\b"
 )
-KIDDING = re.compile(
-    r"\W*(?:(?:i'm |haha,? |lol,? |no,? )*(?:just |only )?(?:kidding|joking)|jk|/s|not)\W*$", re.IGNORECASE
-)
-HEARSAY = re.compile(
+KIDDING = anycase(r"\W*(?:(?:i'm |haha,? |lol,? |no,? )*(?:just |only )?(?:kidding|joking)|jk|/s|not)\W*$")
+HEARSAY = anycase(
     r"(?:according to|rumou?r has it|to quote|in the words of|they say|people say|i(?:'ve)? heard|i was told|"
     r"(?:my|his|her|our|the|a|some|one of my) [\w' ]{2,30}? (?:says?|said|thinks?|thought|claims?|believes?|told|tells|suggest(?:s|ed)|"
     r"insists?|insisted|recommend(?:s|ed)|wants?|wanted|asked|guess(?:es)?|keeps? saying|joke[sd])(?! (?:to learn|to become|to be))\b|"
-    r"(?-i:[A-Z])\w+ (?:says?|said|thinks?|thought|claims?|told|believes?|insists?)\b)",
-    re.IGNORECASE,
+    r"(?-i:[A-Z])\w+ (?:says?|said|thinks?|thought|claims?|told|believes?|insists?)\b)"
 )
 _QUOTED = re.compile(r"\"[^\"\n]{1,300}\"|“[^”\n]{1,300}”|```.*?(?:```|\Z)|`[^`\n]{1,200}`", re.DOTALL)
-_FIRST = re.compile(r"\b(?:i|i'm|my|i've|we|me)\b", re.IGNORECASE)
+_FIRST = anycase(r"\b(?:i|i'm|my|i've|we|me)\b")
 _QUOTING_LINE = re.compile(r"^[^\S\n]*>.*$", re.MULTILINE)
 
 
@@ -76,10 +70,9 @@ def mask_quotes(text: str) -> str:
 #: "I moved to Rome and got a dog" are two things done, and so are "I have a dog and work as a nurse" two that hold.
 _ALSO_DID = rf"(?:{'|'.join(sorted(PAST - _SAME_FORM))}|\w{{2,}}ed(?= (?:an?|the|my|our|to|in|at|for|with|some|from|on|up|out|into|off|back|home)\b))"
 _NO_OTHER = r"(?:(?!\b(?:who|which|that|she|he|they|it|you|if|when|as|and i)\b)[^.;?!])"
-_CONJOINED = re.compile(
+_CONJOINED = anycase(
     rf"\b(?P<self>i|we) (?:(?:just|recently|also|finally|actually) )?(?:(?:{_ALSO_DID})\b(?:(?!\bto (?!(?-i:[A-Z])|the|a)){_NO_OTHER}){{1,80}}?,? and (?:then |also |later )?(?!had to\b)(?=(?:{_ALSO_DID}) )"
-    rf"|(?:live|work|have|teach|own|study|am)\b(?:(?!\bto\b){_NO_OTHER}){{1,60}}?,? and (?=(?:work|live|have|teach|own|study|love|enjoy|play|do not|don't|am) ))",
-    re.IGNORECASE,
+    rf"|(?:live|work|have|teach|own|study|am)\b(?:(?!\bto\b){_NO_OTHER}){{1,60}}?,? and (?=(?:work|live|have|teach|own|study|love|enjoy|play|do not|don't|am) ))"
 )
 
 
@@ -102,7 +95,7 @@ def parts(sentence: str) -> Iterator[Part]:
     yield Part(sentence[begin:].strip(), asked, joint)
 
 
-OPENER = re.compile(
+OPENER = anycase(
     r"(?:(?:yes|yeah|yep|yup|no(?=[,.!:]| (?:i|i'm|i've|my|we)\b)|nope|nah|well|so|oh|ah|aw+|and|but|also|plus|ok|okay|alright|right|sure|thanks?|"
     r"thank you|hey|hi|hello|wow|woohoo|haha+|lol|hm+|um+|uh|sorry|anyway|besides|honestly|actually|personally|"
     r"to be (?:honest|fair|clear)|tbh|btw|fyi|by the way|you know(?: what)?|i mean|like|in fact|of course|for sure|"
@@ -110,8 +103,7 @@ OPENER = re.compile(
     r"as i said|perfect|great|cool|nice|awesome|good|alas|please (?:remember|note)|remember|keep in mind|note|"
     r"the thing is|for (?:the record|me)|because|since|as|then|no wait|wait|correction|i meant|that said|"
     r"first(?:ly)?|let me (?:introduce myself|tell you)|(?-i:[A-Z])[a-z]+,(?= (?:i|my)\b))"
-    r"(?:,? (?:that|so much|a lot|again|there|both|everyone|all|(?-i:[A-Z])[a-z]+(?=[,!.])))?[\s,!.:…—–-]+)+",
-    re.IGNORECASE,
+    r"(?:,? (?:that|so much|a lot|again|there|both|everyone|all|(?-i:[A-Z])[a-z]+(?=[,!.])))?[\s,!.:…—–-]+)+"
 )
 
 
@@ -121,10 +113,9 @@ def without_opener(text: str) -> str:
     return text[opener.end() :] if opener is not None else text
 
 
-LEAD = re.compile(
+LEAD = anycase(
     r"(?:(?:back )?in|on|at|for|every|last|next|this|yesterday|today|tonight|tomorrow|recently|lately|currently|"
     r"usually|sometimes|normally|generally|these (?:days|weeks)|nowadays|now|after|during|two|three|four|five|six|an? (?:while|long time|few|couple|day|week|month|year)|since|from|"
-    r"growing|once|most|each|as|with|right|by|until|earlier|just|\d+)\b(?P<lead>[^,.;?!]{0,60}?),?\s+(?=(?:i|i'm|i've|we|i'll|my)\b)",
-    re.IGNORECASE,
+    r"growing|once|most|each|as|with|right|by|until|earlier|just|\d+)\b(?P<lead>[^,.;?!]{0,60}?),?\s+(?=(?:i|i'm|i've|we|i'll|my)\b)"
 )
-LEAD_ONLY = re.compile(rf"{LEAD.pattern.partition('(?P<lead>')[0]}[^,;]{{0,60}}", re.IGNORECASE)
+LEAD_ONLY = anycase(rf"{LEAD.pattern.partition('(?P<lead>')[0]}[^,;]{{0,60}}")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from processors.extraction.clauses import RELATIVES, Mood
-from processors.extraction.english import words
+from processors.extraction.english import anycase, words
 
 #: How sure a statement is (0–1): told outright, liked or owned, happened or planned, set or excluded until further
 #: notice, asked for once (below what ends anything else).
@@ -21,9 +21,10 @@ TOLD, LIKED, HAPPENED, SET, ASKED = 0.9, 0.8, 0.75, 0.6, 0.45
 class Row(NamedTuple):
     """A way to say something.
 
-    ``says`` begins with a base verb; ``flags``: ``-`` the words deny the value ("hate"), ``x`` they end it
-    ("quit"), ``d`` only with a date, ``h`` only with a word of habit, ``a`` keeps the article, ``l`` a list of
-    values, ``g`` a verb that is liked, ``s`` as said, ``w`` whole phrase up to fourteen words.
+    ``says`` begins with a base verb; ``{verb}`` is the clause's own.  ``flags``: ``-`` the words deny the value
+    ("hate"), ``x`` they end it ("quit"), ``n`` only denied, ``p`` only not denied, ``e`` only ended, ``d`` only
+    with a date, ``h`` only with a word of habit, ``a`` keeps the article, ``l`` a list of values, ``g`` a verb
+    that is liked, ``s`` as said, ``w`` a whole phrase of up to fourteen words.
     """
 
     pattern: re.Pattern[str]
@@ -36,7 +37,7 @@ class Row(NamedTuple):
 def _rows(*rows: tuple[str, str, str, float, str]) -> tuple[Row, ...]:
     return tuple(
         Row(
-            re.compile(pattern.replace("V", r"(?P<v>\S.*)"), re.IGNORECASE | re.DOTALL),
+            anycase(pattern.replace("V", r"(?P<v>\S.*)")),
             attribute,
             says,
             sure,
@@ -151,8 +152,9 @@ BE = _rows(
     (r"(?:of )?an? (?:(?:big|huge|massive|real|great|total|more) )*(?P<v>(?!huge|big|massive|great|good|nice|people)[\w-]+(?: [\w-]+)?) person\b", "like", "be a {v} person", LIKED, ""),
     (r"(?:(?:big|huge|massive) fans? of|into|fond of|obsessed with|crazy about|addicted to|hooked on|keen on|partial to|passionate about|mad about|in love with|big on|interested in(?! (?:learning|knowing|hearing|finding|reading)\b)) V", "like", "like {v}", LIKED, "l"),
     (r"(?:over(?! the moon\b| \d| \w+ing\b)|done with|through with|off) V", "like", "like {v}", LIKED, "xp"),
-    (r"(?:moving|relocating) (?:back )?to (?P<v>(?-i:[A-Z]).*)", "plan", "be moving to {v}", HAPPENED, "d?"),
-    (r"(?:planning|hoping|thinking of|thinking about|looking|saving up|saving|preparing|about|going) (?:to|for|on|a|an)? ?(?P<v>(?:(?:to )?(?:become|learn|move|open|visit|travel|study|apply|buy|adopt|retire|launch|publish|get married|run|go to|take|build|write|join|meet|attend|start|complete|finish|submit|getting|moving|buying|adopting|starting|changing|opening|learning|studying|applying|visiting|going to|quitting|retiring|writing|taking)\b|a(?:n)? (?:\w+ )?(?:trip|wedding|party|vacation|move|holiday|new \w+|house|car)\b).*)", "plan", "plan {v}", HAPPENED, "waqp"),
+    (r"(?:moving|relocating) (?:back )?to (?P<v>(?-i:[A-Z]).*)", "plan", "be moving to {v}", HAPPENED, "d"),
+    (r"(?:planning|hoping|thinking of|thinking about|looking|saving up|saving|preparing|about|going) to (?P<v>(?:become|learn|move|open|visit|travel|study|apply|buy|adopt|retire|launch|publish|get married|run|go to|take|build|write|join|meet|attend|start|complete|finish|submit)\b.*)", "plan", "plan to {v}", HAPPENED, "wap"),
+    (r"(?:planning|hoping|thinking of|thinking about|looking|saving up|saving|preparing|about|going)(?: for| on)? (?P<v>(?:getting|moving|buying|adopting|starting|changing|opening|learning|studying|applying|visiting|going to|quitting|retiring|writing|taking|an? (?:\w+ )?(?:trip|wedding|party|vacation|move|holiday|new \w+|house|car))\b.*)", "plan", "plan {v}", HAPPENED, "wap"),
     (r"(?P<v>(?:flying|travel?ling|going|visiting|meeting|starting|seeing|getting married|attending|hosting|leaving|presenting|moving|taking|running|submitting|launching|having|preparing for)\b.*)", "plan", "be {v}", HAPPENED, "dwa"),
     (r"(?:expecting|having) (?P<v>an? (?:baby|child|boy|girl)|twins)\b", "family", "be expecting {v}", TOLD, "a"),
 )
@@ -169,8 +171,8 @@ DID = _rows(
     (r"grew up (?:in|on|near) (?P<v>(?:(?:rural|northern|southern|eastern|western|a|an|the|small|big|little) )*(?:(?-i:[A-Z])|(?:town|village|farm|city|suburbs|countryside|ranch|island)\b).*)", "origin", "be from {v}", TOLD, ""),
     (r"(?:quit|left|lost|resigned from) (?:my|our) (?:\w+ )?job (?:at|with) (?P<v>(?-i:[A-Z]).*)", "employer", "work at {v}", TOLD, "xp"),
     (r"(?:quit|left|lost|resigned from) (?:my|our) (?:\w+ )?job as V", "occupation", "work as {v}", TOLD, "xap"),
-    (r"(?:quit|left|lost|resigned from) (?:my|our) (?:\w+ )?(?P<v>job)\b", "occupation", "work", TOLD, "xjp"),
-    (r"(?:retired)\b(?P<v>)", "occupation", "be retired", TOLD, "r"),
+    (r"(?:quit|left|lost|resigned from) (?:my|our) (?:\w+ )?job\b(?P<v>)", "employer", "left the job", TOLD, "xp"),
+    (r"(?P<v>retired)\b", "occupation", "be {v}", TOLD, ""),
     (r"(?:quit|stopped|gave up) (?P<v>(?!being|worrying|trying|thinking|feeling)[\w-]+ing(?: \S+){0,2}|coffee|sugar|meat|alcohol|dairy|caffeine|cigarettes|gluten)\b", "habit", "gave up {v}", TOLD, "xp"),
     (rf"(?:adopted|got|bought|rescued) (?P<v>{_COUNT} (?:[\w-]+ ){{0,3}}{_PET}\b(?:,? (?:called|named) (?-i:[A-Z])\w+)?)", "pet", "have {v}", TOLD, "a"),
     (r"(?:became|started (?:working )?as) (?P<v>an? .*)", "occupation", "be {v}", TOLD, "a"),
@@ -187,9 +189,9 @@ WILL = _rows(
     (r"(?:be (?=in |at |on ))?(?P<v>(?!be |go all |see you|let you|talk|keep|try|definitely|be sure|never|remember|cherish|miss|forget)\w+ .*)", "plan", "will {v}", HAPPENED, "dwa")
 )
 CAN = _rows(
-    (r"(?:stand|bear) V", "like", "like {v}", LIKED, "n-l"),
-    (r"(?:resist|get enough of|do without|go without|live without|say no to) V", "like", "like {v}", LIKED, "n!"),
-    (r"(?:eat|drink|have|tolerate|digest|handle) (?P<v>(?!a conversation|enough|fun|been\b|\w+ed\b).*)", "constraint", "eat {v}", TOLD, "nca"),
+    (r"(?:stand|bear) V", "like", "like {v}", LIKED, "nl"),
+    (r"(?:resist|get enough of|do without|go without|live without|say no to) V", "like", "like {v}", LIKED, "n-"),
+    (r"(?:eat|drink|have|tolerate|digest|handle) (?P<v>(?!a conversation|enough|fun|been\b|\w+ed\b).*)", "constraint", "cannot {verb} {v}", TOLD, "n-a"),
     (r"speak (?P<v>(?-i:[A-Z]).*)", "language", "speak {v}", TOLD, "pl"),
 )
 MUST = _rows((r"(?:avoid|not eat|stay away from) V", "constraint", "avoid {v}", TOLD, ""))
@@ -207,12 +209,11 @@ TABLES: dict[Mood, tuple[Row, ...]] = {
     Mood.MUST: MUST,
 }
 
-OCCASION = re.compile(rf"{_OCCASION}$", re.IGNORECASE)
-ONE_PET = re.compile(_ONE_PET, re.IGNORECASE)
-PET = re.compile(rf"(?:[\w-]+ ){{0,2}}{_PET}$", re.IGNORECASE)
-RELATIVE = re.compile(
-    rf"(?:(?:older|younger|little|big|best|youngest|oldest|eldest|twin|late|\d+-year-old) )*{RELATIVES}(?: (?P<name>(?!(?:days|years|time|stuff|life|things)\b)[A-Za-z]\w+))?$",
-    re.IGNORECASE,
+OCCASION = anycase(rf"{_OCCASION}$")
+ONE_PET = anycase(_ONE_PET)
+PET = anycase(rf"(?:[\w-]+ ){{0,2}}{_PET}$")
+RELATIVE = anycase(
+    rf"(?:(?:older|younger|little|big|best|youngest|oldest|eldest|twin|late|\d+-year-old) )*{RELATIVES}(?: (?P<name>(?!(?:days|years|time|stuff|life|things)\b)[A-Za-z]\w+))?$"
 )
 #: What can be said of somebody else and stays worth knowing.
 OF_OTHERS = words(

@@ -11,6 +11,7 @@ import re
 
 from processors.extraction.clauses import NO_MORE
 from processors.extraction.drafts import AFFIRMED, ENDED, NEGATED, Draft, say
+from processors.extraction.english import anycase
 from processors.extraction.predicates import ASKED, LIKED, SET
 from processors.extraction.tastes import (
     HEAD,
@@ -44,7 +45,7 @@ _THING = r"(?P<v>[\w'-]+(?: [\w'-]+){0,2})"
 #: ``f`` a favourite, ``m`` a title, ``n`` a name, ``d`` something done.
 # fmt: off
 _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
-    (re.compile(pattern.replace("V", r"(?P<v>\S.{1,120})"), re.IGNORECASE | re.DOTALL), says, flag)
+    (anycase(pattern.replace("V", r"(?P<v>\S.{1,120})")), says, flag)
     for pattern, says, flag in (
         (rf"{_SEEKING} (?:{_ONE_THAT} (?:need|require|use|involve)|without the need for) {_ANY}{_THING}", "do without", "-w"),
         (rf"{_SEEKING} (?:without(?: considering)?|other than|anything but|{_ONE_THAT} (?:offer|cover|include|have|accept|play|serve|contain|allow)|that (?:isn't|aren't|is not|are not)) {_ANY}{_THING}", "avoid", "-w"),
@@ -78,40 +79,34 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     )
 )
 # fmt: on
-_POLITE = re.compile(
+_POLITE = anycase(
     r"(?:(?:start(?= (?:avoid|skipp|us|tak|play|pick|show)\w*ing\b)|from now on|going forward|in (?:the )?future|next time|for (?:today|tonight)|please|just|kindly|also|and|but|so|then|now|hey|ok(?:ay)?|yes|yeah|no,|great|perfect|thanks|sure|alright|actually|maybe|definitely|"
     r"(?:could|can|would|will) (?:you|we|i)(?: mind)?|(?:should|shall) we|let's|lets|i(?:'d| would) (?:like|love)(?: (?:you|us))?(?: to)?|i (?:really )?(?:want|need)(?: (?:you|us))? to|"
     r"i(?:'m| am)(?: (?:really|actually|currently|just))*(?= (?:looking|craving|in the mood|searching|feeling))|i've been(?= craving)|i(?= (?:need|want|crave|feel))|we(?= need)|i (?:do )?need to|"
-    r"try to|remember to|help me(?: to)?|how about(?: we)?|(?:is it|would it be) possible to|(?:is there|are there)(?: an option to| a way to)?|i would(?= need))\b[\s,.!]*)+",
-    re.IGNORECASE,
+    r"try to|remember to|help me(?: to)?|how about(?: we)?|(?:is it|would it be) possible to|(?:is there|are there)(?: an option to| a way to)?|i would(?= need))\b[\s,.!]*)+"
 )
-_LASTING = re.compile(
+_LASTING = anycase(
     r"\b(?:always|only|never|from now on|going forward|every time|in (?:the )?future|usual(?:ly)?|fav(?:ou?rite|e)|go-to|prefer\w*|"
-    r"no matter|exclusively|each time|all the time|permanently|instead|any ?more|for good)\b",
-    re.IGNORECASE,
+    r"no matter|exclusively|each time|all the time|permanently|instead|any ?more|for good)\b"
 )
-_CLAUSE_END = re.compile(
+_CLAUSE_END = anycase(
     r"[,;:!?]|\.(?!\d)|\s[-–—]|\b(?:because|since|when(?:ever)?|while|so (?:that|i|we)|but|where|if|unless|although|though|even|"
-    r"and (?:i|it|we|my|can|could|please|make|start|find|set|turn|play|take|navigate|avoid|show|then|also|let)|rather|instead|over|than|as (?:it|i|they|long|my)|that's|it's|is|are|i)\b",
-    re.IGNORECASE,
+    r"and (?:i|it|we|my|can|could|please|make|start|find|set|turn|play|take|navigate|avoid|show|then|also|let)|rather|instead|over|than|as (?:it|i|they|long|my)|that's|it's|is|are|i)\b"
 )
 #: A short reply is about what was spoken of before.
 _SHORT_REPLY = 6
 #: "Looking for a studio has been tricky" asks for nothing.
-_DOING_IT = re.compile(
-    r"(?:looking|searching|craving|finding|avoiding|skipping|playing)\b.*\b(?:is|was|has|have|are|were|can|feels?|makes?)\b",
-    re.IGNORECASE,
+_DOING_IT = anycase(
+    r"(?:looking|searching|craving|finding|avoiding|skipping|playing)\b.*\b(?:is|was|has|have|are|were|can|feels?|makes?)\b"
 )
-_PLAYING = re.compile(
-    r"(?:.*\b)?(?:play|listen|put on|hear|tune|turn on|start playing|start with|start (?=(?-i:[A-Z])\w*(?-i:[A-Z]))|go to (?=(?-i:[A-Z])[\w ]+ \d))",
-    re.IGNORECASE,
+_PLAYING = anycase(
+    r"(?:.*\b)?(?:play|listen|put on|hear|tune|turn on|start playing|start with|start (?=(?-i:[A-Z])\w*(?-i:[A-Z]))|go to (?=(?-i:[A-Z])[\w ]+ \d))"
 )
-_GENERIC_HEAD = re.compile(r"\b(?:options?|places?|spots?|ones|one|locations?|types?)\b", re.IGNORECASE)
-_NOT_BARE = re.compile(
+_GENERIC_HEAD = anycase(r"\b(?:options?|places?|spots?|ones|one|locations?|types?)\b")
+_NOT_BARE = anycase(
     r"(?:no|name|list|tell|give|without|don't|too|disable|exclude|remove|include|locate|search|i|we|you|he|she|it|they|there|that|this|what|how|is|are|was|were|do|does|did|can|will|so|such|great|love|amazing|enjoy|"
     r"my|your|confirm|ignore|start|stop|set|check|show|navigate|find|always|only|never|avoid|play|take|turn|keep|cancel|go|"
-    r"drive|lower|raise|increase|decrease|change|adjust|add|what's|how's|any|more|less|not|nice|good|thanks|thank|volume|seen|read|and|or|.* (?:is|are|was|were))\b",
-    re.IGNORECASE,
+    r"drive|lower|raise|increase|decrease|change|adjust|add|what's|how's|any|more|less|not|nice|good|thanks|thank|volume|seen|read|and|or|.* (?:is|are|was|were))\b"
 )
 
 
@@ -153,8 +148,8 @@ def _wish(what: Preference, says: str, denied: bool, sure: float, text: str, con
     return Draft(attribute, what.value, say(f"{says} {what.phrase}"), sure, polarity=polarity)
 
 
-_SETS = re.compile(r"(?:switch|change|set|make|adjust)\b", re.IGNORECASE)
-_NAME = re.compile(_PROPER, re.IGNORECASE)
+_SETS = anycase(r"(?:switch|change|set|make|adjust)\b")
+_NAME = anycase(_PROPER)
 
 
 def _says_by_itself(value: str, flags: str, lasting: bool) -> bool:
@@ -165,7 +160,7 @@ def _says_by_itself(value: str, flags: str, lasting: bool) -> bool:
 
 _TITLE = re.compile(r"(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3}")
 #: "Routes that are longer" are not all routes.
-_QUALIFIED = re.compile(r"\b(?:that|which|with|where|longer|to)\b", re.IGNORECASE)
+_QUALIFIED = anycase(r"\b(?:that|which|with|where|longer|to)\b")
 
 
 def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Preference | None:
@@ -223,17 +218,15 @@ def _title(named: str, flag: str, request: str, subject: str) -> Preference | No
 _BRAND = re.compile(r"[A-Z][a-z]+[A-Z]")
 #: A setting ends here.
 _REST = re.compile(r"[,;.!?](?!\d)")
-_OF_LEVEL = re.compile(
-    r" (?:brightness|levels?|modes?|settings?|speed|colou?r|light(?:s|ing)?|celsius|fahrenheit|inside)$",
-    re.IGNORECASE,
+_OF_LEVEL = anycase(
+    r" (?:brightness|levels?|modes?|settings?|speed|colou?r|light(?:s|ing)?|celsius|fahrenheit|inside)$"
 )
 SET_TOPICS = frozenset(("seat heating", "seat", "fan", "airflow", "temperature", "lighting"))
 #: "Comfortable" and "warmer" say no setting.
-_RELATIVE = re.compile(
-    r"(?:more |a bit |much |slightly )?(?:comfortable|usual|normal|same|better|cooler|warmer|lower|higher|softer|brighter|dimmer|louder|right|good|my|something)\b",
-    re.IGNORECASE,
+_RELATIVE = anycase(
+    r"(?:more |a bit |much |slightly )?(?:comfortable|usual|normal|same|better|cooler|warmer|lower|higher|softer|brighter|dimmer|louder|right|good|my|something)\b"
 )
-_DEGREES = re.compile(r"(\d+(?:\.\d)?) ?(?:degrees?|°)", re.IGNORECASE)
+_DEGREES = anycase(r"(\d+(?:\.\d)?) ?(?:degrees?|°)")
 
 
 def _setting(what: str, to: str, context: str) -> Preference | None:

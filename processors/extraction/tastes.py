@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from processors.extraction.english import third_person, words
+from processors.extraction.english import anycase, third_person, words
 from processors.extraction.values import QUOTES, clean
 
 
@@ -20,7 +20,7 @@ class Preference(NamedTuple):
 def _table(names: dict[str, str]) -> tuple[re.Pattern[str], dict[str | None, str]]:
     """One pattern for all rows, and the name of each group that may match."""
     groups = "|".join(f"(?P<t{n}>{words})" for n, words in enumerate(names.values()))
-    pattern = re.compile(rf"(?<![\w-])(?:{groups})(?:[- ](?:friendly|certified))?(?![\w-])", re.IGNORECASE)
+    pattern = anycase(rf"(?<![\w-])(?:{groups})(?:[- ](?:friendly|certified))?(?![\w-])")
     return pattern, {f"t{n}": name for n, name in enumerate(names)}
 
 
@@ -100,38 +100,33 @@ def bare_name(name: str) -> str:
     return _NOUN.sub("", QUOTES.sub("", name).strip(" .,"))
 
 
-_NOUN = re.compile(
+_NOUN = anycase(
     r"(?<=\w) (?:(?:(?-i:charging|radio|podcast|gas|grocery|music|news) )?(?:stations?|networks?|podcasts?|restaurants?|"
-    r"stores?|supermarkets?|shows?|apps?|playlists?|chains?|features?)|(?-i:charge points?|podcast|album|song|radio|music))$",
-    re.IGNORECASE,
+    r"stores?|supermarkets?|shows?|apps?|playlists?|chains?|features?)|(?-i:charge points?|podcast|album|song|radio|music))$"
 )
 _ON_AIR = re.compile(r"\b(?:FM|AM|Radio)\b|\b\d{2,3}\.\d$")
 
 MEDIA = frozenset(("music", "podcast", "news", "radio station", "streaming"))
 
-_GENERIC = re.compile(
+_GENERIC = anycase(
     r"(?:(?:let's|there's|list|select|clean|shopping|maximi[sz]e|minimi[sz]e|pick|get|display|choose|prefer|make|have|use|take|if|the|an?|my|our|me|us|some|any|all|only|most|more|just|for|to|at|of|with|nearest|closest|near|nearby|close|next|local|"
     r"public|good|best|better|nice|great|decent|suitable|preferred|fav(?:ou?rite|e)s?|time|all-time|usual|latest|new|newest|other|different|"
     r"another|available|possible|current|future|recent|relaxing|interesting|popular|top|highly|rated|well|really|very|particular|quick|"
     r"specific|certain|alternative|main|same|general|settings?|options?|places?|spots?|stuff|enough|something|those|these|that|this|it|"
     r"car(?! wash)|vehicle|today's|tonight's|own|little|few|lot|bit|first|second|last|level|type|kind|how|what|where|is|are|was|stays?|there|avoids?|prioriti[sz]e|"
-    r"taking|using|playing|finding|getting|having|listening|eating|via|through|in|on|by|up|service|services|routes?|if|when|find|need|includes?|accepts?|suggesting|showing|prioritizing|prioritising|providing|recommending|ambian[cs]e|tones?|hue|vibe|glow|colou?r|like|cozy|show|go|fresh|locate|driver's|facilit(?:y|ies)|features?|access|availability|available|amenities|genres?|topics?|trends?|shows?|chains?|maintain|steady|consistent(?:ly)?|optimi[sz]e|switch|adjust|alternat(?:e|ive)|instead)(?![\w-])[\s,]*)+",
-    re.IGNORECASE,
+    r"taking|using|playing|finding|getting|having|listening|eating|via|through|in|on|by|up|service|services|routes?|if|when|find|need|includes?|accepts?|suggesting|showing|prioritizing|prioritising|providing|recommending|ambian[cs]e|tones?|hue|vibe|glow|colou?r|like|cozy|show|go|fresh|locate|driver's|facilit(?:y|ies)|features?|access|availability|available|amenities|genres?|topics?|trends?|shows?|chains?|maintain|steady|consistent(?:ly)?|optimi[sz]e|switch|adjust|alternat(?:e|ive)|instead)(?![\w-])[\s,]*)+"
 )
 #: Here the noun phrase ends.
-PHRASE_END = re.compile(
-    r"\s+(?:with|from|via|through|that|every|each|when|whenever|as|to|for|near|along|by|on|at|in|around|from|about|of|nearby|close|and|or|which|so|without|after|before|during)\b",
-    re.IGNORECASE,
+PHRASE_END = anycase(
+    r"\s+(?:with|from|via|through|that|every|each|when|whenever|as|to|for|near|along|by|on|at|in|around|from|about|of|nearby|close|and|or|which|so|without|after|before|during)\b"
 )
 #: What media are about, from whom, and by whom.
-_BY = re.compile(
-    r"(?:\s+(?:please|podcast|song|music|to listen to|that's))*\s+(?:about|on|from|by|called|named|of|like)\s+(?:the |a )?(?P<v>(?-i:[A-Z])[\w&'°.-]*(?: (?:(?-i:[A-Z])[\w&'°.-]*|\d+\.\d)){0,3}|(?:about |on )?[\w-]+(?: and [\w-]+)?)",
-    re.IGNORECASE,
+_BY = anycase(
+    r"(?:\s+(?:please|podcast|song|music|to listen to|that's))*\s+(?:about|on|from|by|called|named|of|like)\s+(?:the |a )?(?P<v>(?-i:[A-Z])[\w&'°.-]*(?: (?:(?-i:[A-Z])[\w&'°.-]*|\d+\.\d)){0,3}|(?:about |on )?[\w-]+(?: and [\w-]+)?)"
 )
-_WITH = re.compile(
+_WITH = anycase(
     r"(?:\s+(?:nearby|near me|around here|close by|near here|close to me|around|here))*\s+(?:with|that (?:ha(?:s|ve)|offers?|accepts?|serves?)|offering|serving|accepting|about|called)\s+"
-    r"(?:an? |the |my |some |only |good )*(?P<v>[\w&'°.-]+(?: [\w&'°.-]+){0,3})",
-    re.IGNORECASE,
+    r"(?:an? |the |my |some |only |good )*(?P<v>[\w&'°.-]+(?: [\w&'°.-]+){0,3})"
 )
 
 
@@ -170,7 +165,7 @@ def in_context(topic: str, text: str, context: str) -> str:
     return context if bare and topic in _WIDER.get(context, ()) else topic
 
 
-_FUEL = re.compile(r"\b(?:gas|fuel|petrol|filling)", re.IGNORECASE)
+_FUEL = anycase(r"\b(?:gas|fuel|petrol|filling)")
 
 
 def preference(text: str, context: str = "") -> Preference | None:
@@ -240,9 +235,8 @@ def _is_meant(named: re.Match[str], context: str) -> bool:
 
 #: What an adjective says of: "dairy-free" is no sentence's end.
 _NOUNS = {"cuisine": "food", "diet": "food", "price": "options", "route": "routes", "parking": "parking"}
-_IS_NOUN = re.compile(
-    r".*(?:sushi|pizza|burgers?|ramen|tapas|price|(?<!on-)(?<!off-)(?<!on )(?<!off )street|security|access|house|garage|time|distance|toll|motorways?)$",
-    re.IGNORECASE,
+_IS_NOUN = anycase(
+    r".*(?:sushi|pizza|burgers?|ramen|tapas|price|(?<!on-)(?<!off-)(?<!on )(?<!off )street|security|access|house|garage|time|distance|toll|motorways?)$"
 )
 
 
@@ -259,7 +253,7 @@ def tells_class(text: str) -> bool:
 
 
 _EATING = frozenset(("cuisine", "restaurant", "diet", "price"))
-_SHORTEST_TIME = re.compile(r"\bshortest (?:travel )?time\b", re.IGNORECASE)
+_SHORTEST_TIME = anycase(r"\bshortest (?:travel )?time\b")
 #: One word for what is the same.
 # fmt: off
 _SAME = {
@@ -285,7 +279,7 @@ def _canonical(said: str) -> str:
     return _SAME.get(word, word if _CLASS.fullmatch(word) else said)
 
 
-_MADE = re.compile(r"(?<=\w)(?:[ -]friendly|-style|-certified|-based|-priced)$", re.IGNORECASE)
+_MADE = anycase(r"(?<=\w)(?:[ -]friendly|-style|-certified|-based|-priced)$")
 _HANDICAPPED = re.compile(r"(?:handicap|wheelchair|disabled|accessib)")
 
 
@@ -298,10 +292,9 @@ def essence(text: str) -> str:
     return " ".join(words)
 
 
-_COUNTABLE = re.compile(
+_COUNTABLE = anycase(
     r"(?:restaurant|station|podcast|route|road|hotel|song|spot|lot|garage|point|store|supermarket|movie|film|book|"
-    r"album|playlist|flight|charger|seat|place|diner|band|artist)$",
-    re.IGNORECASE,
+    r"album|playlist|flight|charger|seat|place|diner|band|artist)$"
 )
 
 
@@ -309,12 +302,11 @@ def _plural(noun: str) -> str:
     return f"{noun}s" if _COUNTABLE.search(noun) else noun
 
 
-_AT = re.compile(
-    r"^(?:to|up at|up|with|by|in|on|at|my car|the car)\b ?(?:in |on |at |with |by )?(?:my |their |the |an? )?",
-    re.IGNORECASE,
+_AT = anycase(
+    r"^(?:to|up at|up|with|by|in|on|at|my car|the car)\b ?(?:in |on |at |with |by )?(?:my |their |the |an? )?"
 )
 #: "Parking on the street" is done, "parking spots" are not.
-_GERUND = re.compile(r"([a-z]+)ing (?:in|on|at|with|by|up|my|under|from)\b", re.IGNORECASE)
+_GERUND = anycase(r"([a-z]+)ing (?:in|on|at|with|by|up|my|under|from)\b")
 
 
 def preferred(text: str, context: str = "") -> Preference | None:

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 
-from processors.extraction.english import VERB, VOWEL, third_person
+from processors.extraction.english import VERB, VOWEL, anycase, third_person
 
 #: From here on it is another clause.
-_CUT = re.compile(
+_CUT = anycase(
     r"\s*(?:,(?!\d{3}|(?<=\d,) ?\d)|[;(\[{…!?]|:(?!\w)|\.{2,}|(?<!\bSt)(?<!\bMt)(?<!\bDr)(?<!\bMr)\.(?:\s|$)|\s[-–—]{1,2}\s|[-–—]{1,2}\s(?!and\b|or\b)|\s(?:because|'?cause (?:i|it|we|they|my)|cuz|since|as (?:it|i|they|long|much|well)|"
     r"when(?:ever)?|while|so (?:that|i|we|it|can|could|please|let|what|how|maybe|never|don't|no|always|they|he|she|you|when)|but|which|who|whose|where|if|"
     r"unless|although|though|even|after i|before i|until|that(?:'s)?|and (?:i|it|we|my|they|that|he|she|you|then|"
     r"am|was|were|have|has|is|are|can|could|so|now|would|want|need|also|how|what|the way|(?:strongly |really )?(?:love|like|enjoy|prefer|dislike|hate)|just|only|this|"
     rf"these|think|avoid|don't|make|find|please|get|look|keep|{VERB})(?:'\w+)?|or (?:something|so|whatever)|it's|i'm|i|"
-    r"i've|especially|can you|could you|please|just (?:give|get|find|take|show|tell)|rather than|instead of|lol|haha)\b)",
-    re.IGNORECASE,
+    r"i've|especially|can you|could you|please|just (?:give|get|find|take|show|tell)|rather than|instead of|lol|haha)\b)"
 )
-_TAIL = re.compile(
+_TAIL = anycase(
     r"(?:\s+|^)(?:a (?:whole )?(?:lot|bit|ton|while)|so much|very much|too(?: much)?|as well|though|these days|nowadays|right now|"
     r"just now|now|lately|recently|currently|at the moment|again|please|lol|haha|tbh|honestly|actually|"
     r"you know|for sure|at all|the (?:most|best)|most of all|more than anything|in general|generally|for now|"
@@ -24,25 +23,22 @@ _TAIL = re.compile(
     r"dear|thanks|thank you|from now on|all the time|always|and|or|also|even|just|very|so|really|since|still|yet|"
     r"quite|almost|alot|specifically|next|(?:pretty )?soon|(?:to )(?:death|bits|pieces)|best of all(?: .*)?|"
     r"dude|sir|there|from time to time|temporarily|better|best|beginning|starting|scheduled|coming up|planned|each|"
-    r"for (?:me|us)|permanently|for good|going forward|every time|in the future|in future|next time|tonight)$",
-    re.IGNORECASE,
+    r"for (?:me|us)|permanently|for good|going forward|every time|in the future|in future|next time|tonight)$"
 )
-_DETERMINER = re.compile(
+_DETERMINER = anycase(
     r"(?:(?:the|an?|my|our|some|any|all|both|only|just|such|really|very|so|own|having|it when it's|lots of|a lot of|a (?:little |tiny )?bit of|a little|plenty of|"
-    r"certain|just|nice|good|great|lovely|decent)\s+)+",
-    re.IGNORECASE,
+    r"certain|just|nice|good|great|lovely|decent)\s+)+"
 )
 #: Words that point at something outside of the sentence, or at the one who is spoken to.
-_POINTS = re.compile(
+_POINTS = anycase(
     r"\b(?:it|its|it's|this|that|that's|these|those|them|they|their|theirs|there|here|he|him|his|she|her|hers|mine|one(?! day)|ones|something|"
     r"anything|everything|nothing|someone|somebody|stuff|things?|you|your|you're|yours|yourself|such|what|how|why|same|"
     r"other|others|another|both|way|part|idea|ideas|fact|whatever|"
     r"everyone|everybody|em|anyone|nobody|who|whom|u|ya|ur|else|lot|bit|kind|sort|following|above|below|"
-    r"previous|so far|back)\b",
-    re.IGNORECASE,
+    r"previous|so far|back)\b"
 )
-_DESCRIBED = re.compile(
-    r"\b(?:an?|the|my|such|very|really) [\w-]+$|\w{3,}(?:ional|ical|ive|ous|ful|able|ible|less)$", re.IGNORECASE
+_DESCRIBED = anycase(
+    r"\b(?:an?|the|my|such|very|really) [\w-]+$|\w{3,}(?:ional|ical|ive|ous|ful|able|ible|less)$"
 )
 #: Quotation marks, but no apostrophes inside of a word.
 QUOTES = re.compile(r"(?<![^\W_])['\"‘’“”]|['\"‘’“”](?![^\W_])")
@@ -55,24 +51,20 @@ _NEW_CLAUSE = re.compile(
     r"\s*(?:and|but|so|because|i|i'[a-z]+|it|it's|he|she|they|we|which|who|where|when|that|that's|then|with|especially|also|or|as|in|on|at|for|"
     r"to|can|could|what|how|do|is|are|my|the|a|if|please|named|called|just|since|while|though|[A-Z]\w*)\b"
 )
-_NO_VALUE = re.compile(
+_NO_VALUE = anycase(
     r"(?:when|if|to|be|that|because|not|no|never|being able|is|are|was|were|i|we|and|or|but|for|with|than|as|more|less|well|"
-    r"hear|see|know|knowing|hearing|having|been|get|getting)\b|(?:on|in|at|by|from|of|during|about|into)\s",
-    re.IGNORECASE,
+    r"hear|see|know|knowing|hearing|having|been|get|getting)\b|(?:on|in|at|by|from|of|during|about|into)\s"
 )
 #: Ends like these were torn off: "escaping to", "making sure that people are".
-_TORN = re.compile(
-    r"\b(?:is|are|was|were|will|would|can|could|has|have|makes|isn't|aren't|don't|doesn't|over)\b(?! \d)",
-    re.IGNORECASE,
+_TORN = anycase(
+    r"\b(?:is|are|was|were|will|would|can|could|has|have|makes|isn't|aren't|don't|doesn't|over)\b(?! \d)"
 )
-_TORN_END = re.compile(
-    r"\b(?:with|for|of|to|the|a|an|in|at|on|my|by|from|favou?rites?|about|as|into|than|their|our|be|not|both|some|any|many|several|more|ensure|to (?:understand|make|get|have|know|see|help|keep|maintain|improve|ensure|avoid|achieve))$",
-    re.IGNORECASE,
+_TORN_END = anycase(
+    r"\b(?:with|for|of|to|the|a|an|in|at|on|my|by|from|favou?rites?|about|as|into|than|their|our|be|not|both|some|any|many|several|more|ensure|to (?:understand|make|get|have|know|see|help|keep|maintain|improve|ensure|avoid|achieve))$"
 )
 #: What says which ones are meant: without it "films that are too long" would be all films.
-_RESTRICTS = re.compile(
+_RESTRICTS = anycase(
     r"\s+(?:that|which|who|whose)\s+(?!(?:i|we|in|on|at|with|again|any ?more|this|next|last|(?:is|was) why)\b)(?P<clause>\w.*)",
-    re.IGNORECASE | re.DOTALL,
 )
 #: Words that its clause may have beyond those of the phrase.
 _RESTRICTION_WORDS = 10
@@ -114,7 +106,7 @@ def points_at_one(value: str) -> bool:
     return value.startswith("the ") and _KNOWN.match(value) is None
 
 
-_ARTICLE = re.compile(r"(?:(?:both|all)(?: of)? )?(?P<article>the|an?|my|our|any)(?= )", re.IGNORECASE)
+_ARTICLE = anycase(r"(?:(?:both|all)(?: of)? )?(?P<article>the|an?|my|our|any)(?= )")
 _WHOSE = {"my": "their", "our": "their"}
 
 
@@ -126,9 +118,8 @@ def clause_end(text: str) -> int:
 
 _ITEM = r"(?!(?:and|or|but|i|it|he|she|they|you|we|that|which|who|so|because|in|on|at)\b)\w[\w'-]*(?: (?!(?:and|or|but|in|on|at)\b)\w[\w'-]*){0,2}"
 #: Not two words for one thing: a dish, a genre.
-_SERIES = re.compile(
-    rf"(?!(?:fish and chips|mac and cheese|rock and roll|r and b|arts and crafts|black and white|peace and quiet)\b){_ITEM}(?:,? and {_ITEM}|(?:, {_ITEM})+,? and {_ITEM})(?=$|[.;!?…]| (?:but|because|so)\b)",
-    re.IGNORECASE,
+_SERIES = anycase(
+    rf"(?!(?:fish and chips|mac and cheese|rock and roll|r and b|arts and crafts|black and white|peace and quiet)\b){_ITEM}(?:,? and {_ITEM}|(?:, {_ITEM})+,? and {_ITEM})(?=$|[.;!?…]| (?:but|because|so)\b)"
 )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+from processors.extraction.english import anycase
+
 #: What says the same in fewer words: relative clauses that are no more than a preposition, "kinds of".
 # fmt: off
 _PLAINER = tuple(
-    (re.compile(pattern, re.IGNORECASE), plain)
+    (anycase(pattern), plain)
     for pattern, plain in (
         (r"\bsomething (?:more )?on the (\w+) side\b", r"\1 options"),
         (r" (?:that|which) (?:also )?(?:has|have|offers?|serves?|includes?|accepts?) (?!been|to\b|\w+ed\b)", " with "),
@@ -20,15 +22,14 @@ _PLAINER = tuple(
 # fmt: on
 #: Who writes all in lower case writes places so: "i live in ohio", but not "i live in the woods".
 _CAPITAL = re.compile(r"(?!I\b)[A-Z]")
-_LOWER_PLACE = re.compile(
+_LOWER_PLACE = anycase(
     r"\b(?:i|we|i'm|i am|i've|i was)(?: (?:just|now|currently|originally|recently|have been|been|actually|also))* "
     r"(?:(?:live|living|lived|reside|based|born|raised|grew up) in|(?:moved|moving|relocated) to|(?:come )?from) "
     r"(?:(?:rural|northern|southern|eastern|western|upstate) )?"
     r"(?P<place>(?!(?:an?|the|my|our|your|his|her|their|this|that|it|here|there|home|town|peace|fear|harmony|style|luxury|one|two|"
     r"scratch|nowhere|somewhere|space|small|big|rural|another|far|work|school|where|what|something|different|new(?! [yohjmz])|\d+)\b)"
     r"[a-z]+(?: (?!(?:and|but|so|now|with|where|near|too|right|for|since|as|in|also|actually|originally|when|because|then|by|at|on|about|all|baby|babe|dude|man|lol|haha|btw|today|again|please)\b)[a-z]+)?)"
-    r"(?=\W*$|[,.;!?]| (?:and|but|so|now|with|where|near|too|right|for|since|as|also|actually|originally|when|because|in|all)\b)",
-    re.IGNORECASE,
+    r"(?=\W*$|[,.;!?]| (?:and|but|so|now|with|where|near|too|right|for|since|as|also|actually|originally|when|because|in|all)\b)"
 )
 
 
@@ -58,7 +59,7 @@ _NAME = r"(?P<v>(?:the )?(?-i:[A-Z]).*)"
 #: Ways to say something without "I": what it looks like, and what it says.
 # fmt: off
 _ROWS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
-    (re.compile(pattern, re.IGNORECASE), says)
+    (anycase(pattern), says)
     for pattern, says in (
         (rf"{_NOT_A_THING}(?P<v>[\w'& -]{{2,50}}?)(?:'s| is| are|,? that's) {_MUCH}my (?P<x>{_FAVOURITE})\W*$", "my {x} is {v}"),
         (rf"{_NOT_A_THING}(?P<v>[\w'& -]{{2,40}}?) (?:works? best|(?:is|are) {_MUCH}(?:important|essential|crucial|best|perfect|a must|key|ideal|better)) (?:for|to) me\b", "I like {v}"),
@@ -97,9 +98,7 @@ def presupposed(text: str) -> str:
     return f"I'm allergic to {match['v']}" if match is not None and not _NO_MORE.search(text) else ""
 
 
-_ALLERGY = re.compile(r"\bmy (?!food |bad |severe )(?P<v>[\w-]+) (?:allergy|intolerance)\b", re.IGNORECASE)
-_NO_MORE = re.compile(
-    r"\b(?:outgr[eo]wn?|cured|got over|gotten over|lost|no longer|used to|any ?more|if)\b", re.IGNORECASE
-)
+_ALLERGY = anycase(r"\bmy (?!food |bad |severe )(?P<v>[\w-]+) (?:allergy|intolerance)\b")
+_NO_MORE = anycase(r"\b(?:outgr[eo]wn?|cured|got over|gotten over|lost|no longer|used to|any ?more|if)\b")
 #: A word that is no name, although a sentence begins with it.
 _BEGINS = re.compile(r"^[A-Z](?=[a-z]+(?:ing|[- ]free)\b)")
