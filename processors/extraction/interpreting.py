@@ -10,7 +10,7 @@ from processors.extraction import predicates
 from processors.extraction.clauses import Clause, Mood, base_form, perfected
 from processors.extraction.drafts import AFFIRMED, CORRECTED, ENDED, HOLDS, NEGATED, Draft, date_of, dated, say
 from processors.extraction.english import NO_EVENT, PARTICIPLES, anycase, gerund, is_past, third_person, words
-from processors.extraction.owning import BARE_NOUN, own_occasion, prefers, told_of_own
+from processors.extraction.favourites import BARE_NOUN, favourite, prefers
 from processors.extraction.tastes import topic_of, with_noun
 from processors.extraction.values import clause_end, clean, listed, points_at_one, with_article, without_article
 from processors.text.dates import find_dates
@@ -60,11 +60,11 @@ def interpret(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
     """The statements that a clause makes; ``whole`` is its text with what stood before the subject."""
     subject = SELF
     if clause.subject != "i":
-        if (about := told_of_own(clause)) is not None:
+        if (about := favourite(clause)) is not None:
             return about
         relative = predicates.RELATIVE.fullmatch(clause.subject)
         if relative is None:
-            return own_occasion(clause, said_at)
+            return _own_occasion(clause, said_at)
         subject = re.sub(rf" {relative['name']}$", "", clause.subject) if relative["name"] else clause.subject
         clause = clause._replace(rest=base_form(clause))
     clause, perfect = perfected(clause)
@@ -199,3 +199,20 @@ def _event(clause: Clause, perfect: bool, said_at: datetime, whole: str) -> Draf
     sentence = f"{has}{value}" if date is None else f"{has}{value} {dated(date)}"
     sentence, sure = sentence[0].upper() + sentence[1:], predicates.HAPPENED * (0.8 if clause.hedged else 1)
     return Draft("event", value, sentence, sure, SELF, NEGATED if never else AFFIRMED, HOLDS, date)
+
+
+def _own_occasion(clause: Clause, said_at: datetime) -> list[Draft]:
+    """ "My dog is called Rex", "my exam is on Friday"."""
+    named = re.match(r"(?:called|named) (?P<v>[A-Z]\w+)", clause.rest)
+    if named is not None and predicates.PET.fullmatch(clause.subject):
+        value = f"{clause.subject} named {named['v']}"
+        return [Draft("pet", value, f"Has a {value}", predicates.TOLD)]
+    is_held = clause.mood in (Mood.BE, Mood.WAS) and not clause.negated
+    if not is_held or not predicates.OCCASION.fullmatch(clause.subject):
+        return []
+    date, left = date_of(clause.rest, clause.rest, said_at, ahead=clause.mood is Mood.BE)
+    if date is None or len(left.split()) > 3:
+        return []
+    attribute = "event" if clause.mood is Mood.WAS or date.at < said_at.replace(hour=0) else "plan"
+    sentence = f"{clause.subject[0].upper()}{clause.subject[1:]} {dated(date)}"
+    return [Draft(attribute, clause.subject, sentence, predicates.HAPPENED, date=date)]

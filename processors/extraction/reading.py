@@ -17,8 +17,8 @@ from processors.extraction.clauses import read
 from processors.extraction.dialogue import INLINE, Found, answered, completed, corrected
 from processors.extraction.drafts import Draft
 from processors.extraction.english import is_english
+from processors.extraction.favourites import named
 from processors.extraction.interpreting import interpret
-from processors.extraction.naming import named
 from processors.extraction.parts import KIDDING, Part, mask_quotes, parts, without_opener
 from processors.extraction.requests import asked_for
 from processors.extraction.tastes import topic_of

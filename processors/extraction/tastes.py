@@ -17,75 +17,71 @@ class Preference(NamedTuple):
     phrase: str
 
 
-def _table(names: dict[str, str]) -> tuple[re.Pattern[str], dict[str | None, str]]:
-    """One pattern for all rows, and the name of each group that may match."""
-    groups = "|".join(f"(?P<t{n}>{words})" for n, words in enumerate(names.values()))
+class Taste(NamedTuple):
+    """A subject of taste by its words.
+
+    ``nouns`` name it, ``values`` and verbs (``doing``) tell it by themselves; ``wider`` are subjects whose words
+    also name it, for a charging "station" is no radio station; ``noun`` goes with an adjective ("vegan food").
+    """
+
+    nouns: str
+    values: str = ""
+    doing: str = ""
+    wider: tuple[str, ...] = ()
+    noun: str = ""
+
+
+# fmt: off
+TASTES = {
+    "charging": Taste(r"(?:(?:fast|public|ev|car) )*(?:charging|chargers?|charge(?= (?:stations?|points?|spots?|stops?)))(?: (?:stations?|points?|spots?|stops?))?", doing="charge", wider=("station", "network", "shop")),
+    "station": Taste(r"(?:(?:gas|fuel|petrol|filling) ?)?stations?|gas|fuel|petrol", doing="fill refuel", wider=("network", "shop")),
+    "radio station": Taste(r"(?:radio|fm)(?: (?:stations?|channels?))?", wider=("station", "network")),
+    "podcast": Taste(r"podcasts?(?: (?:shows?|episodes?))?|episodes?", wider=("station", "network")),
+    "news": Taste(r"news(?: (?:sources?|channels?|updates?|bulletins?|coverage|reports?|headlines?))?|headlines|bulletins?|traffic (?:updates|information|alerts)", wider=("radio station", "station", "network")),
+    "parking": Taste(r"(?:car )?parking(?: (?:spots?|lots?|spaces?|garages?|places?|areas?))?", values=r"on[- ]street|off[- ]street|covered|indoors?|underground|(?:on )?the street|street|secured?(?! \d)|security|guarded|roof(?:ed)?|(?:handicap(?:ped)?|wheelchair|disabled)(?:[- ]access\w*)?(?: needs)?|accessib\w+|parking[- ](?:house|garage)", doing="park", noun="parking"),
+    "route": Taste(r"routes?|roads?|highways?|traffic|motorways?|tolls?|jams?|(?<=fastest )way|(?<=quickest )way|(?<=shortest )way|ferries", values=r"(?:fastest|quickest|shortest|scenic)(?: (?:time|distance))?|toll|motorways?|unpaved", noun="routes"),
+    "cuisine": Taste(r"food|cuisine|dishes|meals?", values=r"italian|chinese|mexican|indian|american|japanese|thai|french|greek|korean|vietnamese|spanish|turkish|lebanese|mediterranean|ethiopian|moroccan|sushi|pizza|burgers?|ramen|tapas", noun="food"),
+    "restaurant": Taste(r"restaurants?|dining|eater(?:y|ies)|diners?|fast food", values=r"fast[- ]food|fine[- ]dining|casual dining|buffets?|drive[- ]through|dine[- ]in", doing="eat dine"),
+    "hotel": Taste(r"hotels?|hostels?|resorts?", doing="stay"),
+    "flight": Taste(r"flights?|airlines?", doing="fly"),
+    "seat heating": Taste(r"seat (?:heat(?:ing)?|heaters?|warmers?|temperature)|heated seats?", wider=("seat", "temperature")),
+    "seat": Taste(r"seats?"),
+    "fan": Taste(r"(?<!a )(?<!big )(?<!huge )fan(?: speed)?(?! of\b)"),
+    "airflow": Taste(r"air ?flow|(?:hot |cool |warm )?air(?: vents?)?|vents?"),
+    "temperature": Taste(r"(?:inside |cabin |car )?temperature|degrees|climate(?: control)?", values=r"\d{2} ?(?:degrees?(?: celsius| fahrenheit)?|°[cf]?)"),
+    "lighting": Taste(r"(?:(?:interior|ambient|mood|cabin) )*(?:(?<!stop )(?<!traffic )lights?|lighting|ambien[ct]e|brightness)(?: brightness| colou?r)?"),
+    "music": Taste(r"music|songs?|tunes?|playlists?|bands?|albums?|artists?", values=r"rock|pop|jazz|rap|hip[- ]hop|classical|country|soul|r&b|folk|blues|heavy metal|techno|reggae|indie|disco", doing="listen"),
+    "streaming": Taste(r"(?:music )?streaming(?: service)?|music service", wider=("music",)),
+    "film": Taste(r"movies?|films?"),
+    "book": Taste(r"(?<!you )(?<!to )(?<!and )(?<!please )book|books|novels?"),
+    "payment": Taste(r"payments?(?: methods?)?", values=r"cash|cards?|credit cards?|contactless", doing="pay"),
+    "price": Taste(r"price range", values=r"(?:moderate|normal|average|reasonable|medium|mid|fair)(?:ly)?[- ]price[ds]?|cheap(?:est)?|budget|expensive|affordable|upscale|high[- ]end|mid[- ]range|inexpensive|low[- ]cost|lowest price", noun="options"),
+    "shop": Taste(r"supermarkets?|grocer(?:y|ies)(?: (?:stores?|shopping|shops?))?|(?:coffee )?shops?|cafes?|bakery|bakeries|bars?|pubs?|stores?|markets?|farms?|malls?|gyms?|chains?", values=r"local (?:farmers'? )?(?:markets?|farms?|produce)|farmers'? markets?", doing="shop"),
+    "network": Taste(r"networks?"),
+    "": Taste(r"options?|places?|spots?|ones|locations?|types?|brands?|settings?|ambian[cs]e|atmosphere|vibe"),
+    "diet": Taste("", values=r"vegan|vegetarian|kosher|halal|gluten[- ]free|dairy[- ]free|nut[- ]free|plant[- ]based|sugar[- ]free", noun="food"),
+}
+# fmt: on
+
+
+def _names(of: dict[str, str]) -> tuple[re.Pattern[str], dict[str | None, str]]:
+    """One pattern for the words of all subjects, and the subject of each group that may match."""
+    groups = "|".join(f"(?P<t{n}>{words})" for n, words in enumerate(of.values()))
     pattern = anycase(rf"(?<![\w-])(?:{groups})(?:[- ](?:friendly|certified))?(?![\w-])")
-    return pattern, {f"t{n}": name for n, name in enumerate(names)}
+    return pattern, {f"t{n}": topic for n, topic in enumerate(of)}
 
 
-#: What people have tastes in: the subject, and the nouns that name it.
-HEAD, _HEADS = _table(
-    {
-        "charging": r"(?:(?:fast|public|ev|car) )*(?:charging|chargers?|charge(?= (?:stations?|points?|spots?|stops?)))(?: (?:stations?|points?|spots?|stops?))?",
-        "station": r"(?:(?:gas|fuel|petrol|filling) ?)?stations?|gas|fuel|petrol",
-        "radio station": r"(?:radio|fm)(?: (?:stations?|channels?))?",
-        "podcast": r"podcasts?(?: (?:shows?|episodes?))?|episodes?",
-        "news": r"news(?: (?:sources?|channels?|updates?|bulletins?|coverage|reports?|headlines?))?|headlines|bulletins?|traffic (?:updates|information|alerts)",
-        "parking": r"(?:car )?parking(?: (?:spots?|lots?|spaces?|garages?|places?|areas?))?",
-        "route": r"routes?|roads?|highways?|traffic|motorways?|tolls?|jams?|(?<=fastest )way|(?<=quickest )way|(?<=shortest )way|ferries",
-        "cuisine": r"food|cuisine|dishes|meals?",
-        "restaurant": r"restaurants?|dining|eater(?:y|ies)|diners?|fast food",
-        "hotel": r"hotels?|hostels?|resorts?",
-        "flight": r"flights?|airlines?",
-        "seat heating": r"seat (?:heat(?:ing)?|heaters?|warmers?|temperature)|heated seats?",
-        "seat": r"seats?",
-        "fan": r"(?<!a )(?<!big )(?<!huge )fan(?: speed)?(?! of\b)",
-        "airflow": r"air ?flow|(?:hot |cool |warm )?air(?: vents?)?|vents?",
-        "temperature": r"(?:inside |cabin |car )?temperature|degrees|climate(?: control)?",
-        "lighting": r"(?:(?:interior|ambient|mood|cabin) )*(?:(?<!stop )(?<!traffic )lights?|lighting|ambien[ct]e|brightness)(?: brightness| colou?r)?",
-        "music": r"music|songs?|tunes?|playlists?|bands?|albums?|artists?",
-        "streaming": r"(?:music )?streaming(?: service)?|music service",
-        "film": r"movies?|films?",
-        "book": r"(?<!you )(?<!to )(?<!and )(?<!please )book|books|novels?",
-        "payment": r"payments?(?: methods?)?",
-        "price": r"price range",
-        "shop": r"supermarkets?|grocer(?:y|ies)(?: (?:stores?|shopping|shops?))?|(?:coffee )?shops?|cafes?|bakery|bakeries|bars?|pubs?|stores?|markets?|farms?|malls?|gyms?|chains?",
-        "network": r"networks?",
-        "": r"options?|places?|spots?|ones|locations?|types?|brands?|settings?|ambian[cs]e|atmosphere|vibe",
-    }
-)
-#: Values that tell their subject by themselves.
-_CLASS, _CLASSES = _table(
-    {
-        "cuisine": r"italian|chinese|mexican|indian|american|japanese|thai|french|greek|korean|vietnamese|spanish|"
-        r"turkish|lebanese|mediterranean|ethiopian|moroccan|sushi|pizza|burgers?|ramen|tapas",
-        "diet": r"vegan|vegetarian|kosher|halal|gluten[- ]free|dairy[- ]free|nut[- ]free|plant[- ]based|sugar[- ]free",
-        "price": r"(?:moderate|normal|average|reasonable|medium|mid|fair)(?:ly)?[- ]price[ds]?|cheap(?:est)?|budget|expensive|affordable|upscale|high[- ]end|mid[- ]range|inexpensive|low[- ]cost|lowest price",
-        "restaurant": r"fast[- ]food|fine[- ]dining|casual dining|buffets?|drive[- ]through|dine[- ]in",
-        "music": r"rock|pop|jazz|rap|hip[- ]hop|classical|country|soul|r&b|folk|blues|heavy metal|techno|reggae|indie|disco",
-        "shop": r"local (?:farmers'? )?(?:markets?|farms?|produce)|farmers'? markets?",
-        "payment": r"cash|cards?|credit cards?|contactless",
-        "route": r"(?:fastest|quickest|shortest|scenic)(?: (?:time|distance))?|toll|motorways?|unpaved",
-        "parking": r"on[- ]street|off[- ]street|covered|indoors?|underground|(?:on )?the street|street|secured?(?! \d)|security|guarded|roof(?:ed)?|(?:handicap(?:ped)?|wheelchair|disabled)(?:[- ]access\w*)?(?: needs)?|accessib\w+|parking[- ](?:house|garage)",
-        "temperature": r"\d{2} ?(?:degrees?(?: celsius| fahrenheit)?|°[cf]?)",
-    }
-)
+HEAD, _HEADS = _names({topic: taste.nouns for topic, taste in TASTES.items() if taste.nouns})
+_CLASS, _CLASSES = _names({topic: taste.values for topic, taste in TASTES.items() if taste.values})
+_DOING = {verb: topic for topic, taste in TASTES.items() for verb in taste.doing.split()}
 #: These say it only where their subject is spoken of.
 _AMBIGUOUS = words(
     "street budget security accessible secure secured covered country card cards disabled soul pop folk free guarded "
-    "underground indoor indoors roof security"
+    "underground indoor indoors roof"
 )
 #: A genre is preferred in podcasts and on the radio too: their subject stays.
 _OWN_SUBJECT = frozenset(("podcast", "news", "radio station", "film", "book", "charging", "streaming", "seat"))
-#: What is done tells the subject that its object names not: "park on the street".
-_DOING = dict(
-    each.split(":")
-    for each in words(
-        "park:parking pay:payment listen:music eat:restaurant dine:restaurant charge:charging fill:station refuel:station "
-        "stay:hotel fly:flight shop:shop"
-    )
-)
+MEDIA = frozenset(("music", "podcast", "news", "radio station", "streaming"))
 
 
 def named_topic(name: str, topic: str) -> str:
@@ -105,8 +101,6 @@ _NOUN = anycase(
     r"stores?|supermarkets?|shows?|apps?|playlists?|chains?|features?)|(?-i:charge points?|podcast|album|song|radio|music))$"
 )
 _ON_AIR = re.compile(r"\b(?:FM|AM|Radio)\b|\b\d{2,3}\.\d$")
-
-MEDIA = frozenset(("music", "podcast", "news", "radio station", "streaming"))
 
 _GENERIC = anycase(
     r"(?:(?:let's|there's|list|select|clean|shopping|maximi[sz]e|minimi[sz]e|pick|get|display|choose|prefer|make|have|use|take|if|the|an?|my|our|me|us|some|any|all|only|most|more|just|for|to|at|of|with|nearest|closest|near|nearby|close|next|local|"
@@ -130,20 +124,6 @@ _WITH = anycase(
 )
 
 
-#: What is also called by a wider word: a charging "station", the "network" of a charger.  The narrower subject
-#: stays, whichever was named first.
-_WIDER = {
-    "charging": ("station", "network", "shop"),
-    "news": ("radio station", "station", "network"),
-    "podcast": ("station", "network"),
-    "radio station": ("station", "network"),
-    "station": ("network", "shop"),
-    "streaming": ("music",),
-    "seat heating": ("seat", "temperature"),
-}
-
-
-#: A name that is one in any place of a sentence.
 _BRAND = re.compile(r"[A-Z][a-z]+[A-Z]\w+(?: [A-Z]\w+)*(?= \w)")
 
 
@@ -152,17 +132,17 @@ def topic_of(text: str, context: str = "") -> str:
     topic = ""
     for head in HEAD.finditer(text):
         named = _HEADS[head.lastgroup]
-        is_wider = named in _WIDER.get(topic, ()) and not _FUEL.match(head[0])
+        is_wider = topic and named in TASTES[topic].wider and not _FUEL.match(head[0])
         topic = topic if not named or is_wider else named
     return in_context(topic, text, context)
 
 
 def in_context(topic: str, text: str, context: str) -> str:
     """``topic`` as it is meant after ``context`` was spoken of: a "station" is of what one listens to, or charges at."""
-    if not topic:
-        return context
+    if not topic or not context:
+        return topic or context
     bare = topic in ("station", "network") and _FUEL.search(text) is None
-    return context if bare and topic in _WIDER.get(context, ()) else topic
+    return context if bare and topic in TASTES[context].wider else topic
 
 
 _FUEL = anycase(r"\b(?:gas|fuel|petrol|filling)")
@@ -175,55 +155,67 @@ def preference(text: str, context: str = "") -> Preference | None:
     but a subject ("a restaurant nearby").
     """
     text = _SHORTEST_TIME.sub("fastest", text)
-    end = PHRASE_END.search(text)
-    phrase = text[: end.start()] if end is not None else text
+    phrase = PHRASE_END.split(text, maxsplit=1)[0]
     heads = list(HEAD.finditer(phrase))
     if not heads:
-        value = essence(clean(text if context else phrase, words=5))
-        named = _CLASS.search(value)
-        if named is not None and not (_CLASS.fullmatch(value) and _is_meant(named, context)):
-            named = None
-        if not value or (named is None and not context):
-            return Preference("", value, value) if value else None
-        return Preference(
-            _CLASSES[named.lastgroup] if named and (not context or context not in _OWN_SUBJECT) else context,
-            _canonical(named[0] if named else value),
-            with_noun(value),
-        )
+        return _without_noun(essence(clean(text if context else phrase, words=5)), context)
     head = heads[-1]
     topic, before = topic_of(phrase) or context, clean(essence(phrase[: head.start()]), words=4)
-    after = _WITH.match(text, head.end()) or (_BY.match(text, head.end()) if topic in MEDIA else None)
-    behind = (
-        clean(essence(PHRASE_END.split(after["v"])[0]), words=4) if after is not None and not before else ""
-    )
-    said_behind = behind
-    last = list(HEAD.finditer(behind))
-    if last and last[-1].start() and _HEADS[last[-1].lastgroup] == topic:
-        behind = behind[: last[-1].start()].strip()  # "stations with AC charging"
     if before and head[0][0].isupper() and before.split()[-1][0].isupper():
         name = bare_name(f"{before} {head[0]}")  # "Harbour News", "Radio Nord Station"
         return Preference(named_topic(name, topic), name, name)
-    if head[0].lower() in ("one", "ones"):
+    if head[0].lower() == "ones":
         return Preference(topic, before, f"{before} {_plural(topic)}") if before and topic else None
-    value = before or behind
-    named = _CLASS.search(phrase[: head.end()]) or _CLASS.search(behind) if topic not in _OWN_SUBJECT else None
+    behind = (
+        None
+        if before
+        else _WITH.match(text, head.end()) or (_BY.match(text, head.end()) if topic in MEDIA else None)
+    )
+    said_behind = clean(essence(PHRASE_END.split(behind["v"])[0]), words=4) if behind else ""
+    last = next(
+        (
+            each
+            for each in reversed([*HEAD.finditer(said_behind)])
+            if each.start() and _HEADS[each.lastgroup] == topic
+        ),
+        None,
+    )
+    value = before or (
+        said_behind[: last.start()].strip() if last else said_behind
+    )  # "stations with AC charging"
+    named = (
+        None
+        if topic in _OWN_SUBJECT
+        else _CLASS.search(phrase[: head.end()]) or _CLASS.search("" if before else value)
+    )
     if named is not None and (brand := _BRAND.match(before)) is not None:
         named, value = None, brand[0]  # "SmithCo fast food restaurants" are Smith's, not all fast food
     elif named is not None:
         topic, value = _CLASSES[named.lastgroup], _canonical(named[0])
-    if topic == "" and named is None:
-        return Preference("", f"{value} {head[0]}".strip(), f"{value} {head[0]}".strip()) if value else None
+    elif topic == "" and value:
+        value = f"{value} {head[0]}"
+        return Preference("", value, value)
     if not value or (
         named is None and HEAD.fullmatch(value) and (topic not in _OWN_SUBJECT or value.lower() == topic)
     ):
         return None
-    if before or not behind:
-        named_by_head = not before and named is not None and head[0].lower() in named[0].lower()
-        noun = named[0] if named_by_head and named else _plural(head[0])
-        shown = "" if named is None or before or named_by_head else named[0]
-        return Preference(topic, value, f"{before or shown} {noun}".strip())
-    with_ = "with" if after is None or topic not in MEDIA else after[0].split()[0]
-    return Preference(topic, value, f"{_plural(head[0])} {with_} {said_behind}")
+    if behind and said_behind:
+        with_ = behind[0].split()[0] if topic in MEDIA else "with"
+        return Preference(topic, value, f"{_plural(head[0])} {with_} {said_behind}")
+    if named is not None and not before:  # "fast food", "pizza places"
+        is_head = head[0].lower() in named[0].lower()
+        return Preference(topic, value, named[0] if is_head else f"{named[0]} {_plural(head[0])}")
+    return Preference(topic, value, f"{before} {_plural(head[0])}")
+
+
+def _without_noun(value: str, context: str) -> Preference | None:
+    """A value that is told without saying in what: "vegan", "only jazz"."""
+    named = _CLASS.fullmatch(value)
+    if not value or ((named is None or not _is_meant(named, context)) and not context):
+        return Preference("", value, value) if value else None
+    told = _CLASSES[named.lastgroup] if named is not None and _is_meant(named, context) else ""
+    topic = told if told and context not in _OWN_SUBJECT else context
+    return Preference(topic, _canonical(value), with_noun(value))
 
 
 def _is_meant(named: re.Match[str], context: str) -> bool:
@@ -233,8 +225,6 @@ def _is_meant(named: re.Match[str], context: str) -> bool:
     return context in _EATING if is_people else word not in _AMBIGUOUS or context == topic
 
 
-#: What an adjective says of: "dairy-free" is no sentence's end.
-_NOUNS = {"cuisine": "food", "diet": "food", "price": "options", "route": "routes", "parking": "parking"}
 _IS_NOUN = anycase(
     r".*(?:sushi|pizza|burgers?|ramen|tapas|price|(?<!on-)(?<!off-)(?<!on )(?<!off )street|security|access|house|garage|time|distance|toll|motorways?)$"
 )
@@ -243,7 +233,7 @@ _IS_NOUN = anycase(
 def with_noun(phrase: str) -> str:
     """ "Dairy-free" is "dairy-free food"."""
     named = _CLASS.fullmatch(phrase)
-    noun = _NOUNS.get(_CLASSES[named.lastgroup], "") if named is not None else ""
+    noun = TASTES[_CLASSES[named.lastgroup]].noun if named is not None else ""
     return f"{phrase} {noun}" if noun and not _IS_NOUN.match(phrase) else phrase
 
 
@@ -273,9 +263,7 @@ _SAME = {
 
 def _canonical(said: str) -> str:
     said = _MADE.sub("", said)
-    word = said.lower()
-    if _HANDICAPPED.match(word):
-        return "handicapped"
+    word = "handicapped" if _HANDICAPPED.match(said) else said.lower()
     return _SAME.get(word, word if _CLASS.fullmatch(word) else said)
 
 

@@ -1,4 +1,4 @@
-"""What a person has a taste for by name: "my favourite station is Radio Nord", "Nightfall by Ana Lund, I love it".
+"""What is preferred, and what is named as liked: "my favourite colour is blue", "I prefer jazz", "put on Radio Nord".
 
 A name begins with a capital inside of a sentence.  Its subject is that of the words around it, or what was spoken
 of before.
@@ -8,11 +8,103 @@ from __future__ import annotations
 
 import re
 
-from processors.extraction.clauses import NO_MORE
-from processors.extraction.drafts import ENDED, NEGATED, Draft
-from processors.extraction.english import anycase
+from processors.extraction.clauses import NO_MORE, Clause, Mood
+from processors.extraction.drafts import AFFIRMED, CORRECTED, ENDED, HOLDS, NEGATED, Draft, say
+from processors.extraction.english import anycase, gerund, words
 from processors.extraction.predicates import ASKED, LIKED, TOLD
-from processors.extraction.tastes import bare_name, named_topic, topic_of
+from processors.extraction.tastes import bare_name, named_topic, preference, preferred, tells_class, topic_of
+from processors.extraction.values import clean, points_at_one, with_article
+
+#: Nouns that say nothing without what they are of: "I love the colour".
+BARE_NOUN = anycase(
+    r"(?:\w+ )?(?:colou?rs?|details?|textures?|genre|songs?|track|vibes?|energy|looks?|pics?|pictures?|photos?|designs?|styles?|spirit|passion|"
+    r"attitude|atmosphere|places?|spots?|names?|views?|quotes?|combo|tattoo|outfit|patterns?|results?|moments?|feeling|choices?|sound|support|"
+    r"words|advice|suggestions?|thoughts?(?: \w+)?|dedication|positivity|creativity|work|job|team|story|stories|memories|journey|process|challenges?|experiences?|"
+    r"escaping|trying|seeing|being|making|helping|getting|having|doing|going|adding|taking|giving|putting)"
+)
+_FAVOURITE = anycase(
+    r"(?:(?:all[- ]time|absolute|personal|new|current) )?(?:fav(?:ou?rite|e)?s?|go-to|preferred|usual|preference)(?: (?P<x>[\w -]+?)(?P<y> to \w[\w ]*)?)?$"
+)
+
+#: "My favourite one to hum" is one of what was spoken of before.
+_OF_SOME = anycase(r"(?:ones?|thing|part|bit|way) \w")
+
+
+def favourite(clause: Clause) -> list[Draft] | None:
+    """ "My favourite colour is blue"."""
+    favourite = _FAVOURITE.fullmatch(clause.subject)
+    if favourite is None or clause.mood not in (Mood.BE, Mood.WAS):
+        return None
+    value = clean(clause.rest, words=7)
+    if not value or clause.mood is Mood.WAS or _OF_SOME.match(f"{favourite['x']}{favourite['y'] or ''}"):
+        return []
+    return [favourite_of(favourite["x"] or "", value, clause)]
+
+
+def favourite_of(topic: str, value: str, clause: Clause) -> Draft:
+    """A favourite by its subject: the named one, or that of the value."""
+    topic = clean(topic.lower(), words=3)
+    named = preference(f"{value} {topic}".strip())
+    if named is not None and named.topic and len(topic.split()) <= 1:
+        topic = named.topic
+    polarity = NEGATED if clause.negated else AFFIRMED
+    assertion = ENDED if clause.ended else CORRECTED if clause.corrects else HOLDS
+    if not topic:
+        sentence = say(f"like {value}", polarity=polarity, assertion=assertion)
+        return Draft("like", value, sentence, TOLD, polarity=polarity, assertion=assertion)
+    slot = named_topic(value, topic) if topic in ("song", "album", "track", "tune", "station") else topic
+    holds = "no longer " if assertion is ENDED else "not " if polarity is NEGATED else ""
+    sentence = f"Favourite {topic} is {holds}{with_article(clause.rest, value)}"
+    return Draft(f"favourite/{slot}", value, sentence, TOLD, polarity=polarity, assertion=assertion)
+
+
+_PREFERS = anycase(
+    r"(?:prefer|favou?r|opt for)(?P<to> to)? (?P<not>(?:to )?(?:avoid(?:ing)?|not(?P<not_to> to)?) )?(?:only )?(?P<verb>(?:have|use|take|see|be|using|taking|having|listening to) )?(?P<v>.*)",
+)
+#: "I always park on the street" prefers it; "I always forget" does not.
+_USES = anycase(
+    r"(?:(?:use|choose|pick|take|listen to|go for|go with|stick to|rely on) |(?=(?:park|pay|charge|fill up|refuel|fly|shop) ))(?P<v>.*)",
+)
+_ALTERNATIVE = anycase(
+    r" to (?=\w+ing\b)| over (?!(?:\d|an? |one |two|three|four|five|ten|half))| rather | instead | compared | than (?!(?:\d|an? |one |two|three|four|five|ten|half))"
+)
+
+
+def prefers(clause: Clause) -> list[Draft] | None:
+    match = _PREFERS.match(clause.rest)
+    if match is None and clause.adverbs & {"always", "only", "usually", "exclusively"}:
+        match = _USES.match(clause.rest)
+    if match is None:
+        return None
+    value = clean(_ALTERNATIVE.split(match["v"], maxsplit=1)[0], words=10)
+    if not value or (" " not in value and BARE_NOUN.fullmatch(value)):
+        return []
+    read, groups, verb = preferred(value), match.groupdict(), value.split(" ", 1)[0]
+    turned = groups.get("not") or ""  # "I prefer to avoid motorways", "I prefer not to drive"
+    polarity = NEGATED if clause.negated is not bool(turned) else AFFIRMED
+    assertion = ENDED if clause.ended else HOLDS
+    is_verb = ((groups.get("to") and "avoid" not in turned) or groups.get("not_to")) and not groups.get("verb")
+    if is_verb and read is not None and read.topic and read.value.startswith(f"{verb} "):
+        value = value[len(verb) + 1 :]  # "not to watch any westerns": the subject tells what is done
+        read = preferred(value)
+    is_untold = points_at_one(with_article(match["v"], value)) and not topic_of(value)
+    if read is not None and read.topic and not (is_verb and read.value.casefold() == verb.casefold()):
+        shown = read.phrase if read.phrase.startswith(("to ", f"{value} ")) else with_article(match["v"], value)
+        attribute, value, sure = f"favourite/{read.topic}", read.value, TOLD
+    elif verb in _BARE or is_untold or (" " not in value and tells_class(value)):
+        return []
+    else:
+        attribute, sure = "like", LIKED
+        value = f"{gerund(verb.lower())}{value[len(verb) :]}" if is_verb else value
+        shown = value if is_verb else with_article(match["v"], value)
+    sentence = say(f"prefer {shown}", polarity=polarity, assertion=assertion)
+    if turned and polarity is NEGATED:
+        sentence = f"Prefers not {shown}" if shown.startswith("to ") else f"Avoids {shown}"
+    return [Draft(attribute, value, sentence, sure, polarity=polarity, assertion=assertion)]
+
+
+_BARE = words("song way go keep make have get start stay do it")
+
 
 _NEXT = r"(?!(?:I|It|He|She|They|The|That|This|Can|Could|Her|His|My|You|We)(?:'\w+)?\b)"
 _NAME = rf"(?-i:[A-Z])[\w&'-]*(?-i:[a-z])[\w&'-]*(?: (?:(?:of|the|de|la|von|van|by|and|&) )?(?:{_NEXT}(?-i:[A-Z])[\w&'.-]*|\d+(?:\.\d+)?)(?!\w)){{0,4}}"
