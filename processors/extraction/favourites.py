@@ -17,10 +17,10 @@ from processors.extraction.values import clean, points_at_one, with_article
 
 #: Nouns that say nothing without what they are of: "I love the colour".
 BARE_NOUN = anycase(
-    r"(?:\w+ )?(?:colou?rs?|details?|textures?|genre|songs?|track|vibes?|energy|looks?|pics?|pictures?|photos?|designs?|styles?|spirit|passion|"
+    r"making (?:a|the) difference|(?:\w+ )?(?:colou?rs?|details?|textures?|genre|songs?|track|vibes?|energy|looks?|pics?|pictures?|photos?|designs?|styles?|spirit|passion|"
     r"attitude|atmosphere|places?|spots?|names?|views?|quotes?|combo|tattoo|outfit|patterns?|results?|moments?|feeling|choices?|sound|support|"
     r"words|advice|suggestions?|thoughts?(?: \w+)?|dedication|positivity|creativity|work|job|team|story|stories|memories|journey|process|challenges?|experiences?|"
-    r"escaping|trying|seeing|being|making|helping|getting|having|doing|going|adding|taking|giving|putting)"
+    r"relaxing|talking|escaping|trying|seeing|being|making|helping|getting|having|doing|going|adding|taking|giving|putting)"
 )
 _FAVOURITE = anycase(
     r"(?:(?:all[- ]time|absolute|personal|new|current) )?(?:fav(?:ou?rite|e)?s?|go-to|preferred|usual|preference)(?: (?P<x>[\w -]+?)(?P<y> to \w[\w ]*)?)?$"

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime
 
-from models.statements import SELF, Assertion, Polarity
+from models.statements import SELF
 from processors.extraction import predicates
 from processors.extraction.clauses import Clause, Mood, base_form, perfected
 from processors.extraction.drafts import AFFIRMED, CORRECTED, ENDED, HOLDS, NEGATED, Draft, date_of, dated, say
 from processors.extraction.english import NO_EVENT, PARTICIPLES, anycase, gerund, is_past, third_person, words
 from processors.extraction.favourites import BARE_NOUN, favourite, prefers
 from processors.extraction.tastes import topic_of, with_noun
-from processors.extraction.values import clause_end, clean, listed, points_at_one, with_article, without_article
+from processors.extraction.values import clean, listed, points_at_one, with_article, without_article
 from processors.text.dates import find_dates
-
-Holds = tuple[Polarity, Assertion]
 
 #: Of two, the first is told: who "always only" does something does nothing else.
 _HABITS = (
@@ -56,6 +55,10 @@ _VAGUE = anycase(
 )
 
 
+#: "Playing the game" points at one like "the game".
+_THE_OBJECT = re.compile(r"^[a-z]+ing the(?= [a-z]+$)")
+
+
 def interpret(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
     """The statements that a clause makes; ``whole`` is its text with what stood before the subject."""
     subject = SELF
@@ -70,7 +73,7 @@ def interpret(clause: Clause, said_at: datetime, whole: str) -> list[Draft]:
     clause, perfect = perfected(clause)
     if subject == SELF and clause.mood is Mood.DO and (preferred := prefers(clause)) is not None:
         return preferred
-    verb = clause.rest.split(" ", 1)[0].lower()
+    verb = _verb(clause)
     if clause.mood is Mood.DO and is_past(verb) and verb not in ("read", "put"):
         clause = clause._replace(mood=Mood.DID)
     found = _by_table(clause, subject, said_at, whole)
@@ -89,24 +92,27 @@ def _by_table(clause: Clause, subject: str, said_at: datetime, whole: str) -> li
     if found is None or not _is_meant(found[0], clause, whole):
         return []
     row, match = found
-    flags, attribute, text, date = row.flags, row.attribute, match["v"], None
-    if attribute in ("plan", "event"):
-        ahead = attribute == "plan"
-        date, text = date_of(text, whole, said_at, ahead=ahead)
-        if "d" in flags and date is None and not find_dates(text, said_at, ahead=ahead):
+    flags, text, date = row.flags, match["v"], None
+    if row.attribute == "plan":
+        date, text = date_of(text, whole, said_at, ahead=True)
+        if "d" in flags and date is None and not find_dates(text, said_at, ahead=True):
             return []
     if "g" in flags:
         # "to run and juggle": what comes second would not be brought into its form
         text = f"{gerund(match['g'].lower())}{'' if text.startswith((' and ', ' or ')) else text}"
     ended = clause.ended or "x" in flags
     denied = "-" in flags if clause.ended else not ended and clause.negated != ("-" in flags)
-    assertion = ENDED if ended else CORRECTED if clause.corrects else HOLDS
-    sure, polarity = round(row.confidence * (0.8 if clause.hedged else 1.0), 3), NEGATED if denied else AFFIRMED
-    drafts, shown = [], f" {dated(date)}" if date is not None else ""
-    for value in _values(row, text):
-        kept, sentence = _said(row, clause, subject, value, whole, (polarity, ENDED if ended else HOLDS))
-        drafts.append(Draft(attribute, kept, f"{sentence}{shown}", sure, subject, polarity, assertion, date))
-    return drafts
+    draft = Draft(
+        row.attribute,
+        "",
+        "",
+        round(row.confidence * (0.8 if clause.hedged else 1.0), 3),
+        subject,
+        NEGATED if denied else AFFIRMED,
+        ENDED if ended else CORRECTED if clause.corrects else HOLDS,
+        date,
+    )
+    return [_said(row, clause, value, draft) for value in _values(row, text)]
 
 
 def _values(row: predicates.Row, text: str) -> list[str]:
@@ -121,7 +127,7 @@ def _values(row: predicates.Row, text: str) -> list[str]:
     if "s" in flags:
         return [third_person(text)]
     members = listed(text, attribute) if "l" in flags else [text]
-    words = 14 if "w" in flags or attribute in ("plan", "event") else 9 if "a" in flags else 7
+    words = 14 if "w" in flags or attribute == "plan" else 9 if "a" in flags else 7
     values = [clean(each, words=words, keep_article="a" in flags) for each in members]
     if not all(values) or _says_nothing(row, values[0]):
         return []
@@ -129,7 +135,7 @@ def _values(row: predicates.Row, text: str) -> list[str]:
         values = [*map(with_article, members, values)]
     if attribute != "like":
         return values
-    if any(points_at_one(each) and not topic_of(each) for each in values):
+    if any(points_at_one(_THE_OBJECT.sub("the", each)) and not topic_of(each) for each in values):
         return []
     return [each for each in values if not BARE_NOUN.fullmatch(without_article(each))]
 
@@ -149,41 +155,36 @@ def _says_nothing(row: predicates.Row, value: str) -> bool:
     if row.attribute == "habit":
         bare = row.says == "{v}" and "h" in row.flags and len(_FREQUENCY.sub("", value).split()) < 2
         return bare or re.match(r"[a-z]+ and ", value) is not None  # "practise and train every day"
-    whole_phrase = row.attribute in ("plan", "event") or (not row.attribute and "w" in row.flags)
-    return whole_phrase and (" " not in value or _ANY_OCCASION.fullmatch(value) is not None)
+    return row.attribute == "plan" and (" " not in value or _ANY_OCCASION.fullmatch(value) is not None)
 
 
-def _said(
-    row: predicates.Row, clause: Clause, subject: str, value: str, whole: str, holds: Holds
-) -> tuple[str, str]:
-    """What fills the slot, and the sentence that shows it."""
-    verb = clause.rest.split(" ", 1)[0].lower()
-    says = row.says.format(v=with_noun(value) if row.attribute == "like" else value, verb=verb)
+def _said(row: predicates.Row, clause: Clause, value: str, draft: Draft) -> Draft:
+    """``draft`` with what fills the slot, and the sentence that shows it."""
+    says = row.says.format(v=with_noun(value) if row.attribute == "like" else value, verb=_verb(clause))
+    kept = value if row.attribute == "plan" else without_article(value)
+    adverb = ""
     if row.attribute == "habit":
         does, _, rest = says.partition(" ")
-        sentence = _of_habit(f"{does.lower()} {rest}".strip(), clause, subject, value, whole, holds)
-        return value if does in ("gave", "be") else f"{gerund(does.lower())} {rest}".strip(), sentence
-    kept = value if row.attribute in ("plan", "event") else without_article(value)
-    return kept, say(says, polarity=holds[0], assertion=holds[1], subject=subject)
+        says = f"{does.lower()} {rest}".strip()
+        kept = value if does in ("gave", "be") else f"{gerund(does.lower())} {rest}".strip()
+        adverb = next((each for each in _HABITS if each in clause.adverbs), "")
+    denied = draft.polarity is NEGATED and adverb not in _RARELY
+    if draft.subject != SELF or not adverb or denied or draft.assertion is ENDED:
+        sentence = say(says, polarity=draft.polarity, assertion=draft.assertion, subject=draft.subject)
+    else:
+        habit = say(says)
+        sentence = f"{adverb.capitalize()} {habit[0].lower()}{habit[1:]}"
+    shown = f" {dated(draft.date)}" if draft.date is not None else ""
+    return replace(draft, value=kept, sentence=f"{sentence}{shown}")
 
 
-def _of_habit(says: str, clause: Clause, subject: str, value: str, whole: str, holds: Holds) -> str:
-    """The sentence of a habit, with how often it is one."""
-    adverb, (polarity, assertion) = next((each for each in _HABITS if each in clause.adverbs), ""), holds
-    # "Closed on Mondays" behind it is another clause.
-    frequency = _FREQUENCY.search(whole[: max(0, whole.find(clause.rest)) + clause_end(clause.rest)])
-    if frequency and frequency[0].lower() not in f"{value} {' '.join(clause.adverbs)}".lower():
-        says = f"{says} {frequency[0]}"
-    denied = polarity is NEGATED and adverb not in _RARELY
-    if subject != SELF or not adverb or denied or assertion is not HOLDS:
-        return say(says, polarity=polarity, assertion=assertion, subject=subject)
-    sentence = say(says)
-    return f"{adverb.capitalize()} {sentence[0].lower()}{sentence[1:]}"
+def _verb(clause: Clause) -> str:
+    return clause.rest.split(" ", 1)[0].lower()
 
 
 def _event(clause: Clause, perfect: bool, said_at: datetime, whole: str) -> Draft | None:
     """Something done: with a date, or of a kind that is an event without one."""
-    verb = clause.rest.split(" ", 1)[0].lower()
+    verb = _verb(clause)
     never = clause.negated and "never" in clause.adverbs
     if (clause.negated and not never) or not (is_past(verb) or verb == "been" or verb in PARTICIPLES):
         return None

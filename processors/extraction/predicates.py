@@ -52,16 +52,17 @@ _PET = (
     r"guinea pigs?|horses?|pony|lizards?|geckos?|snakes?|ferrets?|budgies?|chickens|retriever|labrador|poodle|"
     r"terrier|shepherd|beagle|corgi|bulldog|husky|dachshund|collie|pets?)"
 )
+#: "A driver" or "only an assistant" is what one is for the moment, "a truck driver" an occupation.
 ROLE = (
-    r"(?:[\w-]*(?:teacher|nurse|doctor|engineer|developer|lawyer|programmer|designer|accountant|writer|author|"
-    r"artist|musician|scientist|chef|baker|cook|waiter|waitress|driver|pilot|farmer|manager|director|analyst|"
+    r"(?:(?<=[\w-] )(?<!\ban )(?<!\ba )(?<!\bthe )(?:driver|assistant|officer|specialist|planner|judge|producer)|[\w-]*(?:teacher|nurse|doctor|engineer|developer|lawyer|programmer|designer|accountant|writer|author|"
+    r"artist|musician|scientist|chef|baker|cook|waiter|waitress|pilot|farmer|manager|director|analyst|"
     r"architect|dentist|therapist|psychologist|pharmacist|electrician|plumber|carpenter|mechanic|journalist|"
     r"editor|photographer|painter|dancer|actor|actress|singer|professor|lecturer|researcher|student|consultant|"
-    r"librarian|paramedic|firefighter|officer|soldier|veteran|banker|barista|bartender|hairdresser|coach|trainer|"
-    r"tutor|translator|surgeon|physicist|chemist|biologist|economist|historian|salesperson|recruiter|producer|"
-    r"technician|specialist|administrator|assistant|secretary|cashier|clerk|entrepreneur|freelancer|intern|"
+    r"librarian|paramedic|firefighter|soldier|veteran|banker|barista|bartender|hairdresser|coach|trainer|"
+    r"tutor|translator|surgeon|physicist|chemist|biologist|economist|historian|salesperson|recruiter|"
+    r"technician|administrator|secretary|receptionist|cashier|clerk|entrepreneur|freelancer|intern|"
     r"colorist|veterinarian|vet|midwife|gardener|florist|screenwriter|novelist|poet|copywriter|counselor|social worker|"
-    r"business owner|homemaker|stay-at-home (?:mom|dad|parent)|planner|stylist|instructor|judge|priest|pastor|nanny|gamer))"
+    r"business owner|homemaker|stay-at-home (?:mom|dad|parent)|stylist|instructor|priest|pastor|nanny|gamer))"
 )
 DIET = r"(?:vegan|vegetarian|pescatarian|pescetarian|keto|gluten[- ]free|halal|kosher|dairy[- ]free|plant[- ]based|paleo|low[- ]carb)"
 HEALTH = (
@@ -141,7 +142,7 @@ BE = _rows(
     (r"(?P<v>(?:happily )?(?:married|engaged|divorced|widowed|separated|single)(?: to (?-i:[A-Z])\w+)?)(?= with\b|$|[,.;!]| and\b| for\b| since\b| now\b| again\b)", "relationship", "be {v}", TOLD, ""),
     (r"dating V", "relationship", "be dating {v}", LIKED, "a"),
     (r"(?P<v>retired|unemployed|self-employed|between jobs|a stay-at-home \w+)\b", "occupation", "be {v}", TOLD, "a"),
-    (rf"(?P<v>an? (?:(?!fan|big|bit|huge|very|good|great|better|bad|terrible|little|(?:for|of|to|with|who|and|in|on|than)\b)[\w/-]+ ){{0,4}}{ROLE})\b(?! (?:lover|fan|myself|who thinks))(?P<o>.*)", "occupation", "be {v}", TOLD, "a"),
+    (rf"(?P<v>an? (?:(?!fan|big|bit|huge|very|good|great|better|bad|terrible|little|(?:for|of|to|with|who|and|in|on|at|from|by|under|than)\b)[\w/-]+ ){{0,4}}{ROLE})\b(?! (?:lover|fan|myself|who thinks))(?P<o>.*)", "occupation", "be {v}", TOLD, "a"),
     (r"(?:working|employed) as (?P<v>.+?)(?= (?:at|for|with|in|on|who)\b|$)", "occupation", "work as {v}", TOLD, "a"),
     (r"(?:working|employed) (?:at|for|by) (?P<v>(?:an? |the |my )?(?:(?-i:[A-Z])|[\w-]+ (?:company|firm|hospital|school|agency|university|bank|store|shop|studio)).*)", "employer", "work at {v}", TOLD, ""),
     (r"(?:studying|majoring in) (?P<v>(?!for\b|at\b|in\b|with\b|hard\b|how\b).*)", "education", "study {v}", LIKED, ""),

@@ -94,7 +94,7 @@ def with_article(text: str, value: str) -> str:
 _KNOWN = re.compile(
     r"the (?:beach|sea|ocean|lake|river|mountains?|woods|forest|desert|country|countryside|nature|outdoors?|city|"
     r"sun|sunshine|moon|stars|sky|rain|snow|wind|cold|heat|winter|summer|autumn|fall|spring|dark|night|water|park|playground|holidays|gym|zoo|"
-    r"library|theat(?:er|re)|cinema|opera|ballet|arts|olympics|n[fbh][la]|usa?|uk|internet|news|colou?r \w+|"
+    r"library|theat(?:er|re)|cinema|opera|ballet|arts|olympics|n[fbh][la]|usa?|uk|internet|web|news|colou?r \w+|"
     r"drums|piano|guitar|violin|sims|beatles|\w+ games)$|"
     # Said is also which one: "the coffee at work".
     r".*(?:\b[A-Z]| of | (?:at|in|on|from|near) (?!(?:the|this|that|your|it)\b))"
