@@ -168,6 +168,8 @@ WAS = _rows(
 )
 
 DID = _rows(
+    (r"developed (?:an? )?(?:[\w-]+ )?(?:allergy|allergies|intolerance) to V", "allergy", "be allergic to {v}", TOLD, "l"),
+    (r"developed (?:an? )?(?:\w+ )??(?P<v>[\w-]+) (?:allergy|allergies|intolerance)\b", "allergy", "be allergic to {v}", TOLD, ""),
     (r"(?:moved|relocated) (?:back )?(?:here )?to (?P<v>(?!a new|another|the next|the country)(?:the )?(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, ""),
     (r"grew up (?:in|on|near) (?P<v>(?:(?:rural|northern|southern|eastern|western|a|an|the|small|big|little) )*(?:(?-i:[A-Z])|(?:town|village|farm|city|suburbs|countryside|ranch|island)\b).*)", "origin", "be from {v}", TOLD, ""),
     (r"(?:quit|left|lost|resigned from) (?:my|our) (?:\w+ )?job (?:at|with) (?P<v>(?-i:[A-Z]).*)", "employer", "work at {v}", TOLD, "xp"),

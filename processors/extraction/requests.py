@@ -40,6 +40,7 @@ _SEEKING = r".*\b(?:find|play|show|locate|look|search|change|switch|suggest|reco
 _ONE_THAT = r"that (?:doesn't|does not|don't|do not)"
 _ANY = r"(?:any |an? |the )?(?!considering\b|whether\b|if\b|how\b)"
 _THING = r"(?P<v>[\w'-]+(?: [\w'-]+){0,2})"
+_CHOSEN = r"(?P<v>[^,]{2,50}?)"
 #: How something is asked for: the pattern, how it is said, and flags: ``-`` the thing is turned down, ``!`` it is
 #: told to last, ``w`` what it is of may stand anywhere in the sentence, ``p`` a way to pay, ``s`` a setting,
 #: ``f`` a favourite, ``m`` a title, ``n`` a name, ``d`` something done.
@@ -68,14 +69,16 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"(?:set|keep|turn|adjust|change|put|make|direct|switch|lower|raise|maintain|increase|decrease|reduce|bring|boost|have|activate|crank|heat|blow)(?: up| down| on)? (?P<x>(?!sure\b)(?:the |my |all |our )?[\w' ]{2,40}?) (?:(?:(?:set |stays? |kept )?(?:to|at|on|around|towards?|up to|down to|to maintain|on to)) |(?=\d))(?:an? |the |my |something )?(?P<s>[\w°.-]+(?: [\w°.-]+){0,2})", "want", "s"),
         (rf"(?:(?:make|turn|set|keep) )?(?P<x>{_DEVICE}),? (?:set |stay |kept )?(?:to |on |at )?(?P<s>{_LEVEL})(?: (?:inside|please|for me))*$", "want", "s"),
         (r"(?:make|set|keep|turn) (?P<x>it) (?:a |to |on |at )*(?P<s>(?!to|on|off|for|at|as|up|down|a)[\w°-]+)(?: (?:for me|please))*$", "want", "s"),
-        (r"(?:set|make|add)(?: up)? (?P<v>[^,]{2,50}?) (?:as |to )?(?:my|our) (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default|usual) (?P<x>(?![\w ]*(?:list|collection|queue|library)\b)[\w ]{3,30})", "prefer", "f"),
+        (rf"(?:set|make|add|use|choose|save)(?: up)? {_CHOSEN} (?:as |to )?(?:my|our) (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default|usual|top|main|standard) (?P<x>(?![\w ]*(?:list|collection|queue|library)\b)[\w ]{{3,30}})", "prefer", "f"),
+        (rf"(?:set|make|use|choose|save) {_CHOSEN} as (?:my|our) (?P<x>[\w ]{{3,30}}?) (?:preference|choice|default)\b", "prefer", "f"),
+        (rf"(?:set|make|change|switch|update) (?:my |our |the )?(?P<x>[\w ]{{3,30}}?) (?:preference|priority|default|choice)s? (?:to|as) (?!in?different|no\b|not\b|un\w+|consider|prioriti[sz]e|includ|requir|avoid|exclud){_CHOSEN}(?= (?:always|permanently|from|for|when|only|instead)\b|$)", "prefer", "f"),
         (r"(?:play|listen to|put on|start(?: playing)?|hear|switch to) (?:the )?(?:song |album |track )?['\"]?(?P<v>(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3})", "ask for", "m"),
         (rf"(?:play|listen to|put on|hear|start)(?: me)? (?:something|anything|some(?:thing)? \w+|some|(?:the )?latest|(?:the )?(?:latest )?(?:songs?|tracks?|hits|tunes|music|episodes?|news|updates?|shows?))(?: \w+)? (?:by|from|of|on) (?P<v>{_PROPER})", "ask for", "m"),
         (rf"(?:find|locate|search for|look for|look up|need|want|show|crav(?:e|ing)|in the mood for|grab)(?: me| us)? (?:a |an |some )?(?P<v>{_PROPER})(?=$|[,.]| (?:nearby|near|locations?|places?|spots?|around|close|for|on|and|please|here)\b)", "ask for", "n"),
         (r"(?=(?:park|pay|charge|refuel|eat|dine|fly|shop) (?:my car |the car |it )?(?:in|on|at|with|by|up)\b)V", "ask for", "d"),
         (rf"(?:play|listen to|put on|go to|start(?: playing| with)?|turn on|open(?: up)?|switch to|tune in to|use|connect to|pull up) (?:some (?:good old )?)?(?P<v>{_PROPER}(?: \d+(?:\.\d+)?)?)(?=$|[,.?!]| (?:for|on|and|please|radio|app|podcast|now|again|to|at)\b)", "ask for", "m"),
         (rf"(?:find|navigate to|where(?:'s| is| are)|(?:always )?take (?:me|us) to|locate|look up|stop at|get me to|show)(?: me| us)? (?:(?:the |a |an )?(?:nearest|closest|nearby) |(?<=always take me to ))(?P<v>{_PROPER})(?! (?:station|restaurant|store|parking))", "ask for", "n"),
-        (r"(?:find|show|locate|filter for|know (?:of )?any|suggestions? for|recommendations? for|look(?:ing)? (?:for|up)|search(?:ing)? for|navigate(?: me)? to|take (?:me|us) to|direct (?:me|us) to|guide (?:me|us) to|get|recommend|suggest|book|pick|choose|need|want|start with|go (?:to|for|with)|stick (?:to|with)|head (?:to|for)|(?:start |set |begin )?(?:a |the )?(?:navigation|route|course|directions?) (?:to|for)|get (?:me|us) to|bring (?:me|us) to|crav(?:e|ing)|in the mood for|feel(?:ing)? like|include|add|try|use|" r"play|listen to|put on|start|tune in(?:to| to)?|turn on|switch(?: over)? to|open|hear|stream|follow|optimi[sz]e for|take)(?: (?:me|us))? (?:to (?:find|use|listen to|hear|have|eat|go to|visit|get|try|charge at|park at|stop at|refuel at) )?(?:a list of |one of the |some of the )?(?:something (?!that\b|to\b|like\b)|some |any |an? |the )?V", "ask for", ""),
+        (r"(?:(?:is|are) there(?= an? | any | some )(?! (?:a|an|any|some) (?:faster|better|new)\b|.*\b(?:you|routes?|traffic|artists)\b)|find(?:ing)?|show(?:ing)?|locate|filter for|know (?:of )?any|suggestions? for|recommendations? for|look(?:ing)? (?:for|up)|search(?:ing)? for|navigate(?: me)? to|take (?:me|us) to|direct (?:me|us) to|guide (?:me|us) to|get|recommend|suggest|book|pick|choose|need|want|start with|go (?:to|for|with)|stick (?:to|with)|head (?:to|for)|(?:start |set |begin )?(?:a |the )?(?:navigation|route|course|directions?) (?:to|for)|get (?:me|us) to|bring (?:me|us) to|crav(?:e|ing)|in the mood for|feel(?:ing)? like|include|add|try|use|" r"play|listen to|put on|start|tune in(?:to| to)?|turn on|switch(?: over)? to|open|hear|stream|follow|optimi[sz]e for|take)(?: (?:me|us))? (?:to (?:find|use|listen to|hear|have|eat|go to|visit|get|try|charge at|park at|stop at|refuel at) )?(?:a list of |one of the |some of the )?(?:something (?!that\b|to\b|like\b)|some |any |an? |the )?V", "ask for", ""),
     )
 )
 # fmt: on
@@ -176,7 +179,9 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
     if flag == "s":
         return _setting(match["x"], _REST.split(match.string[match.start("s") :])[0], context)
     if flag == "f":
-        value, topic = clean(match["v"], words=6), topic_of(match["x"]) or clean(match["x"].lower(), words=2)
+        topic = topic_of(match["x"]) or clean(match["x"].lower(), words=2)
+        found = preference(match["v"], topic)
+        value = found.value if found is not None and found.topic == topic else clean(match["v"], words=8)
         shown = f"{value} as {PHRASE_END.split(match['x'].strip())[0]}"
         return Preference(topic, value, shown) if value and topic else None
     if flag in ("m", "n"):
