@@ -6,6 +6,7 @@ import re
 from enum import StrEnum
 from typing import NamedTuple
 
+from models.statements import Assertion
 from processors.extraction.english import PARTICIPLES, anycase, is_past, words
 from processors.extraction.parts import HEARSAY, LEAD, NOT_STATED, OPENER
 from processors.extraction.wordings import in_first_person
@@ -42,6 +43,10 @@ class Clause(NamedTuple):
     ended: bool = False
     hedged: bool = False
     corrects: bool = False
+
+    @property
+    def assertion(self) -> Assertion:
+        return Assertion.ENDED if self.ended else Assertion.CORRECTED if self.corrects else Assertion.HOLDS
 
 
 _CORRECTS = anycase(

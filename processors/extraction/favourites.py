@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from processors.extraction.clauses import NO_MORE, Clause, Mood
-from processors.extraction.drafts import AFFIRMED, CORRECTED, ENDED, HOLDS, NEGATED, Draft, say
+from processors.extraction.drafts import AFFIRMED, ENDED, NEGATED, Draft, say
 from processors.extraction.english import anycase, gerund, words
 from processors.extraction.predicates import ASKED, LIKED, TOLD
 from processors.extraction.tastes import bare_name, named_topic, preference, preferred, tells_class, topic_of
@@ -48,7 +48,7 @@ def favourite_of(topic: str, value: str, clause: Clause) -> Draft:
     if named is not None and named.topic and len(topic.split()) <= 1:
         topic = named.topic
     polarity = NEGATED if clause.negated else AFFIRMED
-    assertion = ENDED if clause.ended else CORRECTED if clause.corrects else HOLDS
+    assertion = clause.assertion
     if not topic:
         sentence = say(f"like {value}", polarity=polarity, assertion=assertion)
         return Draft("like", value, sentence, TOLD, polarity=polarity, assertion=assertion)
@@ -82,7 +82,7 @@ def prefers(clause: Clause) -> list[Draft] | None:
     read, groups, verb = preferred(value), match.groupdict(), value.split(" ", 1)[0]
     turned = groups.get("not") or ""  # "I prefer to avoid motorways", "I prefer not to drive"
     polarity = NEGATED if clause.negated is not bool(turned) else AFFIRMED
-    assertion = ENDED if clause.ended else HOLDS
+    assertion = clause.assertion
     is_verb = ((groups.get("to") and "avoid" not in turned) or groups.get("not_to")) and not groups.get("verb")
     if is_verb and read is not None and read.topic and read.value.startswith(f"{verb} "):
         value = value[len(verb) + 1 :]  # "not to watch any westerns": the subject tells what is done

@@ -9,7 +9,7 @@ from datetime import datetime
 from models.statements import SELF
 from processors.extraction import predicates
 from processors.extraction.clauses import Clause, Mood, base_form, perfected
-from processors.extraction.drafts import AFFIRMED, CORRECTED, ENDED, HOLDS, NEGATED, Draft, date_of, dated, say
+from processors.extraction.drafts import AFFIRMED, ENDED, HOLDS, NEGATED, Draft, date_of, dated, say
 from processors.extraction.english import NO_EVENT, PARTICIPLES, anycase, gerund, is_past, third_person, words
 from processors.extraction.favourites import BARE_NOUN, favourite, prefers
 from processors.extraction.tastes import topic_of, with_noun
@@ -102,16 +102,9 @@ def _by_table(clause: Clause, subject: str, said_at: datetime, whole: str) -> li
         text = f"{gerund(match['g'].lower())}{'' if text.startswith((' and ', ' or ')) else text}"
     ended = clause.ended or "x" in flags
     denied = "-" in flags if clause.ended else not ended and clause.negated != ("-" in flags)
-    draft = Draft(
-        row.attribute,
-        "",
-        "",
-        round(row.confidence * (0.8 if clause.hedged else 1.0), 3),
-        subject,
-        NEGATED if denied else AFFIRMED,
-        ENDED if ended else CORRECTED if clause.corrects else HOLDS,
-        date,
-    )
+    sure, assertion = round(row.confidence * (0.8 if clause.hedged else 1.0), 3), clause.assertion
+    polarity = NEGATED if denied else AFFIRMED
+    draft = Draft(row.attribute, "", "", sure, subject, polarity, ENDED if ended else assertion, date)
     return [_said(row, clause, value, draft) for value in _values(row, text)]
 
 

@@ -40,10 +40,12 @@ _SEEKING = r".*\b(?:find|play|show|locate|look|search|change|switch|suggest|reco
 _ONE_THAT = r"that (?:doesn't|does not|don't|do not)"
 _ANY = r"(?:any |an? |the )?(?!considering\b|whether\b|if\b|how\b)"
 _THING = r"(?P<v>[\w'-]+(?: [\w'-]+){0,2})"
+#: "My preference to avoid tolls" names none.
+_NO_DEED = r"(?!(?:indifferent|no|not|always|only|come|unpaved)\b|(?:consider|prioriti[sz]|includ|requir|avoid|exclud|select)\w*)"
 _CHOSEN = r"(?P<v>[^,]{2,50}?)"
 #: How something is asked for: the pattern, how it is said, and flags: ``-`` the thing is turned down, ``!`` it is
 #: told to last, ``w`` what it is of may stand anywhere in the sentence, ``p`` a way to pay, ``s`` a setting,
-#: ``f`` a favourite, ``m`` a title, ``n`` a name, ``d`` something done.
+#: ``f`` a favourite (``t`` of a subject that is known), ``m`` a title, ``n`` a name, ``d`` something done.
 # fmt: off
 _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (anycase(pattern.replace("V", r"(?P<v>\S.{1,120})")), says, flag)
@@ -71,7 +73,9 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r"(?:make|set|keep|turn) (?P<x>it) (?:a |to |on |at )*(?P<s>(?!to|on|off|for|at|as|up|down|a)[\w°-]+)(?: (?:for me|please))*$", "want", "s"),
         (rf"(?:set|make|add|use|choose|save)(?: up)? {_CHOSEN} (?:as |to )?(?:my|our) (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default|usual|top|main|standard) (?P<x>(?![\w ]*(?:list|collection|queue|library)\b)[\w ]{{3,30}})", "prefer", "f"),
         (rf"(?:set|make|use|choose|save) {_CHOSEN} as (?:my|our) (?P<x>[\w ]{{3,30}}?) (?:preference|choice|default)\b", "prefer", "f"),
-        (rf"(?:set|make|change|switch|update) (?:my |our |the )?(?P<x>[\w ]{{3,30}}?) (?:preference|priority|default|choice)s? (?:to|as) (?!in?different|no\b|not\b|un\w+|consider|prioriti[sz]e|includ|requir|avoid|exclud){_CHOSEN}(?= (?:always|permanently|from|for|when|only|instead)\b|$)", "prefer", "f"),
+        (rf"(?:set|make|change|switch|update) (?:my |our |the )?(?P<x>[\w ]{{3,30}}?) (?:preference|priority|default|choice)s? (?:to|as) {_NO_DEED}{_CHOSEN}(?= (?:always|permanently|from|for|when|only|instead)\b|$)", "prefer", "f"),
+        (rf"(?:set|make|use|choose|save|add) {_CHOSEN} (?:as|to) (?:my|our) (?:list of )?(?:fav(?:ou?rite|e)s? )?(?P<x>[\w ]{{3,40}})", "prefer", "ft"),
+        (rf"(?:switch|change|update) (?:my|our) (?P<x>[\w ]{{3,40}}?) to {_NO_DEED}{_CHOSEN}(?= (?:always|permanently|from|for|when|only|instead|and)\b|[,.]|$)", "prefer", "ft"),
         (r"(?:play|listen to|put on|start(?: playing)?|hear|switch to) (?:the )?(?:song |album |track )?['\"]?(?P<v>(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3})", "ask for", "m"),
         (rf"(?:play|listen to|put on|hear|start)(?: me)? (?:something|anything|some(?:thing)? \w+|some|(?:the )?latest|(?:the )?(?:latest )?(?:songs?|tracks?|hits|tunes|music|episodes?|news|updates?|shows?))(?: \w+)? (?:by|from|of|on) (?P<v>{_PROPER})", "ask for", "m"),
         (rf"(?:find|locate|search for|look for|look up|need|want|show|crav(?:e|ing)|in the mood for|grab)(?: me| us)? (?:a |an |some )?(?P<v>{_PROPER})(?=$|[,.]| (?:nearby|near|locations?|places?|spots?|around|close|for|on|and|please|here)\b)", "ask for", "n"),
@@ -128,7 +132,7 @@ def asked_for(text: str, context: str, *, alone: bool = False) -> Draft | None:
             if (match := pattern.match(rest)) is None:
                 continue
             is_set = "s" in flags or "-" in flags or _SETS.match(rest)
-            sure = LIKED if lasting or flags in ("!", "f") else SET if is_set else ASKED
+            sure = LIKED if lasting or flags[:1] in ("!", "f") else SET if is_set else ASKED
             found = _read_object(match, flags, text, context)
             if found is not None and (found.topic or _says_by_itself(found.value, flags, lasting)):
                 return _wish(found, "want" if flags == "d" else says, "-" in flags, sure, text, context)
@@ -178,12 +182,12 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
         )
     if flag == "s":
         return _setting(match["x"], _REST.split(match.string[match.start("s") :])[0], context)
-    if flag == "f":
-        topic = topic_of(match["x"]) or clean(match["x"].lower(), words=2)
+    if "f" in flag:
+        topic = topic_of(match["x"]) or ("" if "t" in flag else clean(match["x"].lower(), words=2))
         found = preference(match["v"], topic)
         value = found.value if found is not None and found.topic == topic else clean(match["v"], words=8)
         shown = f"{value} as {PHRASE_END.split(match['x'].strip())[0]}"
-        return Preference(topic, value, shown) if value and topic else None
+        return Preference(topic, value, shown) if value and topic and topic not in SET_TOPICS else None
     if flag in ("m", "n"):
         return _title(bare_name(match["v"]), flag, match.string, topic_of(text, context))
     context = topic_of(match.string[: match.start("v")], context)
