@@ -63,6 +63,10 @@ _JUDGED = anycase(
 _TAIL = anycase(r"(?:,? (?:please|thanks|thank you|ok(?:ay)?|if possible|will you))*[\s.!?,;:]*$")
 #: "Include them in my routes": nobody can tell what.
 _POINTS = anycase(r"^(?:not |always |never )?\w+ (?:them|those|these|that one)\b")
+#: "Always use metric units, set a route home" wants two things.
+_NEXT_COMMAND = anycase(
+    r",? (?:and )?(?=(?:set|play|find|navigate|start|turn) (?:an?|the|me|some|my|on|off|up|to) )"
+)
 _SECOND = {
     **{"you": "it", "your": "its", "yours": "its", "you're": "it is"},
     **{"you are": "it is", "you have": "it has", "you were": "it was"},
@@ -73,7 +77,7 @@ _LONGEST = 32
 def to_assistant(text: str, *, after_answer: bool) -> Draft | None:
     """Read an instruction or feedback; ``after_answer``: the message before is the assistant's."""
     said = _TAIL.sub("", text)
-    command = _POLITE.sub("", said)
+    command = _NEXT_COMMAND.split(_POLITE.sub("", said), maxsplit=1)[0]
     if (called := _CALLED.match(command)) is not None:
         return Draft("name", called["v"], f"Is called {called['v']}", LIKED)
     for pattern, says in _INSTRUCTIONS:
