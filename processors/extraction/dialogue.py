@@ -82,9 +82,11 @@ def answered(
     if core.lower() in question:
         core = core.lower()  # "Sweet" is no name where "sweet or savoury" was asked
     hint = _ANNOUNCED.search(announced) if _HANDED_BACK.match(question) else None
-    asked = ((pattern.match(question[-_LONGEST_QUOTED:]), says) for pattern, says in _FORMS)
-    says, x = next(((says, found.groupdict().get("x")) for found, says in asked if found is not None), ("", ""))
-    sentence = f"{hint['c']} {core}" if hint else says.format(a=core, x=x)
+    sentence = f"{hint['c']} {core}" if hint else ""
+    for pattern, says in _FORMS if not hint else ():
+        if (asked := pattern.match(question[-_LONGEST_QUOTED:])) is not None:
+            sentence = says.format(**{"x": "", **asked.groupdict()}, a=core)
+            break
     if not core or not sentence or (clause := read(sentence)) is None:
         return []
     used = [own, asking, message] if hint and own else [asking, message]

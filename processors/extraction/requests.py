@@ -136,11 +136,12 @@ def asked_for(text: str, context: str, *, alone: bool = False) -> Draft | None:
             found = _read_object(match, flags, text, context)
             if found is not None and (found.topic or _says_by_itself(found.value, flags, lasting)):
                 return _wish(found, "want" if flags == "d" else says, "-" in flags, sure, text, context)
-    if alone and not _NOT_BARE.match(text) and (named := preference(text)) is not None and named.topic:
-        return _wish(
-            named, "ask for", False, LIKED if lasting else ASKED, text, context
-        )  # "fast food", of restaurants
-    return None
+    named = preference(text) if alone and not _NOT_BARE.match(text) else None
+    if named is None or not named.topic:
+        return None
+    return _wish(
+        named, "ask for", False, LIKED if lasting else ASKED, text, context
+    )  # "fast food", said of restaurants
 
 
 def _wish(what: Preference, says: str, denied: bool, sure: float, text: str, context: str) -> Draft:

@@ -166,28 +166,9 @@ def preference(text: str, context: str = "") -> Preference | None:
         return Preference(named_topic(name, topic), name, name)
     if head[0].lower() == "ones":
         return Preference(topic, before, f"{before} {_plural(topic)}") if before and topic else None
-    behind = (
-        None
-        if before
-        else _WITH.match(text, head.end()) or (_BY.match(text, head.end()) if topic in MEDIA else None)
-    )
-    said_behind = clean(essence(PHRASE_END.split(behind["v"])[0]), words=4) if behind else ""
-    last = next(
-        (
-            each
-            for each in reversed([*HEAD.finditer(said_behind)])
-            if each.start() and _HEADS[each.lastgroup] == topic
-        ),
-        None,
-    )
-    value = before or (
-        said_behind[: last.start()].strip() if last else said_behind
-    )  # "stations with AC charging"
-    named = (
-        None
-        if topic in _OWN_SUBJECT
-        else _CLASS.search(phrase[: head.end()]) or _CLASS.search("" if before else value)
-    )
+    behind, with_ = ("", "") if before else _behind(text, head.end(), topic)
+    value = before or _without_head(behind, topic)
+    named = _CLASS.search(phrase[: head.end()]) or _CLASS.search(behind) if topic not in _OWN_SUBJECT else None
     if named is not None and (brand := _BRAND.match(before)) is not None:
         named, value = None, brand[0]  # "SmithCo fast food restaurants" are Smith's, not all fast food
     elif named is not None:
@@ -195,17 +176,32 @@ def preference(text: str, context: str = "") -> Preference | None:
     elif topic == "" and value:
         value = f"{value} {head[0]}"
         return Preference("", value, value)
-    if not value or (
-        named is None and HEAD.fullmatch(value) and (topic not in _OWN_SUBJECT or value.lower() == topic)
-    ):
+    is_head = HEAD.fullmatch(value) is not None and (topic not in _OWN_SUBJECT or value.lower() == topic)
+    if not value or (named is None and is_head):
         return None
-    if behind and said_behind:
-        with_ = behind[0].split()[0] if topic in MEDIA else "with"
-        return Preference(topic, value, f"{_plural(head[0])} {with_} {said_behind}")
+    if behind:
+        return Preference(topic, value, f"{_plural(head[0])} {with_} {behind}")
     if named is not None and not before:  # "fast food", "pizza places"
         is_head = head[0].lower() in named[0].lower()
         return Preference(topic, value, named[0] if is_head else f"{named[0]} {_plural(head[0])}")
     return Preference(topic, value, f"{before} {_plural(head[0])}")
+
+
+def _behind(text: str, start: int, topic: str) -> tuple[str, str]:
+    """What stands behind a noun, and the word that joins it: "with security", "about tides"."""
+    found = _WITH.match(text, start) or (_BY.match(text, start) if topic in MEDIA else None)
+    if found is None:
+        return "", ""
+    said = clean(essence(PHRASE_END.split(found["v"])[0]), words=4)
+    return said, found[0].split()[0] if topic in MEDIA else "with"
+
+
+def _without_head(phrase: str, topic: str) -> str:
+    """ "AC charging", said of a charging station, is "AC"."""
+    for head in reversed([*HEAD.finditer(phrase)]):
+        if head.start() and _HEADS[head.lastgroup] == topic:
+            return phrase[: head.start()].strip()
+    return phrase
 
 
 def _without_noun(value: str, context: str) -> Preference | None:
