@@ -73,6 +73,8 @@ _FOLLOWS = anycase(
 )
 #: "Before 3 May" is another day, and so is "by".
 _RELATION = anycase(r"\b(?P<relation>before|after|starting|beginning)\s*\Z")
+#: "During the Great Storm in 1987" dates the storm.
+_DURING = anycase(r"\bduring (?-i:[A-Z]|the )")
 _BEGINNING = anycase(r"\s*\b(?:scheduled|due|set|for|effective)\s*\Z")
 
 
@@ -88,8 +90,8 @@ def date_of(text: str, whole: str, said_at: datetime, *, ahead: bool) -> tuple[F
         # "a school that closed last year": the date is of another clause
         is_restricted = text[end:].lstrip().startswith(("that ", "which ", "who "))
         return None, text if is_restricted else text[:end] if date.start > end + 1 else ""
-    if not _FOLLOWS.match(after):
-        return None, text  # "enrolled in the 25 July workshop"
+    if not _FOLLOWS.match(after) or _DURING.search(before):
+        return None, text  # "enrolled in the 25 July workshop", "during the storm in 1987"
     if (relation := _RELATION.search(before)) is not None:
         date, before = date._replace(relation=relation["relation"].lower()), before[: relation.start()]
     if _OPEN_END.search(before):

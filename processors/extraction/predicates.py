@@ -96,7 +96,7 @@ LIKING = _rows(
     (r"mind V", "", "mind {v}", LIKED, "n"),
     (r"(?:want|need|use|feel like) (?!to\b)V", "like", "want {v}", LIKED, "e"),
     (r"care (?P<v>(?:how|what|where|whether|if) (?:(?!\bit\b|\bit's|\bthere\b)[^,.;]){3,60}?)(?=[,.;]| (?:i (?:can't|hate|just|love)|just|please|but)\b|$)", "", "care {v}", LIKED, "ns"),
-    (r"have (?:an? )?(?:\w+ )??(?P<v>(?!(?:severe|bad|mild|serious|food|strong)\b)[\w-]+) (?:allergy|allergies|intolerance)\b(?! to\b)", "allergy", "be allergic to {v}", TOLD, ""),
+    (r"have (?:an? )?(?:\w+ )??(?P<v>(?!(?:severe|bad|mild|serious|food|strong|seasonal|any|such|no)\b)[\w-]+) (?:allergy|allergies|intolerance)\b(?! to\b)", "allergy", "be allergic to {v}", TOLD, ""),
 )
 
 DO = _rows(
@@ -154,7 +154,7 @@ BE = _rows(
     (r"(?:(?:big|huge|massive) fans? of|into|fond of|obsessed with|crazy about|addicted to|hooked on|keen on|partial to|passionate about|mad about|in love with|big on|interested in(?! (?:learning|knowing|hearing|finding|reading)\b)) V", "like", "like {v}", LIKED, "l"),
     (r"(?:over(?! the moon\b| \d| \w+ing\b)|done with|through with|off) V", "like", "like {v}", LIKED, "xp"),
     (r"(?:moving|relocating) (?:back )?to (?P<v>(?-i:[A-Z]).*)", "plan", "be moving to {v}", HAPPENED, "d"),
-    (r"(?:planning|hoping|thinking of|thinking about|looking|saving up|saving|preparing|about|going) to (?P<v>(?:become|learn|move|open|visit|travel|study|apply|buy|adopt|retire|launch|publish|get married|run|go to|take|build|write|join|meet|attend|start|complete|finish|submit)\b.*)", "plan", "plan to {v}", HAPPENED, "wap"),
+    (r"(?:planning|hoping|thinking of|thinking about|looking|saving up|saving|preparing|about|going) to (?P<v>(?:become|learn(?! (?:about|(?:a (?:bit|little|lot) )?more)\b)|move|open|visit|travel|study|apply|buy|adopt|retire|launch|publish|get married|run|go to|take|build|write|join|meet|attend|start|complete|finish|submit)\b.*)", "plan", "plan to {v}", HAPPENED, "wap"),
     (r"(?:planning|hoping|thinking of|thinking about|looking|saving up|saving|preparing|about|going)(?: for| on)? (?P<v>(?:getting|moving|buying|adopting|starting|changing|opening|learning|studying|applying|visiting|going to|quitting|retiring|writing|taking|an? (?:\w+ )?(?:trip|wedding|party|vacation|move|holiday|new \w+|house|car))\b.*)", "plan", "plan {v}", HAPPENED, "wap"),
     (r"(?P<v>(?:flying|travel?ling|going|visiting|meeting|starting|seeing|getting married|attending|hosting|leaving|presenting|moving|taking|running|submitting|launching|having|preparing for)\b.*)", "plan", "be {v}", HAPPENED, "dwa"),
     (r"(?:expecting|having) (?P<v>an? (?:baby|child|boy|girl)|twins)\b", "family", "be expecting {v}", TOLD, "a"),

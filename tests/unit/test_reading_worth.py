@@ -152,3 +152,67 @@ def test_what_is_told_can_be_read_alone(said: str, sentence: str) -> None:
 def test_who_teaches_something_beside_his_work_has_both() -> None:
     found = {each.attribute: each.value for each in read_window(window("I'm a nurse.", "I teach piano."))}
     assert found == {"occupation": "nurse", "habit": "teaching piano"}
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I'm a driver under 20.",
+        "I'm just an assistant.",
+        "I love playing the game.",
+        "I love relaxing.",
+        "Making a difference is essential to me.",
+        "I'm hoping to learn more about tides.",
+        "I never have seasonal allergies.",
+        "I've painted a scene of a shipwreck during the Great Storm in 1987.",
+        "Is there a faster road?",
+        "Are there any new books that you like?",
+        "Change my hotel preference to no preference.",
+        "Change my film settings to avoid gore.",
+        "Set the seat to my usual temperature.",
+    ],
+)
+def test_what_is_so_for_the_moment_is_not_told(said: str) -> None:
+    assert sentences(said) == []
+
+
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ("I'm a truck driver.", "Is a truck driver"),
+        ("I'm a receptionist at a harbour office.", "Is a receptionist"),
+        ("I love playing the piano.", "Likes playing the piano"),
+        ("My name's Ada.", "Is called Ada"),
+        ("I have one dog.", "Has one dog"),
+        ("I've developed a walnut allergy.", "Is allergic to walnut"),
+        ("Is there a Greek restaurant nearby?", "Asks for Greek restaurants"),
+        ("Could you start playing reggae music?", "Asks for reggae music"),
+        ("I want a book called Nights with the Heron.", "Asks for Nights with the Heron"),
+        ("Always use metric units, set a course home.", "Wants the assistant to always use metric units"),
+    ],
+)
+def test_what_lasts_or_is_wanted_is_told_whole(said: str, sentence: str) -> None:
+    assert sentences(said) == [sentence]
+
+
+@pytest.mark.parametrize(
+    ("said", "attribute", "value"),
+    [
+        ("Set Nordwind as my top podcast.", "favourite/podcast", "Nordwind"),
+        ("Set Greenfield as my restaurant preference.", "favourite/restaurant", "Greenfield"),
+        ("Update our supermarket choice to Greenfield for next time.", "favourite/shop", "Greenfield"),
+        ("Update our route priority to fastest for good.", "favourite/route", "fastest"),
+        ("Switch my news source to Lanternpost.", "favourite/news", "Lanternpost"),
+        ("Use Wavelet as my music streaming service.", "favourite/streaming", "Wavelet"),
+        (
+            "Add Night Boat by Ada Lund to our favourite tunes.",
+            "favourite/music",
+            "Night Boat by Ada Lund",
+        ),
+    ],
+)
+def test_what_is_set_as_a_favourite_fills_the_slot_of_its_subject(
+    said: str, attribute: str, value: str
+) -> None:
+    found = only(said)
+    assert (found.attribute, found.value, found.confidence) == (attribute, value, 0.8)
