@@ -144,9 +144,10 @@ def _names_a_thing(before: str) -> bool:
             and folded not in _NOTHING
             and previous not in _BEFORE_NO_NOUN
         ):
-            if previous in _BEFORE_A_NOUN or folded.endswith("ing"):
+            several = _SEVERAL.match(folded) or _PEOPLE.match(folded)  # no "it"
+            if not several and (previous in _BEFORE_A_NOUN or folded.endswith("ing")):
                 return True
-            if not (folded.endswith("ly") or is_known_verb(folded)):
+            if not (several or folded.endswith("ly") or is_known_verb(folded)):
                 return True
         previous = folded
     return False

@@ -109,6 +109,8 @@ def section_of(said: Conversation, turn: Turn, sentence: Sentence) -> Section | 
         return None if section is Section.TODOS or is_proposal(text) else section
     if is_transition(text) or encourages(text):
         return None
+    if text.endswith(ELLIPSIS) and not is_clause(text):
+        return None  # its verb was cut off
     if turn.role is Role.ASSISTANT and is_shown(sentence):
         return None
     if is_proposal(text):

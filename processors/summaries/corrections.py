@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 
 from processors.summaries.reading import Sentence, Turn, sentence_of
+from processors.text.stemming import stem_of
 
 #: A correction is of something that the same speaker said in this message or the two before.
 REACH = 3
@@ -42,9 +43,10 @@ _NAME = len(_KINDS) - 1
 #: Days, dates and times come first.
 _TIMES = 3
 
+#: A number and what it counts: hours of the clock (":"), or the word behind it.
 _NUMBER = re.compile(
-    r"\d(?:[\d.,:]*\d)?|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|"
-    r"forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand)\b",
+    r"(?P<number>\d(?:[\d.,:]*\d)?|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|"
+    r"twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|hundred|thousand)\b)(?: ?(?P<unit>[a-z]+))?",
     re.IGNORECASE,
 )
 _PRICE = re.compile(
@@ -131,9 +133,14 @@ def are_other_times(one: str, other: str) -> bool:
     return False
 
 
-def numbers_of(text: str) -> frozenset[str]:
-    """Return the numbers of a text, in digits or in words, folded."""
-    return frozenset(found.lower() for found in _NUMBER.findall(text))
+def counts_of(text: str) -> dict[str, frozenset[str]]:
+    """Return the numbers of a text, in digits or in words, folded, by what they count."""
+    counts: dict[str, frozenset[str]] = {}
+    for found in _NUMBER.finditer(text):
+        number, unit = found["number"].lower(), (found["unit"] or "").lower()
+        unit = ":" if ":" in number or unit in ("am", "pm") else stem_of(unit)
+        counts[unit] = counts.get(unit, frozenset()) | {number}
+    return counts
 
 
 def prices_of(text: str) -> frozenset[str]:

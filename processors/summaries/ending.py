@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from models.messages import Role
-from processors.summaries.corrections import numbers_of, prices_of
+from processors.summaries.corrections import counts_of, prices_of
 from processors.summaries.dialogue import (
+    SAME_MATTER,
     SAME_TALK,
     TAKEN_BACK_WITHIN,
     beginning,
@@ -22,7 +23,7 @@ from processors.summaries.dialogue import (
     is_turned_down,
     next_turn,
 )
-from processors.summaries.reading import Sentence, Turn
+from processors.summaries.reading import Sentence, Turn, words
 from processors.summaries.reservations import declines, refuses
 from processors.summaries.speech_acts import (
     accepts,
@@ -41,6 +42,8 @@ REVERSED = 2
 
 #: An assistant says what it did or suggests to do; the rest of what it says is praise and advice.
 _ACTS = re.compile(r"\b(?:I|[Ll]et['’]s)\b")
+
+_CLAUSES = re.compile(r"[,.;:?!–—]\s|\b(?:and|but|because|so|if|when|while|that|which|who|than)\b", re.IGNORECASE)
 
 #: Of more sentences that may undo something, the last of a conversation count.
 MOST_TURNS_OF_MIND = 40
@@ -78,11 +81,12 @@ def ending(turns: Sequence[Turn]) -> Ending:
     places = defaultdict[tuple[str, str, bool], list[tuple[int, int, int]]](list)
     for sentence in said:
         if not sentence.asks and turns[sentence.turn].role is Role.USER:
-            denies = is_negative(sentence.lead + sentence.plain)
-            for speaker in ("", turns[sentence.turn].speaker):
-                for word in sentence.words:
-                    places[speaker, word, denies].append((sentence.turn, sentence.nth, len(sentence.words)))
-    counted = [sentence for sentence in said if numbers_of(sentence.plain)]
+            place = (sentence.turn, sentence.nth, len(sentence.words))
+            for denied, about in enumerate(_by_polarity(sentence.lead + sentence.plain, sentence.words)):
+                for speaker in ("", turns[sentence.turn].speaker):
+                    for word in about:
+                        places[speaker, word, bool(denied)].append(place)
+    counted = [sentence for sentence in said if counts_of(sentence.plain)]
     changes, refusals, counted = (part[-MOST_TURNS_OF_MIND:] for part in (changes, refusals, counted))
     return Ending(changes, refusals, agreed, places, counted)
 
@@ -127,31 +131,45 @@ def is_reversed(end: Ending, last: Sentence, told: str, about: frozenset[str], b
     of the same, as far as words tell, is the other way.  ``last`` is the last sentence of it; ``by``: only
     theirs count.
     """
-    denied = is_negative(told)
     shared = Counter[tuple[int, int, int]]()
-    for word in about:
-        places = end.places.get((by, word, not denied), ())
-        following = bisect_right(places, (last.turn, last.nth + 1))
-        for place in places[following : following + MOST_TURNS_OF_MIND]:
-            if place[0] - last.turn > SAME_TALK:
-                break
-            shared[place] += 1
+    for denied, part in enumerate(_by_polarity(told, about)):
+        for word in part:
+            places = end.places.get((by, word, not denied), ())
+            following = bisect_right(places, (last.turn, last.nth + 1))
+            for place in places[following : following + MOST_TURNS_OF_MIND]:
+                if place[0] - last.turn > SAME_TALK:
+                    break
+                shared[place] += 1
     return any(
-        turn <= last.turn + 1 or number >= min(REVERSED, words) for (turn, _, words), number in shared.items()
+        number >= SAME_MATTER * min(words, len(about)) and (turn <= last.turn + 1 or number >= min(REVERSED, words))
+        for (turn, _, words), number in shared.items()
     )
 
 
 def is_recounted(end: Ending, last: Sentence, told: str, about: frozenset[str]) -> bool:
     """Tell whether another price is named after something told, or another number of the same matter."""
-    numbers, prices = numbers_of(told), prices_of(told)
-    if not numbers:
+    counts, prices = counts_of(told), prices_of(told)
+    if not counts and not prices:
         return False
     later = (s for s in end.counted if (s.turn, s.nth) > (last.turn, last.nth))
     return any(
         (prices and prices_of(s.plain) and not prices & prices_of(s.plain))
-        or (len((s.words & about) - numbers) >= RECOUNTED and not numbers & numbers_of(s.plain))
+        or (len(s.words & about) >= RECOUNTED and _differ(counts, counts_of(s.plain)))
         for s in later
     )
+
+
+def _differ(counts: Mapping[str, frozenset[str]], later: Mapping[str, frozenset[str]]) -> bool:
+    """Tell whether other numbers are said of what is counted."""
+    return any(not counts[unit] & later[unit] for unit in counts.keys() & later.keys())
+
+
+def _by_polarity(text: str, about: frozenset[str]) -> tuple[frozenset[str], frozenset[str]]:
+    """Which of its words a text says so of, and which it denies: a "not" denies the clause that it is in."""
+    if not is_negative(text):
+        return about, frozenset()
+    denied = frozenset[str]().union(*(words(clause) for clause in _CLAUSES.split(text) if is_negative(clause)))
+    return about - denied, about & denied
 
 
 def _ends(turns: Sequence[Turn], refusal: Sentence, to_do: Sentence) -> bool:

@@ -38,11 +38,11 @@ _ROLE_WEIGHT = {Role.USER: 1.0, Role.ASSISTANT: 0.6, Role.TOOL: 0.3}
 #: What the list adds to the worth of a sentence: "Let's go with Hotel Borges" says much in few words.
 _SECTION_WORTH = {
     Section.PREFERENCES: 0.0,
-    Section.CONSTRAINTS: 1.2,
+    Section.CONSTRAINTS: 1.5,
     Section.KEY_FACTS: 0.0,
-    Section.DECISIONS: 1.2,
-    Section.OPEN_QUESTIONS: 0.5,
-    Section.TODOS: 0.7,
+    Section.DECISIONS: 1.5,
+    Section.OPEN_QUESTIONS: 0.65,
+    Section.TODOS: 0.85,
 }
 
 #: In a roll-up an open question or a to-do fades with every summary that followed it; the rest fades slowly.

@@ -23,8 +23,8 @@ _SINGULAR = re.compile(r"\b(?:I|i|me|my|mine|myself)\b", re.IGNORECASE)
 _UNSURE = re.compile(
     r"(?i:\b(?:am|do|did|have|had|can|could|should|would|shall|will|was|may|must)(?:n't)? i\b)|"
     r"\b(?:War|Part|Chapter|Act|Phase|Volume|Type|Class|Level|Stage|Article|Title|King|Queen) (?:\w+ )?I\b|"
-    # A verb of two parts, "I hand-feed": its end would be another.
-    r"\bI \w+-\w|(?i:\b(?:mr|mrs|ms|dr|sir)\.? i\b|^(?:me|my) (?:too|neither)\b|^(?:let|excuse) me\b|"
+    # Of two, or a verb of two parts, "I hand-feed": its end would be another.
+    r"\A(?:[\w'’-]+ ){1,3}and I\b|\bI \w+-\w|(?i:\b(?:mr|mrs|ms|dr|sir)\.? i\b|^(?:me|my) (?:too|neither)\b|^(?:let|excuse) me\b|"
     r"\boh my\b|\bmy (?:god|goodness|gosh|word)\b|^(?:for|to) me,? i\b)"
 )
 _ADVERB = (
@@ -78,7 +78,7 @@ _INFLECTED = _PRESENT | frozenset(_MORE_VERBS.split())
 #: No command: "Last week".
 _COMMANDS = _PRESENT - {"last"}
 #: "I get tired and think": the second verb has the same subject, unless it is no verb ("my body and mind").
-_CLAUSE = re.compile(rf"\bI(?: {_ADVERB})* (?P<first>[a-z]+)\b(?P<rest>[^,;:.!?]*)")
+_CLAUSE = re.compile(rf"\b[Ii](?: {_ADVERB})* (?P<first>[a-z]+)\b(?P<rest>[^,;:.!?]*)")
 _JOINED = re.compile(r"\b(?:and|or|but) (?P<verb>[a-z]+)\b")
 _INFINITIVE = re.compile(r"\b(?:to|let|lets|help|helps|make|makes|see|watch|hear)\b")
 _PAST_VERBS = """
@@ -87,6 +87,9 @@ knew left lost made meant met paid put ran rang read said sang sat saw sent slep
 taught thought told took was went woke won wore wrote
 """
 _PAST = frozenset(_PAST_VERBS.split())
+_UNCHANGED = frozenset(
+    ("will", "would", "can", "cannot", "could", "should", "shall", "must", "may", "might", "was", "did", "had")
+)
 _PARTICIPLE = re.compile(
     r"(?:\w+ed|been|had|better|gone|seen|done|got|taken|made|known|heard|thought|paid|left|said|told|lost|"
     r"bought|"
@@ -100,6 +103,8 @@ def third_person(text: str, name: str) -> str:
     unclear = any(cue.search(own) for cue in (_QUOTED, _UNSURE, _TOGETHER)) or not _SINGULAR.search(own)
     # "Wish I had one", "Check my boat": whose the verb is has not been said.
     if unclear or is_imperative(own) or _lacks_subject(own) or _is_joined(own):
+        return f"{name}: {text}"
+    if not all(_is_told(found) for found in _SUBJECT.finditer(own)):
         return f"{name}: {text}"
     told = _SUBJECT.sub(lambda found: _said_of(found, name), own)
     told = _OTHERS.sub(
@@ -121,7 +126,7 @@ def is_imperative(sentence: str) -> bool:
 def _lacks_subject(sentence: str) -> bool:
     """Tell whether a sentence begins with a verb in the past tense: "Had a look, and I think it fits"."""
     first = sentence.split(maxsplit=1)[0].lower()
-    return first in _PAST or first == "been"
+    return first in _PAST or first in ("been", "gonna", "gotta", "wanna")
 
 
 def is_verb(word: str) -> bool:
@@ -135,6 +140,13 @@ def is_verb(word: str) -> bool:
 def is_known_verb(word: str) -> bool:
     """Tell whether a word is a verb that is told of somebody, or the past of one."""
     return is_verb(word) or word in _INFLECTED
+
+
+def _is_told(subject: re.Match[str]) -> bool:
+    """Tell whether the word behind "I" is known to stay as it is, or how it is told of somebody."""
+    verb = (subject["verb"] or "").lower().replace("’", "'")
+    unchanged = not verb or subject["clitic"] or verb in _UNCHANGED or verb.endswith("n't")
+    return bool(unchanged or verb in _INFLECTED or verb in _IRREGULAR or is_verb(verb))
 
 
 def _said_of(found: re.Match[str], name: str) -> str:

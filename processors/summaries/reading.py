@@ -41,7 +41,7 @@ _MARKER = re.compile(
     r"sure|thanks|thank you|great|cool|alright|all right|certainly|of course|absolutely|definitely|"
     r"understood|right|you know|you see|i see|i mean|excuse me|look|listen|say|hi|hey|hello)"
     r"(?: (?-i:[A-Z])\w+)?(?:[,!.…]+\s+)+|"
-    r"(?:and|but|well|oh|so(?!\s(?:much|many|far|long|few|little|good|cool|nice|glad|happy|sad|proud|"
+    r"(?:and|but|well|oh|yeah|yes|so(?!\s(?:much|many|far|long|few|little|good|cool|nice|glad|happy|sad|proud|"
     r"true)\b))\s+"
     r"(?=[^\W\d]))*",
     re.IGNORECASE,

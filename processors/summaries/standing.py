@@ -23,7 +23,7 @@ from processors.summaries.ending import (
 )
 from processors.summaries.reading import Sentence
 from processors.summaries.reservations import is_choice, is_guess, is_intention
-from processors.summaries.speech_acts import objects
+from processors.summaries.speech_acts import is_proposal, objects
 from processors.summaries.worth import Conversation
 
 
@@ -39,13 +39,19 @@ def is_in_doubt(said: Conversation, sentence: Sentence) -> bool:
     agree in the end whatever was wanted or objected before.
     """
     intended = is_intention(sentence.plain)
-    if is_settled_after(said.end, sentence.turn) and (intended or objects(sentence.plain)):
+    if is_settled_after(said.end, sentence.turn) and (intended or _is_bargaining(said, sentence)):
         return True
     if intended and is_opposed(said.turns, said.end, sentence):
         return True
     if is_choice(sentence.plain) and next_turn(said.turns, sentence.turn) is not None:
         return not is_agreed(said.turns, sentence)
     return is_guess(sentence.plain) and not is_agreed(said.turns, sentence)
+
+
+def _is_bargaining(said: Conversation, objection: Sentence) -> bool:
+    """Tell whether somebody objects where something is proposed: before or after they do."""
+    around = said.turns[max(objection.turn - 1, 0) : objection.turn + 2]
+    return objects(objection.plain) and any(is_proposal(s.plain) for turn in around for s in turn.sentences)
 
 
 def is_outweighed(said: Conversation, proposal: Sentence, agreed: bool) -> bool:

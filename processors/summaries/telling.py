@@ -7,21 +7,24 @@ import re
 from models.messages import Role
 from processors.summaries.advice import is_consent, is_shown
 from processors.summaries.antecedents import leaves_open
-from processors.summaries.choosing import NAME_ALONE, POINTED_AT, PROFILE, is_elliptic, section_of
+from processors.summaries.choosing import NAME_ALONE, PROFILE, is_elliptic, section_of
 from processors.summaries.contact import greets, is_phatic
 from processors.summaries.cues import Section
-from processors.summaries.dialogue import is_agreed, is_answered, is_outdone, next_turn
+from processors.summaries.dialogue import beginning, is_agreed, is_answered, is_outdone, next_turn
+from processors.summaries.ending import is_settled_after
 from processors.summaries.perspective import third_person
 from processors.summaries.pointing import points_at_some, points_back, turns_on
 from processors.summaries.reading import Sentence, Turn, sentence_of
-from processors.summaries.reservations import encourages, is_transition
+from processors.summaries.reservations import encourages, is_guess, is_intention, is_transition
 from processors.summaries.speech_acts import (
+    accepts,
     is_command,
     is_evasive,
     is_fragment,
     is_proposal,
     is_request,
     is_yes_or_no,
+    objects,
     points_elsewhere,
 )
 from processors.summaries.standing import is_outdated, is_outweighed
@@ -29,6 +32,9 @@ from processors.summaries.worth import Conversation
 
 #: Asked back about something that neither the question nor its answer names.
 _WHICH_ONE = re.compile(r"\bwhich (?:one|ones|of (?:them|these|those))\W*\Z", re.IGNORECASE)
+
+#: Said of what only those who talk see: "These are mine".
+_SHOWN = re.compile(r"this\b|these\b|those\b", re.IGNORECASE)
 
 #: Characters of two sentences that are told as one.
 LONGEST_TOLD = 260
@@ -43,7 +49,7 @@ def line_of(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section
         return _asked(said, turn, sentence)
     section = section_of(said, turn, sentence)
     if section is None:
-        return None
+        return _with_reply(said, turn, sentence) if said.named and _calls_for_a_reply(sentence) else None
     # Where several talk, "But they ..." mostly goes on with what another named: it says much by itself.
     people = not said.named or sentence is not turn.sentences[0]
     if section is not Section.TODOS and turns_on(sentence.lead + sentence.plain, people=people):
@@ -58,6 +64,20 @@ def line_of(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section
     if is_outdated(said, sentence, sentence.plain, sentence.words, whose):
         return None
     return section, _told(said, turn, sentence), sentence.words
+
+
+def _takes_up(sentence: Sentence, reply: Turn) -> bool:
+    """Tell whether a reply is one to this sentence: it says yes or no, or something with the same words."""
+    begins = beginning(reply)
+    return accepts(begins) or objects(begins) or bool(sentence.words & reply.sentences[0].words)
+
+
+def _calls_for_a_reply(sentence: Sentence) -> bool:
+    """Tell whether what a sentence says is settled by the reply: a request, a proposal, a wish, a guess."""
+    plain = sentence.plain
+    if len(sentence.words) < 2 or is_transition(plain) or encourages(plain) or is_phatic(plain):
+        return False
+    return is_request(plain) or is_proposal(plain) or is_intention(plain) or is_guess(plain)
 
 
 def _with_what_explains(
@@ -115,18 +135,14 @@ def _explaining(
 def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section, str, frozenset[str]] | None:
     if not question.words or is_phatic(question.plain) or _WHICH_ONE.search(question.plain):
         return None
-    if said.named and points_elsewhere(question.plain):
-        return None
     if turn.role is Role.ASSISTANT and is_shown(question):
         return None
     if not is_answered(said.turns, question):
         if len(question.words) < 2 or question is not turn.sentences[-1]:
             return None  # who goes on asks nobody
+        if said.named and leaves_open(question.plain):
+            return None
         return Section.OPEN_QUESTIONS, _told(said, turn, question), question.words
-    reply = next_turn(said.turns, turn.sentences[0].turn)
-    if reply is None or question is not turn.sentences[-1] or not reply.statements:
-        return None
-    answer = reply.sentences[0]
     proposed = is_proposal(question.plain)
     agreed = proposed and is_agreed(said.turns, question)
     if proposed and (
@@ -136,32 +152,54 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
     before = turn.sentences[-2] if len(turn.sentences) > 1 else None
     if before is not None and before.asks and len(before.words) >= 2:
         return None  # which of them is answered is not known
-    by_itself = not is_elliptic(question, answer)
+    return _with_reply(said, turn, question, agreed=agreed)
+
+
+def _with_reply(
+    said: Conversation, turn: Turn, sentence: Sentence, *, agreed: bool = False
+) -> tuple[Section, str, frozenset[str]] | None:
+    """What ends a turn, with the reply that says what becomes of it: what was asked, asked for, or supposed."""
+    reply = next_turn(said.turns, sentence.turn)
+    if reply is None or sentence is not turn.sentences[-1] or not reply.statements:
+        return None
+    answer = reply.sentences[0]
     if (
         answer.asks
         or not answer.text
-        or POINTED_AT.match(answer.plain)
+        or _SHOWN.match(answer.plain)
         or greets(answer.lead)
         or is_fragment(answer.plain)
         or is_command(answer.plain)
+        or is_proposal(answer.plain)  # which is another one, and not the end of it
         or is_evasive(answer.plain)  # and yet answered: later, by something else
-        or is_outdone(said.turns, question, answer)
-        or (by_itself and not agreed)
+        or is_outdone(said.turns, sentence, answer)
     ):
         return None
-    if reply.role is Role.ASSISTANT and (is_request(question.plain) or is_consent(answer.lead + answer.plain)):
+    if not (agreed or is_elliptic(sentence, answer)) and (
+        not said.named or len(sentence.words - answer.words) < 2
+    ):
+        return None  # the answer says it all
+    if not sentence.asks and (
+        not _takes_up(sentence, reply)
+        or is_settled_after(said.end, sentence.turn)
+        or any(other.asks for other in reply.sentences)
+    ):
+        return None  # not the end of it
+    if reply.role is Role.ASSISTANT and (is_request(sentence.plain) or is_consent(answer.lead + answer.plain)):
         return None  # what was asked for is done with the reply
     section = Section.DECISIONS if agreed else Section.KEY_FACTS
-    asked, told = question.text, answer.lead + answer.text
+    asked, told = sentence.text, answer.lead + answer.text
     if (is_phatic(answer.plain) or _is_thanks_alone(answer)) and not (agreed or is_yes_or_no(told)):
         return None
-    about = question.words | answer.words
-    if is_outdated(said, answer, f"{asked} {told}", about):
+    about = sentence.words | answer.words
+    if is_outdated(said, answer, told, about):
         return None
     goes_on = reply.sentences[1] if len(reply.sentences) > 1 and not agreed and not answer.words else None
     if goes_on is not None and not goes_on.asks and len(goes_on.words) >= 2:
         # "For sure! Maps and old letters": what was asked for comes behind the yes.
         told, about = f"{told} {goes_on.lead}{goes_on.text}", about | goes_on.words
+    if said.named and leaves_open(f"{sentence.plain} {told}"):
+        return None
     text = f"{turn.speaker}: {asked} {reply.speaker}: {told}" if said.named else f"{asked} – {told}"
     return section, text, about
 

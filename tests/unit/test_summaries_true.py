@@ -660,6 +660,24 @@ def test_which_one_asked_back_tells_nothing() -> None:
     assert "which one" not in told(*said)
 
 
+@pytest.mark.parametrize(
+    ("said", "reply"),
+    [
+        ("I could send you another basket if you'd like.", "I don't want another one."),
+        ("I could keep the goat in my barn.", "I don't want to do that to you."),
+        ("You must be the new harbour master.", "No, I only paint the boats."),
+        ("Whom do you dislike working with?", "Loud, lazy, late colleagues with whistles."),
+    ],
+)
+def test_what_a_reply_settles_is_told_with_it(said: str, reply: str) -> None:
+    assert told(("Ada", said), ("Ben", reply)) == f"Ada: {said} Ben: {reply}"
+
+
+def test_a_reply_that_is_about_something_else_settles_nothing() -> None:
+    said = told(("Ada", "You must be the new harbour master."), ("Ben", "The ferry sails at noon."))
+    assert "harbour master" not in said
+
+
 def test_every_line_of_several_people_says_whose_it_is() -> None:
     text = told(("Ada", "The old mill by the river burned down in March."), ("Ben", "People there are lazy."))
     assert text == "Ada: The old mill by the river burned down in March.\nBen: People there are lazy."
@@ -737,8 +755,6 @@ def test_a_trouble_of_the_moment_is_no_constraint() -> None:
         # Refused, if not at once.
         ([("Ada", "I need to borrow a ladder."), ("Ben", "What is it for?"), ("Ada", "The gutter."),
           ("Ben", "You can't have it, then.")], "needs to borrow"),
-        ([("Ada", "I could send you another basket if you'd like."), ("Ben", "I don't want another one.")],
-         "basket"),
         # The other way in the end.
         ([("Ada", "Can you deliver the piano in June?"), ("Ben", "I don't think we can make it."),
           ("Ada", "A pity."), ("Ben", "Well, we can manage it on the last day of June.")], "don't think"),
@@ -749,7 +765,6 @@ def test_a_trouble_of_the_moment_is_no_constraint() -> None:
           ("Ada", "Do you mean it? I'd love to!")], "stay at home"),
         ([("Ada", "I'd rather go to the old mill."), ("Ben", "The mill is full of flour. So is it the fort?"),
           ("Ada", "Yes.")], "mill."),
-        ([("Ada", "I could keep the goat in my barn."), ("Ben", "I don't want to do that to you.")], "barn"),
         ([("Ada", "Have you got a larger kite?"), ("Ben", "Just a minute. No, we haven't.")], "larger"),
         ([("Ada", "What does the parcel cost?"), ("Ben", "Two euros, please."), ("Ada", "Here they are."),
           ("Ben", "It weighs more. The sum is four euros.")], "Two"),
@@ -772,8 +787,6 @@ def test_a_trouble_of_the_moment_is_no_constraint() -> None:
           ("Ben", "Of course.")], "free"),
         ([("Ada", "Come and see my kite."), ("Ben", "Nice."), ("Ada", "Hello! Rosa Lind. Come here.")], "Lind"),
         ([("Ada", "Look at the two lamps."), ("Ben", "This one is made of yellow brass.")], "brass"),
-        ([("Ada", "Whom do you dislike working with?"), ("Ben", "Loud, lazy, late colleagues with whistles.")],
-         "Ben: Loud"),
         ([("Ada", "I row and I sing."), ("Ben", "Rowing every day, singing every night, sleeping late.")],
          "Ben: Rowing"),
         ([("Ada", "Who is there?"), ("Ben", "Hello, Mr. Lind.")], "Lind"),
