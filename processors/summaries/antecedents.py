@@ -50,6 +50,7 @@ _END = r"(?=\W*\Z|\W*[,;.!?]| (?:is|was|are|were|has|had|have|will|can|to|for|an
 #: Of what there are others, so many or any: no noun says.
 _OTHER_ONE = any_of(
     rf"\bthe other(?: ones?)?\b{_END}",
+    rf"\b(?:any|some|a few)\b(?:{_END}|(?= (?:around|here|near|left)\b))",
     r"\b(?:it|them|this|that),? too\W*\Z|\bany (?:that|who|which)\b|\b(?:so|too) many\b(?=\W*\Z|[,;.!?])|"
     r"\ban? (?:\w+ )?fan\W*\Z|\b(?:that|this) (?:place|thing)\b",
 )

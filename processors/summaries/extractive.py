@@ -45,6 +45,9 @@ _SECTION_WORTH = {
     Section.TODOS: 0.85,
 }
 
+#: A fact of so few content words says little: "John agrees".
+FEW, FEWEST = -0.5, 3
+
 #: In a roll-up an open question or a to-do fades with every summary that followed it; the rest fades slowly.
 _FADING = {Section.OPEN_QUESTIONS: 0.4, Section.TODOS: 0.7}
 _SLOW_FADING = 0.93
@@ -72,6 +75,7 @@ def summarize_messages(
             if found is not None and not is_stale(turns, sentence, found[1]):
                 section, text, about = found
                 worth = _SECTION_WORTH[section] + worth_of(said, sentence, text, about)
+                worth += FEW * (section is Section.KEY_FACTS and len(about) < FEWEST)
                 score = _ROLE_WEIGHT[turn.role] * max(LEAST, worth)
                 candidates.append(Candidate(section, text, score, len(candidates), about))
     return pack(candidates or list(_opening(turns)), limit, count)

@@ -140,7 +140,7 @@ _ACCEPTANCE = any_of(
     r"agreed|deal|great|perfect|(?:that's a |what a )?(?:good|great|nice|wonderful) (?:idea|choice|plan)|"
     r"(?:that )?sounds (?:good|great|fine|perfect|like)|(?:that's|that is|that would be|that will be|"
     r"that'll be|it's) (?:a )?(?:fine|good|great|perfect|lovely|ok(?:ay)?|settled|deal)|of course|certainly|"
-    r"definitely|absolutely|no problem|why not|with pleasure|i agree|it's a (?:deal|date)|see you (?:then|"
+    r"definitely|absolutely|no problem|why not|with pleasure|i (?:\w+ly )?agree|it's a (?:deal|date)|see you (?:then|"
     r"there)|works for me|done)\b",
     r"\bi'd (?:love|like|be (?:glad|happy)) to\b",
 )

@@ -75,7 +75,9 @@ def _takes_up(sentence: Sentence, reply: Turn) -> bool:
 def _calls_for_a_reply(sentence: Sentence) -> bool:
     """Tell whether what a sentence says is settled by the reply: a request, a proposal, a wish, a guess."""
     plain = sentence.plain
-    if len(sentence.words) < 2 or is_transition(plain) or encourages(plain) or is_phatic(plain):
+    if not sentence.words or is_transition(plain) or encourages(plain) or is_phatic(plain):
+        return False
+    if is_evasive(plain):
         return False
     return is_request(plain) or is_proposal(plain) or is_intention(plain) or is_guess(plain)
 
