@@ -33,7 +33,6 @@ from processors.summaries.dialogue import (
 )
 from processors.summaries.ending import is_refused
 from processors.summaries.pointing import (
-    compares_nothing,
     follows_from_advice,
     is_seen,
     is_we_with_another,
@@ -98,7 +97,7 @@ WE_REACH = 3
 def section_of(said: Conversation, turn: Turn, sentence: Sentence) -> Section | None:
     """Return the list that a statement belongs to; ``None``: no summary tells it."""
     text = sentence.plain
-    if not sentence.words or is_fragment(text) or compares_nothing(text) or sentence.plain.count('"') % 2:
+    if not sentence.words or is_fragment(text) or sentence.plain.count('"') % 2:
         return None  # of what is quoted, one sentence says nothing
     if is_answer(said.turns, sentence):
         question = said.turns[sentence.turn - 1].sentences[-1]

@@ -16,7 +16,6 @@ _PHATIC = any_of(
     r"how are you|how have you been|how's it going|how is it going|what's up|what's new|"
     r"this is \w+ speaking)\b",
     r"^you are (?:a|an|the) (?:\w+ ){0,3}(?:assistant|chatbot|bot)\b",
-    r"\bdo you have (?:a|some|any)? ?(?:minute|moment|second|time)\b",
     r"\b(?:how (?:can|may) i (?:help|assist)|(?:can|may) i help you|what can i do for you|anything else|"
     r"feel free|let me know if|hope (?:this|that) helps|is there anything|(?:good|nice|pleased|pleasant|"
     r"glad) to (?:see|meet|hear))\b",
@@ -63,13 +62,11 @@ _THANKS = any_of(
 _FEELS_FOR = any_of(
     r"^(?:\w+, )?(?:(?:that|it|this) )?(?:sounds? like|must be|must have been)\b[^,;\d]*$",
     r"^(?:\w+, )?i can (?:only |just )?imagine\b[^,;\d]*$",
-    r"^(?:\w+, )?(?:that's|that is|it's|it is) so \w+ that you(?:'re)?\b[^,;\d]*$",
     r"^i(?:'ll| will)(?: definitely| always| just)? keep (?:pushing|going|trying|at it)\b[^,;\d]*$",
     r"^(?:\w+, )?(?:you(?:'re| are) (?:the (?:best|\w+est)|(?:so|such an?|an?) (?:\w+ )?(?:inspir\w+|"
     r"amazing|awesome|great|kind|talented|lucky))|your \w+ (?:looks?|is|are) (?:so |really )?(?:great|"
     r"amazing|awesome|gorgeous)|way to go|long time no|(?:i'm |i am )?(?:so )?sorry (?:to hear|"
     r"about))\b[^;\d?]*$",
-    r"^keep on (?:being|going|pushing|doing)\b[^,;\d]*$",
 )
 
 #: Whether a reply begins with a greeting.

@@ -34,16 +34,19 @@ from processors.summaries.speech_acts import (
     takes_back,
 )
 
-#: Another number behind as many of the same words is another one of the same.
+#: Another number of what is counted, with as many of the same words, is another one of the same.
 RECOUNTED = 2
 
-#: Two words of a statement, or all of a shorter one: but in the reply, one may be said of anything.
+#: Two words of a statement, or all of a shorter one; in the reply, one will do if it is half of the statement.
 REVERSED = 2
 
 #: An assistant says what it did or suggests to do; the rest of what it says is praise and advice.
 _ACTS = re.compile(r"\b(?:I|[Ll]et['’]s)\b")
 
-_CLAUSES = re.compile(r"[,.;:?!–—]\s|\b(?:and|but|because|so|if|when|while|that|which|who|than)\b", re.IGNORECASE)
+#: Between what a "not" reaches and what it does not.
+_CLAUSES = re.compile(
+    r"[,.;:?!–—]\s|\b(?:and|but|because|so|if|when|while|that|which|who|than)\b", re.IGNORECASE
+)
 
 #: Of more sentences that may undo something, the last of a conversation count.
 MOST_TURNS_OF_MIND = 40
@@ -141,8 +144,9 @@ def is_reversed(end: Ending, last: Sentence, told: str, about: frozenset[str], b
                     break
                 shared[place] += 1
     return any(
-        number >= SAME_MATTER * min(words, len(about)) and (turn <= last.turn + 1 or number >= min(REVERSED, words))
-        for (turn, _, words), number in shared.items()
+        number >= SAME_MATTER * min(many, len(about))
+        and (turn <= last.turn + 1 or number >= min(REVERSED, many))
+        for (turn, _, many), number in shared.items()
     )
 
 

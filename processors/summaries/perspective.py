@@ -24,7 +24,8 @@ _UNSURE = re.compile(
     r"(?i:\b(?:am|do|did|have|had|can|could|should|would|shall|will|was|may|must)(?:n't)? i\b)|"
     r"\b(?:War|Part|Chapter|Act|Phase|Volume|Type|Class|Level|Stage|Article|Title|King|Queen) (?:\w+ )?I\b|"
     # Of two, or a verb of two parts, "I hand-feed": its end would be another.
-    r"\A(?:[\w'’-]+ ){1,3}and I\b|\bI \w+-\w|(?i:\b(?:mr|mrs|ms|dr|sir)\.? i\b|^(?:me|my) (?:too|neither)\b|^(?:let|excuse) me\b|"
+    r"\A(?:[\w'’-]+ ){1,3}and I\b|\bI \w+-\w|"
+    r"(?i:\b(?:mr|mrs|ms|dr|sir)\.? i\b|^(?:me|my) (?:too|neither)\b|^(?:let|excuse) me\b|"
     r"\boh my\b|\bmy (?:god|goodness|gosh|word)\b|^(?:for|to) me,? i\b)"
 )
 _ADVERB = (

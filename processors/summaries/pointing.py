@@ -81,22 +81,6 @@ def turns_on(sentence: str, *, people: bool) -> bool:
     return _TURNED.search(turn["rest"]) is not None
 
 
-_MUCH = r"(?:almost|somewhat|a (?:bit|little|lot)|much|more|nearly|exactly|rather)"
-_VERY = r"(?:just|very|quite|really|pretty|so|kind of|sort of)"
-#: "Almost like rowing at night": of what, nothing says.  "Really like the boat" is a taste, and behind a comma
-#: may come what is compared.
-_COMPARES = any_of(
-    rf"\A(?:{_MUCH} like|just like (?:\w+ing|old)|"
-    rf"(?:(?:{_MUCH}|{_VERY}) )*(?:as if|as though|similar to|different (?:from|than|to)))\b"
-    r"(?!.*,(?! (?:but|though|only|and yet|yet|with)\b))",
-)
-
-
-def compares_nothing(sentence: str) -> bool:
-    """Tell whether a sentence compares, without a verb, what it does not name."""
-    return _COMPARES.match(sentence) is not None
-
-
 #: No noun follows: "that", but not "that tax form".
 _ALONE = (
     r"\b(?=\W*\Z|\W*[,;.!?]| (?:after|again|and|as|at|because|before|but|by|every|first|for|from|if|in|instead|"

@@ -10,7 +10,6 @@ from processors.summaries.speech_acts import any_of, says
 is_transition = says(
     r"\blet's (?:see|face|say|hope|hurry|go\b\W*$|go (?:on|ahead|over|through|back)|move on|continue|"
     r"(?:begin|start|get started|talk|turn|look|get (?:going|out))\b|have a look|take a look|get down to)",
-    r"\ball (?:that )?(?:i|we|you) need(?: now)? is\b",
 )
 #: Whether a sentence only cheers whom it is said to, and whoever says it.
 encourages = says(

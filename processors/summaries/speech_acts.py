@@ -48,9 +48,6 @@ is_fragment = says(
     r"\bi mean(?:t)?(?:,|\W*\Z)|\Ai mean(?:t)?\b",
     r"\A(?:the|my|his|her|its|our) (?:first|second|third|last|other|next) (?:time|one)\b",
     r"\A\W*(?:well|so|um+|er+|hm+|oh|ah|uh)\W*\Z",
-    # Of what it is the same or so, and what one could not possibly do, the sentence before says.
-    r"\A(?:(?:pretty |very |just )?much |just |about )?the same (?:here|except|but|as usual|for)\b",
-    r"\A(?:relatively|mostly|partly|hardly|possibly|more or less|kind of|sort of),? (?:once|if|when|until)\b",
 )
 #: What somebody can, will or would, without the verb.
 _NO_VERB = any_of(
@@ -64,7 +61,6 @@ contradicts = says(
     r"exactly|at all|true|quite)|i doubt|i don't (?:think|believe|agree)|i disagree|(?:that's|that is|it's|"
     r"it is) (?:not|n't|wrong|nonsense)|that isn't|you're (?:wrong|kidding|joking|mistaken)|"
     r"are you (?:kidding|joking|crazy)|you must be (?:kidding|joking|mistaken)|nonsense|don't be silly)",
-    r"\b(?:cross my heart|i swear)\b",
 )
 
 #: Whether a sentence says that what was told before it is not so.
@@ -140,8 +136,8 @@ _ACCEPTANCE = any_of(
     r"agreed|deal|great|perfect|(?:that's a |what a )?(?:good|great|nice|wonderful) (?:idea|choice|plan)|"
     r"(?:that )?sounds (?:good|great|fine|perfect|like)|(?:that's|that is|that would be|that will be|"
     r"that'll be|it's) (?:a )?(?:fine|good|great|perfect|lovely|ok(?:ay)?|settled|deal)|of course|certainly|"
-    r"definitely|absolutely|no problem|why not|with pleasure|i (?:\w+ly )?agree|it's a (?:deal|date)|see you (?:then|"
-    r"there)|works for me|done)\b",
+    r"definitely|absolutely|no problem|why not|with pleasure|i (?:\w+ly )?agree|it's a (?:deal|date)|"
+    r"see you (?:then|there)|works for me|done)\b",
     r"\bi'd (?:love|like|be (?:glad|happy)) to\b",
 )
 _OBJECTION = any_of(

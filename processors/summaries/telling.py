@@ -25,7 +25,6 @@ from processors.summaries.speech_acts import (
     is_request,
     is_yes_or_no,
     objects,
-    points_elsewhere,
 )
 from processors.summaries.standing import is_outdated, is_outweighed
 from processors.summaries.worth import Conversation

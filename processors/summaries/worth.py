@@ -30,7 +30,9 @@ _DATED = re.compile(
 )
 
 #: Somebody, some number or some name that a sentence is about.
-_SOMEBODY = re.compile(r"\b(?:[Ii]|[Mm]y|[Mm]e|[Mm]ine|[Ww]e|[Uu]s|[Oo]ur|[Yy]ou|[Yy]our)\b|\b\d|(?<=[a-z,] )[A-Z]")
+_SOMEBODY = re.compile(
+    r"\b(?:[Ii]|[Mm]y|[Mm]e|[Mm]ine|[Ww]e|[Uu]s|[Oo]ur|[Yy]ou|[Yy]our)\b|\b\d|(?<=[a-z,] )[A-Z]"
+)
 _PRAISES = re.compile(r"\A(?:[A-Z]\w+, )?(?:you|your|you['’]\w+)\b", re.IGNORECASE)
 
 #: What the worth of a sentence is made of, besides the logarithm of its words.  The proportions are those of a

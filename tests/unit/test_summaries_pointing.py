@@ -354,26 +354,6 @@ def test_a_turn_of_the_thought_that_names_its_thing_stays(said: str) -> None:
     assert " ".join(said.split()[-3:]) in told(("ada", f"Do you think so? {said}"), OTHER)
 
 
-@pytest.mark.parametrize(
-    ("said", "is_told"),
-    [
-        ("Almost like taking a boat through the old harbour.", False),
-        ("Somewhat similar to the last harbour map, but with two more piers.", False),
-        ("A bit like rowing at night in the harbour.", False),
-        ("Very different from the maps of the old harbour.", False),
-        ("Just as if walking through the old harbour.", False),
-        ("Like my sister, I row through the harbour at dawn.", True),
-        ("Unlike the museum, the harbour is open at night.", True),
-        ("Ada says it is much like the old harbour.", True),
-        ("Similar to last year, the harbour hall floods in March.", True),
-        ("The hall looks almost like the old harbour.", True),
-    ],
-)
-def test_a_comparison_without_what_is_compared_is_not_told(said: str, is_told: bool) -> None:
-    alone = told(("ada", f"I sail on Monday. {said}"), OTHER)
-    assert (" ".join(said.split()[-3:]) in alone) == is_told
-
-
 def test_among_several_a_reply_about_people_whom_they_talk_of_is_told() -> None:
     said = told(
         ("ben", "My neighbours sail a lot."), ("ada", "But they always want me to paint the boat in winter.")

@@ -94,7 +94,6 @@ def test_an_hour_without_its_day_is_not_told() -> None:
             ),
             "paintings",
         ),
-        (talk("Somebody has seen you at the harbour with my boat.", "I swear, I was at home."), "harbour"),
         # It was found.
         (
             talk(
@@ -114,8 +113,6 @@ def test_an_hour_without_its_day_is_not_told() -> None:
             talk("The stove smokes in the morning and it fills the hall. They never settled the problem."),
             "They never",
         ),
-        (talk("Much the same except the roof leaks now and the cellar is flooded."), "same except"),
-        (talk("Relatively, once the bridge over the river is finished in autumn."), "Relatively"),
         (
             talk("Shall you need the ladder for the barn?", "It is summer. We couldn't possibly."),
             "possibly",

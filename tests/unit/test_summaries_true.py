@@ -744,8 +744,6 @@ def test_a_trouble_of_the_moment_is_no_constraint() -> None:
         # Seen to at once.
         ([("Ada", "I will buy the red kettle. Here you are."), ("Ben", "It whistles.")], "kettle"),
         ([("Ada", "I need to bring back a kite."), ("Ben", "Can I do anything else?")], "kite"),
-        ([("Ada", "Your place is booked. All we need now is a photograph."), ("Ben", "Certainly. Look.")],
-         "photograph"),
         # Something else in its place.
         ([("Ada", "Today we paint the fence and the door."), ("Ben", "Let's paint the chairs today."),
           ("Ada", "All right.")], "fence"),
