@@ -9,10 +9,7 @@ from math import fsum, log, log2, sqrt
 from typing import NamedTuple
 
 from models.messages import Role
-from processors.summaries.ending import (
-    Ending,
-    ending,
-)
+from processors.summaries.ending import Ending, ending
 from processors.summaries.reading import Sentence, Turn
 
 _POINTS_BACK = re.compile(r"\A(?:it|that|this|they|these|those|he|she|there)\b", re.IGNORECASE)
@@ -33,7 +30,6 @@ _DATED = re.compile(
 _SOMEBODY = re.compile(
     r"\b(?:[Ii]|[Mm]y|[Mm]e|[Mm]ine|[Ww]e|[Uu]s|[Oo]ur|[Yy]ou|[Yy]our)\b|\b\d|(?<=[a-z,] )[A-Z]"
 )
-_PRAISES = re.compile(r"\A(?:[A-Z]\w+, )?(?:you|your|you['’]\w+)\b", re.IGNORECASE)
 
 #: What the worth of a sentence is made of, besides the logarithm of its words.  The proportions are those of a
 #: ridge regression on half of a set of dialogues with summaries by people (benchmarks/quality/summaries.py).
@@ -50,7 +46,6 @@ ADDRESSED = -0.25  #: and what is said to somebody is told less often.
 DENSE = -0.13  #: For each content word: of two as long, the one that joins more to fewer is plainer.
 POINTING = -0.2  #: It begins with what only the sentence before explains.
 IMPERSONAL = -0.4  #: It is about nobody, mostly a maxim or a remark.
-PRAISING = -0.2  #: It says of whom it is said to, what they know.
 LEAST = 0.05  #: No less than this: lists of one short line are summaries too.
 
 
@@ -92,7 +87,6 @@ def worth_of(said: Conversation, sentence: Sentence, text: str, about: frozenset
         (_WANTS, WANTED),
         (_DATED, DATED),
         (_POINTS_BACK, POINTING),
-        (_PRAISES, PRAISING),
     ):
         value += worth * (cue.search(plain) is not None)
     return value if _SOMEBODY.search(plain) or _SOMEBODY.search(text) else value + IMPERSONAL
