@@ -58,14 +58,15 @@ class Ending(NamedTuple):
     ``changes``: sentences that put something in the place of something else; ``refusals``: what is not to be,
     and what somebody does not want any more; ``agreed``: the turns with a proposal that was agreed to;
     ``places``: where (turn, sentence, how many words it has) somebody ("": anybody) said a word in a statement
-    that denies, and in one that does not; ``counted``: sentences with numbers.
+    that denies, and in one that does not; ``counted``: sentences with
+    numbers, and what they count.
     """
 
     changes: Sequence[Sentence]
     refusals: Sequence[Sentence]
     agreed: Sequence[int]
     places: Mapping[tuple[str, str, bool], Sequence[tuple[int, int, int]]]
-    counted: Sequence[Sentence]
+    counted: Sequence[tuple[Sentence, Mapping[str, frozenset[str]]]]
 
 
 def ending(turns: Sequence[Turn]) -> Ending:
@@ -89,9 +90,9 @@ def ending(turns: Sequence[Turn]) -> Ending:
                 for speaker in ("", turns[sentence.turn].speaker):
                     for word in about:
                         places[speaker, word, bool(denied)].append(place)
-    counted = [sentence for sentence in said if counts_of(sentence.plain)]
-    changes, refusals, counted = (part[-MOST_TURNS_OF_MIND:] for part in (changes, refusals, counted))
-    return Ending(changes, refusals, agreed, places, counted)
+    counted = [(sentence, counts) for sentence in said if (counts := counts_of(sentence.plain))]
+    changes, refusals = (part[-MOST_TURNS_OF_MIND:] for part in (changes, refusals))
+    return Ending(changes, refusals, agreed, places, counted[-MOST_TURNS_OF_MIND:])
 
 
 def is_settled_after(end: Ending, turn: int) -> bool:
@@ -155,11 +156,11 @@ def is_recounted(end: Ending, last: Sentence, told: str, about: frozenset[str]) 
     counts, prices = counts_of(told), prices_of(told)
     if not counts and not prices:
         return False
-    later = (s for s in end.counted if (s.turn, s.nth) > (last.turn, last.nth))
+    later = ((s, c) for s, c in end.counted if (s.turn, s.nth) > (last.turn, last.nth))
     return any(
         (prices and prices_of(s.plain) and not prices & prices_of(s.plain))
-        or (len(s.words & about) >= RECOUNTED and _differ(counts, counts_of(s.plain)))
-        for s in later
+        or (len(s.words & about) >= RECOUNTED and _differ(counts, c))
+        for s, c in later
     )
 
 
