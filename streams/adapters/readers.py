@@ -10,6 +10,8 @@ from processors.text.tokens import TokenCounter
 from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.adapters.builtin_summarizer import BuiltinSummarizer
 from streams.adapters.builtin_validator import BuiltinMergeValidator
+from streams.adapters.memo.marks import ErasureMarks
+from streams.adapters.memo.topic import MemoTopic
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 
@@ -33,9 +35,11 @@ async def open_readers(
     Raises:
         ConfigurationError: Gemini is to be asked, and something about it is set wrongly.
     """
-    extractor, summarizer, validator = BuiltinExtractor(), BuiltinSummarizer(count), BuiltinMergeValidator()
+    summarizer, validator = BuiltinSummarizer(count), BuiltinMergeValidator()
     if not settings.uses_gemini:
-        return Readers(extractor, summarizer, validator)
+        topic = MemoTopic(settings)
+        resources.push_async_callback(topic.close)
+        return Readers(BuiltinExtractor(ErasureMarks(topic).erased), summarizer, validator)
     # Imported here because the library takes a second to load.
     from streams.adapters.gemini.extractor import GeminiExtractor
     from streams.adapters.gemini.factory import open_asking
@@ -45,6 +49,7 @@ async def open_readers(
 
     asking = await open_asking(settings, metrics, count, resources)
     per_call = settings.gemini_windows_per_call
+    extractor = BuiltinExtractor(asking.memos.erased_by_now)
     return Readers(
         GeminiExtractor(asking, extractor, metrics, per_call) if settings.extractor == "gemini" else extractor,
         GeminiSummarizer(asking, summarizer) if settings.summarizer == "gemini" else summarizer,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,7 +27,7 @@ from streams import commands
 from streams.adapters.gemini.asking import PARAMETERS
 from streams.adapters.memo.topic import Entry, MemoTopic
 from streams.adapters.memo.view import MemoView
-from streams.adapters.readers import Readers
+from streams.adapters.readers import Readers, open_readers
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.commands import Commands
 from streams.agents.memory.extraction import CANDIDATES, Extraction
@@ -35,6 +37,7 @@ from streams.erasure.answers import ConversationAnswers
 from streams.erasure.erasures import Erasing
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
 
 pytestmark = pytest.mark.kafka
 
@@ -176,6 +179,39 @@ async def test_what_was_erased_is_sent_to_no_model_however_late_it_is_read(rig: 
     new = tuple(msgspec.structs.replace(each, arrived_at=later + timedelta(hours=1)) for each in gone.messages)
     (found,) = await extract(await rig.extractor(), [msgspec.structs.replace(gone, messages=new)])
     assert found.statements and rig.server.count() == 1, "what is said after it is read as ever"
+
+
+@pytest.mark.parametrize("summarizer", ["builtin", "gemini"])
+async def test_nor_does_the_built_in_one_read_what_was_erased_while_it_waited(
+    rig: Rig, summarizer: str
+) -> None:
+    """Whether the worker has a view of the memo or none; what is said later under the same ids is read."""
+    gone, shared = windows(2)
+    jo = msgspec.structs.replace(shared.messages[2], user_id="jo", content="I moved to Lisbon in May.")
+    shared = msgspec.structs.replace(shared, messages=(*shared.messages[:2], jo, shared.messages[3]))
+    later = shared.messages[-1].arrived_at + timedelta(hours=1)
+    new = tuple(msgspec.structs.replace(each, arrived_at=later + timedelta(hours=1)) for each in gone.messages)
+    asked = [gone, shared, msgspec.structs.replace(gone, messages=new)]
+    others = {"summarizer": summarizer, "extractor": "builtin"}
+    extractor = (await rig.readers(**others)).extractor
+    assert all(each.statements and not each.by for each in await extract(extractor, asked))
+    answers = ConversationAnswers(rig.settings)
+    await answers.forget([Erasing("default", "c-0", "", later), Erasing("default", "c-1", "mara", later)])
+    for each in (extractor, (await rig.readers(**others)).extractor):
+        nothing, rest, again = await extract(each, asked)
+        assert nothing.statements == () and rest.by == "builtin-6 (erased)"
+        assert {each.user_id for each in rest.statements} == {"jo"}
+        assert again.statements and not again.by
+
+
+async def test_the_built_in_one_reads_where_the_memo_was_never_made(
+    kafka: LocalKafka, topic_prefix: str, tmp_path: Path
+) -> None:
+    settings = Settings(bootstrap_servers=kafka.bootstrap_servers, topic_prefix=topic_prefix, data_dir=tmp_path)
+    async with AsyncExitStack() as resources:
+        readers = await open_readers(settings, Metrics(), cl100k_counter(), resources)
+        (found,) = await extract(readers.extractor, windows(1))
+    assert found.statements
 
 
 async def test_what_is_erased_while_it_is_asked_about_is_not_remembered(

@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import msgspec
 
 from models.memo import Erased, Memo, Outcome
-from models.ports import Extracted, Extraction, Extractor, Refused, TryLater
+from models.ports import Extracted, Extraction, Refused, TryLater
 from models.windows import Window
 from processors.prompts import extraction
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
+from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.adapters.gemini.asking import Asking, Question, said_in
 from streams.telemetry.metrics import Metrics
 
@@ -40,7 +41,9 @@ def _asked(window: Window) -> str:
 class GeminiExtractor:
     """Implements :class:`models.ports.Extractor`."""
 
-    def __init__(self, asking: Asking, builtin: Extractor, metrics: Metrics, windows_per_call: int) -> None:
+    def __init__(
+        self, asking: Asking, builtin: BuiltinExtractor, metrics: Metrics, windows_per_call: int
+    ) -> None:
         self._asking = asking
         self._builtin = builtin
         self._metrics = metrics
@@ -64,29 +67,13 @@ class GeminiExtractor:
         if isinstance(answer, TryLater):
             return answer
         if isinstance(answer, Erased):
-            return await self._read_left(window, answer)
+            return self._builtin.read_left(window, answer)
         if answer.outcome is Outcome.REFUSED:
             return Refused(answer.reason, answer.message)
         if answer.outcome is Outcome.OVER_BUDGET:
             (found,) = await self._builtin.extract([window])
-            by = f"{self._builtin.name} (over budget)"
-            return msgspec.structs.replace(found, by=by) if isinstance(found, Extracted) else found
+            return msgspec.structs.replace(found, by=f"{self._builtin.name} (over budget)")
         reading = extraction.read(answer.text, window)
         for why in reading.dropped:
             self._metrics.statements_dropped_total.labels(why).inc()
         return Extracted(reading.statements)
-
-    async def _read_left(self, window: Window, erased: Erased) -> Extraction:
-        """Have the built-in one read what others said in a window of which something was erased."""
-        kept = [not erased.covers(each.user_id, each.arrived_at) for each in window.messages]
-        if not any(kept):
-            return Extracted(())
-        left = msgspec.structs.replace(
-            window,
-            messages=tuple(each for each, stays in zip(window.messages, kept, strict=True) if stays),
-            message_ids=tuple(each for each, stays in zip(window.message_ids, kept, strict=True) if stays),
-            overlap=sum(kept[: window.overlap]),
-        )
-        (found,) = await self._builtin.extract([left])
-        by = f"{self._builtin.name} (erased)"
-        return msgspec.structs.replace(found, by=by) if isinstance(found, Extracted) else found

@@ -18,11 +18,9 @@ from datetime import UTC, datetime
 import msgspec
 import structlog
 
-from models.errors import InvalidRecord
 from models.memo import Erased, Memo
-from streams.adapters.memo.topic import Entry, MemoTopic, read
+from streams.adapters.memo.topic import Entry, MemoTopic, erasing_of, read
 from streams.adapters.memo.view import Line, MemoView
-from streams.erasure import erasures
 from streams.erasure.erasures import Erasing
 
 log = structlog.get_logger("streams.memo")
@@ -58,6 +56,11 @@ class MemoLog:
     async def erased(self, conversations: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Erased]:
         """Return what was erased of conversations (tenant, id), as far as the last call has read."""
         return await self._view.erased(conversations)
+
+    async def erased_by_now(self, conversations: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Erased]:
+        """Return what was erased of conversations (tenant, id) until this call."""
+        await self.catch_up()
+        return await self.erased(conversations)
 
     async def erase(self, memos: Iterable[Memo]) -> None:
         """Erase answers, which were written when what they are about was erased already."""
@@ -116,7 +119,7 @@ class MemoLog:
 
 
 def _line(entry: Entry) -> Line | Erasing:
-    if (erasing := _erasing(entry)) is not None:
+    if (erasing := erasing_of(entry)) is not None:
         return erasing
     memo = read(entry.value)
     memo_id = entry.key.decode(errors="replace")
@@ -125,15 +128,6 @@ def _line(entry: Entry) -> Line | Erasing:
             log.warning("a record of the memo cannot be read, and is passed over", key=memo_id)
         return Line(memo_id, b"")
     return Line(memo_id, entry.value, memo.tenant_id, _day(memo.asked_at), memo.cost_usd)
-
-
-def _erasing(entry: Entry) -> Erasing | None:
-    """Return what a record without a value says was erased of a conversation; ``None`` if none was."""
-    try:
-        return erasures.read(entry)
-    except InvalidRecord as error:
-        log.warning("an erasure in the memo cannot be read, and is passed over", reason=str(error))
-        return None
 
 
 def _day(moment: datetime) -> str:

@@ -11,12 +11,14 @@ from contextlib import aclosing, asynccontextmanager
 from typing import NamedTuple
 
 import msgspec
+import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
 
-from models.errors import DependencyUnavailable
+from models.errors import DependencyUnavailable, InvalidRecord
 from models.memo import Memo
 from streams import kafka
+from streams.erasure import erasures
 from streams.erasure.erasures import Erasing
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import Headers
@@ -24,6 +26,8 @@ from streams.settings import Settings
 from streams.topics.catalog import catalog_for
 
 TOPIC = "models.memo.v1"
+
+log = structlog.get_logger("streams.memo")
 
 #: A fetch that finds nothing holds up the next one for so long.
 _FETCH_WAIT_MS = 20
@@ -52,6 +56,15 @@ class Entry(NamedTuple):
     offset: int = -1
     timestamp: int = 0
     headers: Headers = ()
+
+
+def erasing_of(entry: Entry) -> Erasing | None:
+    """Return what a record without a value says was erased of a conversation; ``None`` if none was."""
+    try:
+        return erasures.read(entry)
+    except InvalidRecord as error:
+        log.warning("an erasure in the memo cannot be read, and is passed over", reason=str(error))
+        return None
 
 
 class Looked:
