@@ -120,6 +120,8 @@ class ModelSettings(StageSettings):
         5.0,
         "what models may cost per day (UTC) and tenant; above it the built-ins do the work (0: always), "
         "and new vectors by Gemini wait: a tenant's own, or, while an index is built anew, all of a partition; "
+        "what calls in flight may cost counts, of all processes that share a Redis (without one each knows its "
+        "own alone: the budget may be passed by what the calls in flight of the others cost); "
         "with SWITCHBOARD_EMBEDDER=gemini, less than a batch of texts may cost (0, too) is refused",
         "US$",
         ge=0,

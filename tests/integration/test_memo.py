@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
@@ -467,6 +468,46 @@ async def test_a_budget_is_of_a_tenant_and_a_day_and_is_known_without_redis(rig:
     assert [each.by for each in await extract(tight, [two])] == ["builtin-7 (over budget)"]
     other = msgspec.structs.replace(two, tenant_id="acme")
     assert [each.by for each in await extract(tight, [other])] == [""]
+
+
+async def test_calls_in_flight_are_in_the_budget_of_all_who_share_a_redis(rig: Rig) -> None:
+    """Two workers that each have enough for one more call have not enough for two."""
+    one, two = await rig.extractor(model_budget_usd=1.0), await rig.extractor(model_budget_usd=1.0)
+    first, second = one._asking.account, two._asking.account
+    async with first.reserve("default", 0.6) as granted, second.reserve("default", 0.6) as too_much:
+        assert (granted, too_much) == (True, False)
+        async with second.reserve("default", 0.4) as fits, second.reserve("acme", 0.6) as of_another:
+            assert fits and of_another
+    async with second.reserve("default", 1.0) as granted:
+        assert granted, "what has ended counts no longer"
+    dead = one._asking.memos.reserve("default", NOON, 0.6, 1.0, lease_seconds=0.2)
+    assert await dead.__aenter__(), "of a worker that dies while it calls"
+    deadline = time.monotonic() + 20
+    while True:
+        async with second.reserve("default", 0.6) as granted:
+            if granted:
+                break
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.05)
+
+
+async def test_what_a_call_has_cost_counts_before_it_is_let_go_of(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    extractor = await rig.extractor()
+    account, memos = extractor._asking.account, extractor._asking.memos
+    counted = []
+    let_go = memos._view.let_go
+
+    async def looked(tenant_id: str, name: str) -> None:
+        counted.append(await rig.valkey.client().hget(memos._view._spent(tenant_id), str(NOON.date())))
+        await let_go(tenant_id, name)
+
+    monkeypatch.setattr(memos._view, "let_go", looked)
+    await extract(extractor, windows(1))
+    ((_, memo),) = await rig.memos()
+    assert memo is not None and account is extractor._asking.account
+    assert [float(each or 0) for each in counted] == [pytest.approx(memo.cost_usd)]
 
 
 async def test_calls_per_minute_are_of_all_workers_together(rig: Rig) -> None:

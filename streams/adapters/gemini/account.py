@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
@@ -20,7 +19,9 @@ _PAUSE_SECONDS = 2.0
 
 
 class Account:
-    """The account of one model.  What was spent is what the memo says, plus what open calls may still cost."""
+    """The account of one model.  What was spent is what the memo says, plus what open calls may still cost:
+    those of all processes that share a Redis, or of this one alone if each has its own.
+    """
 
     def __init__(
         self,
@@ -36,7 +37,7 @@ class Account:
         self.clock = clock
         self._budget = settings.model_budget_usd
         self._price = price_of(model, settings.own_prices)
-        self._reserved: defaultdict[str, float] = defaultdict(float)
+        self._lease_seconds = settings.step_timeout_seconds + settings.gemini_timeout_seconds
 
     def cost(self, input_tokens: int, output_tokens: int) -> float:
         """Return what so many tokens cost, in US dollars."""
@@ -46,18 +47,15 @@ class Account:
     async def reserve(self, tenant_id: str, most: float) -> AsyncIterator[bool]:
         """Say whether a call that may cost ``most`` US dollars is within the tenant's budget of the day.
 
+        What it has cost must be in the memo when the block ends.
+
         Raises:
             DependencyUnavailable: the memo cannot be reached.
         """
-        spent = await self._memos.spent(tenant_id, self.clock())
-        if spent + self._reserved[tenant_id] + most > self._budget:
-            yield False
-            return
-        self._reserved[tenant_id] += most
-        try:
-            yield True
-        finally:
-            self._reserved[tenant_id] -= most
+        async with self._memos.reserve(
+            tenant_id, self.clock(), most, self._budget, self._lease_seconds
+        ) as granted:
+            yield granted
 
     @contextmanager
     def call(self, purpose: str) -> Iterator[Call]:

@@ -206,10 +206,13 @@ class _Errand:
                 later = TryLater(str(error), unanswered=isinstance(error, Unanswered))
                 self.found |= {self._ids[number]: later for number in group}
                 return
-        await self._take(group, said)
+            # Before it is let go of: in between nobody would count it.
+            left = await self._take(group, said)
+        for number in left:
+            await self.run([number])
 
-    async def _take(self, group: Sequence[int], said: Said | Declined) -> None:
-        """Write down what was answered; one of several that was not is asked about alone."""
+    async def _take(self, group: Sequence[int], said: Said | Declined) -> list[int]:
+        """Write down what was answered; return which ones of several were not, to be asked about alone."""
         call = uuid.uuid4().hex
         alone = len(group) == 1
         if isinstance(said, Declined):
@@ -240,9 +243,7 @@ class _Errand:
                 )
             )
         await self._write(memos)
-        for number in group:
-            if number not in answers:
-                await self.run([number])
+        return [number for number in group if number not in answers]
 
     def _memo(self, number: int, outcome: Outcome) -> Memo:
         question = self._questions[number]

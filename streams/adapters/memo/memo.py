@@ -11,13 +11,15 @@ the log counts, for both, and is written again behind the second, or compaction 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from contextlib import aclosing
+import uuid
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 
 import msgspec
 import structlog
 
+from models.errors import DependencyUnavailable
 from models.memo import Erased, Memo
 from streams.adapters.memo.topic import Entry, MemoTopic, erasing_of, read
 from streams.adapters.memo.view import Line, MemoView
@@ -69,10 +71,28 @@ class MemoLog:
         )
         await self.catch_up()
 
-    async def spent(self, tenant_id: str, on: datetime) -> float:
-        """Return what a tenant has spent on a day (UTC), in US dollars."""
+    @asynccontextmanager
+    async def reserve(
+        self, tenant_id: str, on: datetime, most: float, budget: float, lease_seconds: float
+    ) -> AsyncIterator[bool]:
+        """Say whether a call that may cost ``most`` is within a tenant's budget of the day (UTC; US dollars).
+
+        If so it counts as spent, for all who share the view, until the block ends: what the call has cost is
+        written by then.  One whose process died counts for ``lease_seconds``.
+        """
         await self.catch_up()
-        return await self._view.spent(tenant_id, _day(on))
+        name = uuid.uuid4().hex
+        if not await self._view.reserve(tenant_id, _day(on), most, budget, name, round(lease_seconds * 1000)):
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            try:
+                await asyncio.shield(self._view.let_go(tenant_id, name))
+            except DependencyUnavailable as error:
+                # What was answered is paid: it is not lost for this.
+                log.warning("a call that has ended counts as open until its lease ends", error=str(error))
 
     async def _known(self, memo_ids: Iterable[str]) -> dict[str, Memo]:
         wanted = list(memo_ids)

@@ -2,6 +2,7 @@
 
 memo:<memo id>         what the topic's record says (JSON)
 spent:<tenant>         hash: US dollars by day (UTC)
+spending:<tenant>      hash: of open calls, by name, until when they count (ms) and what each may cost
 memo-erased:<name>     hash: of a conversation, by person, up to which arrival they were erased (ms)
 memo-marks             hash: up to which offset each partition is in here
 """
@@ -25,6 +26,7 @@ from streams.namespace import Namespace
 T = TypeVar("T")
 
 _SCRIPT = (files(__package__) / "view.lua").read_text(encoding="utf-8")
+_RESERVE = (files(__package__) / "reserve.lua").read_text(encoding="utf-8")
 
 
 class Line(NamedTuple):
@@ -47,6 +49,7 @@ class MemoView:
         self._namespace = namespace
         self._ready = ready
         self._take = client.register_script(_SCRIPT)
+        self._reserve = client.register_script(_RESERVE)
 
     async def get(self, memo_ids: Sequence[str]) -> list[bytes | None]:
         """Return what is known of each."""
@@ -92,9 +95,20 @@ class MemoView:
         found = await self._ask(lambda: self._take(keys, arguments))
         return None if found == -1 else [number - 1 for number in found]
 
-    async def spent(self, tenant_id: str, day: str) -> float:
-        """Return what a tenant has spent on a day, in US dollars."""
-        return float(await self._ask(lambda: self._client.hget(self._spent(tenant_id), day)) or 0.0)
+    async def reserve(
+        self, tenant_id: str, day: str, most: float, budget: float, name: str, lease_ms: int
+    ) -> bool:
+        """Say whether a call that may cost ``most`` is within what a tenant may spend on a day (US dollars).
+
+        If so, that counts as spent until the call is let go of by its ``name``, or for ``lease_ms``.
+        """
+        keys = [self._spent(tenant_id), self._spending(tenant_id)]
+        arguments: list[str | int] = [day, repr(most), repr(budget), name, lease_ms]
+        return bool(await self._ask(lambda: self._reserve(keys, arguments)))
+
+    async def let_go(self, tenant_id: str, name: str) -> None:
+        """Count a call no longer that was counted by :meth:`reserve`."""
+        await self._ask(lambda: self._client.hdel(self._spending(tenant_id), name))
 
     async def close(self) -> None:
         """Let go of the connections."""
@@ -117,6 +131,9 @@ class MemoView:
 
     def _spent(self, tenant_id: str) -> str:
         return self._namespace.redis_key("spent", tenant_id)
+
+    def _spending(self, tenant_id: str) -> str:
+        return self._namespace.redis_key("spending", tenant_id)
 
 
 def _moment(ms: int) -> datetime:
