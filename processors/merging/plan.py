@@ -8,7 +8,7 @@ with the rest; nothing of what was decided before comes up again.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -49,11 +49,14 @@ class Pair(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What to do."""
+    """What to do; ``left``: which of the changed facts are to be looked at again after that, since somebody
+    would have to be asked about more than may be asked at once.
+    """
 
     merges: tuple[Pair, ...] = ()
     contradictions: tuple[Pair, ...] = ()
     questions: tuple[MergeCluster, ...] = ()
+    left: tuple[str, ...] = ()
 
 
 def plan(known: Sequence[Known], changed: Collection[str], near_from: float = NEAR_FROM) -> Plan:
@@ -78,10 +81,21 @@ def plan(known: Sequence[Known], changed: Collection[str], near_from: float = NE
     merges, left_over = _merges(same, facts, relations)
     gone = {pair.other_id for pair in merges}
     open_pairs = [pair for pair in (*unclear, *left_over) if not gone & {pair.fact_id, pair.other_id}]
-    denied = tuple(pair for pair in opposite if not gone & {pair.fact_id, pair.other_id})
-    # What was decided to be a contradiction comes first: it has done something already.
-    questions = (*_confirmations(denied, facts), *_questions(open_pairs, facts))
-    return Plan(merges, denied, questions[:CLUSTERS_LIMIT])
+    denied = _by_strength((pair for pair in opposite if not gone & {pair.fact_id, pair.other_id}), facts)
+    # What is decided to be a contradiction comes first: it does something already, and is asked about once.
+    decided, later = denied[:CLUSTERS_LIMIT], denied[CLUSTERS_LIMIT:]
+    room = CLUSTERS_LIMIT - len(decided)
+    asked, put_off = _questions(open_pairs, facts, room)
+    unasked = put_off.union(*({pair.fact_id, pair.other_id} for pair in later))
+    confirmed = (
+        _cluster(_ranked((pair.fact_id, pair.other_id), facts), contradictory=True) for pair in decided
+    )
+    return Plan(
+        merges,
+        tuple(sorted(decided, key=lambda pair: (pair.fact_id, pair.other_id))),
+        (*confirmed, *asked),
+        tuple(sorted(unasked.intersection(changed))),
+    )
 
 
 def _counts(fact: Fact) -> bool:
@@ -177,25 +191,40 @@ def _components(pairs: Sequence[Pair]) -> list[set[str]]:
     return [found[least] for least in sorted(found)]
 
 
-def _questions(pairs: Sequence[Pair], facts: Mapping[str, Fact]) -> Iterator[MergeCluster]:
-    """Yield the clusters to ask about, the surest first, and as many as may be asked about at once."""
-    clusters = []
-    for members in _components(pairs):
-        ranked = sorted((facts[each] for each in members), key=_strength, reverse=True)[:CLUSTER_LIMIT]
-        clusters.append(ranked)
-    clusters.sort(key=lambda cluster: _strength(cluster[0]), reverse=True)
-    for ranked in clusters[:CLUSTERS_LIMIT]:
-        yield _cluster(ranked)
+def _by_strength(pairs: Iterable[Pair], facts: Mapping[str, Fact]) -> list[Pair]:
+    """Return pairs, those of the surest facts first."""
+
+    def strength(pair: Pair) -> list[tuple[float, int, float, str]]:
+        return [_strength(fact) for fact in _ranked((pair.fact_id, pair.other_id), facts)]
+
+    return sorted(pairs, key=strength, reverse=True)
 
 
-def _confirmations(denied: Sequence[Pair], facts: Mapping[str, Fact]) -> Iterator[MergeCluster]:
-    """Yield pairs that deny each other, the surest first."""
-    pairs = [
-        sorted((facts[pair.fact_id], facts[pair.other_id]), key=_strength, reverse=True) for pair in denied
-    ]
-    pairs.sort(key=lambda pair: (_strength(pair[0]), _strength(pair[1])), reverse=True)
-    for pair in pairs[:CLUSTERS_LIMIT]:
-        yield _cluster(pair, contradictory=True)
+def _questions(
+    pairs: Sequence[Pair], facts: Mapping[str, Fact], room: int
+) -> tuple[list[MergeCluster], set[str]]:
+    """Return the clusters to ask about, the surest first, and the facts of those for which there is no room.
+
+    What is connected is asked about as a whole, or later as a whole: of a part the rest would come up again
+    with all of it.  In clusters that are too large for a question the surest fact stands in each part.
+    """
+    components = [_ranked(members, facts) for members in _components(pairs)]
+    components.sort(key=lambda ranked: _strength(ranked[0]), reverse=True)
+    asked: list[MergeCluster] = []
+    put_off: set[str] = set()
+    for ranked in components:
+        surest, others = ranked[0], ranked[1:]
+        parts = [others[at : at + CLUSTER_LIMIT - 1] for at in range(0, len(others), CLUSTER_LIMIT - 1)]
+        if len(parts) <= room - len(asked) or (room == CLUSTERS_LIMIT and not asked):
+            asked += [_cluster([surest, *part]) for part in parts[:room]]
+        else:
+            put_off.update(fact.fact_id for fact in ranked)
+    return asked, put_off
+
+
+def _ranked(fact_ids: Iterable[str], facts: Mapping[str, Fact]) -> list[Fact]:
+    """Return facts, the surest first."""
+    return sorted((facts[each] for each in fact_ids), key=_strength, reverse=True)
 
 
 def _cluster(ranked: Sequence[Fact], *, contradictory: bool = False) -> MergeCluster:

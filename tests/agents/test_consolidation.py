@@ -316,13 +316,64 @@ class TestValidatedContradictions:
         asked = self.told(harness)
         assert (await BuiltinMergeValidator().validate("ada", "default", asked.clusters)).verdicts == ()
 
-    def test_no_more_are_asked_about_than_a_call_may_hold(self, harness: Harness) -> None:
-        for number in range(CLUSTERS_LIMIT + 3):
-            vector = np.eye(CLUSTERS_LIMIT + 3)[number].tolist()
+    def test_no_more_are_asked_about_than_a_call_may_hold_and_the_rest_in_the_next(
+        self, harness: Harness
+    ) -> None:
+        count = 2 * CLUSTERS_LIMIT + 3
+        for number in range(count):
+            vector = np.eye(count)[number].tolist()
             harness.know(f"User is going to fair{number}", 2 * number, vector)
             harness.know(f"User is not going to fair{number}", 2 * number + 1, vector)
-        report = harness.consolidate()
-        assert (len(report.contradicted), report.asked) == (CLUSTERS_LIMIT + 3, CLUSTERS_LIMIT)
+        harness.consolidate()
+        reports = [each for each in harness.values(REPORTS, ConsolidationReport) if each.changed]
+        assert [(len(each.contradicted), each.asked) for each in reports] == [(20, 20), (20, 20), (3, 3)]
+        questions = harness.values(QUESTIONS, MergeQuestion)
+        assert [len(each.clusters) for each in questions] == [20, 20, 3]
+        assert all(fact is not None and fact.confidence == 0.4 for fact in harness.topic().values())
+        assert not of_person(harness).waits
+
+
+class TestManyQuestions:
+    """What no rule decides about, of a person who has more of it than one call may hold."""
+
+    COUNT = CLUSTERS_LIMIT + 5
+
+    def tell(self, harness: Harness) -> None:
+        for number in range(self.COUNT):
+            vector = np.eye(self.COUNT)[number].tolist()
+            harness.know(f"User likes film{number}", 2 * number, vector, confidence=0.7)
+            harness.know(f"User likes movie{number}", 2 * number + 1, vector, confidence=0.75)
+
+    def asked(self, harness: Harness) -> list[set[str]]:
+        return [
+            {fact.statement for cluster in each.clusters for fact in cluster.facts}
+            for each in harness.values(QUESTIONS, MergeQuestion)
+        ]
+
+    def test_all_of_it_is_asked_about_without_another_change(self, harness: Harness) -> None:
+        self.tell(harness)
+        harness.consolidate()
+        first, second = self.asked(harness)
+        assert (len(first), len(second)) == (2 * CLUSTERS_LIMIT, 2 * 5)
+        assert not first & second
+        assert not of_person(harness).waits
+        harness.consolidate(step_id="s-2")
+        assert len(self.asked(harness)) == 2, "and once"
+
+    def test_after_a_crash_in_between_too(self, harness: Harness) -> None:
+        self.tell(harness)
+        harness.feed(harness.record(consolidate(), CONSOLIDATION))
+        (step,) = [each for each in harness.steps() if each.step is Step.CONSOLIDATE]
+        assert len(of_person(harness).changed) == 2 * 5
+        harness.recover()
+        harness.take(harness.record(step, CONSOLIDATION))
+        assert {*map(len, self.asked(harness))} == {2 * CLUSTERS_LIMIT, 2 * 5}
+
+    def test_a_dry_run_asks_nobody_and_goes_on_with_nothing(self, harness: Harness) -> None:
+        self.tell(harness)
+        report = harness.consolidate(dry_run=True)
+        assert (report.asked, self.asked(harness)) == (CLUSTERS_LIMIT, [])
+        assert len(of_person(harness).changed) == 2 * self.COUNT
 
 
 class TestSupport:

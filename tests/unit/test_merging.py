@@ -18,7 +18,7 @@ from models.turns import Turn, TurnSource
 from processors.merging import guards
 from processors.merging.calibration import PAIRS, SAYINGS, above_chance, threshold
 from processors.merging.guards import Relation, excludes, may_merge, relation
-from processors.merging.plan import CLUSTER_LIMIT, Known, plan
+from processors.merging.plan import CLUSTER_LIMIT, CLUSTERS_LIMIT, Known, plan
 from processors.merging.sayings import saying_of
 
 AT = datetime(2026, 3, 1, 10, tzinfo=UTC)
@@ -196,6 +196,55 @@ def test_somebody_is_asked_about_the_surest_first() -> None:
     facts = [Known(each, vectors[0]) for each in films] + [Known(each, vectors[1]) for each in tea]
     asked = plan(facts, {each.fact.fact_id for each in facts}).questions
     assert [[each.confidence for each in cluster.facts] for cluster in asked] == [[0.9, 0.72], [0.75, 0.7]]
+
+
+def word(number: int) -> str:
+    """A word of its own, as numbers alone tell two statements apart."""
+    return "".join(chr(ord("a") + number // 17**place % 17) for place in range(4)) + "ox"
+
+
+def test_what_is_too_large_for_a_question_is_asked_about_in_parts_with_the_surest_in_each() -> None:
+    facts = [fact(f"User likes {word(n)}", confidence=0.6 + n / 100) for n in range(18)]
+    found = plan(known(*facts), {each.fact_id for each in facts})
+    surest = facts[-1].fact_id
+    assert [cluster.facts[0].fact_id for cluster in found.questions] == [surest] * 3
+    assert [len(cluster.facts) for cluster in found.questions] == [8, 8, 4]
+    assert {each.fact_id for cluster in found.questions for each in cluster.facts} == {
+        each.fact_id for each in facts
+    }
+    assert found.left == ()
+
+
+@given(st.lists(st.integers(1, 12), min_size=1, max_size=45), st.integers(0, 25), st.data())
+@settings(deadline=None, max_examples=60)
+def test_everything_is_asked_about_in_the_end_and_once(
+    sizes: list[int], denied: int, data: st.DataObject
+) -> None:
+    """Steps of a person of whom much changed: groups of near facts, and pairs that deny each other."""
+    facts: list[Known] = []
+    groups = len(sizes) + denied
+    for group in range(groups):
+        vector = np.eye(groups, dtype=np.float32)[group]
+        if group < len(sizes):
+            said = [f"User likes {word(20 * group + n)}" for n in range(sizes[group])]
+            facts += [Known(fact(each, confidence=data.draw(st.floats(0.55, 0.79))), vector) for each in said]
+        else:
+            facts.append(Known(fact(f"User is going to fair{group}"), vector))
+            facts.append(Known(fact(f"User is not going to fair{group}"), vector))
+    changed: tuple[str, ...] = tuple(each.fact.fact_id for each in facts)
+    asked: list[tuple[str, ...]] = []
+    steps = 0
+    while changed:
+        found = plan(facts, changed)
+        assert len(found.questions) <= CLUSTERS_LIMIT
+        asked += [tuple(each.fact_id for each in cluster.facts) for cluster in found.questions]
+        done = {each for pair in found.contradictions for each in pair[:2]}
+        facts = [each for each in facts if each.fact.fact_id not in done]  # noted of both, and asked no more
+        assert {*found.left} < {*changed}
+        changed, steps = found.left, steps + 1
+    assert len(asked) == len({*asked})
+    named = {fact_id for each in asked for fact_id in each}
+    assert len(named) == sum(size for size in sizes if size > 1) + 2 * denied
 
 
 def test_a_statement_is_read_once_however_many_it_is_near(monkeypatch: pytest.MonkeyPatch) -> None:

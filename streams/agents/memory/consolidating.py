@@ -245,7 +245,8 @@ class Consolidating:
             emit_step(supporting.deprecation(fact_id, step, at), work)
         if found.questions:
             emit_question(step, at, found.questions, work)
-        left = msgspec.structs.replace(left, told=later)
+        # First what somebody is still to be asked about: a step of its own comes to it, with a call of its own.
+        left = msgspec.structs.replace(left, told=later, changed=(*found.left, *left.changed))
         looked_at(person, key, gone, work, left, self._next(at) if later else self._fades_at(facts, at))
         if left.waits:
             ask(person, at, step.by, work)
