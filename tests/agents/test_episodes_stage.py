@@ -210,6 +210,57 @@ def test_an_old_erasure_takes_nothing_that_arrived_since() -> None:
     assert harness.last.outputs == []
 
 
+def own(harness: Harness, episode: Episode) -> Record:
+    """A copy of an episode, as a worker that was taken for dead writes it behind all else."""
+    return harness.record(msgspec.json.encode(episode), EPISODES, key=episode.episode_id.encode())
+
+
+def test_a_late_copy_of_an_erased_episode_is_erased_behind_it() -> None:
+    """Compaction keeps the last record of a key: an index that is filled anew would show it."""
+    harness = Harness()
+    harness.say(7)
+    erased, other = harness.episodes
+    assert 1 not in range(other.from_index, other.to_index + 1)
+    harness.feed(own(harness, erased), own(harness, other))
+    assert harness.last.outputs == [], "what was published is what it reads at once"
+    harness.arrived += DAY
+    harness.feed(harness.erasure(1))
+    (first,) = [each for each in harness.last.outputs if each.topic == EPISODES]
+    for _ in range(2):
+        harness.recover()
+        harness.feed(own(harness, erased), own(harness, other))
+        again = [(each.topic, each.key, each.value) for each in harness.last.outputs]
+        name = erased.episode_id.encode()
+        assert again == [
+            (EPISODES, name, None),
+            (EMBEDDINGS, b"episode/" + name, None),
+            (REQUESTS, b"episode/" + name, None),
+        ]
+        assert dict(harness.last.outputs[0].headers)[UNTIL_HEADER] == dict(first.headers)[UNTIL_HEADER]
+        assert harness.last.outputs[0].route == b"c"
+    later = msgspec.structs.replace(erased, arrived_at=erased.arrived_at + DAY)
+    harness.feed(own(harness, later))
+    assert harness.last.outputs == [], "the same turns, said again after that"
+
+
+def test_what_is_no_episode_on_its_topic_is_left_to_the_index() -> None:
+    harness = Harness()
+    harness.say(4)
+    harness.feed(harness.erasure(1))
+    for bad in (b"{not json", b'{"episode_id": "x"}', None):
+        harness.feed(harness.record(bad, EPISODES, key=harness.episodes[0].episode_id.encode()))
+        assert harness.last.outputs == []
+
+
+def test_the_graves_of_a_conversation_go_with_it() -> None:
+    harness = Harness(turn_retention_days=30)
+    harness.say(4)
+    harness.feed(harness.erasure(1))
+    assert b"c\x02" in dict(harness.state.items())
+    harness.wait(31 * DAY)
+    assert dict(harness.state.items()) == {}
+
+
 def test_each_episode_of_a_long_conversation_can_be_erased() -> None:
     harness = Harness()
     for _ in range(100):

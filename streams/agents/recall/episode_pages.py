@@ -1,4 +1,5 @@
-"""What the stage of episodes keeps beside a conversation's state: its episodes, in pages, and turns that wait.
+"""What the stage of episodes keeps beside a conversation's state: its episodes, in pages, those that were
+erased, and turns that wait.
 
 A page knows its episodes by the hashes of their turns, so that an erasure finds those that it takes back.
 """
@@ -28,6 +29,16 @@ class Listed(msgspec.Struct, frozen=True, array_like=True, gc=False):
     turns: bytes
 
 
+class Grave(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """An episode that was erased, and up to which arrival (epoch milliseconds): a late copy of it is erased
+    again.
+    """
+
+    episode_id: str
+    until_ms: int
+
+
+GRAVES: Codec[tuple[Grave, ...]] = Codec("erased episodes", tuple[Grave, ...])
 ROW: Codec[Row] = Codec("waiting turn", Row)
 PAGE: Codec[tuple[Listed, ...]] = Codec("page of episodes", tuple[Listed, ...])
 
@@ -37,8 +48,8 @@ PAGE_EPISODES = 16
 #: The hash of a turn's id, and when the turn arrived (epoch milliseconds).
 _TURN = struct.Struct(">8sQ")
 
-#: What parts the key of a page, or of a row, from its conversation's: no id holds it.
-PAGE_MARK, ROW_MARK = b"\x00", b"\x01"
+#: What parts the key of a page, of a row, or of the graves, from its conversation's: no id holds it.
+PAGE_MARK, ROW_MARK, GRAVES_MARK = b"\x00", b"\x01", b"\x02"
 
 
 class StoredRows:
@@ -97,3 +108,8 @@ def listed_as(formed: Formed) -> Listed:
 def page_key(conversation: bytes, number: int) -> bytes:
     """Return the key of a page of the episodes of ``conversation``."""
     return conversation + PAGE_MARK + str(number).encode()
+
+
+def graves_key(conversation: bytes) -> bytes:
+    """Return the key of the erased episodes of ``conversation``."""
+    return conversation + GRAVES_MARK

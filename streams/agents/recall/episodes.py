@@ -10,6 +10,9 @@ turns that the conversation was silent, and ends the episode when it reads it th
 
 A record without a value erases a turn: it is left out of the open episode, and of those that had it nothing
 stays.  So the stage knows its episodes by the hashes of their turns, in pages beside the conversation's state.
+
+It reads what is on ``memory.episodes.v1``, too: a worker that was taken for dead may write an episode behind
+the record that erases it, which compaction then takes away.  Such a copy is erased once more, behind it.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from models.errors import InvalidRecord
-from models.messages import Punctuation, PunctuationKind
+from models.messages import Punctuation, PunctuationKind, Timestamp
 from models.turns import Turn
 from models.vectors import TurnVector, VectorKind
 from processors.conversations.windows import WindowSizes
@@ -32,12 +35,16 @@ from streams import cloudevents
 from streams.agents.memory.graph import send_statement
 from streams.agents.recall import turn_vectors
 from streams.agents.recall.episode_pages import (
+    GRAVES,
+    GRAVES_MARK,
     PAGE,
     PAGE_EPISODES,
     PAGE_MARK,
     ROW,
     ROW_MARK,
+    Grave,
     StoredRows,
+    graves_key,
     has_turn,
     hash_of,
     last_arrival,
@@ -73,6 +80,15 @@ _EVENT = "memory.episode.v1"
 _Item = Turn | Erased | Punctuation | None
 
 
+class _Published(msgspec.Struct, frozen=True):
+    """What is looked at of an episode on the topic."""
+
+    episode_id: str
+    conversation_id: str
+    user_id: str
+    arrived_at: Timestamp
+
+
 def policy_of(settings: Settings) -> EpisodePolicy:
     """Return what the settings say about episodes."""
     return EpisodePolicy(
@@ -96,17 +112,18 @@ class Episodes:
             name="episodes",
             table="episodes",
             codec=STATE,
-            others=(PAGE, ROW),
+            others=(PAGE, ROW, GRAVES),
             sources={
                 TURNS: Source(decode=_decode, fold=self._fold, key=_key),
                 TURN_VECTORS: Source(decode=turn_vectors.read, fold=self._fold_vectors, key=_key),
+                EPISODES: Source(decode=_decode_own, fold=self._fold_own, key=_key),
             },
             wake_at=self._wake_at,
             on_timer=self._on_timer,
             timer_at=self._timer_at,
             batch_records=self._settings.batch_records,
             decided_by=self._settings.chosen(*DECIDING),
-            bystander_of=(TURNS,),
+            bystander_of=(TURNS, EPISODES),
         )
 
     def _fold(self, before: EpisodesState | None, run: Run[_Item], work: Work) -> EpisodesState | None:
@@ -143,6 +160,21 @@ class Episodes:
                 fold.add_vector(place, item.vector, record.timestamp / 1000)
         self._publish(run.key, fold, state.formed, work)
         return self._finish(before, run.key, fold, work)
+
+    @staticmethod
+    def _fold_own(
+        before: EpisodesState | None, run: Run[_Published | None], work: Work
+    ) -> EpisodesState | None:
+        """Erase again what was erased already, if a copy of it came behind that."""
+        graves = {each.episode_id: each.until_ms for each in work.get(graves_key(run.key), GRAVES) or ()}
+        for item, _ in run.items if graves else ():
+            if item is not None and round(item.arrived_at.timestamp() * 1000) <= graves.get(
+                item.episode_id, -1
+            ):
+                until = datetime.fromtimestamp(graves[item.episode_id] / 1000, UTC)
+                _bury(run.key, item.episode_id, item.user_id, until, work)
+                work.skip("erased")
+        return before
 
     @staticmethod
     def _finish(
@@ -184,19 +216,24 @@ class Episodes:
         """Take back the episodes that had a turn that is erased."""
         if self._policy.adaptive:
             turn_vectors.forget(work, erased.conversation_id, erased.turn_id)
-        hashed = hash_of(erased.turn_id)
+        hashed, buried = hash_of(erased.turn_id), list[Grave]()
         for number in range(-(-listed // PAGE_EPISODES)):
             key = page_key(conversation, number)
             page = work.get(key, PAGE) or ()
             gone = [each for each in page if has_turn(each, hashed, erased.until_ms)]
             for each in gone:
-                event = cloudevents.outgoing(_EVENT, _SOURCE, f"{each.episode_id}/erased")
-                until = (UNTIL_HEADER, last_arrival(each).isoformat().encode())
-                work.emit(EPISODES, each.episode_id.encode(), None, [*event, until], route=conversation)
-                embedding_requests.forget_of(work, VectorKind.EPISODE, each.episode_id, each.user_id, _SOURCE)
+                until = last_arrival(each)
+                _bury(conversation, each.episode_id, each.user_id, until, work)
                 work.count("episodes_total", "erased")
+                buried.append(Grave(each.episode_id, round(until.timestamp() * 1000)))
             if gone:
                 work.put(key, tuple(each for each in page if each not in gone), PAGE)
+        if buried:
+            again = {each.episode_id for each in buried}
+            before = work.get(graves_key(conversation), GRAVES) or ()
+            left = (each for each in before if each.episode_id not in again)
+            # Before the pages that know them no more.
+            work.put(graves_key(conversation), (*left, *buried), GRAVES, first=True)
 
     def _wake_at(self, state: EpisodesState) -> float:
         came_at = state.seen.came_at
@@ -209,7 +246,7 @@ class Episodes:
         if ROW_MARK in key:
             # Of what a crash left behind nobody knows, so it is looked at after each restart.
             return ROW.decode(payload, key).came_at + _PATIENCE_SECONDS
-        return None if PAGE_MARK in key else self._wake_at(STATE.decode(payload, key))
+        return None if PAGE_MARK in key or GRAVES_MARK in key else self._wake_at(STATE.decode(payload, key))
 
     def _on_timer(self, key: bytes, context: TimerContext, work: Work) -> None:
         """Write into the logs that a conversation is silent, or that no vectors came; forget what is gone."""
@@ -242,6 +279,8 @@ class Episodes:
         elif waited >= self._kept_seconds:
             for number in range(-(-state.formed // PAGE_EPISODES)):
                 work.remove(page_key(key, number))
+            if work.get(graves_key(key), GRAVES):
+                work.remove(graves_key(key))
             work.remove(key)
 
     @staticmethod
@@ -257,6 +296,22 @@ class Episodes:
             work.remove(key)
 
 
+def _bury(conversation: bytes, episode_id: str, user_id: str, until: datetime, work: Work) -> None:
+    """Write that an episode is erased, and its vector with it."""
+    event = cloudevents.outgoing(_EVENT, _SOURCE, f"{episode_id}/erased")
+    headers = [*event, (UNTIL_HEADER, until.isoformat().encode())]
+    work.emit(EPISODES, episode_id.encode(), None, headers, route=conversation)
+    embedding_requests.forget_of(work, VectorKind.EPISODE, episode_id, user_id, _SOURCE)
+
+
+def _decode_own(record: SourceRecord) -> _Published | None:
+    """Return what an episode says; ``None`` for what erases one, and what the index dead-letters."""
+    try:
+        return None if record.value is None else decode(_Published, record.value)
+    except InvalidRecord:
+        return None
+
+
 def _decode(record: SourceRecord) -> _Item:
     """Return what a record says; ``None`` for what the stage that keeps the turns dead-letters."""
     try:
@@ -269,6 +324,6 @@ def _decode(record: SourceRecord) -> _Item:
         return None
 
 
-def _key(item: _Item | TurnVector) -> bytes:
+def _key(item: _Item | TurnVector | _Published) -> bytes:
     """Return the conversation; what says nothing is folded into none."""
     return item.conversation_id.encode() if item is not None else b""
