@@ -159,7 +159,11 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         ContextView(settings, contexts).stage(),
     ]
 
-    expiry = Expiry({"turns": turns, "episodes": episodes}, timedelta(days=settings.turn_retention_days))
+    expiry = Expiry(
+        {"turns": turns, "episodes": episodes},
+        timedelta(days=settings.turn_retention_days),
+        {"facts": index, "entities": entities, "relations": relations},
+    )
     companions: list[Companion] = [expiry.begin]
     if indexes.rebuild is not None:
         companions.append(indexes.rebuild.begin)

@@ -116,6 +116,7 @@ def _payload_indexes(kind: Kind[Item]) -> dict[str, edge.PayloadSchemaParams]:
     indexes: dict[str, edge.PayloadSchemaParams] = {
         stored.OWNER_FIELD: edge.KeywordIndexParams(is_tenant=True),
         stored.VERSION_FIELD: edge.IntegerIndexParams(),
+        stored.ERASED_FIELD: edge.DatetimeIndexParams(),
         kind.text_field: text,
     }
     indexes |= {field: edge.FloatIndexParams() for field in kind.numbers}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 from uuid import UUID
 
@@ -165,7 +165,8 @@ class Shard(Generic[Item]):
     def erase(self, versions: Mapping[str, int]) -> None:
         """Put gravestones in the place of what is no newer.  Overwriting a payload keeps the vector."""
         known = self._versions([*versions])
-        graves = {name: stored.gravestone(version) for name, version in versions.items()}
+        now = datetime.now(UTC)
+        graves = {name: stored.gravestone(version, now) for name, version in versions.items()}
         if new := [edge.Point(name, {}, grave) for name, grave in graves.items() if name not in known]:
             self.engine.update(edge.UpdateOperation.upsert_points(new))
         for name, version in known.items():

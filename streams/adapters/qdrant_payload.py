@@ -3,7 +3,7 @@
 One point per item: its id is the item's (a uuid), its payload the whole item as JSON values, and its named
 vector is absent until the text has been embedded.  Payload and vector come from two topics, in any order, and
 neither touches the other.  So a point may hold a vector and a version of 0; and of an item that was erased a
-gravestone stays, which holds the erased version.  Both belong to nobody, so no search for a
+gravestone stays for a while, which holds the erased version.  Both belong to nobody, so no search for a
 person's items finds them.
 
 So do the points that say what the index is: one *seal*, with the kind, the format and the model that made the
@@ -14,6 +14,7 @@ writes that they are about: what a mark says is there is there.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -32,6 +33,9 @@ VECTOR = "text"
 OWNER_FIELD = "user_id"
 VERSION_FIELD = "version"
 
+#: When a gravestone was put up, so that it can go again.
+ERASED_FIELD = "erased_at"
+
 #: Points per write.  Small, because the embedded engine holds the interpreter for as long as one runs.
 WRITE_BATCH = 100
 
@@ -47,9 +51,9 @@ MARK_FIELD = "next_offset"
 _SEAL_FIELD, _TALLY_FIELD = "seal", "points"
 
 
-def gravestone(version: int) -> dict[str, Any]:
+def gravestone(version: int, erased_at: datetime | None = None) -> dict[str, Any]:
     """Return what is stored of an item that was erased, or (version 0) of one that has not come yet."""
-    return {VERSION_FIELD: version}
+    return {VERSION_FIELD: version} | ({ERASED_FIELD: erased_at.isoformat()} if erased_at else {})
 
 
 def is_nobodys(payload: Mapping[str, Any] | None) -> bool:

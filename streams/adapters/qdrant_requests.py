@@ -60,6 +60,7 @@ def payload_indexes(kind: Kind[Item], local: bool) -> dict[str, q.PayloadSchemaP
     indexes: dict[str, q.PayloadSchemaParams] = {
         stored.OWNER_FIELD: q.KeywordIndexParams(type=q.KeywordIndexType.KEYWORD, is_tenant=True),
         stored.VERSION_FIELD: q.IntegerIndexParams(type=q.IntegerIndexType.INTEGER),
+        stored.ERASED_FIELD: q.DatetimeIndexParams(type=q.DatetimeIndexType.DATETIME),
         kind.text_field: text,
     }
     indexes |= {field: q.FloatIndexParams(type=q.FloatIndexType.FLOAT) for field in kind.numbers}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from uuid import UUID
@@ -203,7 +203,7 @@ class QdrantServerIndex(Generic[Item, Filter]):
             return
         await self._collection.prepare()
         for part in stored.batches(len(ids)):
-            graves = {name: stored.gravestone(versions[name]) for name in ids[part]}
+            graves = {name: stored.gravestone(versions[name], datetime.now(UTC)) for name in ids[part]}
             await self._collection.insert(graves)
             operations = [
                 replace_if(q.Range(lte=versions[name]), name, grave) for name, grave in graves.items()

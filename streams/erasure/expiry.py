@@ -1,7 +1,8 @@
 """What the topics of turns and episodes keep no longer goes from the indexes, too, with its vectors.
 
 A topic lets go of its records by itself, and the conversation log expires in Redis; an index holds what it was
-given until it is told.
+given until it is told.  So do the gravestones that keep old copies of what was erased out of all indexes: they
+are needed for as long as a topic may hold such a copy.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import UTC, datetime, timedelta
+from types import MappingProxyType
 from typing import Any
 
 import structlog
@@ -16,6 +18,7 @@ import structlog
 from models.errors import DependencyUnavailable
 from models.index import SearchIndex
 from streams.adapters.qdrant_kinds import ARRIVED
+from streams.adapters.qdrant_payload import ERASED_FIELD
 from streams.background import in_background
 from streams.telemetry.health import EXPIRY, HealthState
 
@@ -23,9 +26,14 @@ log = structlog.get_logger("streams.erasure.expiry")
 
 _EVERY_SECONDS = 3600.0
 
+#: How long a gravestone stays: a day later than the records in the topics that say the same.  What they erase
+#: compaction has taken within a day, so a topic that is read again by then holds neither.
+GRAVES_KEPT = timedelta(days=31)
+
 
 class Expiry:
-    """Looks once an hour for what arrived longer than ``kept`` ago in ``indexes``, by their names.
+    """Looks once an hour for what arrived longer than ``kept`` ago in ``indexes``, by their names, and for old
+    gravestones in these and in ``others``.
 
     What Qdrant cannot be told while it is down is told an hour later; so is what fails otherwise, and the
     service says so meanwhile.
@@ -35,10 +43,12 @@ class Expiry:
         self,
         indexes: Mapping[str, SearchIndex[Any, Any]],
         kept: timedelta,
+        others: Mapping[str, SearchIndex[Any, Any]] = MappingProxyType({}),
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._indexes = indexes
         self._kept = kept
+        self._others = others
         self._clock = clock
         self._task: asyncio.Task[None] | None = None
 
@@ -62,6 +72,9 @@ class Expiry:
                     "items that are kept no longer are gone", index=name, items=gone, arrived_before=before
                 )
             total += gone
+        for name, index in (*self._indexes.items(), *self._others.items()):
+            if gone := await index.expire(ERASED_FIELD, self._clock() - GRAVES_KEPT):
+                log.info("gravestones that nothing needs any more are gone", index=name, items=gone)
         return total
 
     async def _run(self, health: HealthState) -> None:

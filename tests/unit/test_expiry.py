@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -17,7 +18,7 @@ from models.index import TurnFilter, VectorSpace
 from models.messages import Role
 from models.turns import Turn, TurnSource
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import TURNS
+from streams.adapters.qdrant_kinds import TURNS, version_at
 from streams.erasure import expiry as module
 from streams.erasure.expiry import Expiry
 from streams.telemetry.health import EXPIRY, HealthState
@@ -75,6 +76,33 @@ async def test_what_came_too_long_ago_goes_with_its_vector_and_the_rest_stays(
         assert await again.marks([PLACE]) == {PLACE: 1002}
     finally:
         await again.close()
+
+
+async def test_a_gravestone_goes_when_no_topic_holds_a_copy_any_more(
+    index: QdrantEdgeIndex[Turn, TurnFilter],
+) -> None:
+    """In indexes of what is kept for ever, too; what came again in its place stays."""
+    erased, again = turn(1, NOON), turn(2, NOON)
+    now = datetime.now(UTC)
+    version = version_at(NOON)
+    await index.upsert([erased, again])
+    await index.erase({each.turn_id: version for each in (erased, again)})
+    newer = msgspec.structs.replace(again, arrived_at=NOON + timedelta(days=1))
+    await index.upsert([newer])
+
+    async def graves() -> set[str]:
+        """Of which turns an old copy stays out."""
+        await index.upsert([erased, again])
+        found = {each.turn_id for each in await index.get([erased.turn_id, again.turn_id])}
+        return {erased.turn_id, again.turn_id} - found
+
+    for days, left in ((30, {erased.turn_id}), (32, set())):
+        expiry = Expiry(
+            {}, timedelta(days=9_999), {"facts": index}, clock=lambda days=days: now + timedelta(days=days)
+        )
+        assert await expiry.look() == 0
+        assert await graves() == left, days
+    assert await index.get([again.turn_id]) == [newer]
 
 
 class Fails:
