@@ -194,7 +194,9 @@ class Suite:
         return self._json(self._prefix(), "benchmarks.pipeline.footprint", str(self._count(30_000)))
 
     def consolidation(self) -> Figures:
-        """Return how long 300 new facts of one person take, and how many people a second a day's changes."""
+        """Return how long 300 new facts of one person take, how many people a second a day's changes, and which
+        share of its rate ingest keeps meanwhile.
+        """
         return self._json(self._prefix(), "benchmarks.pipeline.consolidation", str(self._count(10_000)))
 
     # -- the other two rivers -------------------------------------------------------------------------------

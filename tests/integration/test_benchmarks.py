@@ -43,3 +43,20 @@ def test_the_short_form_measures_everything(tmp_path: Path) -> None:
     assert [what for what in named if what not in done.stdout] == []
     figures = json.loads(figures_at.read_text())
     assert all(math.isfinite(number) and number >= 0 for number in numbers(figures)), figures
+
+
+@pytest.mark.timeout(300)
+def test_ingest_is_measured_alone_and_beside_consolidation() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.pipeline.consolidation", "20"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-12000:]
+    figures = json.loads(done.stdout)
+    assert figures["people"] == 20 and figures["ingest_beside"] > 0
+    assert figures["ingest_kept"] == pytest.approx(figures["ingest_beside"] / figures["ingest_alone"])
+    assert figures["ingest_kept_of_a_core"] > 0
