@@ -1,25 +1,28 @@
 """What a week of conversations costs with Gemini, at list prices: the real prompts, to the scripted model.
 
-``python -m benchmarks.quality.costs [--people 30] [--messages 200]``.  People and what they say are made up;
-each window is asked about alone, as it is when a conversation goes on live (a backlog shares calls and costs
-less).  Tokens are counted in cl100k, which takes about as many as Gemini's own vocabulary.
+``python -m benchmarks.quality.costs [--people 30] [--messages 200] [--chats 3]``.  People and what they say
+are made up, and nothing is said twice (:mod:`.week`); each window is asked about alone, as it is while people
+talk (a backlog shares calls and costs less).  Tokens are counted in cl100k, which takes about as many as the
+vocabulary of Gemini.
 
 Everything that a key can be set to do is counted.  *Memory*: each window is read for facts and for the graph,
 summaries, one question about near facts a night (:data:`PAIRS` of them), and vectors of turns and facts.
 *Chat*: everything that a person says is understood and answered, from a prompt with eight facts and eight
-turns; what a model searches for besides is not counted.
+turns; what a model searches for besides is not counted.  It is three quarters of the calls, so a few of the
+people are asked about that way (``--chats``).
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 
 import msgspec
 
+from benchmarks.quality.week import Talk
 from deploy.local.model_server import ModelServer
 from models.consolidation import Likeness, MergeCluster
 from models.context import FoundBy
@@ -50,38 +53,18 @@ PAIRS = 5
 #: Statements that a question may bear on, turns it may refer to, turns in a prompt, and what a search finds.
 _STATEMENTS, _REFERRED_TO, _RECENT, _FOUND = 5, 6, 5, 8
 
-#: Purposes of memory; the others are those of a chat.
+#: Purposes of memory, and of a chat.
 MEMORY = ("extraction", "graph", "summary", "merging", "embedding")
-
-_OPENINGS = ("By the way,", "You know,", "Honestly,", "So,", "Well,", "Today", "This week", "Last night")
-_THINGS = (
-    "I tried the new bakery near the station and the rye bread was better than I had expected",
-    "my sister called and we talked about the trip to the lake that we have put off since spring",
-    "I like to run before work, but my knee has been hurting for two weeks",
-    "I need to finish the slides for Thursday and I have no idea how to begin",
-    "I moved my desk to the window and it is much easier to concentrate now",
-    "the landlord wants to raise the rent again, so I am looking at other flats",
-    "please keep it short, I am on the train",
-    "I am allergic to hazelnuts, so the cake was out of the question",
-    "we adopted an old cat and she sleeps on the keyboard",
-    "what would you cook for six people who do not eat meat?",
-)
-_ANSWERS = (
-    "That sounds good. Would you like some suggestions for how to go on, or shall we leave it at that?",
-    "Here is what I would do: begin with the part that worries you most, write three lines about it, and stop.",
-    "Noted. I will keep that in mind for the next time that we plan something like it.",
-    "There are a few ways to look at it. The simplest is to ask them directly and see what they say.",
-)
+CHAT = ("understanding", "answer")
 
 
-def said(rng: random.Random, count: int) -> list[WindowMessage]:
+def said(talk: Talk, count: int) -> list[WindowMessage]:
     """Return a week's messages of a person, who and the assistant take turns."""
     began = datetime(2026, 3, 2, 8, tzinfo=UTC)
     found = []
-    for n in range(count):
+    for n, text in enumerate(talk.texts(count)):
         by_person = n % 2 == 0
         at = began + timedelta(days=DAYS) * n / count
-        text = f"{rng.choice(_OPENINGS)} {rng.choice(_THINGS)}." if by_person else rng.choice(_ANSWERS)
         found.append(
             WindowMessage(
                 message_id=f"m-{n}",
@@ -238,16 +221,19 @@ VERSIONS = {
 }
 
 
-async def measure(people: int, per_day: int, seed: int) -> dict[str, Row]:
-    """Ask about everybody's week and return what it took, by purpose."""
-    count, rng = cl100k_counter(), random.Random(seed)
-    rows = {purpose: Row() for purpose in (*MEMORY, "understanding", "answer")}
+async def measure(people: int, per_day: int, chats: int, seed: int) -> dict[str, Row]:
+    """Ask about everybody's week, and of some about all that they say; return what it took, by purpose."""
+    count, talk = cl100k_counter(), Talk(seed)
+    rows = {purpose: Row() for purpose in (*MEMORY, *CHAT)}
     async with ModelServer() as server:
         settings = Settings.model_validate({"gemini_url": server.url, "GEMINI_API_KEY": "scripted"})
         client = GeminiClient(settings)
-        for _ in range(people):
-            messages = said(rng, per_day * DAYS)
-            for purpose, prompt in _asked(messages, settings, count):
+        for person in range(people):
+            messages = said(talk, per_day * DAYS)
+            asked = [_asked(messages, settings, count)]
+            if person < chats:
+                asked.append(questions(messages, count))
+            for purpose, prompt in chain.from_iterable(asked):
                 found = await client.generate(settings.gemini_model, prompt)
                 assert isinstance(found, Said)
                 row = rows[purpose]
@@ -258,9 +244,12 @@ async def measure(people: int, per_day: int, seed: int) -> dict[str, Row]:
             texts += [each.content for each in messages if each.role is Role.USER]
             row.input_tokens += sum(map(count, texts))
             row.calls += -(-len(texts) // settings.call_batch_records)
-        tasks = [str(call.body.get("systemInstruction")) for call in server.calls]
-        for purpose, version in VERSIONS.items():
-            rows[purpose].calls = sum(f"Task {version}:" in task for task in tasks)
+            # What is counted are the calls that came; what they said is not kept for thirty people.
+            for call in server.calls:
+                task = str(call.body.get("systemInstruction"))
+                for purpose, version in VERSIONS.items():
+                    rows[purpose].calls += f"Task {version}:" in task
+            server.calls.clear()
         await client.close()
     return rows
 
@@ -268,7 +257,7 @@ async def measure(people: int, per_day: int, seed: int) -> dict[str, Row]:
 def _asked(
     messages: list[WindowMessage], settings: Settings, count: TokenCounter
 ) -> Iterator[tuple[str, Prompt]]:
-    """Yield what is asked of a model about a person's week."""
+    """Yield what is asked of a model to remember a person's week."""
     for each in windows(messages, settings):
         yield "extraction", extraction.prompt([each])
         yield "graph", graph.prompt(each)
@@ -277,7 +266,16 @@ def _asked(
     day = len(messages) // DAYS
     for night in range(DAYS):
         yield "merging", merging.prompt(near_facts(messages[night * day :]))
-    yield from questions(messages, count)
+
+
+def costs(rows: Mapping[str, Row], model: str, people: int, chats: int) -> dict[str, float]:
+    """Return what a person's week costs, by purpose (US$)."""
+    found = {}
+    for purpose, row in rows.items():
+        price = PRICES["gemini-embedding-001" if purpose == "embedding" else model]
+        asked_about = chats if purpose in CHAT else people
+        found[purpose] = cost(price, row.input_tokens, row.output_tokens) / max(1, asked_about)
+    return found
 
 
 def main() -> None:
@@ -285,21 +283,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--people", type=int, default=30)
     parser.add_argument("--messages", type=int, default=200, help="a day, of each")
+    parser.add_argument("--chats", type=int, default=3, help="people of whom all is understood and answered")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
-    rows = asyncio.run(measure(options.people, options.messages, options.seed))
-    print(f"{options.people} people, {options.messages} messages a day of each, {DAYS} days; US$ a person")
+    chats = min(options.chats, options.people)
+    rows = asyncio.run(measure(options.people, options.messages, chats, options.seed))
+    print(
+        f"{options.people} people (chat: {chats}), {options.messages} messages a day of each, {DAYS} days; "
+        "US$ a person"
+    )
     for model in ("gemini-2.5-flash-lite", "gemini-2.5-flash"):
-        spent = {}
+        spent = costs(rows, model, options.people, chats)
         for purpose, row in rows.items():
-            price = PRICES["gemini-embedding-001" if purpose == "embedding" else model]
-            spent[purpose] = cost(price, row.input_tokens, row.output_tokens) / options.people
             print(
                 f"  {model:22} {purpose:13} {row.calls:7,} calls {row.input_tokens:11,} tokens in "
                 f"{row.output_tokens:10,} out  {spent[purpose]:.4f}"
             )
-        memory = sum(spent[purpose] for purpose in MEMORY)
-        print(f"  {model:22} memory {memory:.4f}  chat {sum(spent.values()) - memory:.4f}")
+        memory, chat = (sum(spent[each] for each in part) for part in (MEMORY, CHAT))
+        print(f"  {model:22} memory {memory:.4f}  chat {chat:.4f}")
 
 
 if __name__ == "__main__":

@@ -116,21 +116,23 @@ def _extracted(records: list[dict[str, Any]]) -> str:
 
 def _window(records: list[dict[str, Any]]) -> Window:
     """Return a window of the records' messages, whose ids are their numbers."""
-    messages = tuple(
-        WindowMessage(
-            message_id=str(record["n"]),
-            user_id=record["by"],
-            role=Role(record["role"]),
-            content=record["text"],
-            sent_at=(
-                at := datetime.strptime(record["at"].partition(",")[0], "%Y-%m-%dT%H:%MZ").replace(tzinfo=UTC)
-            ),
-            arrived_at=at,
-            index=record["n"] - 1,
-            offset=record["n"] - 1,
+    at, said = datetime.min.replace(tzinfo=UTC), list[WindowMessage]()
+    for record in records:
+        if "at" in record:  # else: soon after the one before
+            at = datetime.strptime(record["at"].partition(",")[0], "%Y-%m-%dT%H:%MZ").replace(tzinfo=UTC)
+        said.append(
+            WindowMessage(
+                message_id=str(record["n"]),
+                user_id=record["by"],
+                role=Role(record["role"]),
+                content=record["text"],
+                sent_at=at,
+                arrived_at=at,
+                index=record["n"] - 1,
+                offset=record["n"] - 1,
+            )
         )
-        for record in records
-    )
+    messages = tuple(said)
     return Window(
         window_id="-",
         conversation_id="-",
@@ -170,7 +172,9 @@ def _summarized(records: list[dict[str, Any]]) -> str:
     if any("summary" in record for record in records):
         earlier = tuple(validate_summary(record.get("summary")) for record in records)
         return msgspec.json.encode(roll_up(earlier, _SUMMARY_TOKENS, tokens)).decode()
-    shown = [{**record, "at": record["at"].replace(" ", "T") + "Z"} for record in records]
+    shown = [
+        record | ({"at": record["at"].replace(" ", "T") + "Z"} if "at" in record else {}) for record in records
+    ]
     messages = _window(shown).messages
     return msgspec.json.encode(summarize_messages(messages, _SUMMARY_TOKENS, tokens, owner="A")).decode()
 
@@ -179,10 +183,13 @@ def _related(records: list[dict[str, Any]]) -> str:
     """Say what the tables read, message by message."""
     said = []
     for record in records:
-        if record["role"] != Role.USER:
-            continue
         for found in Reader(None).read(record["text"]):
-            ends = {name: msgspec.to_builtins(getattr(found, name)) for name in ("subject", "object")}
+            ends = {
+                name: {
+                    field: value for field, value in msgspec.to_builtins(getattr(found, name)).items() if value
+                }
+                for name in ("subject", "object")
+            }
             said.append(
                 {
                     "n": record["n"],

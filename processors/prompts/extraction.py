@@ -24,9 +24,9 @@ from models.windows import Window, WindowMessage
 from processors.facts.candidates import is_quoted
 from processors.facts.claims import normalized_attribute
 from processors.prompts.fence import RULE, fenced
-from processors.prompts.prompt import Prompt, items, told
+from processors.prompts.prompt import Prompt, items, named_times, told
 
-VERSION = "extraction-2"
+VERSION = "extraction-3"
 
 #: Room for the answer about one window; what is longer is cut off, and read as far as it goes.
 MOST_TOKENS = 2048
@@ -37,7 +37,8 @@ _MANY = ", ".join(name for name, each in ATTRIBUTES.items() if not each.single)
 SYSTEM = f"""Task {VERSION}: find what the people of a conversation say about themselves that is worth remembering.
 
 The data holds messages, one JSON record per line: window (several conversations may be shown, each by itself), n (the
-number of the message in its window), by (a letter for the person whose conversation it is), role, at, text.
+number of the message in its window), by (a letter for the person whose conversation it is), role, at (left out within an
+hour after the last one that is named), text.
 {RULE}
 
 Answer for each window with its number and its statements; a window without any has an empty list. A statement is
@@ -155,16 +156,16 @@ def prompt(windows: Sequence[Window]) -> Prompt:
 
 def records_of(window: Window) -> list[dict[str, Any]]:
     """Return what a model is shown of a window: the same for the same messages, wherever they lie in the log."""
-    letters = people_of(window)
+    letters, times = people_of(window), named_times(each.sent_at for each in window.messages)
     return [
         {
             "n": number,
             "by": letters[message.user_id],
             "role": message.role.value,
-            "at": message.sent_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%MZ, %A"),
+            **({} if at is None else {"at": at.strftime("%Y-%m-%dT%H:%MZ, %A")}),
             "text": message.content,
         }
-        for number, message in enumerate(window.messages, 1)
+        for number, (message, at) in enumerate(zip(window.messages, times, strict=True), 1)
     ]
 
 

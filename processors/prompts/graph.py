@@ -2,7 +2,8 @@
 
 A model is told neither ids of messages nor of people: messages have numbers, and what somebody says is theirs who
 wrote the message.  Of what it says only that is read of which the quote stands in that message of a person, and the
-names in what the people of the window wrote; so it can tie nobody to anything that was not said.
+names in what the people of the window wrote; so it can tie nobody to anything that was not said.  What assistants
+and tools wrote is not shown: nothing would be read of it.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from processors.graph.reading import statement_of
 from processors.graph.roles import PETS, ROLES
 from processors.graph.telling import Said
 from processors.graph.wordings import PET_OF, WORDINGS
-from processors.prompts.extraction import records_of
+from processors.prompts.extraction import people_of
 from processors.prompts.fence import RULE, fenced
 from processors.prompts.prompt import Prompt, items, told
 
-VERSION = "graph-2"
+VERSION = "graph-3"
 
 #: A statement is a few sentences at most: nobody's whole message is kept as a quote, in characters.
 _LONGEST_QUOTE = 1_000
@@ -41,24 +42,25 @@ RELATIONS = tuple(
     sorted({each.relation for each in WORDINGS} | {PET_OF, "knows", "met_at", "birthday", "anniversary"})
 )
 
-#: What anybody may be to somebody.  The prompt says it once, and not again in the schema of the answer: there, with
-#: the relations, it was half of what a window cost.
-PARTS_OF_LIFE = tuple(sorted({*ROLES.values(), *PETS.values()}))
+#: What somebody may be to somebody, and what kinds of pets there are, by the words for it.  The prompt names some:
+#: all of them would be a sixth of what a window costs, and any word for one of them is understood.
+_PARTS = {EntityType.PERSON: ROLES, EntityType.PET: PETS}
 
 SYSTEM = f"""Task {VERSION}: find how the people, pets, places, organizations and days of the year that people speak of are related.
 
-The data holds messages, one JSON record per line: n (the number of the message), by (a letter for who wrote it), role, at, text.
+The data holds messages of people to an assistant, one JSON record per line: n (the number of the message), by (a letter for who
+wrote it), text.
 {RULE}
 
-Answer with statements; there may be none. A statement is something that a person (role "user") says in their own words about
+Answer with statements; there may be none. A statement is something that a person says in their own words about
 their own life: whose friend, relative or colleague somebody is, where they live, work, study or were, whom they met and where, whose
-pet is called what, when a birthday is. Leave out what is asked, wished, planned, supposed, made up, or said by the assistant or a tool.
+pet is called what, when a birthday is. Leave out what is asked, wished, planned, supposed or made up.
 
 Fields of a statement:
 - n: the number of the message.
-- subject and object: each with type ({", ".join(EntityType)}), name (as it is written in the messages, empty if nobody says it) and
-  role: "{SELF_ROLE}" for who wrote the message; what somebody is to them, or what kind of pet it is: {", ".join(PARTS_OF_LIFE)};
-  else empty. "She" is who she is: her name or her role.
+- subject and object: each with type ({", ".join(EntityType)}), name (as it is written in the messages, left out if nobody says it) and
+  role: "{SELF_ROLE}" for who wrote the message; what somebody is to them, in one word ("sister", "colleague", "landlord", "mother-in-law"), or
+  what kind of pet it is ("dog"); else left out. "She" is who she is: her name or her role.
 - relation: one of {", ".join(RELATIONS)}, or for a person their role. From the subject to the object: for "my sister
   Anna" the subject is the writer, the relation sister, the object Anna with the role sister.
 - ended: true if they say that it is no longer so.
@@ -97,7 +99,7 @@ _MENTION = {
         "name": _TEXT,
         "role": _TEXT,
     },
-    "required": ["type", "name", "role"],
+    "required": ["type"],
 }
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -132,6 +134,16 @@ _LEADS_TO = {
 }
 
 _SPACES = re.compile(r"\s+")
+
+
+def records_of(window: Window) -> list[dict[str, Any]]:
+    """Return what a model is shown of a window: what people wrote; nothing if nobody did."""
+    letters = people_of(window)
+    return [
+        {"n": number, "by": letters[message.user_id], "text": message.content}
+        for number, message in enumerate(window.messages, 1)
+        if message.role is Role.USER
+    ]
 
 
 def prompt(window: Window) -> Prompt:
@@ -172,15 +184,13 @@ def _statement(given: Any, window: Window) -> GraphStatement | str:
         return "not_their_words"
     written = [each for each in window.messages if each.role is Role.USER and each.user_id == message.user_id]
     subject, thing = _mention(said.subject, written), _mention(said.object, written)
+    relation = said.relation if said.relation in _LEADS_TO else ROLES.get(said.relation.casefold(), "")
     if subject is None or thing is None or subject == thing:
         return "not_borne_out"
-    if (
-        subject.type not in (EntityType.PERSON, EntityType.PET)
-        or _LEADS_TO.get(said.relation) is not thing.type
-    ):
+    if subject.type not in (EntityType.PERSON, EntityType.PET) or _LEADS_TO.get(relation) is not thing.type:
         return "not_borne_out"
     return statement_of(
-        Said(subject, said.relation, thing, said.quote, said.ended),
+        Said(subject, relation, thing, said.quote, said.ended),
         _turn(message, window),
         window.conversation_id,
     )
@@ -190,8 +200,8 @@ def _mention(said: _Mention, written: Sequence[WindowMessage]) -> Mention | None
     """Return who or what is meant; ``None`` if nobody who speaks wrote so."""
     if said.role == SELF_ROLE:
         return Mention(EntityType.PERSON, role=SELF_ROLE) if said.type is EntityType.PERSON else None
-    known = {EntityType.PERSON: ROLES.values(), EntityType.PET: PETS.values()}.get(said.type, ())
-    if (said.role and said.role not in known) or not (said.role or said.name.strip()):
+    role = _PARTS.get(said.type, {}).get(said.role.strip().casefold(), "")
+    if (said.role.strip() and not role) or not (role or said.name.strip()):
         return None
     name = _SPACES.sub(" ", said.name).strip()
     if said.type is EntityType.DATE:
@@ -201,7 +211,7 @@ def _mention(said: _Mention, written: Sequence[WindowMessage]) -> Mention | None
         )
     if name and (name_of(name) != name or not is_quoted(name, written)):
         return None
-    return Mention(said.type, name, said.role)
+    return Mention(said.type, name, role)
 
 
 def _names_day(text: str, day: str) -> bool:

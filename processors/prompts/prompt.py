@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from pydantic_core import from_json
@@ -19,6 +20,25 @@ class Prompt(NamedTuple):
     user: str
     schema: Mapping[str, Any]
     most_tokens: int
+
+
+#: How long the time of a message stands for those that follow on the same day.
+_NAMED_FOR = timedelta(hours=1)
+
+
+def named_times(sent: Iterable[datetime]) -> Iterator[datetime | None]:
+    """Yield of each message when it was sent (UTC), ``None`` where that is soon after the last time named.
+
+    With each message it was a quarter of what short messages take.
+    """
+    named: datetime | None = None
+    for each in sent:
+        at = each.astimezone(UTC)
+        if named is not None and at.date() == named.date() and named <= at < named + _NAMED_FOR:
+            yield None
+        else:
+            named = at
+            yield at
 
 
 class Told(NamedTuple):

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from benchmarks.pipeline.suite import LONG_ONLY
+from benchmarks.quality import costs
+from benchmarks.quality.week import Talk
 from benchmarks.table import TARGETS
 
 ROOT = Path(__file__).parents[2]
@@ -60,3 +62,19 @@ def test_ingest_is_measured_alone_and_beside_consolidation() -> None:
     assert figures["people"] == 20 and figures["ingest_beside"] > 0
     assert figures["ingest_kept"] == pytest.approx(figures["ingest_beside"] / figures["ingest_alone"])
     assert figures["ingest_kept_of_a_core"] > 0
+
+
+async def test_costs_are_measured_of_people_who_say_nothing_twice() -> None:
+    messages = [text for _ in range(3) for text in Talk(7).texts(200)]
+    assert len({*messages}) == 200, "the same talk for the same seed"
+    talk = Talk(7)
+    assert len({text for _ in range(5) for text in talk.texts(200)}) == 1000
+    rows = await costs.measure(people=2, per_day=10, chats=1, seed=1)
+    # Windows of ten with three of the one before; a chat of one of the two, 35 things said.
+    assert {purpose: row.calls for purpose, row in rows.items()} == {
+        "extraction": 20, "graph": 20, "summary": rows["summary"].calls, "merging": 14, "embedding": 8,
+        "understanding": 35, "answer": 35,
+    }  # fmt: skip
+    assert all(row.input_tokens for row in rows.values())
+    spent = costs.costs(rows, "gemini-2.5-flash-lite", people=2, chats=1)
+    assert all(0 < spent[each] < 0.1 for each in spent)

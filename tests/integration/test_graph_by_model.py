@@ -14,7 +14,7 @@ __all__ = ["rig"]
 
 async def test_what_is_tied_is_asked_once_and_counted_as_graph(rig: Rig) -> None:
     reader = (await rig.readers(graph_reader="gemini")).graph
-    assert reader is not None and reader.name == "gemini-2.5-flash-lite/graph-2"
+    assert reader is not None and reader.name == "gemini-2.5-flash-lite/graph-3"
     [[home]] = await reader.relate([examples.window()])
     assert (home.user_id, home.relation, home.object.name) == ("mara", "lives_in", "Munich")
     await rig.empty_redis()

@@ -19,6 +19,7 @@ from deploy.local.model_faults import Fault
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.facts import FactCandidate
 from models.memo import Memo, Outcome, memo_id
+from models.messages import Role
 from models.ports import Extracted, Extractor, Refused, TryLater
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window
@@ -98,7 +99,7 @@ async def test_an_answer_is_in_the_log_before_anything_follows_from_it(rig: Rig)
     (found,) = await extract(extractor, windows(1))
     ((key, memo),) = await rig.memos()
     assert memo is not None and memo.memo_id == key
-    assert (memo.purpose, memo.prompt, memo.model) == ("extraction", "extraction-2", "gemini-2.5-flash-lite")
+    assert (memo.purpose, memo.prompt, memo.model) == ("extraction", "extraction-3", "gemini-2.5-flash-lite")
     assert memo.outcome is Outcome.ANSWERED and found.statements[0].statement in memo.text
     assert memo.input_tokens > 100 and memo.output_tokens > 10
     expected = (0.10 * memo.input_tokens + 0.40 * memo.output_tokens) / 1e6
@@ -116,6 +117,24 @@ async def test_the_tokens_of_a_call_are_shared_out_and_none_is_lost(rig: Rig) ->
 async def test_people_are_never_asked_about_in_one_call(rig: Rig) -> None:
     asked = [each for pair in zip(windows(2, "mara"), windows(2, "jo"), strict=True) for each in pair]
     await extract(await rig.extractor(), asked)
+    assert rig.server.count() == 2
+
+
+async def test_nobody_is_asked_about_a_window_in_which_no_person_speaks(rig: Rig) -> None:
+    spoken, silent = windows(2)
+    said = tuple(msgspec.structs.replace(each, role=Role.TOOL) for each in silent.messages)
+    silent = msgspec.structs.replace(silent, messages=said)
+    readers = await rig.readers(graph_reader="gemini")
+    assert readers.graph is not None
+    assert await readers.graph.relate([silent]) == [()]
+    assert await extract(readers.extractor, [silent]) == [Extracted(())]
+    assert rig.server.count() == 0
+    (nothing, found), related = (
+        await extract(readers.extractor, [silent, spoken]),
+        await readers.graph.relate([silent, spoken]),
+    )
+    assert nothing == Extracted(()) and found.statements
+    assert related[0] == () and len(related) == 2
     assert rig.server.count() == 2
 
 
@@ -447,7 +466,7 @@ async def test_over_the_budget_the_built_in_one_works_and_says_so(rig: Rig) -> N
 
 
 async def test_the_candidates_name_who_made_them(rig: Rig) -> None:
-    for budget, by in ((0.0, "builtin-7 (over budget)"), (5.0, "gemini-2.5-flash-lite/extraction-2")):
+    for budget, by in ((0.0, "builtin-7 (over budget)"), (5.0, "gemini-2.5-flash-lite/extraction-3")):
         extractor = await rig.extractor(model_budget_usd=budget)
         harness = StageHarness(Extraction(rig.settings, extractor).stage())
         await harness.call(harness.record(windows(1, user=by)[0]))
@@ -563,7 +582,7 @@ def request(**changes: Any) -> SummaryRequest:
 
 async def test_a_summary_is_asked_for_once(rig: Rig) -> None:
     first = await Summing(rig, await rig.readers()).answer(request())
-    assert first.summarizer == "gemini-2.5-flash-lite/summary-1"
+    assert first.summarizer == "gemini-2.5-flash-lite/summary-2"
     assert "Munich" in str(first.summary)
     await rig.empty_redis()
     assert await Summing(rig, await rig.readers()).answer(request()) == first

@@ -79,7 +79,18 @@ def test_the_prompt_holds_no_ids_and_fences_what_was_said() -> None:
     prompt = graph.prompt(TOLD)
     assert prompt.version in prompt.system and fence.RULE in prompt.system
     assert not any(each in "".join(map(str, prompt)) for each in ("mara", "m-0", "c-1", "w-1"))
-    assert [each["n"] for each in fence.opened(prompt.user)] == [1, 2, 3]
+    # What the assistant wrote is not shown, and numbers are those of the window all the same.
+    written = [number for number, each in enumerate(TOLD.messages, 1) if each.role is Role.USER]
+    assert written != [1, 2, 3]
+    assert [each["n"] for each in fence.opened(prompt.user)] == written
+
+
+@pytest.mark.parametrize(("word", "role"), [("mum", "mother"), ("Coworker", "colleague"), ("sister", "sister")])
+def test_any_word_for_what_somebody_is_to_them_is_understood(word: str, role: str) -> None:
+    [found] = read(
+        {**TRUE, "relation": word, "object": {"type": "person", "name": "Anna", "role": word}}
+    ).statements
+    assert (found.relation, found.object.role) == (role, role)
 
 
 @pytest.mark.parametrize(

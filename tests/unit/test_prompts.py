@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
@@ -14,7 +15,7 @@ from models.messages import Role
 from models.statements import ATTRIBUTES, Kind, Polarity, Precision
 from models.windows import Window
 from processors.facts.candidates import objection
-from processors.prompts import examples, extraction, fence
+from processors.prompts import examples, extraction, fence, summary
 from processors.prompts.prompt import told
 
 ANYTHING = st.text(st.characters(), max_size=200)
@@ -85,6 +86,24 @@ def test_the_prompt_shows_what_was_said_and_names_every_attribute() -> None:
     assert records[0]["at"] == "2026-03-01T10:00Z, Sunday"
     assert all(name in prompt.system for name in ATTRIBUTES)
     assert fence.RULE in prompt.system
+
+
+def test_when_a_message_was_sent_is_said_once_an_hour_and_day() -> None:
+    """And when it is not later than the one before; summaries likewise."""
+    window = examples.window()
+    noon = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
+    minutes = (0, 20, 40, 39)  # the third is on the next day, the last before it
+    messages = tuple(
+        msgspec.structs.replace(each, sent_at=noon + timedelta(minutes=after))
+        for each, after in zip(window.messages, minutes, strict=True)
+    )
+    records = fence.opened(extraction.prompt([msgspec.structs.replace(window, messages=messages)]).user)
+    assert [each.get("at", "").partition(",")[0] for each in records] == [
+        "2026-03-01T23:30Z", "", "2026-03-02T00:10Z", "2026-03-02T00:09Z"
+    ]  # fmt: skip
+    request = msgspec.structs.replace(examples.summary_request(), messages=messages)
+    records = fence.opened(summary.prompt(request).user)
+    assert ["at" in each for each in records] == [True, False, True, True]
 
 
 def test_the_prompt_holds_no_ids() -> None:

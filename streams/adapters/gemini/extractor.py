@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from models.memo import Erased, Memo, Outcome
+from models.messages import Role
 from models.ports import Extracted, Extraction, Refused, TryLater
 from models.windows import Window
 from processors.prompts import extraction
@@ -55,13 +56,20 @@ class GeminiExtractor:
         return f"{self._asking.model}/{extraction.VERSION}"
 
     async def extract(self, windows: Sequence[Window]) -> list[Extraction]:
-        """Return what became of each window, in the order of ``windows``."""
+        """Return what became of each window, in the order of ``windows``.
+
+        About one in which only assistants or tools speak nobody is asked: nothing would be read of the answer.
+        """
+        asked = [each for each in windows if any(said.role is Role.USER for said in each.messages)]
         questions = [
             Question(each.tenant_id, each.user_id, each.conversation_id, _asked(each), said_in(each.messages))
-            for each in windows
+            for each in asked
         ]
-        answers = await self._asking.answers(_Windows(windows, self._per_call), questions)
-        return [await self._read(*each) for each in zip(answers, windows, strict=True)]
+        answers = iter(await self._asking.answers(_Windows(asked, self._per_call), questions))
+        spoken = {id(each) for each in asked}
+        return [
+            await self._read(next(answers), each) if id(each) in spoken else Extracted(()) for each in windows
+        ]
 
     async def _read(self, answer: Memo | TryLater | Erased, window: Window) -> Extraction:
         if isinstance(answer, TryLater):

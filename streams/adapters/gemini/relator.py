@@ -9,7 +9,6 @@ from models.memo import Memo, Outcome
 from models.ports import TryLater
 from models.windows import Window
 from processors.prompts import graph
-from processors.prompts.extraction import records_of
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
 from streams.adapters.gemini.asking import Asking, Question, said_in, unavailable
@@ -46,24 +45,30 @@ class GeminiGraphReader:
         return f"{self._asking.model}/{graph.VERSION}"
 
     async def relate(self, windows: Sequence[Window]) -> list[tuple[GraphStatement, ...]]:
-        """Return what is said in each window.
+        """Return what is said in each window; nobody is asked about one in which no person speaks.
 
         Raises:
             DependencyUnavailable: there is no answer now; what was answered is in the memo.
         """
+        shown = [(each, graph.records_of(each)) for each in windows]
+        asked = [(window, records) for window, records in shown if records]
         questions = [
             Question(
                 each.tenant_id,
                 each.user_id,
                 each.conversation_id,
-                "\n".join(map(line, records_of(each))),
+                "\n".join(map(line, records)),
                 said_in(each.messages),
             )
-            for each in windows
+            for each, records in asked
         ]
-        answers = await self._asking.answers(_Windows(windows), questions)
-        found = []
-        for answer, window in zip(answers, windows, strict=True):
+        answers = iter(await self._asking.answers(_Windows([each for each, _ in asked]), questions))
+        found = list[tuple[GraphStatement, ...]]()
+        for window, records in shown:
+            if not records:
+                found.append(())
+                continue
+            answer = next(answers)
             if isinstance(answer, TryLater):
                 raise unavailable(answer)
             text = answer.text if isinstance(answer, Memo) and answer.outcome is Outcome.ANSWERED else ""
