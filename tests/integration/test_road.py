@@ -581,6 +581,65 @@ def test_nobody_reads_what_is_another_persons(road: Road) -> None:
             assert not [word for word in secrets if word in json.dumps(told).lower()], (path, user, told)
 
 
+def test_a_person_with_no_name_and_a_thousand_conversations(road: Road) -> None:
+    """Listed whole and each once; what was said in one of them is found and remembered, and contexts are made."""
+    count, user = 1_000, "7f3a9c"
+    told = {
+        417: "I left my green umbrella at the planetarium.",
+        733: "I am allergic to walnuts.",
+    }
+    names = [f"nameless-{number}" for number in range(count)]
+    road.send(
+        [
+            ChatMessage(
+                message_id=f"{name}-0",
+                conversation_id=name,
+                user_id=user,
+                role=Role.USER,
+                content=told.get(number, f"Is the {number}th lane open to lorries?"),
+                sent_at=STARTED + timedelta(minutes=number),
+            )
+            for number, name in enumerate(names)
+        ]
+    )
+
+    def listed() -> list[str]:
+        found, cursor = list[str](), ""
+        while True:
+            page = road.ask(
+                "/v1/conversations", user_id=user, limit=200, **({"cursor": cursor} if cursor else {})
+            )
+            found += [each["conversation_id"] for each in page["conversations"]]
+            if not (cursor := page.get("next")):
+                return found
+
+    found = eventually(lambda: len(found := listed()) >= count and found, "all of them are listed")
+    assert sorted(found) == sorted(names)
+    done = subprocess.run(
+        [sys.executable, "-m", "streams.cli", "conversations", "close", names[733]],
+        env=road.environment(), cwd=road.folder, capture_output=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+
+    def facts() -> list[str]:
+        return [each["statement"] for each in road.ask("/v1/facts", user_id=user)["facts"]]
+
+    assert eventually(facts, "what they said of themselves is a fact") == ["Is allergic to walnuts"]
+    for query in ("green umbrella", "Where did I leave my umbrella?"):
+        best = road.ask("/v1/search", user_id=user, q=query, search_type="turns", limit=3)["results"][0]
+        assert best["message_ids"] == ["nameless-417-0"], query
+    allergy = road.ask("/v1/search", user_id=user, q="walnuts", search_type="facts")["results"][0]
+    assert allergy["message_ids"] == ["nameless-733-0"]
+
+    def context() -> Any:
+        answer = road.ask("/v1/context", user_id=user, conversation_id=names[-1])
+        return answer if answer["status"] == "made" else None
+
+    made = eventually(context, "there is a context of the last of them")["context"]
+    assert made["after_index"] == 0 and 0 < made["tokens"] <= made["budget"]
+    assert sum("left_out" not in each for each in made["items"]) > 1, "more than its own turn"
+
+
 def test_the_command_line_finds_the_same_whether_the_service_runs_or_not(road: Road) -> None:
     """While it runs it is asked; then the command opens the folder, which a clean stop has let go."""
     user, query, words = QUESTIONS[0]
