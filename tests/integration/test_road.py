@@ -582,7 +582,7 @@ def test_nobody_reads_what_is_another_persons(road: Road) -> None:
 
 
 def test_a_person_with_no_name_and_a_thousand_conversations(road: Road) -> None:
-    """Listed whole and each once; what was said in one of them is found and remembered, and contexts are made."""
+    """Listed whole and each once; what was said in one of them is found and known, and contexts are made."""
     count, user = 1_000, "7f3a9c"
     told = {
         417: "I left my green umbrella at the planetarium.",
