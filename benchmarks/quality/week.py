@@ -79,14 +79,17 @@ class Talk:
             yield self._new(_SAID if number % 2 == 0 else _ANSWERED, by_person=number % 2 == 0)
 
     def _new(self, templates: tuple[str, ...], *, by_person: bool) -> str:
-        while True:
-            text = self._one(templates)
-            text = f"{text[0].upper()}{text[1:]}" + ("" if text[-1] in ".?" else ".")
-            if by_person and self._chance.random() < 0.4:
-                text = f"{self._chance.choice(_OPENINGS)} {text}"
-            if text not in self._known:
-                self._known.add(text)
-                return text
+        opening = self._chance.choice(_OPENINGS) if by_person and self._chance.random() < 0.4 else ""
+        text = f"{opening} {self._sentence(templates)}".strip()
+        # What was said already goes on: there are only so many sentences, and thirty people say more.
+        while text in self._known:
+            text = f"{text} {self._sentence(templates)}"
+        self._known.add(text)
+        return text
+
+    def _sentence(self, templates: tuple[str, ...]) -> str:
+        text = self._one(templates)
+        return f"{text[0].upper()}{text[1:]}" + ("" if text[-1] in ".?" else ".")
 
     def _one(self, templates: tuple[str, ...]) -> str:
         choose = self._chance.choice

@@ -68,7 +68,8 @@ async def test_costs_are_measured_of_people_who_say_nothing_twice() -> None:
     messages = [text for _ in range(3) for text in Talk(7).texts(200)]
     assert len({*messages}) == 200, "the same talk for the same seed"
     talk = Talk(7)
-    assert len({text for _ in range(5) for text in talk.texts(200)}) == 1000
+    weeks = [text for _ in range(30) for text in talk.texts(1400)]
+    assert len({*weeks}) == 30 * 1400, "a week of thirty people"
     rows = await costs.measure(people=2, per_day=10, chats=1, seed=1)
     # Windows of ten with three of the one before; a chat of one of the two, 35 things said.
     assert {purpose: row.calls for purpose, row in rows.items()} == {
