@@ -24,12 +24,19 @@ class Ranked(NamedTuple):
 
     The score, 0..1, of the best is the chance that something of what was found answers the question
     (:mod:`.answering`); that of another is less by as much as its ``parts`` are in sum, which are the
-    logarithms of all scores but for a constant and a factor.
+    logarithms of all scores but for a constant and a factor.  ``added`` is in the order of :data:`FEATURES`;
+    ``changed``, by name, what the order among candidates asked for (:mod:`.ordering`).
     """
 
     position: int
     score: float
-    parts: dict[str, float]
+    added: Sequence[float]
+    changed: Mapping[str, float]
+
+    @property
+    def parts(self) -> dict[str, float]:
+        """What each feature added, by name: made when asked for, as hundreds are ranked and few are shown."""
+        return dict(zip(FEATURES, self.added, strict=True), **self.changed)
 
 
 def rank(question: Question, candidates: Sequence[Candidate], floor: float = FLOOR) -> list[Ranked]:
@@ -62,7 +69,8 @@ def rank_seen(
         Ranked(
             position,
             chance * math.exp(STEEPNESS * (sums[position] - best)),
-            dict(zip(FEATURES, rows[position], strict=True), **changes.get(position, {})),
+            rows[position],
+            changes.get(position, {}),
         )
         for position in order
     ]

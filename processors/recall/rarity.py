@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from processors.recall.question import words_of
 
@@ -23,17 +24,15 @@ class Rarity:
     """
 
     def __init__(self, query: str, places: Sequence[tuple[str, str, str]]) -> None:
-        split = {text: words_of(text) for place in places for text in place if text}
+        texts = dict.fromkeys(chain.from_iterable(places))
+        texts.pop("", None)
+        split = dict(zip(texts, map(words_of, texts), strict=True))
         asked = dict.fromkeys(words_of(query))
-        length = {text: len(words) for text, words in split.items()} | {"": 0}
+        length = dict(zip(split, map(len, split.values()), strict=True)) | {"": 0}
         # most texts have none of the words, which is told sooner than they are counted
         among = frozenset(asked)
-        counts = {
-            text: Counter(filter(among.__contains__, words))
-            for text, words in split.items()
-            if not among.isdisjoint(words)
-        }
-        seen = Counter(word for times in counts.values() for word in times)
+        counts = {text: _times(among, words) for text, words in split.items() if not among.isdisjoint(words)}
+        seen = Counter(chain.from_iterable(counts.values()))
         total = len(split)
         self.rarity: Mapping[str, float] = {
             word: math.log1p((total - seen[word] + 0.5) / (seen[word] + 0.5)) for word in asked
@@ -42,27 +41,33 @@ class Rarity:
         self._shares: dict[frozenset[str], float] = {}
         average = max(1.0, sum(length.values()) / max(1, total))
 
-        def bm25(parts: Sequence[str], usual: float) -> float:
-            times = Counter[str]()
-            for text in parts:
-                if text in counts:
-                    times.update(counts[text])
-            damping = _K1 * (1 - _B + _B * sum(length[text] for text in parts) / usual)
+        def bm25(times: Mapping[str, int], words: int, usual: float) -> float:
+            damping = _K1 * (1 - _B + _B * words / usual)
             return sum(
-                self.rarity[word] * count * (_K1 + 1) / (count + damping) for word, count in times.items()
+                [self.rarity[word] * count * (_K1 + 1) / (count + damping) for word, count in times.items()]
             )
 
         nothing = frozenset[str]()
         held = {text: frozenset(times) for text, times in counts.items()}
-        self.alone = [bm25((text,), average) if text in counts else 0.0 for _, text, _ in places]
-        self.around = [
-            bm25(place, 3 * average) if any(text in counts for text in place) else 0.0 for place in places
-        ]
         self.counts = [length[text] for _, text, _ in places]
         self.held = [held.get(text, nothing) for _, text, _ in places]
         self.held_before = [held.get(text, nothing) for text, _, _ in places]
-        self.held_around = [nothing.union(*(held[text] for text in place if text in held)) for place in places]
         self.coverage = [self.share(each) for each in self.held]
+        self.alone, self.around, self.held_around = (
+            [0.0] * len(places),
+            [0.0] * len(places),
+            [nothing] * len(places),
+        )
+        for at, place in enumerate(places):
+            parts = [counts[text] for text in place if text in counts]
+            if not parts:
+                continue
+            _, text, _ = place
+            if text in counts:
+                self.alone[at] = bm25(counts[text], length[text], average)
+            together = parts[0] if len(parts) == 1 else _sum(parts)
+            self.around[at] = bm25(together, sum([length[text] for text in place]), 3 * average)
+            self.held_around[at] = frozenset(together)
 
     def share(self, words: frozenset[str]) -> float:
         """Return which share of the question's words these are, by rarity."""
@@ -71,3 +76,19 @@ class Rarity:
             among = sum(self.rarity[word] for word in sorted(words))
             found = self._shares[words] = among / self._whole if self._whole else 0.0
         return found
+
+
+def _times(among: frozenset[str], words: Iterable[str]) -> dict[str, int]:
+    """Return how often words of a set occur, as a :class:`Counter` does, which takes longer for so few."""
+    times: dict[str, int] = {}
+    for word in filter(among.__contains__, words):
+        times[word] = times.get(word, 0) + 1
+    return times
+
+
+def _sum(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
+    times: dict[str, int] = {}
+    for part in parts:
+        for word, count in part.items():
+            times[word] = times.get(word, 0) + count
+    return times

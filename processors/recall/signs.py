@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
-from statistics import fmean, pstdev
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import fmean
 from typing import NamedTuple
 
 import numpy as np
@@ -76,6 +76,7 @@ def signs(
     best = order[0]
     meanings = seen.of("meaning")
     of_turns = [meanings[at] for at in turns]
+    usual = fmean(of_turns)
     covered = sorted((seen.coverage[at] for at in turns), reverse=True)
     nearest = max(of_turns)
     found = dict.fromkeys(NAMES, 0.0)
@@ -83,7 +84,7 @@ def signs(
         "lead": sums[best],
         "ahead": sums[best] - sums[order[min(4, len(order) - 1)]],
         "meaning": nearest,
-        "stands_out": (nearest - fmean(of_turns)) / (pstdev(of_turns) or 1.0),
+        "stands_out": (nearest - usual) / (_spread(of_turns, usual) or 1.0),
         "covered": covered[0],
         "covered_often": fmean(covered[:_FIRST]),
         "named": float(bool(question.asked)),
@@ -115,6 +116,11 @@ def signs(
         found["rival_words"] = max(seen.coverage[at] for at in theirs) - max(seen.coverage[at] for at in others)
         found["adjacent_rival"] = found["adjacent"] * found["rival"]
     return found
+
+
+def _spread(values: Sequence[float], mean: float) -> float:
+    """Return the standard deviation.  That of :mod:`statistics` reckons in fractions, which takes long."""
+    return math.sqrt(math.fsum([(value - mean) ** 2 for value in values]) / len(values))
 
 
 def _best_mean(values: Sequence[float], among: Iterable[int]) -> float:
@@ -170,16 +176,20 @@ def _stated(
     one does, and another one was asked about.
     """
     answers = seen.of("answers")
+    whole = sum(seen.rarity.values()) or 1.0
 
-    def best(among: Sequence[int]) -> _Told:
-        told = [(_told(seen, candidates[at].text), answers[at]) for at in among[:_READ]]
+    def best(told: Sequence[tuple[_Told, float]]) -> _Told:
         return _Told(
             max((each.statement + answer for each, answer in told), default=0.0),
             max((each.self + answer for each, answer in told), default=0.0),
             max((each.address for each, _ in told), default=0.0),
         )
 
-    own, other = best(theirs), best(others)
+    told, told_by_others = (
+        [(_told(seen.rarity, whole, candidates[at].text), answers[at]) for at in among[:_READ]]
+        for among in (theirs, others)
+    )
+    own, other = best(told), best(told_by_others)
     return {
         "their_statement": own.statement,
         "their_self": own.self,
@@ -190,21 +200,22 @@ def _stated(
         "rival_self": own.self - other.self,
         "stated": own.statement - own.address,
         "stated_of_self": own.self - own.address,
-        "best_self": _told(seen, candidates[theirs[0]].text).self if theirs else 0.0,
+        "best_self": told[0][0].self if told else 0.0,
     }
 
 
-def _told(seen: Seen, text: str) -> _Told:
-    whole = sum(seen.rarity.values()) or 1.0
+def _told(rarity: Mapping[str, float], whole: float, text: str) -> _Told:
     statement, of_self, address = set[str](), set[str](), set[str]()
     for sentence in _SENTENCE.split(text[:_CHARACTERS]):
-        held = seen.rarity.keys() & words_of(sentence)
+        held = rarity.keys() & words_of(sentence)
+        if not held:
+            continue
         asks = sentence.rstrip().endswith(("?", "？"))
         (address if asks or _TO_YOU.search(sentence) else statement).update(held)
         if not asks and _I.search(sentence):
             of_self |= held
     return _Told(
-        *(sum(seen.rarity[word] for word in sorted(words)) / whole for words in (statement, of_self, address))
+        *(sum(rarity[word] for word in sorted(words)) / whole for words in (statement, of_self, address))
     )
 
 

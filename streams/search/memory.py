@@ -265,14 +265,14 @@ def _ranked(gathered: Gathered, limit: int, floor: float) -> tuple[list[Result],
     ranked = rank(gathered.question, gathered.candidates, 0.0)
     results = limit if ranked and ranked[0].score >= floor else 0
     gathered.watch.lap("rank")
-    for position, score, parts in ranked[:results]:
-        item = gathered.items[position]
+    for each in ranked[:results]:
+        item = gathered.items[each.position]
         if isinstance(item, Turn):
-            found.append(of_turn(item, score, parts, gathered.around))
+            found.append(of_turn(item, each.score, each.parts, gathered.around))
         elif isinstance(item, Fact):
-            found.append(of_fact(item, score, parts))
+            found.append(of_fact(item, each.score, each.parts))
         else:
-            found.append(of_episode(item, score, parts))
+            found.append(of_episode(item, each.score, each.parts))
     return found, explain(ranked, gathered.candidates, results, floor, gathered.watch)
 
 
