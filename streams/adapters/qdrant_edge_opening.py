@@ -45,7 +45,8 @@ def open_shard(folder: Path, kind: Kind[Item], space: VectorSpace) -> Shard[Item
     vector = edge.EdgeVectorParams(
         size=space.dimensions, distance=edge.Distance.Cosine, quantization_config=_QUANTIZED
     )
-    config = edge.EdgeConfig(vectors={stored.VECTOR: vector})
+    # There is one segment, so a pool would only hand each search to another thread and wait for it.
+    config = edge.EdgeConfig(vectors={stored.VECTOR: vector}, max_search_threads=1)
     try:
         shard = edge.EdgeShard.load(str(folder), config)
         _check_seal(shard, stored.seal(kind.name, space), folder)

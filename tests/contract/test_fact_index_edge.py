@@ -359,3 +359,17 @@ async def test_a_closed_index_says_so(tmp_path: Path) -> None:
     await opened.close()
     with pytest.raises(DependencyUnavailable, match="closed"):
         await opened.count()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the names of threads in /proc")
+async def test_the_engine_has_no_pool_to_hand_searches_to(index: QdrantEdgeIndex) -> None:
+    fact = make_fact("likes figs")
+    await index.upsert([fact])
+    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), SPACE.model)
+    assert (await index.search("figs", unit(1.0), ADA, 5))[0] == [fact]
+    # The one that there is has loaded the segment, and sleeps.
+    assert sum(name.startswith("edge-search") for name in thread_names()) <= 1
+
+
+def thread_names() -> list[str]:
+    return [each.read_text().strip() for each in Path("/proc/self/task").glob("*/comm")]
