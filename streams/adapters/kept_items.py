@@ -7,15 +7,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable
-from typing import Generic, TypeAlias, TypeVar
-from uuid import UUID
+from typing import Generic, TypeVar
 
 import msgspec
 
 Item = TypeVar("Item", bound=msgspec.Struct)
-
-#: A point's id, as the engine has it: of ours all are uuids.
-PointId: TypeAlias = int | str | UUID
 
 #: What an index keeps at most, in bytes: some 30,000 turns.
 MOST_BYTES = 32 * 1024 * 1024
@@ -27,6 +23,8 @@ _OVERHEAD = 250
 class KeptItems(Generic[Item]):
     """Items by the ids of their points, those that were used last.
 
+    An id is the number of a uuid: a :class:`uuid.UUID` is hashed and compared by Python code.
+
     They are kept as bytes: what they take is known then, and the garbage collector need not look at them.
     """
 
@@ -34,9 +32,9 @@ class KeptItems(Generic[Item]):
         self._encode = msgspec.json.Encoder().encode  # as payloads are: MessagePack loses a time's offset
         self._decode = msgspec.json.Decoder(kind).decode
         self._most, self.size = most_bytes, 0  # bytes
-        self._kept: OrderedDict[PointId, bytes] = OrderedDict()
+        self._kept: OrderedDict[int, bytes] = OrderedDict()
 
-    def get(self, point: PointId) -> Item | None:
+    def get(self, point: int) -> Item | None:
         """Return an item if it is kept."""
         found = self._kept.get(point)
         if found is None:
@@ -44,7 +42,7 @@ class KeptItems(Generic[Item]):
         self._kept.move_to_end(point)
         return self._decode(found)
 
-    def put(self, point: PointId, item: Item) -> None:
+    def put(self, point: int, item: Item) -> None:
         """Keep an item that is not kept, and forget those that were used longest ago if it is too much."""
         kept = self._kept[point] = self._encode(item)
         self.size += len(kept) + _OVERHEAD
@@ -52,7 +50,7 @@ class KeptItems(Generic[Item]):
             _, gone = self._kept.popitem(last=False)
             self.size -= len(gone) + _OVERHEAD
 
-    def forget(self, points: Iterable[PointId]) -> None:
+    def forget(self, points: Iterable[int]) -> None:
         """Forget items whose points change."""
         for point in points:
             if (gone := self._kept.pop(point, None)) is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 from uuid import UUID
 
 import msgspec
@@ -117,17 +117,20 @@ class Shard(Generic[Item]):
         Other threads get their turn between two calls of the engine.
         """
         selected = _filter(where)
-        found: dict[Any, float | None] = {}  # by the engine's own ids: to write each as text takes longer
+        found: dict[int, tuple[UUID, float | None]] = {}
         for query in (edge.Query.Nearest(vector.tolist(), stored.VECTOR), self._words(words)):
             request = edge.QueryRequest(
                 limit=limit, query=query, filter=selected, with_payload=False, params=_NEAREST
             )
             by_meaning = isinstance(query, edge.Query)
             for point in self.engine.query(request):
-                found.setdefault(point.id, point.score if by_meaning else None)
-        items = self._items(found)
-        cosines = {self.kind.id_of(items[each]): score for each, score in found.items() if score is not None}
-        if others := [self.kind.id_of(items[each]) for each, score in found.items() if score is None]:
+                name = _uuid(point)
+                if name.int not in found:
+                    found[name.int] = name, point.score if by_meaning else None
+        items = self._items(name for name, _ in found.values())
+        scores = {self.kind.id_of(item): found[each][1] for each, item in items.items()}
+        cosines = {name: score for name, score in scores.items() if score is not None}
+        if others := [name for name, score in scores.items() if score is None]:
             cosines |= self.cosines(vector, others)
         return [*items.values()], cosines
 
@@ -138,17 +141,24 @@ class Shard(Generic[Item]):
         request = edge.QueryRequest(
             limit=limit, query=query, filter=_filter(where), with_payload=False, params=_NEAREST
         )
-        scores = {point.id: point.score for point in self.engine.query(request)}
-        return [Found(item, scores[point]) for point, item in self._items(scores).items()]
+        scores = {_uuid(point): point.score for point in self.engine.query(request)}
+        items = self._items(scores)
+        return [Found(items[point.int], score) for point, score in scores.items() if point.int in items]
 
-    def _items(self, points: Iterable[Any]) -> dict[Any, Item]:
-        """Return the items of stored points, by the engine's own ids and in their order."""
-        found = {point: self.kept.get(point) for point in points}
-        if missing := [point for point, item in found.items() if item is None]:
+    def _items(self, points: Iterable[UUID]) -> dict[int, Item]:
+        """Return the items of stored points, by the numbers of their ids and in their order."""
+        found: dict[int, Item | None] = {}
+        missing: list[int | UUID | str] = []
+        for point in points:
+            found[point.int] = item = self.kept.get(point.int)
+            if item is None:
+                missing.append(point)
+        if missing:
             for record in self.engine.retrieve(missing, True, False):
-                found[record.id] = item = self.kind.from_payload(record.payload)
-                self.kept.put(record.id, item)
-        return {point: item for point, item in found.items() if item is not None}
+                number = _uuid(record).int
+                found[number] = item = self.kind.from_payload(record.payload)
+                self.kept.put(number, item)
+        return {number: item for number, item in found.items() if item is not None}
 
     def get(self, ids: Sequence[str]) -> list[Item]:
         """Return the stored items among ``ids``."""
@@ -159,7 +169,7 @@ class Shard(Generic[Item]):
         """Return items in order of their ids, and where the next page starts."""
         request = edge.ScrollRequest(limit=limit, offset=start, filter=_filter(where), with_payload=False)
         records, following = self.engine.scroll(request)
-        items = self._items(record.id for record in records)
+        items = self._items(map(_uuid, records))
         return [*items.values()], None if following is None else str(following)
 
     def erase(self, versions: Mapping[str, int]) -> None:
@@ -182,7 +192,7 @@ class Shard(Generic[Item]):
         if records:
             # First: points that are missing and were not counted out would be taken for lost.
             self._tally(-len(records))
-            self.kept.forget(record.id for record in records)
+            self.kept.forget(_uuid(record).int for record in records)
             self.engine.update(edge.UpdateOperation.delete_points([record.id for record in records]))
         return len(records)
 
@@ -215,8 +225,13 @@ class Shard(Generic[Item]):
         return {str(record.id): (record.payload or {}).get(stored.VERSION_FIELD, 0) for record in records}
 
     def _overwrite(self, name: str, payload: dict[str, Any]) -> None:
-        self.kept.forget([UUID(name)])  # first: a write that fails may have been done all the same
+        self.kept.forget([UUID(name).int])  # first: a write that fails may have been done all the same
         self.engine.update(edge.UpdateOperation.overwrite_payload([name], payload))
+
+
+def _uuid(point: edge.ScoredPoint | edge.Record) -> UUID:
+    """Return a point's id, which of ours is a uuid; the engine makes it anew each time that it is asked."""
+    return cast(UUID, point.id)
 
 
 def _filter(where: Where) -> edge.Filter:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import msgspec
 
@@ -15,22 +15,22 @@ class Note(msgspec.Struct, frozen=True):
     at: datetime = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def kept(count: int, **options: int) -> tuple[KeptItems[Note], list[UUID]]:
-    items, points = KeptItems(Note, **options), [uuid4() for _ in range(count)]
+def kept(count: int, **options: int) -> tuple[KeptItems[Note], list[int]]:
+    items, points = KeptItems(Note, **options), [uuid4().int for _ in range(count)]
     for number, point in enumerate(points):
         items.put(point, Note(f"note {number}"))
     return items, points
 
 
 def test_an_item_comes_back_as_it_was() -> None:
-    items, point = KeptItems(Note), uuid4()
+    items, point = KeptItems(Note), uuid4().int
     note = Note("nine o'clock", datetime(2026, 3, 1, 9, 0, 0, 123_456, timezone(timedelta(hours=2))))
     items.put(point, note)
     found = items.get(point)
     assert found == note
     assert found is not None
     assert found.at.utcoffset() == timedelta(hours=2)
-    assert items.get(uuid4()) is None
+    assert items.get(uuid4().int) is None
 
 
 def test_what_was_used_longest_ago_makes_room() -> None:
@@ -38,20 +38,20 @@ def test_what_was_used_longest_ago_makes_room() -> None:
     whole = items.size
     items, points = kept(3, most_bytes=whole)
     assert items.get(points[0]) is not None
-    new = uuid4()
+    new = uuid4().int
     items.put(new, Note("note 3"))
     assert [items.get(each) is not None for each in (*points, new)] == [True, False, True, True]
     assert items.size == whole
 
 
 def test_what_alone_is_too_much_is_not_kept() -> None:
-    items, point = KeptItems(Note, most_bytes=1_000), uuid4()
+    items, point = KeptItems(Note, most_bytes=1_000), uuid4().int
     items.put(point, Note("so long " * 1_000))
     assert (items.get(point), items.size) == (None, 0)
 
 
 def test_what_is_forgotten_takes_no_room() -> None:
     items, points = kept(2)
-    items.forget([*points, uuid4()])
+    items.forget([*points, uuid4().int])
     assert [items.get(each) for each in points] == [None, None]
     assert items.size == 0
