@@ -64,7 +64,7 @@ def rank_seen(
     sums, changes = put_in_order(question, candidates, seen, parts.sum(axis=1).tolist())
     best = max(sums)
     rows = parts.tolist()
-    order = sorted(range(len(sums)), key=lambda position: (-sums[position], position))
+    order = sorted(range(len(sums)), key=sums.__getitem__, reverse=True)  # of equals the first stays first
     return [
         Ranked(
             position,

@@ -72,7 +72,7 @@ def signs(
     turns = [at for at, each in enumerate(candidates) if each.index is not None] or list(range(len(candidates)))
     sums = parts[:, _FITTED].sum(axis=1).tolist()
     content = (parts[:, _FITTED].sum(axis=1) - parts[:, _WHO].sum(axis=1)).tolist()
-    order = sorted(turns, key=lambda at: -sums[at])
+    order = sorted(turns, key=sums.__getitem__, reverse=True)
     best = order[0]
     meanings = seen.of("meaning")
     of_turns = [meanings[at] for at in turns]
@@ -99,7 +99,7 @@ def signs(
             default=0.0,
         ),
     }
-    by_content = sorted(turns, key=lambda at: -content[at])
+    by_content = sorted(turns, key=content.__getitem__, reverse=True)
     theirs = [at for at in by_content if not question.asked or candidates[at].speaker == question.asked]
     others = [at for at in by_content if question.asked and candidates[at].speaker != question.asked]
     found |= _words(seen, turns, theirs, others)

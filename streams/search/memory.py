@@ -217,7 +217,8 @@ class MemorySearch:
         """Return the turns and their neighbours, by conversation and index; of this person only."""
         known = {(turn.conversation_id, turn.index): turn for turn in turns}
         missing: dict[str, list[int]] = {}
-        for name, index in {(name, index + step) for name, index in known for step in (-1, 1)} - known.keys():
+        beside = {(name, index - 1) for name, index in known} | {(name, index + 1) for name, index in known}
+        for name, index in beside - known.keys():
             if index >= 0:
                 missing.setdefault(name, []).append(index)
         if self._neighbours is None or not missing:
@@ -277,7 +278,7 @@ def _ranked(gathered: Gathered, limit: int, floor: float) -> tuple[list[Result],
 
 
 def _turn(turn: Turn, cosines: Mapping[str, float], around: Around, *, tied: bool = False) -> Candidate:
-    before, after = (neighbour(turn, turn.index + step, around) for step in (-1, 1))
+    before, after = neighbour(turn, turn.index - 1, around), neighbour(turn, turn.index + 1, around)
     return Candidate(
         text=turn.text,
         role=turn.role,
