@@ -153,6 +153,7 @@ def test_a_turn_of_the_longest_length_is_read_in_linear_time() -> None:
         ("length", "cocoa", turn("the tea grows near high hills"), turn("tea")),
         ("graph", "and my sister", turn("she drinks tea", tied=True), turn("he drinks tea")),
         ("time", "when was it", turn("it was last May"), turn("it was fine")),
+        ("time", "when was it", turn("it was in MAY"), turn("it was fine")),
     ],
 )
 def test_each_feature_is_worth_what_it_says(name: str, query: str, better: Candidate, worse: Candidate) -> None:
