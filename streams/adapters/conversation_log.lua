@@ -1,15 +1,16 @@
 -- Writes turns of one conversation into its log.
--- KEYS: the log; then for each turn its person's conversations and what was erased of its person.
--- ARGV: the conversation's name among its persons', seconds to live (0: for ever); then for each turn when its
+-- KEYS: the log; who began the conversation; then for each turn its person's conversations and what was erased of its person.
+-- ARGV: the conversation's name among its persons', seconds to live (0: for ever), whose it is if nobody is
+-- known to have begun it, and how many characters of that are the tenant; then for each turn when its
 -- conversation began and when it arrived (ms), its id, index, version and value.
-local log, name, live = KEYS[1], ARGV[1], tonumber(ARGV[2])
+local log, begun, name, live = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[2])
 local written, latest = 0, {}
-for turn = 1, (#ARGV - 2) / 6 do
-  local at = 3 + (turn - 1) * 6
+for turn = 1, (#ARGV - 4) / 6 do
+  local at = 5 + (turn - 1) * 6
   local began, arrived = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
   local id, index = ARGV[at + 2], ARGV[at + 3]
   local version, value = tonumber(ARGV[at + 4]), ARGV[at + 5]
-  local person, erased = KEYS[2 * turn], KEYS[2 * turn + 1]
+  local person, erased = KEYS[2 * turn + 1], KEYS[2 * turn + 2]
   local known = redis.call('HMGET', log, 'began', 'erased', 'erased:' .. id, index, 'next')
   local gone = math.max(
     tonumber(redis.call('GET', erased) or -1), tonumber(known[2] or -1), tonumber(known[3] or -1))
@@ -32,6 +33,14 @@ for turn = 1, (#ARGV - 2) / 6 do
     latest[person] = math.max(latest[person] or 0, arrived)
     latest[log] = math.max(latest[log] or 0, arrived)
   end
+end
+if latest[log] then
+  -- What is in the log is of this tenant, whoever else has said to begin it.
+  local whose, tenant = redis.call('GET', begun), tonumber(ARGV[4])
+  if not whose or string.sub(whose, 1, tenant) ~= string.sub(ARGV[3], 1, tenant) then
+    redis.call('SET', begun, ARGV[3])
+  end
+  latest[begun] = latest[log]
 end
 for key, arrived in pairs(latest) do keep(key, arrived, live) end
 return written

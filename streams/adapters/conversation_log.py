@@ -6,6 +6,7 @@ A view of ``memory.turns.v1``: deleting it loses nothing.  Keys, below those of 
                                  turn), `began` (ms), `erased` and `erased:<turn id>` (up to when, ms)
     person:<tenant>:<person>     sorted set: the person's conversations, by their latest turn (ms)
     erased:<tenant>:<person>     up to when a person was erased (ms)
+    begun:<digest>               whose a conversation is (:mod:`streams.adapters.begun`)
     log-marks                    hash: up to which offset each partition is in here; `life`: an id that is
                                  gone, with all the rest, when Redis was emptied
 
@@ -24,6 +25,7 @@ import msgspec
 from redis.asyncio import Redis
 
 from models.turns import Turn
+from streams.adapters.begun import BEGIN, BEGUN_SECONDS, TENANT_CHARACTERS, begun_by, begun_key
 from streams.adapters.redis_view import KEPT_UNTIL, RedisView
 from streams.namespace import Namespace
 
@@ -39,7 +41,18 @@ _WRITE = KEPT_UNTIL + _WRITE
 _KEEP = KEPT_UNTIL + "return keep(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]))"
 
 #: What a key of ours holds, by how it begins; the marks lie in ``log-marks``.
-_TYPES = {"log": "hash", "log-marks": "hash", "person": "zset", "erased": "string"}
+_TYPES = {"log": "hash", "log-marks": "hash", "person": "zset", "erased": "string", "begun": "string"}
+
+#: KEYS: conversations.  ARGV: for how long it is known (s); for each conversation who begins it.  Returns whose
+#: each is then.
+_BEGIN = (
+    BEGIN
+    + """
+local found = {}
+for number, key in ipairs(KEYS) do found[number] = begin(key, ARGV[number + 1], ARGV[1]) end
+return found
+"""
+)
 
 
 class Extent(NamedTuple):
@@ -77,6 +90,7 @@ class ConversationLog(RedisView):
         self._write = client.register_script(_WRITE)
         self._at = client.register_script(_AT)
         self._keep = client.register_script(_KEEP)
+        self._begin = client.register_script(_BEGIN)
 
     # -- writing -------------------------------------------------------------------------------------------
 
@@ -89,7 +103,11 @@ class ConversationLog(RedisView):
         for turn, version in turns:
             by_log.setdefault(self._log(turn.tenant_id, turn.conversation_id), []).append((turn, version))
         for log, items in by_log.items():
-            keys, arguments = [log], [items[0][0].conversation_id.encode(), b"%d" % self._live]
+            first = items[0][0]
+            name = first.conversation_id
+            keys = [log, begun_key(self._namespace, name)]
+            arguments = [name.encode(), b"%d" % self._live]
+            arguments += [begun_by(first.tenant_id, name, first.user_id).encode(), b"%d" % TENANT_CHARACTERS]
             for turn, version in items:
                 keys += [self._person(turn.tenant_id, turn.user_id), self._erased(turn.tenant_id, turn.user_id)]
                 arguments += [
@@ -101,6 +119,23 @@ class ConversationLog(RedisView):
                     _encode(turn),
                 ]
             await self._ask(partial(self._write, keys, arguments), keys)
+
+    async def begin(self, tenant_id: str, people: Mapping[str, str]) -> dict[str, bool]:
+        """Have people begin conversations, each the one that it is named by.
+
+        Returns those that somebody else had begun, and of each whether it was somebody of the tenant.
+        """
+        if not people:
+            return {}
+        keys = [begun_key(self._namespace, name) for name in people]
+        mine = [begun_by(tenant_id, name, user_id) for name, user_id in people.items()]
+        begun: list[bytes] = await self._ask(lambda: self._begin(keys, [BEGUN_SECONDS, *mine]), keys)
+        found = zip(people, mine, (each.decode() for each in begun), strict=True)
+        return {
+            name: whose[:TENANT_CHARACTERS] == own[:TENANT_CHARACTERS]
+            for name, own, whose in found
+            if whose != own
+        }
 
     async def erase_turns(self, tenant_id: str, conversation_id: str, until_ms: Mapping[str, int]) -> None:
         """Remove turns; no copy of them is taken any more that arrived up to the moment that each has."""

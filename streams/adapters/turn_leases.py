@@ -1,36 +1,35 @@
 """Which turn of a chat runs in a conversation, in Redis (or Valkey), so that it is one at a time at all serves.
 
 No view: who holds a lease renews it, and what is lost with Redis is taken again or has ended.  Keys, below
-those of the deployment's prefix::
+those of the deployment's prefix, besides those of :mod:`streams.adapters.begun`::
 
     turn:<tenant>:<conversation>  string: "<holder> <turn id>", for :data:`LEASE_SECONDS`
-    begun:<digest>                string: a digest of who began a conversation, for :data:`BEGUN_SECONDS`
+    running:<digest>              string: of a turn of a person, `runs`, `stop` (somebody wants it to end) or
+                                  `ended:<status>`; for as long
 """
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from redis.asyncio import Redis
 
+from streams.adapters.begun import BEGIN, BEGUN_SECONDS, begun_by, begun_key, digest
 from streams.adapters.redis_view import RedisView
 from streams.namespace import Namespace
-from streams.remembered.ports import somebody_elses
+from streams.remembered.ports import WhoseTurn, somebody_elses
 
 #: For how long a lease holds that nobody renews: a serve that was killed holds up its conversations so long.
 LEASE_SECONDS = 10.0
 
-#: How long after its first turn it is known whose a conversation is that no log has read yet: longer than the
-#: readers may be down.
-BEGUN_SECONDS = 24 * 3600
-
-_TYPES = {"turn": "string", "begun": "string"}
+_TYPES = {"turn": "string", "begun": "string", "running": "string"}
 
 #: KEYS: the lease, who began.  ARGV: who takes the lease, for how long (ms); who begins ("": nobody), known
 #: for how long (s).  Returns who has the lease then; false: somebody else began.  Who does not get the lease
 #: has begun nothing: after Redis was emptied the one who has it may be who did.
-_CLAIM = """
+_CLAIM = (
+    BEGIN
+    + """
 if ARGV[3] ~= '' then
   local begun = redis.call('GET', KEYS[2])
   if begun and begun ~= ARGV[3] then return false end
@@ -38,11 +37,30 @@ end
 local held = redis.call('GET', KEYS[1])
 if held and held ~= ARGV[1] then return held end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-if ARGV[3] ~= '' then redis.call('SET', KEYS[2], ARGV[3], 'EX', ARGV[4]) end
+if ARGV[3] ~= '' then begin(KEYS[2], ARGV[3], ARGV[4]) end
 return ARGV[1]
 """
+)
 
 _RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end"
+
+#: KEYS: turns that run.  ARGV: known for how long (ms).  Returns for each whether it is to be stopped.
+_HEED = """
+local asked = {}
+for turn, key in ipairs(KEYS) do
+  local is_asked = redis.call('GET', key) == 'stop'
+  redis.call('SET', key, is_asked and 'stop' or 'runs', 'PX', ARGV[1])
+  asked[turn] = is_asked and 1 or 0
+end
+return asked
+"""
+
+#: KEYS: a turn.  Returns what is known of it; if it runs, it is to be stopped from now on.
+_STOP = """
+local known = redis.call('GET', KEYS[1])
+if known == 'runs' then redis.call('SET', KEYS[1], 'stop', 'KEEPTTL') end
+return known
+"""
 
 
 class TurnLeases(RedisView):
@@ -63,25 +81,27 @@ class TurnLeases(RedisView):
         self._milliseconds = int(1000 * seconds)
         self._claim = client.register_script(_CLAIM)
         self._release = client.register_script(_RELEASE)
+        self._heed = client.register_script(_HEED)
+        self._stop = client.register_script(_STOP)
 
     async def claim(
-        self, tenant_id: str, conversation_id: str, turn_id: str, holder: str, begun_by: str = ""
+        self, tenant_id: str, conversation_id: str, turn_id: str, holder: str, begins: str = ""
     ) -> str | None:
         """Take or renew the lease; return ``None`` if it is the holder's then, else the turn that has it.
 
-        ``begun_by``: who begins the conversation with it.
+        ``begins``: who begins the conversation with it.
 
         Raises:
             NotFound: somebody else has begun it.
         """
         place = tenant_id, conversation_id
-        keys = [self._key(*place), self._namespace.redis_key("begun", _digest(*place))]
+        keys = [self._key(*place), begun_key(self._namespace, conversation_id)]
         mine = f"{holder} {turn_id}".encode()
-        who = _digest(*place, begun_by) if begun_by else ""
+        who = begun_by(*place, begins) if begins else ""
         arguments: list[bytes | str | int] = [mine, self._milliseconds, who, BEGUN_SECONDS]
         has: bytes | None = await self._ask(lambda: self._claim(keys, arguments), keys)
         if has is None:
-            raise somebody_elses(begun_by, conversation_id)
+            raise somebody_elses(begins, conversation_id)
         return None if has == mine else _turn_of(has)
 
     async def release(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> None:
@@ -95,13 +115,30 @@ class TurnLeases(RedisView):
         has: bytes | None = await self._ask(lambda: self._client.get(key), [key])
         return None if has is None else _turn_of(has)
 
+    async def heed(self, turns: Sequence[WhoseTurn]) -> list[bool]:
+        """Make known that turns run; return of each whether somebody wants it to end."""
+        keys = [self._running(each) for each in turns]
+        if not keys:
+            return []
+        asked: list[int] = await self._ask(lambda: self._heed(keys, [self._milliseconds]), keys)
+        return [bool(each) for each in asked]
+
+    async def stop(self, turn: WhoseTurn) -> str | None:
+        """Want a turn to end; return how it has, ``""`` while it runs, ``None`` if nothing is known of it."""
+        key = self._running(turn)
+        known: bytes | None = await self._ask(lambda: self._stop([key]), [key])
+        return None if known is None else known.decode().partition(":")[2]
+
+    async def end(self, turn: WhoseTurn, status: str) -> None:
+        """Make known how a turn has ended."""
+        key = self._running(turn)
+        await self._ask(lambda: self._client.set(key, f"ended:{status}", px=self._milliseconds), [key])
+
+    def _running(self, turn: WhoseTurn) -> str:
+        return self._namespace.redis_key("running", digest(*turn))
+
     def _key(self, tenant_id: str, conversation_id: str) -> str:
         return self._namespace.redis_key("turn", str(len(tenant_id)), tenant_id, conversation_id)
-
-
-def _digest(*names: str) -> str:
-    """Return what stands for names where they must not be read: it outlives an erasure."""
-    return hashlib.blake2b(repr(names).encode(), digest_size=16).hexdigest()
 
 
 def _turn_of(value: bytes) -> str:

@@ -24,6 +24,7 @@ from streams.chat.events import Status, TurnEnd, TurnEvent, TurnNames
 from streams.chat.filtered import Filtered
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import Sending
+from streams.chat.stopping import Stops
 from streams.chat.unread import said_in_topic
 from streams.conversations.erased import Erased
 from streams.conversations.summary_topic import summaries_of
@@ -95,6 +96,7 @@ class Chats:
         self._mask = mask_of(settings)
         self._lookup = lookup
         self._busy = Busy(leases)
+        self._stops = Stops(leases)
         self._log = log
         self._count = count
         self._sending = Sending(settings)
@@ -108,6 +110,7 @@ class Chats:
         running = [each for each in self._turns.values() if each.ended is None]
         await asyncio.gather(*(each.interrupt() for each in running))
         await self._busy.close()
+        await self._stops.close()
         await self._filtered.close()
         await self._sending.close()
 
@@ -136,14 +139,16 @@ class Chats:
         )
         is_new = await self._check(names)
         async with self._busy.take(names, begins=is_new) as taken:
-            known, before = await asyncio.gather(
+            known, before, _ = await asyncio.gather(
                 self._told_summaries((tenant_id, conversation_id), is_new=is_new),
                 self._said_before(names, content) if is_named else _not_named(),
+                self._stops.announce(names),
             )
             turn = before or await self._say(names, content)
             taken.running = RunningTurn(names, turn, self._means, known)
             self._keep(taken.running)
             taken.running.start()
+            self._stops.heed(taken.running)
         return taken.running
 
     def _keep(self, running: RunningTurn) -> None:
@@ -156,14 +161,28 @@ class Chats:
         """Return a turn of a person that runs, or ran, in this process."""
         return self._turns.get((tenant_id, user_id, conversation_id, turn_id))
 
-    def named(self, tenant_id: str, user_id: str, turn_id: str) -> RunningTurn | None:
-        """Return a person's turn of this name, wherever it is; the one that runs if there are several."""
+    async def stop(self, tenant_id: str, user_id: str, turn_id: str) -> Status:
+        """End a person's turn, wherever it runs; return how it ended.  Of several: the one that runs.
+
+        Raises:
+            NotFound: there is none, or it has ended some time ago.
+            DependencyUnavailable: it runs elsewhere, and cannot be reached.
+        """
         found = [
             each
             for (tenant, user, _, name), each in self._turns.items()
             if (tenant, user, name) == (tenant_id, user_id, turn_id)
         ]
-        return next((each for each in found if each.ended is None), found[-1] if found else None)
+        running = next((each for each in found if each.ended is None), None)
+        if running is not None:
+            await running.stop()
+            return Status.STOPPED if running.ended is None else running.ended.status
+        try:
+            return await self._stops.stop(tenant_id, user_id, turn_id)
+        except (DependencyUnavailable, NotFound):
+            if found and (end := found[-1].ended) is not None:
+                return end.status
+            raise
 
     async def elsewhere(
         self, tenant_id: str, user_id: str, conversation_id: str, turn_id: str

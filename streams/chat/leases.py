@@ -58,10 +58,8 @@ class Holder:
         await self._claim(names, begins=begins)
 
     async def _claim(self, names: TurnNames, *, begins: bool = False) -> None:
-        begun_by = names.user_id if begins else ""
-        has = await self._leases.claim(
-            names.tenant_id, names.conversation_id, names.turn_id, self._name, begun_by
-        )
+        who = names.user_id if begins else ""
+        has = await self._leases.claim(names.tenant_id, names.conversation_id, names.turn_id, self._name, who)
         if has is not None:
             raise TurnRunning(has)
 

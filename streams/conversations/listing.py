@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import msgspec
@@ -24,7 +24,7 @@ from streams.conversations.summary_topic import summaries_of
 from streams.erasure import erasing
 from streams.kafka import broker
 from streams.kafka.lookup import Lookup
-from streams.remembered.ports import Log
+from streams.remembered.ports import Log, somebody_elses
 from streams.sending import Outgoing, Sender
 from streams.settings import Settings
 
@@ -40,6 +40,9 @@ _TITLE_CHARACTERS = 60
 
 #: Conversations of which whose they are is asked at the same time.
 _ASKED_AT_ONCE = 50
+
+#: How long it may take to tell whose conversations are that anybody may write into (seconds).
+_BEGINS_SECONDS = 1.0
 
 #: How long it may take to tell what is not read yet from what is not there.
 _WAITS_SECONDS = 3.0
@@ -151,26 +154,46 @@ class Conversations:
             raise NotFound(f"{whose} conversation {conversation_id} of tenant {tenant_id} that is still kept")
         return length
 
-    async def check_own(self, tenant_id: str, user_id: str, conversation_ids: Iterable[str]) -> None:
-        """Refuse what would let a person take part in somebody else's conversations, and so read them.
+    async def check_writable(self, tenant_id: str, people: Mapping[str, str], *, alone: bool) -> None:
+        """Refuse what ingest would put aside, and what would let a person take part in others' conversations.
 
-        One that nothing is known of becomes the person's own.
+        ``people``: who writes, by conversation.  One that nothing is known of is begun, and its id is the
+        tenant's from then on.  ``alone``: they may write into none that others have begun, for who takes part
+        in a conversation reads it.
 
         Raises:
-            NotFound: others talk there, and the person does not.
-            DependencyUnavailable: it cannot be told.
+            NotFound: a conversation is another tenant's; or, ``alone``, others talk there.
+            DependencyUnavailable: ``alone``, and it cannot be told.  What anybody may write is taken all the
+                same: ingest says whose it is.
         """
-        names = sorted(set(conversation_ids))
+        try:
+            async with asyncio.timeout(None if alone else _BEGINS_SECONDS):
+                others = await self._log.begin(tenant_id, people)
+        except (DependencyUnavailable, TimeoutError):
+            if alone:
+                raise
+            return
+        for name, is_ours in others.items():
+            if not is_ours:
+                raise NotFound(
+                    f"the id {name} belongs to a conversation of others: ids of conversations differ between "
+                    "tenants, so take another one (POST /v1/conversations makes one)"
+                )
+        if not alone:
+            return
+        names = sorted(people)
         for start in range(0, len(names), _ASKED_AT_ONCE):
             some = names[start : start + _ASKED_AT_ONCE]
-            own = await asyncio.gather(*(self._is_own(tenant_id, user_id, name) for name in some))
+            asked = (self._is_own(tenant_id, people[name], name, begun=name not in others) for name in some)
+            own = await asyncio.gather(*asked)
             if False in own:
-                raise NotFound(f"{user_id} takes part in no conversation {some[own.index(False)]}")
+                name = some[own.index(False)]
+                raise somebody_elses(people[name], name)
 
-    async def _is_own(self, tenant_id: str, user_id: str, conversation_id: str) -> bool:
+    async def _is_own(self, tenant_id: str, user_id: str, conversation_id: str, *, begun: bool) -> bool:
         # In this order: a first message that is written meanwhile makes both true at once.
         if await self._log.extent(tenant_id, conversation_id) is None:
-            return True
+            return begun
         return await self._log.takes_part(tenant_id, user_id, conversation_id)
 
     async def _waits(self, tenant_id: str, user_id: str | None, conversation_id: str) -> bool:

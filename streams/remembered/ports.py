@@ -86,6 +86,10 @@ class Log(Protocol):
         """Return the people of a tenant who take part in conversations, by name."""
         ...
 
+    async def begin(self, tenant_id: str, people: Mapping[str, str]) -> dict[str, bool]:
+        """Have people begin conversations; return which others had begun, and whether those of the tenant."""
+        ...
+
     async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
         """Return what was erased of a person, of conversations, and of turns in them."""
         ...
@@ -116,15 +120,19 @@ def somebody_elses(user_id: str, conversation_id: str) -> NotFound:
     return NotFound(f"{user_id} takes part in no conversation {conversation_id}")
 
 
+#: Tenant, person and turn: who asks names the turn, and others may use the same name.
+WhoseTurn = tuple[str, str, str]
+
+
 class Leases(Protocol):
     """Which turn of a chat runs where, as :class:`streams.adapters.turn_leases.TurnLeases`."""
 
     async def claim(
-        self, tenant_id: str, conversation_id: str, turn_id: str, holder: str, begun_by: str = ""
+        self, tenant_id: str, conversation_id: str, turn_id: str, holder: str, begins: str = ""
     ) -> str | None:
         """Take or renew a lease; return ``None``, or the turn that has it.
 
-        ``begun_by``: who begins the conversation with it; raises :class:`NotFound` if somebody else has.
+        ``begins``: who begins the conversation with it; raises :class:`NotFound` if somebody else has.
         """
         ...
 
@@ -134,6 +142,18 @@ class Leases(Protocol):
 
     async def held(self, tenant_id: str, conversation_id: str) -> str | None:
         """Return the turn that runs in a conversation."""
+        ...
+
+    async def heed(self, turns: Sequence[WhoseTurn]) -> list[bool]:
+        """Make known that turns run; return of each whether somebody wants it to end."""
+        ...
+
+    async def stop(self, turn: WhoseTurn) -> str | None:
+        """Want a turn to end; return how it has, ``""`` while it runs, ``None`` if nothing is known of it."""
+        ...
+
+    async def end(self, turn: WhoseTurn, status: str) -> None:
+        """Make known how a turn has ended."""
         ...
 
 

@@ -18,6 +18,7 @@ import httpx
 
 from deploy.local.ports import free_ports
 from models.access import Token, TokenScope
+from models.messages import DEFAULT_TENANT
 from streams.process import leash
 from streams.settings import Settings, load_settings
 from streams.tokens import secret, topic
@@ -43,6 +44,7 @@ class ServeRig:
         self.folder = folder
         [self.api_port] = free_ports(1)
         self._ports: dict[str, int] = {}
+        self._tokens = 0
         self._running: dict[str, subprocess.Popen[bytes]] = {}
         self.values = {
             "bootstrap_servers": servers,
@@ -126,8 +128,8 @@ class ServeRig:
         return httpx.Client(base_url=self.url, timeout=60.0, trust_env=False, **more)
 
     @contextmanager
-    def token(self, user_id: str, *scopes: TokenScope) -> Iterator[str]:
-        """A token of one person, while everybody needs one."""
+    def token(self, user_id: str, *scopes: TokenScope, tenant_id: str = DEFAULT_TENANT) -> Iterator[str]:
+        """A token of one person, or with ``""`` of all, while everybody needs one."""
         made = secret.make()
         token = Token(
             token_id=made.token_id,
@@ -135,6 +137,7 @@ class ServeRig:
             scopes=scopes or ("read", "write", "chat"),
             created_at=datetime.now(UTC),
             user_id=user_id,
+            tenant_id=tenant_id,
         )
 
         def status(text: str = "") -> int:
@@ -142,12 +145,15 @@ class ServeRig:
                 return client.get("/v1/session").status_code
 
         try:
+            self._tokens += 1
             asyncio.run(topic.put(self.settings, made.token_id, token))
             eventually(lambda: (status(), status(made.text)) == (401, 200), "a token is needed, and known")
             yield made.text
         finally:
             asyncio.run(topic.put(self.settings, made.token_id, None))
-            eventually(lambda: status() == 200, "none is needed any more")
+            self._tokens -= 1
+            left = 401 if self._tokens else 200
+            eventually(lambda: (status(), status(made.text)) == (left, 401), "it is revoked")
 
     def command(self, *arguments: str, **more: object) -> subprocess.CompletedProcess[str]:
         """Run ``switchboard``, as a person would here."""

@@ -99,6 +99,37 @@ async def indices(log: ConversationLog, conversation: str = "c", tenant: str = "
     return [each.index for each in await log.turns(tenant, conversation, 0, 10**9)]
 
 
+class TestWhoBegins:
+    async def test_the_first_who_says_so(self, log: ConversationLog, redis: Redis) -> None:
+        assert await log.begin("acme", {"c": "ada", "d": "ada"}) == {}
+        assert await log.begin("acme", {"c": "ada", "e": "ada"}) == {}, "again"
+        assert await log.begin("acme", {"c": "bob", "f": "bob"}) == {"c": True}
+        assert await log.begin("globex", {"d": "ada", "f": "ada", "g": "ada"}) == {"d": False, "f": False}
+        assert await log.begin("acme", {}) == {}
+        names = [key async for key in redis.scan_iter("*")]
+        assert len(names) == 5 and all([0 < await redis.ttl(key) <= 24 * 3600 for key in names])
+        told = b" ".join([*names, *[await redis.get(key) for key in names]])
+        assert not any(each in told for each in (b"ada", b"bob", b"acme", b"globex"))
+
+    async def test_what_is_read_is_of_its_tenant_as_long_as_it_is_kept(
+        self, log: ConversationLog, redis: Redis
+    ) -> None:
+        await log.begin("globex", {"c": "eve"})  # and has never written into it
+        await log.write([(turn(0), 0)])
+        assert await log.begin("globex", {"c": "eve"}) == {"c": False}
+        assert await log.begin("default", {"c": "ada"}) == {}
+        assert await log.begin("default", {"c": "bob"}) == {"c": True}
+        assert [await redis.ttl(key) async for key in redis.scan_iter("*begun*")] == [-1], "as the log"
+
+    async def test_who_begins_again_shortens_nothing(self, valkey: LocalValkey, redis: Redis) -> None:
+        week = 7 * 86_400
+        log = ConversationLog(valkey.client(), SPACE, expire_seconds=week, ready=valkey.ensure)
+        await log.write([(turn(0, arrived_at=datetime.now(UTC)), 0)])
+        assert await log.begin("default", {"c": "ada"}) == {}
+        assert [await redis.ttl(key) > week - 60 async for key in redis.scan_iter("*begun*")] == [True]
+        await log.close()
+
+
 class TestTurns:
     async def test_they_are_kept_by_index_and_a_repeat_changes_nothing(self, log: ConversationLog) -> None:
         turns = [turn(index) for index in range(5)]
@@ -183,7 +214,7 @@ class TestExpiring:
 
     async def expect(self, redis: Redis, days: float) -> None:
         left = await self.days_left(redis)
-        assert [*left.values()] == pytest.approx([days, days], abs=0.1), "a log, and who takes part in it"
+        assert [*left.values()] == pytest.approx([days] * 3, abs=0.1), "a log, whose it is, who takes part"
 
     async def test_after_its_latest_turn_arrived(self, log: ConversationLog, redis: Redis) -> None:
         await log.write([self.said(0, 0)])

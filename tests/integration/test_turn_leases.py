@@ -65,7 +65,8 @@ async def test_who_begins_a_conversation_keeps_others_out_of_it(
     with pytest.raises(NotFound):
         await leases.claim("default", "c", "t-2", "b", "bob")
     assert await leases.held("default", "c") is None, "who is refused takes no lease"
-    assert await leases.claim("acme", "c", "t-2", "b", "bob") is None
+    with pytest.raises(NotFound):  # ingest takes an id of one tenant only
+        await leases.claim("acme", "c", "t-2", "b", "ada")
     assert await leases.claim("default", "c", "t-3", "b") is None, "the log knows who takes part"
     client = valkey.client()
     names = [key async for key in client.scan_iter("*")]
@@ -145,6 +146,30 @@ async def test_who_has_lost_a_lease_is_told(leases: TurnLeases, monkeypatch: pyt
     ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     ended.set_result(None)
     assert await other.keep(names("t-3"), ended)
+
+
+async def test_a_turn_is_stopped_by_whoever_may_and_tells_how_it_ended(leases: TurnLeases) -> None:
+    ours, theirs = ("default", "ada", "t-1"), ("default", "bob", "t-1")
+    assert await leases.stop(ours) is None, "none runs"
+    assert await leases.heed([ours, theirs]) == [False, False]
+    assert await leases.stop(ours) == ""
+    assert await leases.heed([ours, theirs]) == [True, False]
+    assert await leases.stop(ours) == "", "it has not ended yet"
+    await leases.end(ours, "stopped")
+    assert await leases.stop(ours) == "stopped"
+    assert await leases.heed([ours]) == [False], "when it runs again, nobody has wanted that to end"
+
+
+async def test_a_turn_of_which_nobody_says_that_it_runs_is_gone(
+    leases: TurnLeases, valkey: LocalValkey
+) -> None:
+    short = TurnLeases(valkey.client(), Namespace("test-"), seconds=0.5, ready=valkey.ensure)
+    turn = ("default", "ada", "t-1")
+    await short.heed([turn])
+    async with asyncio.timeout(30):
+        while await leases.stop(turn) is not None:  # to want it to end does not keep it
+            await asyncio.sleep(0.01)
+    await short.close()
 
 
 async def test_without_redis_nothing_begins() -> None:

@@ -370,7 +370,8 @@ def test_two_at_once_are_refused_and_one_can_be_stopped(deployment: ServeRig, mo
         assert refused.status_code == 409 and refused.json()["turn_id"] == turn
         # Not before: a fault that no call has had would be the next turn's.
         eventually(lambda: model.failed("slow"), "the model is asked")
-        stopped = second.http.post(f"/v1/turns/{turn}/stop", json={"user_id": chat.user})
+        at_another = Chat(deployment, deployment.url, chat.user)  # as behind a balancer
+        stopped = at_another.http.post(f"/v1/turns/{turn}/stop", json={"user_id": chat.user})
         assert stopped.json()["status"] == "stopped"
         rest = list(events)
     assert rest[-1][0] == "end" and rest[-1][1]["status"] == "stopped"

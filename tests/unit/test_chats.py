@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from contextlib import aclosing, contextmanager
 from datetime import UTC, datetime
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import pytest
@@ -22,6 +22,7 @@ from streams.adapters.conversation_log import Erasures, Extent
 from streams.chat import chats as module
 from streams.chat import leases as module_of_leases
 from streams.chat import running as module_of_turns
+from streams.chat import stopping as module_of_stopping
 from streams.chat import unread as module_of_unread
 from streams.chat.chats import Chats
 from streams.chat.leases import TurnRunning
@@ -62,16 +63,17 @@ class Leases:
     def __init__(self) -> None:
         self.held_by: dict[tuple[str, str], str] = {}
         self.begun_by: dict[tuple[str, str], str] = {}
+        self.turns: dict[tuple[str, str, str], str] = {}
         self.claims = 0
         self.breaks = self.sticks = False
 
     async def claim(
-        self, tenant_id: str, conversation_id: str, turn_id: str, holder: str, begun_by: str = ""
+        self, tenant_id: str, conversation_id: str, turn_id: str, holder: str, begins: str = ""
     ) -> str | None:
         self.claims += 1
         if self.breaks:
             raise ZeroDivisionError("a mistake of ours")
-        if begun_by and self.begun_by.setdefault((tenant_id, conversation_id), begun_by) != begun_by:
+        if begins and self.begun_by.setdefault((tenant_id, conversation_id), begins) != begins:
             raise NotFound("another's")
         has = self.held_by.setdefault((tenant_id, conversation_id), turn_id)
         return None if has == turn_id else has
@@ -83,6 +85,20 @@ class Leases:
 
     async def held(self, tenant_id: str, conversation_id: str) -> str | None:
         return self.held_by.get((tenant_id, conversation_id))
+
+    async def heed(self, turns: Sequence[tuple[str, str, str]]) -> list[bool]:
+        asked = [self.turns.get(each) == "stop" for each in turns]
+        self.turns |= {turn: "stop" if stop else "" for turn, stop in zip(turns, asked, strict=True)}
+        return asked
+
+    async def stop(self, turn: tuple[str, str, str]) -> str | None:
+        if self.turns.get(turn) == "":
+            self.turns[turn] = "stop"
+        known = self.turns.get(turn)
+        return "" if known == "stop" else known
+
+    async def end(self, turn: tuple[str, str, str], status: str) -> None:
+        self.turns[turn] = status
 
 
 class Sending:
@@ -209,8 +225,11 @@ async def test_a_turn_is_named_within_its_conversation_by_its_asker(rig: Rig) ->
     async for _ in other.events():
         break  # it has begun
     await other.stop()
-    assert chats.named("acme", "ada", "t-1") is ours, "the one that runs"
-    assert chats.named("globex", "ada", "t-1") is None
+    with pytest.raises(NotFound):
+        await chats.stop("globex", "ada", "t-1")
+    assert await chats.stop("acme", "ada", "t-1") == "stopped"
+    assert ours.ended is not None, "the one that ran"
+    assert theirs.ended is None
     await chats.close()
     assert ours.ended is not None and theirs.ended is not None
 
@@ -255,6 +274,50 @@ async def test_a_turn_that_is_stopped_before_its_first_step_has_ended(rig: Rig) 
         await turn.stop()
         assert turn.ended is not None and turn.ended.status == "stopped"
         assert await rig.chats.begin("acme", "ada", "c-1", "Hello again") is not turn
+
+
+async def test_a_turn_is_stopped_from_another_process(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module_of_stopping, "_HEED_SECONDS", 0.01)
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
+    other = Chats(Settings(), *cast(list[Any], [Silent(), rig.log, len, rig.lookup, rig.leases]))
+    for tenant, user, name in (("acme", "bob", "t-1"), ("other", "ada", "t-1"), ("acme", "ada", "t-2")):
+        with pytest.raises(NotFound, match=f"no turn {name} of {user} runs"):
+            await other.stop(tenant, user, name)
+    assert turn.ended is None
+    async with asyncio.timeout(60):
+        assert await other.stop("acme", "ada", "t-1") == "stopped"
+    assert turn.ended is not None and turn.ended.status == "stopped"
+    assert await other.stop("acme", "ada", "t-1") == "stopped", "one that has ended stays as it is"
+    again = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
+    assert again.ended is None, "who wanted the last one to end wants nothing of this one"
+    await other.close()
+
+
+@pytest.mark.parametrize("rig", [Answers], indirect=True)
+async def test_of_a_turn_that_has_its_answer_another_process_hears_so(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
+    async for _ in turn.events():
+        pass
+    other = Chats(Settings(), *cast(list[Any], [Silent(), rig.log, len, rig.lookup, rig.leases]))
+    async with asyncio.timeout(60):
+        assert await other.stop("acme", "ada", "t-1") == "answered"
+    await other.close()
+
+
+async def test_a_turn_whose_process_dies_while_it_is_stopped_was_interrupted(rig: Rig) -> None:
+    rig.leases.turns["acme", "ada", "t-1"] = ""
+    asked = asyncio.create_task(rig.chats.stop("acme", "ada", "t-1"))
+    await until(lambda: rig.leases.turns["acme", "ada", "t-1"] == "stop")
+    del rig.leases.turns["acme", "ada", "t-1"]  # nobody says any more that it runs
+    async with asyncio.timeout(60):
+        assert await asked == "interrupted"
+
+
+async def test_a_turn_that_does_not_end_is_told_as_that(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module_of_stopping, "_ENDS_SECONDS", 0.0)
+    rig.leases.turns["acme", "ada", "t-1"] = ""
+    with pytest.raises(DependencyUnavailable, match="ask once more"):
+        await rig.chats.stop("acme", "ada", "t-1")
 
 
 async def test_whose_conversation_it_is_comes_before_whether_it_is_busy(rig: Rig) -> None:

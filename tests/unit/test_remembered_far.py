@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -45,6 +46,14 @@ class Leases:
     async def held(self, tenant_id: str, conversation_id: str) -> str | None:
         return "t-1"
 
+    async def heed(self, turns: Sequence[tuple[str, str, str]]) -> list[bool]:
+        return [turn == "t-1" for _, _, turn in turns]
+
+    async def stop(self, turn: tuple[str, str, str]) -> str | None:
+        return None
+
+    async def end(self, *_: object) -> None: ...
+
 
 async def test_who_asks_for_a_lease_does_not_wait_for_those_who_search(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
@@ -60,6 +69,7 @@ async def test_who_asks_for_a_lease_does_not_wait_for_those_who_search(tmp_path:
         while not search.running:
             await asyncio.sleep(0.01)
         assert await far.leases.held("default", "c-1") == "t-1"
+        assert await far.leases.heed([("default", "ada", "t-1"), ("default", "ada", "t-2")]) == [True, False]
         assert not any(each.done() for each in searching)
         search.may.set()
         assert all(found == [] for found in await asyncio.gather(*searching))

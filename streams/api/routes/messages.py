@@ -110,7 +110,8 @@ async def send_messages(call: Call, body: NewMessages) -> MessagesAccepted:
 
     The answer comes when the broker has confirmed all of them.  So that they count once if you send them again,
     give each a `message_id`, or the header `Idempotency-Key`, from which ids are made.  A token
-    for one person writes into conversations that the person takes part in, and into new ones.
+    for one person writes into conversations that the person takes part in, and into new ones; nobody
+    writes into those of another tenant.
     """
     sender: Sender = call.part("sender")
     key = idempotency_key(call)
@@ -123,8 +124,7 @@ async def send_messages(call: Call, body: NewMessages) -> MessagesAccepted:
             INVALID_REQUEST, "Two messages of a conversation have the same message_id: each has its own."
         )
     records = [_record(call, each, number) for number, each in enumerate(messages)]
-    if call.caller.user_id is not None:
-        await _check_own(call, call.caller.user_id, messages)
+    await _check_writable(call, messages)
     sent = await sender.send(records)
     for given, at in zip(body.messages, sent, strict=True):
         if given.sent_at is None:
@@ -199,11 +199,15 @@ def _message(call: Call, body: NewMessages, number: int, key: str, now: datetime
     )
 
 
-async def _check_own(call: Call, user_id: str, messages: list[ChatMessage]) -> None:
+async def _check_writable(call: Call, messages: list[ChatMessage]) -> None:
     """Whoever writes into a conversation takes part in it from then on, and reads it."""
     found: Conversations = call.part("conversations")
+    people: dict[str, str] = {}
+    for each in messages:
+        people.setdefault(each.conversation_id, each.user_id)
+    alone = call.caller.user_id is not None
     try:
-        await found.check_own(messages[0].tenant_id, user_id, (each.conversation_id for each in messages))
+        await found.check_writable(messages[0].tenant_id, people, alone=alone)
     except NotFound as error:
         raise Problem(UNKNOWN_CONVERSATION, f"{error}: nothing was sent.") from error
 

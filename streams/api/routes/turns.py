@@ -170,12 +170,10 @@ async def get_turn_events(call: Call, wanted: TurnEventsParameters) -> EventStre
 async def stop_turn(call: Call, wanted: StopParameters, body: StopBody) -> Stopped:
     """End a turn; what was said so far is kept.  One that has ended stays as it is."""
     chats: Chats = call.part("chats")
-    running = chats.named(body.tenant_id, body.user_id, wanted.turn_id)
-    if running is None:
-        raise Problem(UNKNOWN_TURN, f"No turn {wanted.turn_id} of {body.user_id} runs here: it may have ended.")
-    if running.ended is None:
-        await running.stop()
-    status = running.ended.status if running.ended is not None else Status.STOPPED
+    try:
+        status = await chats.stop(body.tenant_id, body.user_id, wanted.turn_id)
+    except NotFound as error:
+        raise Problem(UNKNOWN_TURN, f"{error}.") from error
     return Stopped(turn_id=wanted.turn_id, status=status)
 
 
