@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -34,14 +33,19 @@ _decode_kind = msgspec.json.Decoder(_Kind).decode
 
 
 def read(
-    pieces: Iterable[bytes], *, user_id: str = "", tenant_id: str = DEFAULT_TENANT, conversation_id: str = ""
+    pieces: Iterable[bytes],
+    *,
+    met: Callable[[str], int],
+    user_id: str = "",
+    tenant_id: str = DEFAULT_TENANT,
+    conversation_id: str = "",
 ) -> Iterator[Draft | Skipped]:
     """Yield what the file holds.
 
     ``user_id`` and ``conversation_id`` are those of lines that name none.  A message without an id gets one of
-    what it says, when, and how many times it was said before.
+    what it says, when, and how many times it was said before: ``met`` counts a name, and returns how often it
+    has been counted.
     """
-    repeats: Counter[str] = Counter()
     for number, data in lines(pieces):
         where = f"line {number}"
         if data is None:
@@ -76,8 +80,7 @@ def read(
         if not message_id:
             made_of = (tenant_id, said_in, person, line.role, line.sent_at.isoformat(), line.content)
             name = deterministic_id("line", *(text.encode(errors="replace").decode() for text in made_of))
-            repeats[name] += 1
-            message_id = deterministic_id("line", name, repeats[name])
+            message_id = deterministic_id("line", name, met(name))
         yield Draft(
             where,
             said_in,

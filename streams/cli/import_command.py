@@ -22,6 +22,7 @@ from processors.importing.whatsapp import DateOrder
 from streams.cli.output import count, moment, print_json, printable
 from streams.importing.files import Export, open_exports
 from streams.importing.publishing import Count, Importer
+from streams.importing.scratch import Repeats
 from streams.printing import encode_json, error_text
 from streams.process.exits import EXIT_INVALID
 from streams.settings import load_settings
@@ -160,7 +161,11 @@ def _drafts(
             return claude.read(export.pieces())
         case Source.JSONL:
             return jsonl.read(
-                export.pieces(), user_id=owner.user_id, tenant_id=owner.tenant_id, conversation_id=conversation
+                export.pieces(),
+                met=Repeats().met,
+                user_id=owner.user_id,
+                tenant_id=owner.tenant_id,
+                conversation_id=conversation,
             )
         case Source.WHATSAPP:
             order = dates or whatsapp.date_order(export.pieces())

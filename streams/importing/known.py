@@ -6,7 +6,7 @@ So turns (kept for a year) and messages (a month, but there before their turns a
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Mapping
 
 import msgspec
@@ -14,6 +14,7 @@ from aiokafka import TopicPartition
 
 from models.ids import turn_id
 from models.messages import DEFAULT_TENANT, PUNCTUATION_HEADER, PunctuationKind
+from streams.importing.scratch import Numbers, number_of
 from streams.kafka.broker import batches_until, beginnings_of, ends_of, reading
 from streams.runtime.records import SourceRecord, header
 from streams.settings import Settings
@@ -41,28 +42,30 @@ _decode_erased = msgspec.json.Decoder(_Erased).decode
 
 
 class Known:
-    """The messages that there are, as numbers made of their ids: a million take some 100 MB."""
+    """The messages that there are, as numbers made of their ids.
+
+    Messages are those of an age of their conversation, and of their person in it: an erasure begins another.
+    """
 
     def __init__(self) -> None:
-        self._turns: set[int] = set()
-        self._messages: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+        self._turns, self._messages = Numbers(), Numbers()
+        self._ages: Counter[int] = Counter()
 
     def has(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> bool:
         """Say whether a message is there, and was not erased."""
-        number = _number(turn_id(tenant_id, conversation_id, message_id))
-        place = hash((tenant_id, conversation_id)), hash(user_id)
-        return number in self._turns or number in self._messages.get(place, ())
+        if number_of(turn_id(tenant_id, conversation_id, message_id)) in self._turns:
+            return True
+        return self._number(tenant_id, conversation_id, user_id, message_id) in self._messages
 
     def add(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> None:
         """A message was published."""
-        number = _number(turn_id(tenant_id, conversation_id, message_id))
-        self._messages[hash((tenant_id, conversation_id)), hash(user_id)].add(number)
+        self._messages.add(self._number(tenant_id, conversation_id, user_id, message_id))
 
     def see_turn(self, record: SourceRecord) -> None:
         """Take a record of ``memory.turns.v1``; one without a value erases."""
         if record.key is None or header(record.headers, PUNCTUATION_HEADER):
             return
-        number = _number(record.key.decode(errors="replace"))
+        number = number_of(record.key.decode(errors="replace"))
         if record.value is None:
             self._turns.discard(number)
         else:
@@ -77,21 +80,15 @@ class Known:
                 self.add(said.tenant_id, said.conversation_id, said.user_id, said.message_id)
             elif kind == PunctuationKind.ERASE.encode():
                 erased = _decode_erased(record.value or b"")
-                self._erase(hash((erased.tenant_id, erased.conversation_id)), erased.user_id)
+                of_person = (erased.user_id,) if erased.user_id else ()
+                self._ages[number_of(erased.tenant_id, erased.conversation_id, *of_person)] += 1
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return  # the services dead-letter it
 
-    def _erase(self, conversation: int, user_id: str) -> None:
-        for place in list(self._messages):
-            if place[0] == conversation and (not user_id or place[1] == hash(user_id)):
-                del self._messages[place]
-
-
-def _number(identity: str) -> int:
-    try:
-        return int(identity.replace("-", "")[:16], 16)
-    except ValueError:
-        return hash(identity)
+    def _number(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> int:
+        place = tenant_id, conversation_id
+        ages = [self._ages[number_of(*place)], self._ages[number_of(*place, user_id)]] if self._ages else [0, 0]
+        return number_of(*place, user_id, message_id, *ages)
 
 
 async def read_known(settings: Settings, partitions: Mapping[str, int]) -> Known:

@@ -16,6 +16,7 @@ from models.messages import ChatMessage
 from processors.importing.drafts import Draft, Owner, Ready, Skipped, make_message
 from streams import cloudevents, commands, kafka
 from streams.importing.known import MESSAGES, Known, read_known
+from streams.importing.scratch import Places
 from streams.kafka import broker
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
@@ -26,7 +27,6 @@ _SOURCE = "/switchboard/import"
 #: Unconfirmed messages at a time, and messages between two glances at the loop.
 _IN_FLIGHT = 2_000
 _GLANCE = 500
-_COMMANDS_AT_ONCE = 500
 
 
 class Person(NamedTuple):
@@ -47,7 +47,7 @@ class Count:
         self.skipped: Counter[str] = Counter()
         self.broken = 0
         self.people: Counter[Person] = Counter()
-        self.conversations: dict[tuple[str, str], None] = {}
+        self.conversations = Places()
         self.first: datetime | None = None
         self.last: datetime | None = None
         self._tell = tell
@@ -59,7 +59,7 @@ class Count:
         self.people[Person(message.user_id, name if isinstance(name, str) else "")] += 1
         self.first = min(message.sent_at, self.first or message.sent_at)
         self.last = max(message.sent_at, self.last or message.sent_at)
-        self.conversations[message.tenant_id, message.conversation_id] = None
+        self.conversations.add(message.tenant_id, message.conversation_id)
 
     def skip(self, skipped: Skipped) -> None:
         """Something is not imported."""
@@ -77,6 +77,7 @@ class Importer:
         self._count = count
         self._dry = dry
         self._close = close
+        self._known: Known | None = None
         self._in_flight: deque[asyncio.Future[Any]] = deque()
 
     async def run(self, drafts: Iterable[Draft | Skipped], tell: Callable[[Count], None]) -> None:
@@ -100,9 +101,10 @@ class Importer:
                 f"{topic} does not exist at {self._settings.bootstrap_servers} yet: "
                 "`switchboard topics apply` creates it"
             )
-        known = await read_known(self._settings, partitions)
+        if self._known is None:  # it learns what is sent from one export of an archive for the next
+            self._known = await read_known(self._settings, partitions)
         client = kafka.make_producer(self._settings, "switchboard-import", linger_ms=20)
-        touched: dict[tuple[str, str], None] = {}
+        touched = Places()
         try:
             async with (
                 broker.answering(self._settings),
@@ -110,7 +112,7 @@ class Importer:
             ):
                 try:
                     for ready in self._ready(drafts):
-                        await self._publish(producer, topic, partitions[topic], known, ready, touched)
+                        await self._publish(producer, topic, partitions[topic], self._known, ready, touched)
                         if self._count.read % _GLANCE == 0:
                             tell(self._count)
                 finally:
@@ -141,7 +143,7 @@ class Importer:
         partitions: int,
         known: Known,
         ready: Ready,
-        touched: dict[tuple[str, str], None],
+        touched: Places,
     ) -> None:
         message = ready.message
         self._count.take(message)
@@ -150,7 +152,7 @@ class Importer:
             self._count.known += 1
             return
         known.add(*place, message.user_id, message.message_id)
-        touched[place] = None
+        touched.add(*place)
         key = message.conversation_id.encode()
         await self._confirm(_IN_FLIGHT)
         async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
@@ -170,8 +172,8 @@ class Importer:
                 await self._in_flight.popleft()
             self._count.sent += 1
 
-    async def _end(self, touched: Iterable[tuple[str, str]]) -> None:
-        asked: list[Command] = [commands.closing(conversation, tenant) for tenant, conversation in touched]
-        for start in range(0, len(asked), _COMMANDS_AT_ONCE):
-            await commands.send(self._settings, asked[start : start + _COMMANDS_AT_ONCE])
-        self._count.closed = len(asked)
+    async def _end(self, touched: Places) -> None:
+        for page in touched.pages():
+            asked: list[Command] = [commands.closing(conversation, tenant) for tenant, conversation in page]
+            await commands.send(self._settings, asked)
+            self._count.closed += len(page)

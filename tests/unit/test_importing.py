@@ -18,6 +18,7 @@ from processors.importing.drafts import Draft, Owner, Skipped, make_message
 from processors.importing.elements import elements
 from processors.importing.lines import lines
 from processors.importing.whatsapp import DateOrder
+from streams.importing.scratch import Repeats
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 OWNER = Owner("chatgpt", "ada")
@@ -272,8 +273,9 @@ def test_lines_of_messages() -> None:
         b'"' + b"x" * (5 << 20) + b'"',
         json.dumps(whole | {"message_id": "m-2"}).encode(),
     ]
-    found = list(jsonl.read(pieces(b"\xef\xbb\xbf" + b"\r\n".join(rows[:10]), 3), user_id="ada"))
-    found += list(jsonl.read([b"\n" * 10 + b"\n".join(rows[10:])], user_id="ada"))
+    first = pieces(b"\xef\xbb\xbf" + b"\r\n".join(rows[:10]), 3)
+    found = list(jsonl.read(first, met=Repeats().met, user_id="ada"))
+    found += list(jsonl.read([b"\n" * 10 + b"\n".join(rows[10:])], met=Repeats().met, user_id="ada"))
     drafts = drafts_of(found)
     assert [(each.message, each.user_id) for each in (drafts[0], drafts[-1])] == [
         ("m-1", "bea"),

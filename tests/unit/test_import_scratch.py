@@ -1,0 +1,124 @@
+"""What an import notes of what it has met: the same whether it is little or much, and never held in memory."""
+
+from __future__ import annotations
+
+import sqlite3
+import tracemalloc
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from models.errors import DependencyUnavailable
+from models.ids import turn_id
+from models.messages import DEFAULT_TENANT
+from processors.importing import jsonl
+from processors.importing.drafts import Owner
+from streams.importing import scratch
+from streams.importing.known import Known
+from streams.importing.publishing import Count, Importer
+from streams.importing.scratch import Numbers, Places, Repeats
+from streams.settings import Settings
+
+
+def peak_of(do: Callable[[], object]) -> int:
+    """Return how many bytes of Python's it takes at most."""
+    tracemalloc.start()
+    do()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    return peak
+
+
+async def test_short_lines_by_the_million_are_not_held() -> None:
+    """Ten thousand of them are looked at: each in its own conversation, none with an id."""
+
+    def lines() -> Iterator[bytes]:
+        for number in range(10_000):
+            sent = f"2026-01-05T08:{number // 60 % 60:02}:{number % 60:02}Z"
+            yield f'{{"role":"user","content":"ok","sent_at":"{sent}","conversation_id":"{number}"}}\n'.encode()
+
+    counted = Count(lambda _: None)
+    importer = Importer(Settings(), Owner("jsonl", "ada"), counted, dry=True, close=True)
+    tracemalloc.start()
+    await importer.run(jsonl.read(lines(), met=Repeats().met, user_id="ada"), lambda _: None)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (counted.read, len(counted.conversations), counted.skipped) == (10_000, 10_000, {})
+    assert peak < 1_200_000
+
+
+def test_what_is_known_is_not_held() -> None:
+    known = Known()
+
+    def learn() -> None:
+        for number in range(10_000):
+            known.add(DEFAULT_TENANT, f"c-{number}", "ada", f"m-{number}")
+
+    assert peak_of(learn) < 300_000
+    assert known.has(DEFAULT_TENANT, "c-7", "ada", "m-7")
+    assert not known.has(DEFAULT_TENANT, "c-7", "ada", "m-8")
+
+
+def erasure(**of: str) -> Any:
+    body = '{"punctuation":"erase",' + ",".join(f'"{name}":"{value}"' for name, value in of.items()) + "}"
+    return record(b"c-1", body.encode(), [("sw_punctuation", b"erase")])
+
+
+def record(key: bytes, value: bytes | None, headers: list[tuple[str, bytes]]) -> Any:
+    return SimpleNamespace(key=key, value=value, headers=headers)
+
+
+def test_what_was_erased_is_not_known_and_may_come_again() -> None:
+    known = Known()
+    lines = [("c-1", "ada", "m-1"), ("c-1", "bob", "m-2"), ("c-2", "ada", "m-1")]
+    for conversation, person, message in lines:
+        known.add(DEFAULT_TENANT, conversation, person, message)
+
+    def there() -> list[bool]:
+        return [known.has(DEFAULT_TENANT, *each) for each in lines]
+
+    assert there() == [True, True, True]
+    known.see_message(erasure(conversation_id="c-1", user_id="bob"))
+    assert there() == [True, False, True]
+    known.add(DEFAULT_TENANT, *lines[1])
+    known.see_message(erasure(conversation_id="c-1", tenant_id="acme"))
+    assert there() == [True, True, True]
+    known.see_message(erasure(conversation_id="c-1"))
+    assert there() == [False, False, True]
+    key = turn_id(DEFAULT_TENANT, "c-1", "m-1").encode()
+    known.see_turn(record(key, b"{}", []))
+    assert there() == [True, False, True]
+    known.see_turn(record(key, None, []))
+    assert there() == [False, False, True]
+
+
+def test_numbers_names_and_places_are_told_apart() -> None:
+    numbers = Numbers()
+    for number in (0, -(2**63), 2**63 - 1):
+        assert numbers.add(number) and not numbers.add(number) and number in numbers
+    numbers.discard(0)
+    assert 0 not in numbers and -(2**63) in numbers
+    repeats = Repeats()
+    assert [repeats.met(name) for name in ("a", "b", "a", "a")] == [1, 1, 2, 3]
+    assert Repeats().met("a") == 1, "of another file"
+    places = Places()
+    for number in range(1200):
+        places.add("acme", f"c-{number // 2}")
+    places.add("other", "c-0")
+    assert len(places) == 601
+    assert sorted(each for page in places.pages() for each in page)[-1] == ("other", "c-0")
+    assert sum(len(page) for page in places.pages()) == 601
+
+
+def test_a_disk_that_is_full_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = Numbers()
+
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(numbers, "_ask", full)
+    with pytest.raises(DependencyUnavailable, match=r"disk is full.*TMPDIR"):
+        numbers.add(1)
+    assert scratch.number_of("a", "bc") != scratch.number_of("ab", "c")
