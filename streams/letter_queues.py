@@ -37,9 +37,10 @@ class LetterQueues:
         [whole] = await dead_letters.read_letters(self._settings, queue.name, [place])
         return whole
 
-    async def retry(self, topic: str, places: Collection[Place]) -> list[Letter]:
+    async def retry(self, topic: str, places: Collection[Place], *, keep_trace: bool = True) -> list[Letter]:
         """Send records once more and mark their letters; return these."""
-        return await dead_letters.retry(self._settings, dead_letters.queue_named(self._settings, topic), places)
+        queue = dead_letters.queue_named(self._settings, topic)
+        return await dead_letters.retry(self._settings, queue, places, keep_trace=keep_trace)
 
     async def drop(self, topic: str, places: Collection[Place]) -> list[Letter]:
         """Mark letters as done with; return them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Collection
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -147,10 +148,18 @@ def as_dict(whole: Whole) -> dict[str, object]:
 
 @app.command()
 def retry(
-    topic: Topic, places: Places = None, reason: Reason = "", every: All = False, json: Json = False
+    topic: Topic,
+    places: Places = None,
+    reason: Reason = "",
+    every: All = False,
+    trace: Annotated[
+        bool, typer.Option("--trace/--no-trace", help="Leave them in the trace that they were of.")
+    ] = True,
+    json: Json = False,
 ) -> None:
     """Send records once more to the topic where they lay; refused again, they are listed again."""
-    _settle(topic, places, reason, every, json, dead_letters.retry, "sent again", only_retryable=True)
+    again = partial(dead_letters.retry, keep_trace=trace)
+    _settle(topic, places, reason, every, json, again, "sent again", only_retryable=True)
 
 
 @app.command()

@@ -34,6 +34,9 @@ SETTLED, OF = "dlq_settled", "dlq_of"
 _WHY_COUNT = 7
 COPY = (REROUTED_HEADER, REROUTED_TIMESTAMP_HEADER)
 
+#: Headers that say of which trace a record is (W3C Trace Context), by themselves or as a CloudEvent's.
+TRACE = ("traceparent", "tracestate", "ce_traceparent", "ce_tracestate")
+
 
 class Place(NamedTuple):
     """Where a letter lies in its queue: that of its first part."""
@@ -286,7 +289,7 @@ def _fingerprint(first: SourceRecord, record: DeadRecord | None) -> bytes:
     """Return what tells a record from another, wherever it lay."""
     if record is None:
         return f"{first.partition}:{first.offset}".encode()
-    own = [each for each in record.headers if each[0] not in COPY]
+    own = [each for each in record.headers if each[0] not in COPY and each[0].lower() not in TRACE]
     return hashlib.blake2b(repr((record.key, record.value, own)).encode(), digest_size=16).digest()
 
 

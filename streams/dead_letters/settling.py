@@ -10,8 +10,8 @@ from aiokafka import AIOKafkaProducer
 from msgspec.structs import replace
 
 from models.errors import ConfigurationError, NotFound
-from streams import kafka
-from streams.dead_letters.reading import COPY, OF, SETTLED, Letter, Place, read_letters
+from streams import cloudevents, kafka
+from streams.dead_letters.reading import COPY, OF, SETTLED, TRACE, Letter, Place, read_letters
 from streams.kafka import broker
 from streams.runtime.deadletters import (
     LARGEST_LETTER,
@@ -24,9 +24,14 @@ from streams.topics import TopicSpec, catalog_for
 RETRIED, DROPPED = b"retried", b"dropped"
 
 
-async def retry(settings: Settings, queue: TopicSpec, wanted: Collection[Place]) -> list[Letter]:
+async def retry(
+    settings: Settings, queue: TopicSpec, wanted: Collection[Place], *, keep_trace: bool = True
+) -> list[Letter]:
     """Send the records of letters to where they lay, by key, and mark the letters; return these, each with
     where its record lies now.
+
+    Without ``keep_trace`` they are no longer of the trace that they were of, but of that which this is done
+    for, if there is one (:func:`streams.cloudevents.caused_by`).
 
     Each is marked only when the broker has its record, so a letter may be sent twice and is never lost.
 
@@ -47,7 +52,9 @@ async def retry(settings: Settings, queue: TopicSpec, wanted: Collection[Place])
     async with _producing(settings) as producer:
         for letter, record in found:
             assert record is not None  # or it would not be retryable
-            sent.append(replace(letter, sent=await _send(producer, topic, record, partitions, letter)))
+            sent.append(
+                replace(letter, sent=await _send(producer, topic, record, partitions, letter, keep_trace))
+            )
             await _mark(producer, letter, RETRIED)
     return sent
 
@@ -75,10 +82,19 @@ async def _producing(settings: Settings) -> AsyncIterator[AIOKafkaProducer]:
 
 
 async def _send(
-    producer: AIOKafkaProducer, topic: str, record: DeadRecord, partitions: int, letter: Letter
+    producer: AIOKafkaProducer,
+    topic: str,
+    record: DeadRecord,
+    partitions: int,
+    letter: Letter,
+    keep_trace: bool,
 ) -> str:
     place = letter.partition % partitions if record.key is None else partition_of(record.key, partitions)
     headers = [each for each in record.headers if each[0] not in COPY]
+    if not keep_trace:
+        headers = [each for each in headers if each[0].lower() not in TRACE]
+        if trace := cloudevents.traceparent():
+            headers.append(("ce_traceparent", trace.encode()))
     async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
         at = await producer.send_and_wait(topic, record.value, key=record.key, partition=place, headers=headers)
     return f"{at.partition}:{at.offset}"

@@ -48,11 +48,12 @@ class Repeats:
 
     def met(self, name: str) -> int:
         """Meet a name; return how often it was, by now.  Raises :class:`DependencyUnavailable`: a full disk."""
+        number = (number_of(name),)
         with _on_disk():
-            [times] = self._ask(
-                "INSERT INTO names VALUES (?, 1) ON CONFLICT DO UPDATE SET times = times + 1 RETURNING times",
-                (number_of(name),),
-            ).fetchone()
+            if self._ask("INSERT OR IGNORE INTO names VALUES (?, 1)", number).rowcount:
+                return 1
+            self._ask("UPDATE names SET times = times + 1 WHERE name = ?", number)
+            [times] = self._ask("SELECT times FROM names WHERE name = ?", number).fetchone()
         return int(times)
 
 
@@ -65,14 +66,18 @@ class Places:
             " WITHOUT ROWID"
         ).execute
         self._number = 0
+        self._last = ("", "")
 
     def __len__(self) -> int:
         return self._number
 
     def add(self, tenant_id: str, conversation_id: str) -> None:
         """Add one.  Raises :class:`DependencyUnavailable`: the disk is full."""
+        if self._last == (place := (tenant_id, conversation_id)):
+            return
+        self._last = place
         with _on_disk():
-            added = self._ask("INSERT OR IGNORE INTO places VALUES (?, ?)", (tenant_id, conversation_id))
+            added = self._ask("INSERT OR IGNORE INTO places VALUES (?, ?)", place)
             self._number += added.rowcount
 
     def pages(self) -> Iterator[list[tuple[str, str]]]:

@@ -46,6 +46,10 @@ class Facts(Protocol):
         """Return how many there are (that match ``where``)."""
         ...
 
+    async def without_vector(self, ids: Sequence[str]) -> set[str]:
+        """Return those that are stored and have no vector yet."""
+        ...
+
     async def marks(self, places: Sequence[Place]) -> dict[Place, int]:
         """Return up to which offset each partition is in here."""
         ...

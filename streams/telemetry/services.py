@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -191,13 +192,37 @@ async def ask(settings: Settings, service: str, port: int, host: str = "") -> Re
 def totals(exposition: str) -> tuple[set[str], dict[str, float]]:
     """Return which services the metrics speak of, and each of ours summed over its labels.
 
-    Names come without the prefix ``switchboard_``.  A service that has just started speaks of none.
+    Names come without the prefix ``switchboard_``; a histogram that has counted anything also has its 99th
+    percentile since the process began, ``<name>_p99``.  A service that has just started speaks of none.
     """
     names: set[str] = set()
     sums: dict[str, float] = defaultdict(float)
+    buckets: defaultdict[str, defaultdict[float, float]] = defaultdict(lambda: defaultdict(float))
     for family in text_string_to_metric_families(exposition):
         for sample in family.samples:
             if sample.name.startswith("switchboard_"):
-                sums[sample.name.removeprefix("switchboard_")] += sample.value
+                name = sample.name.removeprefix("switchboard_")
+                sums[name] += sample.value
                 names |= {sample.labels["service"]} if "service" in sample.labels else set()
+                if name.endswith("_bucket"):
+                    buckets[name.removesuffix("_bucket")][float(sample.labels["le"])] += sample.value
+    for name, counts in buckets.items():
+        if counts[math.inf]:
+            sums[f"{name}_p99"] = quantile(counts, 0.99)
     return names, dict(sums)
+
+
+def quantile(counts: Mapping[float, float], share: float) -> float:
+    """Return below what a share of a histogram lies, as Prometheus' ``histogram_quantile`` does.
+
+    ``counts``: how many are at most so large, up to infinity.  Within a bucket they are taken to lie evenly;
+    what is above the last bound counts as that.
+    """
+    wanted, below, under = share * counts[math.inf], 0.0, 0.0
+    for bound in sorted(counts):
+        if counts[bound] >= wanted:
+            if math.isinf(bound) or counts[bound] == under:
+                return below
+            return below + (bound - below) * (wanted - under) / (counts[bound] - under)
+        below, under = bound, counts[bound]
+    return below

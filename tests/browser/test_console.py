@@ -269,10 +269,13 @@ def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab
     page = tab.open("/dead-letters")
     live(tab)
     expect(page.locator("main")).to_contain_text("None")
-    publish_bad(rig, b"c-bad", b'{"message_id": "m-7", "content": 7, "<b>": "\xe2\x80\xaebold"}')
+    bad = b'{"message_id": "m-7", "content": 7, "<b>": "\xe2\x80\xaebold", "<img onerror=a>": "javascript:1"}'
+    publish_bad(rig, b"c-bad", bad)
     page.get_by_role("link", name=re.compile("invalid")).first.click()
     page.locator("button[aria-expanded=false]").first.click()
     expect(page.locator("pre")).to_contain_text('"<b>"')
+    expect(page.locator("pre")).to_contain_text("javascript:1")
+    assert page.locator("main img").count() == page.locator("main [href^=javascript]").count() == 0
     expect(page.locator("main")).to_contain_text("attempts 1")
     tab.check()
     page.get_by_role("button", name="hex").click()
@@ -366,8 +369,40 @@ def test_every_state_has_its_own_sentence(tab: Tab, rig: ServeRig) -> None:
         expect(page.locator("main")).to_contain_text("A part is down")
         expect(page.locator("main")).to_contain_text("switchboard worker recall")
         tab.check()
+        page = tab.open("/chat/hal-two?user_id=hal")
+        expect(page.locator("main")).to_contain_text("A part is down")
+        page.get_by_label("Say something").fill("I live in Bergen.")
+        page.get_by_role("button", name="Write it down").click()
+        expect(page.locator("article.turn.user")).to_contain_text("I live in Bergen.")
+        expect(page.locator("main")).to_contain_text("Written down")
+        expect(page.get_by_label("Say something")).to_have_value("")
+        page.get_by_label("Say something").fill("And I")
+        tab.check()
     finally:
         rig.start("recall")
+    expect(page.get_by_role("button", name="Send")).to_be_visible()  # it looks by itself
+    expect(page.get_by_label("Say something")).to_have_value("And I")
+    expect(page.locator("article.turn.user")).to_contain_text("I live in Bergen.")
+
+
+def test_what_is_refused_because_a_part_is_down_may_be_written_down(tab: Tab, rig: ServeRig) -> None:
+    tab.forgive("404", "503", "Failed to load resource")
+    page = tab.open("/chat?user_id=ivo")
+    page.get_by_role("button", name="+ New").first.click()
+    expect(page.get_by_role("button", name="Send")).to_be_visible()
+    rig.stop("recall")
+    try:
+        page.get_by_label("Say something").fill("I live in Tromsø.")
+        page.get_by_role("button", name="Send").click()
+        expect(page.locator("main")).to_contain_text("A part is down")
+        expect(page.get_by_label("Say something")).to_have_value("I live in Tromsø.")
+        page.get_by_role("button", name="Write it down").click()
+        expect(page.locator("main")).to_contain_text("Written down")
+        expect(page.get_by_label("Say something")).to_have_value("")
+    finally:
+        rig.start("recall")
+    conversation = page.url.partition("?")[0].rpartition("/")[2]
+    kept(rig, "ivo", conversation, 1)
 
 
 def test_the_two_clocks_answer_two_questions(tab: Tab) -> None:

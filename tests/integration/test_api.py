@@ -6,12 +6,14 @@ import asyncio
 import re
 import signal
 import socket
+import uuid
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
+import msgspec
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -186,6 +188,18 @@ async def test_facts_of_a_person_page_by_page(client: httpx.AsyncClient) -> None
             break
         start = {"start": page["next"]}
     assert sorted(seen) == sorted(fact.statement for fact in FACTS[:4])
+
+
+async def test_a_page_says_which_facts_wait_for_their_vectors(
+    service: Service, client: httpx.AsyncClient
+) -> None:
+    old = msgspec.structs.replace(FACTS[0], fact_id=str(uuid.uuid4()), status=FactStatus.SUPERSEDED)
+    await service.index.upsert([old])  # it holds no more: nobody waits for it
+    assert (await get(client, "/v1/facts", user_id="ada", status="any"))["waiting"] == [WAITING.fact_id]
+    assert (await get(client, "/v1/facts", user_id="ada", status="superseded"))["waiting"] == []
+    vectors = await service.embedder.embed([WAITING.statement])
+    await service.index.store_vectors([WAITING.fact_id], vectors, service.embedder.model)
+    assert (await get(client, "/v1/facts", user_id="ada"))["waiting"] == []
 
 
 @pytest.mark.parametrize("status", [*FactStatus, "any"])

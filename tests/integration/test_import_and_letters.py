@@ -33,6 +33,8 @@ PARTITIONS = 8
 MESSAGES = "chat.messages.v1"
 AT = datetime(2026, 1, 5, 8, tzinfo=UTC)
 
+TRACE = ("ce_traceparent", b"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")
+
 Run = Callable[..., tuple[int, str, str]]
 Sent = tuple[str, bytes | None, bytes | None, int, Sequence[tuple[str, bytes | None]]]
 
@@ -222,9 +224,16 @@ def test_a_conversation_is_exported_and_can_be_imported_again(run: Run, log: Log
     assert json.loads(out)["sent"] == 2
 
 
-def letter(value: bytes, reason: str = "invalid_json", limit: int = 1 << 20, offset: int = 7) -> list[Sent]:
+def letter(
+    value: bytes, reason: str = "invalid_json", limit: int = 1 << 20, offset: int = 7, trace: bool = True
+) -> list[Sent]:
     """What the runtime writes for a record of ``c-1``."""
-    own = [("trace", b"1"), ("rerouted_from", b"chat.messages.v1-1-5"), ("rerouted_timestamp", b"1")]
+    own = [
+        ("trace", b"1"),
+        *([TRACE] if trace else []),
+        ("rerouted_from", b"chat.messages.v1-1-5"),
+        ("rerouted_timestamp", b"1"),
+    ]
     record = Record(value, b"c-1", offset, MESSAGES, 3, 0, own)
     outputs = to_outputs(DeadLetter(record, reason, "no \x1b[31m", 1), source=MESSAGES, stage="s", limit=limit)
     return [(each.topic, each.key, each.value, 3, each.headers) for each in outputs]
@@ -268,9 +277,9 @@ def test_dead_letters_are_listed_shown_retried_and_dropped(run: Run, log: Log) -
     assert (bad.key, bad.partition, bad.headers) == (
         b"c-1",
         partition_of(b"c-1", PARTITIONS),
-        (("trace", b"1"),),
+        (("trace", b"1"), TRACE),
     )
-    assert again[b"s" * 5000].headers == (("trace", b"1"),)
+    assert again[b"s" * 5000].headers == (("trace", b"1"), TRACE)
 
     # Refused again: another letter, of the same record.
     log.write(*letter(b"{bad\x1b[31m", offset=20))
@@ -279,6 +288,14 @@ def test_dead_letters_are_listed_shown_retried_and_dropped(run: Run, log: Log) -
         ("output_too_large", 1),
         ("invalid_json", 2),
     ]
+
+    # Out of its trace it is the same record still.
+    assert run("dlq", "retry", MESSAGES, "--reason", "invalid_json", "--no-trace")[0] == 0
+    [_, last] = [record for record in log.read(MESSAGES) if record.value == b"{bad\x1b[31m"]
+    assert last.headers == (("trace", b"1"),)
+    log.write(*letter(b"{bad\x1b[31m", offset=21, trace=False))
+    _, out, _ = run("dlq", "list", MESSAGES, "--json")
+    assert json.loads(out)[-1]["refused"] == 3
     _, out, _ = run("dlq", "drop", MESSAGES, "--reason", "output_too_large", "--json")
     assert len(json.loads(out)["dropped"]) == 1
     _, out, _ = run("dlq", "drop", MESSAGES, "--all")

@@ -26,7 +26,12 @@ def test_it_answers_what_the_recall_service_knows_and_says_when_that_is_down(dep
     user = f"nobody-{uuid4().hex[:8]}"  # other tests speak as others
     found = ask(deployment, "/v1/search", q="peanuts", user_id=user)
     assert (found.status_code, found.json()["known"], found.json()["empty"]) == (200, False, "unknown_person")
-    assert ask(deployment, "/v1/facts", user_id=user).json() == {"facts": [], "next": None, "known": False}
+    assert ask(deployment, "/v1/facts", user_id=user).json() == {
+        "facts": [],
+        "waiting": [],
+        "next": None,
+        "known": False,
+    }
     assert ask(deployment, "/v1/context", user_id=user, conversation_id="c").status_code == 404
     assert ask(deployment, "/v1/search", q=" ", user_id=user).status_code == 400
     socket = recall_socket(deployment.settings)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import socket
 import threading
 from collections.abc import Iterator
@@ -57,6 +58,28 @@ async def test_a_running_service_reports_readiness_and_sums(
     state.clear("starting")
     state.clear("recovery")
     assert (await services.ask(settings, "memory", server.port)).ready
+
+
+async def test_of_a_histogram_it_is_told_below_what_nearly_all_lies(
+    settings: Settings, server: HealthServer, state: HealthState, metrics: Metrics
+) -> None:
+    report = await services.ask(settings, "respond", server.port)
+    assert "content_detection_latency_seconds_p99" not in report.metrics, "nothing was measured"
+    for seconds in [0.0002] * 98 + [0.004] * 2:
+        metrics.content_detection_latency_seconds.observe(seconds)
+    report = await services.ask(settings, "respond", server.port)
+    assert 0.0002 < report.metrics["content_detection_latency_seconds_p99"] <= 0.005
+    metrics.content_detection_latency_seconds.observe(3600)
+    metrics.content_detection_latency_seconds.observe(3600)
+    report = await services.ask(settings, "respond", server.port)
+    assert 0.005 < report.metrics["content_detection_latency_seconds_p99"] < 3600, "the last bound there is"
+
+
+def test_within_a_bucket_what_is_measured_lies_evenly() -> None:
+    counts = {1.0: 50.0, 2.0: 100.0, math.inf: 100.0}
+    assert services.quantile(counts, 0.99) == pytest.approx(1.98)
+    assert services.quantile(counts, 0.25) == pytest.approx(0.5)
+    assert services.quantile({1.0: 0.0, math.inf: 3.0}, 0.5) == 1.0
 
 
 async def test_a_worker_without_partitions_is_ready_and_a_spare(

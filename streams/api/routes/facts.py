@@ -59,9 +59,13 @@ class WholeFact(Fact, frozen=True, kw_only=True):
 
 
 class FactsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of facts.  ``next``: where the next one starts, if there is one; ``known``: see a search."""
+    """A page of facts.  ``next``: where the next one starts, if there is one; ``known``: see a search.
+
+    ``waiting``: ids of those on it that hold and wait for their vector: they are found by their words alone.
+    """
 
     facts: list[Fact]
+    waiting: list[str]
     next: str | None
     known: bool
 
@@ -87,7 +91,11 @@ async def list_facts(call: Call, wanted: ListParameters) -> FactsAnswer:
     start = None if wanted.start is None else str(wanted.start)
     page, following = await facts.page(where, wanted.limit, start)
     known = bool(page) or await call.part("search").knows(wanted.user_id, wanted.tenant_id)
-    return FactsAnswer(facts=page, next=following, known=known)
+    held = [each.fact_id for each in page if each.status is FactStatus.ACTIVE]
+    waiting = await facts.without_vector(held) if held else set()
+    return FactsAnswer(
+        facts=page, waiting=[each for each in held if each in waiting], next=following, known=known
+    )
 
 
 @operation(

@@ -46,6 +46,14 @@ class Which(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     stage: str = ""
 
 
+class WhichAgain(Which, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Some letters.  ``keep_trace``: their records stay in the trace (`traceparent`) that they were of; else
+    they are of that of this request.
+    """
+
+    keep_trace: bool = True
+
+
 class LetterParameters(Parameters, frozen=True, kw_only=True):
     """``topic``: whose letters, by its name in the contract; ``cursor``: the ``next`` of the page before."""
 
@@ -158,7 +166,7 @@ async def get_letter(call: Call, wanted: OneLetter) -> WholeLetter:
     example_body={"places": [{"partition": 3, "offset": 12}]},
     problems=[UNKNOWN_LETTER, CONFLICT],
 )
-async def retry_letters(call: Call, wanted: TopicParameters, body: Which) -> Settled:
+async def retry_letters(call: Call, wanted: TopicParameters, body: WhichAgain) -> Settled:
     """Send records to their topic once more, as they were: value, key, own headers, by key.
 
     What is refused again is listed again. Of a group, what cannot be tried again is left out.
@@ -166,7 +174,7 @@ async def retry_letters(call: Call, wanted: TopicParameters, body: Which) -> Set
     letters: LetterQueues = call.part("letters")
     places, left = await _places(letters, wanted.topic, body, only_retryable=True)
     try:
-        done = await letters.retry(wanted.topic, places)
+        done = await letters.retry(wanted.topic, places, keep_trace=body.keep_trace)
     except NotFound as error:
         raise Problem(UNKNOWN_LETTER, f"{error}.") from error
     except ConfigurationError as error:

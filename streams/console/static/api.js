@@ -95,13 +95,15 @@ export function useData(key, load) {
 /** Every page of a list up to `most` rows; `more` says whether there are others. */
 export async function getAll(path, query, field, signal, most = 2000) {
   const rows = [];
+  const waiting = [];
   let cursor;
   let first;
   do {
     const page = await get(address(path, { ...query, ...(cursor ? { [query.cursorName ?? "cursor"]: cursor } : {}), cursorName: undefined }), { signal });
     first ??= page;
     rows.push(...page[field]);
+    waiting.push(...(page.waiting ?? []));
     cursor = page.next;
   } while (cursor && rows.length < most);
-  return { ...first, [field]: rows, more: Boolean(cursor) };
+  return { ...first, [field]: rows, waiting, more: Boolean(cursor) };
 }

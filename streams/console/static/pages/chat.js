@@ -4,10 +4,12 @@ import { html, useEffect, useReducer, useRef, useState } from "../vendor/preact-
 import { address, get, getAll, path, Problem, request, send, useData } from "../api.js";
 import { readEvents, useLive } from "../live.js";
 import { announce, Ask, Bar, Chip, Empty, number, plural, Said, share, Shown, Trouble, useNarrow } from "../parts.js";
+import { random } from "../random.js";
 import { go, setQuery, useRoute } from "../router.js";
 import { Summary } from "./conversation.js";
 import { latestFirst } from "./conversations.js";
 import { Tiers } from "./person.js";
+import { Unanswered, useKept, WrittenDown } from "./unanswered.js";
 
 export default function Chat({ id }) {
   const { query } = useRoute();
@@ -99,8 +101,6 @@ function reduce(state, { name, data, problem }) {
   }
 }
 
-const random = () => [...crypto.getRandomValues(new Uint8Array(8))].map((each) => each.toString(16).padStart(2, "0")).join("");
-
 /**
  * Take a turn, and follow it through broken connections to its end. It has a name of ours: what is said again
  * because nobody knows whether it arrived is said once.
@@ -152,6 +152,16 @@ function Conversation({ id, user, turn, at, fresh, quotes }) {
   // Under one key, whether it is known yet or not: what somebody types meanwhile stays in its box.
   const data = useData(`conversation ${id}`, async (signal) => (fresh && !(await isListed(id, user, signal)) ? unsaid : load(id, user, signal)));
   const summaries = useData(`summaries ${id} ${fresh}`, async (signal) => fresh ? { summaries: [] } : get(address(path`/v1/conversations/${id}/summaries`, { user_id: user }), { signal }).catch(() => ({ summaries: [] })));
+  const down = useRef(null);
+  const draft = useRef("");
+  if (data.data) down.current = null;
+  else if (data.problem?.kind === "down") down.current = data.problem;
+  useEffect(() => {
+    // Whoever writes meanwhile keeps the box until the conversation can be shown.
+    if (data.problem?.kind !== "down") return undefined;
+    const timer = setTimeout(data.reload, 3000);
+    return () => clearTimeout(timer);
+  }, [data.problem]);
   const spoken = useRef(false);
   const follow = async (body, turnId) => {
     spoken.current = true;
@@ -200,10 +210,15 @@ function Conversation({ id, user, turn, at, fresh, quotes }) {
   }, [data.data, data.loading, state.turn?.end]);
   useEffect(() => state.turn?.end && announce(state.turn.text ? `Answer: ${state.turn.text}` : "The turn has ended"), [state.turn?.end]);
   return html`<section aria-label="Conversation">
-    <${Shown} of=${data} what="the conversation">${(found) => html`<${Turns} id=${id} user=${user} found=${found} state=${state} at=${at} fresh=${fresh} quotes=${quotes} summaries=${summaries.data?.summaries ?? []} say=${(body) => (dispatch({ name: "begin", data: body }), follow(body))} />`}<//></section>`;
+    ${down.current ? html`<${Unanswered} problem=${down.current} retry=${data.reload} id=${id} user=${user} draft=${draft} />` : html`<${Shown} of=${data} what="the conversation">${(found) => html`<${Turns} draft=${draft} id=${id} user=${user} found=${found} state=${state} at=${at} fresh=${fresh} quotes=${quotes} summaries=${summaries.data?.summaries ?? []} say=${(body) => (dispatch({ name: "begin", data: body }), follow(body))} />`}<//>`}</section>`;
 }
 
-function Turns({ id, user, found, state, at, fresh, quotes, summaries, say }) {
+function Turns({ id, user, found, state, at, fresh, quotes, summaries, say, draft }) {
+  const written = useKept(id, user);
+  const keep = async () => {
+    const content = text.current.value.trim();
+    if (content && (await written.keep(content))) text.current.value = "";
+  };
   const tokens = state.tokens ?? found.tokens;
   const turn = state.turn;
   const box = useRef(null);
@@ -214,6 +229,8 @@ function Turns({ id, user, found, state, at, fresh, quotes, summaries, say }) {
   }, [shown.length, turn?.text, turn?.understanding, turn?.end]);
   useEffect(() => {
     if (fresh) text.current?.focus();
+    text.current.value = draft.current; // what was begun while a part was down
+    draft.current = "";
   }, []);
   const submit = (event) => {
     event.preventDefault();
@@ -239,12 +256,14 @@ function Turns({ id, user, found, state, at, fresh, quotes, summaries, say }) {
       ${shown.map((each, number) => html`<${Message} key=${each.message_id} each=${each} id=${id} lit=${at === each.message_id} choose=${each === last && !turn ? choose : null} understood=${each.role === "user" ? answerOf(shown[number + 1])?.understanding : null} summary=${summaries.find((one) => one.to_index === each.index)} />`)}
       ${turn && html`<${Turn} turn=${turn} busy=${state.busy} user=${user} choose=${choose} again=${() => say({ turn_id: turn.turn_id, user_id: user })} />`}
       ${state.trouble && html`<${Trouble} problem=${state.trouble} />`}
+      <${WrittenDown} of=${written} />
     </div>
     <${Summaries} list=${summaries} />
     ${quotes && html`<p class="muted lead">No language model is set up: what is answered is a quotation of what is remembered, with its sources, or that nothing is.</p>`}
     <form class="say" onSubmit=${submit}>
       <textarea ref=${text} name="content" aria-label="Say something" placeholder="say something …" dir="auto" rows="2" onKeyDown=${(event) => event.key === "Enter" && !event.shiftKey && !event.isComposing && submit(event)}></textarea>
       <span class="tools"><button class="main" disabled=${state.busy}>Send ⏎</button>
+        ${state.trouble?.kind === "down" && html`<button type="button" onClick=${keep}>Write it down</button>`}
         <button type="button" disabled=${!state.busy || !turn?.turn_id} onClick=${() => send("POST", path`/v1/turns/${turn.turn_id}/stop`, { user_id: user }).catch(() => {})}>Stop</button></span>
     </form>`;
 }

@@ -74,16 +74,20 @@ function held(sum) {
   return `${((100 * sum("response_held_characters_total")) / all).toFixed(1)} % of text held${wait}`;
 }
 
+const milliseconds = (seconds) => `${(1000 * seconds).toFixed(seconds < 0.01 ? 1 : 0)} ms`;
+
 function ServiceBox({ name, node, status, x, y }) {
   const processes = status.services.filter((each) => each.service === name);
   const state = tone(processes);
   const sum = (metric) => processes.reduce((total, each) => total + (each.metrics[metric] ?? 0), 0);
+  const most = (metric) => Math.max(...processes.map((each) => each.metrics[metric] ?? 0));
+  const slow = name === "respond" ? most("content_detection_latency_seconds_p99") : 0;
   const lag = lagOf(status, name);
   const reason = processes.flatMap((each) => (each.running ? each.reasons : [])).find((each) => each) ?? "";
   const text = state === "off" ? "does not run" : reason ? reason : node.what;
   const lines = [
     ...wrapped(text, 27).map((each) => ({ text: each })),
-    { text: `lag ${number(lag)} · in flight ${number(sum("batches_in_flight"))}` },
+    { text: `lag ${number(lag)} · in flight ${number(sum("batches_in_flight"))}${slow ? ` · p99 ${milliseconds(slow)}` : ""}` },
     { text: held(sum) || `${number(sum("records_total"))} records read` },
   ].slice(0, 3);
   return html`<g transform="translate(${x} ${y})">

@@ -74,12 +74,15 @@ function List({ group, query, reload, retried }) {
     })}</ul>${found.next && html`<p class="muted">The newest 100 are shown; there are more.</p>`}`}<//></section>`;
 }
 
+const traced = (record) => record?.headers.some(([name]) => /^(ce_)?traceparent$/i.test(name));
+
 function Letter({ topic, letter, reload, retried }) {
   const [form, setForm] = useState("text");
+  const [kept, setKept] = useState(true);
   const at = path`/v1/dead-letters/${topic}/${letter.partition}/${letter.offset}`;
   const data = useData(at, (signal) => get(at, { signal }));
   const retry = async () => {
-    const { letters: [settled] } = await send("POST", path`/v1/dead-letters/${topic}/retry`, { places: [{ partition: letter.partition, offset: letter.offset }] });
+    const { letters: [settled] } = await send("POST", path`/v1/dead-letters/${topic}/retry`, { places: [{ partition: letter.partition, offset: letter.offset }], keep_trace: kept });
     retried({ ...letter, sent: settled?.sent });
     reload();
   };
@@ -90,5 +93,5 @@ function Letter({ topic, letter, reload, retried }) {
       <dt>headers</dt><dd>${record?.headers.length ? html`<ul class="mono">${record.headers.map(([name, value]) => html`<li><${Said} text=${`${name}: ${value ?? ""}`} /></li>`)}</ul>` : "none of its own"}</dd>
       <dt>bytes <span class="tabs"><button aria-pressed=${form === "text"} onClick=${() => setForm("text")}>text</button><button aria-pressed=${form === "hex"} onClick=${() => setForm("hex")}>hex</button></span></dt>
       <dd><pre tabindex="0" aria-label="Value"><${Said} text=${record ? (form === "text" ? record.text : record.hex) ?? "(no value)" : "parts of it are missing or damaged"} /></pre></dd></dl>
-    <div class="tools">${whole.not_retryable ? html`<p class="muted">It cannot be retried: <${Said} text=${whole.not_retryable} /></p>` : html`<${Ask} label="Retry as it is …" question=${`It goes to ${topic} again: same value, key and headers of its own, without dlq_ ones, partition by key.`} confirm="Retry" act=${retry} />`}</div></div>`}<//>`;
+    <div class="tools">${whole.not_retryable ? html`<p class="muted">It cannot be retried: <${Said} text=${whole.not_retryable} /></p>` : html`<${Ask} label="Retry as it is …" question=${`It goes to ${topic} again: same value, key and headers of its own, without dlq_ ones, partition by key.`} confirm="Retry" act=${retry} />${traced(record) && html`<label><input type="checkbox" checked=${kept} onChange=${(event) => setKept(event.target.checked)} /> leave it in its trace (traceparent)</label>`}`}</div></div>`}<//>`;
 }

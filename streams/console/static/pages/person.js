@@ -50,7 +50,11 @@ function Counts({ data, changes }) {
   const facts = merged(data.facts, changes);
   const by = {};
   for (const each of facts) by[each.status] = (by[each.status] ?? 0) + 1;
-  return html`<span class="muted">${plural(facts.length, "fact")}${facts.length ? ` (${Object.entries(by).map(([status, count]) => `${count} ${statusOf(status)}`).join(", ")})` : ""}${data.more ? ", and more" : ""}</span>`;
+  // What changed since the page was read may have its vector by now.
+  const waiting = facts.filter((each) => data.waiting.includes(each.fact_id) && !changes[each.fact_id]).length;
+  const counts = Object.entries(by).map(([status, count]) => `${count} ${statusOf(status)}`);
+  if (waiting) counts.push(`${waiting} waiting for ${waiting === 1 ? "its vector" : "their vectors"}`);
+  return html`<span class="muted">${plural(facts.length, "fact")}${facts.length ? ` (${counts.join(", ")})` : ""}${data.more ? ", and more" : ""}</span>`;
 }
 
 /** A status in words. */
