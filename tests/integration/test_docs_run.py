@@ -1,11 +1,18 @@
-"""The Python that the documentation shows runs as it stands, against a serve with its services."""
+"""The code that the documentation shows runs as it stands, against a serve with its services."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import io
+import json
 import re
+import shlex
+import shutil
+import subprocess
 import uuid
+import zipfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +20,10 @@ import pytest
 from serve_rig import ServeRig, eventually
 from typer.testing import CliRunner
 
+from streams import kafka
 from streams.cli.main import app
+from streams.runtime.partitioner import partition_of
+from streams.tokens import topic as tokens
 
 pytestmark = pytest.mark.kafka
 
@@ -71,18 +81,36 @@ def test_each_block_runs_as_it_stands(rig: ServeRig, person: str, code: str) -> 
     run(code, rig, person)
 
 
-def test_the_tutorial_does_what_it_says(rig: ServeRig, person: str, monkeypatch: pytest.MonkeyPatch) -> None:
+Shell = Callable[..., str]
+
+
+@pytest.fixture
+def shell(rig: ServeRig, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Shell:
+    """Runs a line as it stands but for these words; returns what it printed."""
     for name, value in rig.values.items():
         monkeypatch.setenv(f"SWITCHBOARD_{name.upper()}", value)
+    monkeypatch.chdir(tmp_path)
 
-    def switchboard(line: str) -> str:
-        words = [{"ada": person, "first": f"{person}-first"}.get(word, word) for word in line.split()[1:]]
-        done = CliRunner().invoke(app, words)
+    def switchboard(line: str, instead: Mapping[str, str]) -> str:
+        name, *words = shlex.split(line)
+        assert name == "switchboard", line
+        done = CliRunner().invoke(app, [instead.get(word, word) for word in words])
         assert done.exit_code == 0, f"{line}: {done.output}"
         return done.output
 
+    return switchboard
+
+
+def lines_of(page: str) -> list[str]:
+    return "".join(_SHELL.findall((ROOT / "docs" / page).read_text())).splitlines()
+
+
+def test_the_tutorial_does_what_it_says(rig: ServeRig, person: str, shell: Shell) -> None:
+    def switchboard(line: str) -> str:
+        return shell(line, {"ada": person, "first": f"{person}-first"})
+
     say, ask, *_ = _PYTHON.findall(TUTORIAL.read_text())
-    lines = "".join(_SHELL.findall(TUTORIAL.read_text())).splitlines()
+    lines = lines_of("tutorial.md")
     close, facts, explain, erase = (line for line in lines if line.startswith("switchboard "))
     assert re.fullmatch(r"\d+:\d+\n", run(say, rig, person))
     switchboard(close)
@@ -94,3 +122,111 @@ def test_the_tutorial_does_what_it_says(rig: ServeRig, person: str, monkeypatch:
     switchboard(explain.replace("FACT_ID", fact[0]))
     switchboard(erase)
     eventually(lambda: "peanuts" not in run(ask, rig, person), "it is forgotten")
+
+
+def test_what_was_had_elsewhere_is_brought_in_and_taken_out(
+    rig: ServeRig, person: str, shell: Shell, tmp_path: Path
+) -> None:
+    sent = "2026-01-05T07:12:00Z"
+    told = {
+        "message": {
+            "id": "n",
+            "author": {"role": "user"},
+            "content": {"content_type": "text", "parts": ["I like tea."]},
+        }
+    }
+    told["message"]["create_time"] = 1767600000
+    tree = {"id": "k-1", "title": "Tea", "current_node": "n", "mapping": {"n": {"id": "n", **told}}}
+    said = {"uuid": "m-1", "text": "I like figs.", "sender": "human", "created_at": sent}
+    line = {"conversation_id": f"{person}-c-1", "user_id": person, "role": "user", "content": "I like rain."}
+    exports = {
+        "chatgpt": json.dumps([tree]),
+        "claude": json.dumps([{"uuid": "k-2", "name": "Figs", "chat_messages": [said]}]),
+        "whatsapp": "[05.01.26, 07:12:33] Ada Lovelace: Hello.\n[13.01.26, 07:13:00] Bob: Hi.\n",
+        "jsonl": json.dumps({**line, "message_id": "m-1", "sent_at": sent}) + "\n",
+    }
+    instead = {"ada": person, "c-1": f"{person}-c-1", "Ada Lovelace=ada": f"Ada Lovelace={person}"}
+    instead["Bob=bob"] = f"Bob={person}-bob"
+    *imports, first, whole = lines_of("how-to/import.md")
+    for each in imports:
+        _, _, source, file, *_ = shlex.split(each)
+        (tmp_path / file).write_text(exports[source])
+        if file.endswith(".zip"):
+            with zipfile.ZipFile(tmp_path / file, "w") as archive:
+                archive.writestr("conversations.json", exports[source])
+        output = shell(each, instead)
+        assert "1 conversation" in output and "skipped" not in output, output
+    with rig.client() as client:
+        asked = {"user_id": person}
+        eventually(
+            lambda: len(client.get("/v1/conversations", params=asked).json()["conversations"]) == 4,
+            "all four are read",
+        )
+    eventually(lambda: "I like rain." in shell(first, instead), "it can be exported")
+    shell(whole, instead)
+    assert "I like tea." in (tmp_path / "ada.jsonl").read_text()
+
+
+def test_dead_letters_are_dealt_with(rig: ServeRig, person: str, shell: Shell) -> None:
+    spec = rig.catalog.get("chat.messages.v1")
+    place = partition_of(person.encode(), spec.partitions)
+
+    async def spoil() -> tuple[str, str]:
+        async with kafka.connected(kafka.make_producer(rig.settings, "test"), rig.settings, 30.0) as producer:
+            sent = await producer.send_and_wait(spec.name, b"{", key=person.encode(), partition=place)
+        return str(sent.partition), str(sent.offset)
+
+    lay = asyncio.run(spoil())
+
+    def letters() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(shell("switchboard dlq list chat.messages.v1 --json", {}))
+        return found
+
+    def mine() -> dict[str, Any] | None:
+        return next(
+            (each for each in letters() if (each["source_partition"], each["source_offset"]) == lay), None
+        )
+
+    found = eventually(mine, "it is a dead letter")
+    instead = {"3:0": f"{found['partition']}:{found['offset']}"}
+    *lines, drop = lines_of("how-to/dead-letters.md")
+    for line in lines:
+        shell(line, instead)
+    shell(drop, instead)
+
+
+def test_tokens_are_made_listed_and_revoked(rig: ServeRig, person: str, shell: Shell) -> None:
+    create, for_one, listed, revoke = lines_of("how-to/tokens.md")
+    made: list[str] = []
+    try:
+        for line in (create, for_one):
+            text = re.search(r"sb_\w+", shell(line, {"ada": person}))
+            assert text is not None
+        rows = json.loads(shell(f"{listed} --json", {}))
+        made = [each["token_id"] for each in rows]
+        assert {each["name"] for each in rows} >= {"my bot"} and person in {each["user_id"] for each in rows}
+        shell(revoke, {"ID": made[0]})
+        assert made[0] not in shell(listed, {})
+    finally:
+        for each in made:
+            asyncio.run(tokens.put(rig.settings, each, None))
+        with rig.client() as client:
+            eventually(lambda: client.get("/v1/session").status_code == 200, "none is needed any more")
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not here")
+def test_what_is_sent_with_curl_is_taken_and_followed(rig: ServeRig, person: str) -> None:
+    [block] = re.findall(r"^```bash\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    words = shlex.split(block.replace("http://127.0.0.1:8371", rig.url).replace("ada", person), comments=True)
+    second = words.index("curl", 1)
+
+    def curl(words: list[str]) -> Any:
+        done = subprocess.run(
+            [*words, "--silent", "--fail-with-body"], capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == 0, done.stdout
+        return json.loads(done.stdout)
+
+    [sent] = curl(words[:second])["messages"]
+    told = curl([each.replace("3:1842", sent["position"]) for each in words[second:]])
+    assert told["message_id"] == sent["message_id"]
