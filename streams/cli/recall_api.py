@@ -142,6 +142,8 @@ def refusal(response: httpx.Response, base: str) -> SwitchboardError:
     try:
         problem: Any = response.json()
         detail = str(problem["detail"])
+        if problem.get("type") == "urn:switchboard:problem:unknown-fact":
+            detail = f"{detail.rstrip('.')}: `switchboard facts --user NAME` lists the facts about a person"
     except (ValueError, KeyError, TypeError):
         return stranger(base)
     if response.status_code >= 500:

@@ -19,6 +19,13 @@ _NO_PERSON = (
 )
 
 
+#: What an assistant does about a problem, by its type: it has these tools, and not the API.
+_INSTEAD = {
+    "urn:switchboard:problem:unknown-fact": "list_facts tells which there are.",
+    "urn:switchboard:problem:unknown-conversation": "search_memory says which conversations there are.",
+}
+
+
 class Ask:
     """Asks for one person (``user_id`` empty: the one that the token is for)."""
 
@@ -81,7 +88,8 @@ class Ask:
 
 
 def _why(status: int, body: Mapping[str, Any]) -> str:
-    detail, advice = str(body.get("detail", "")), str(body.get("advice", ""))
+    detail = str(body.get("detail", ""))
+    advice = _INSTEAD.get(str(body.get("type")), str(body.get("advice", "")))
     if status == httpx.codes.BAD_REQUEST and "user_id" in detail and "missing" in detail:
         return _NO_PERSON
     return printable(

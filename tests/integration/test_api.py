@@ -184,6 +184,7 @@ async def test_facts_of_a_person_page_by_page(client: httpx.AsyncClient) -> None
     for _ in range(3):
         page = await get(client, "/v1/facts", user_id="ada", limit=3, **start)
         seen += [fact["statement"] for fact in page["facts"]]
+        assert (page["user_id"], page["tenant_id"]) == ("ada", "default"), "whose they are"
         if page["next"] is None:
             break
         start = {"start": page["next"]}

@@ -89,7 +89,17 @@ async def test_a_name_that_is_not_ours_is_refused_on_every_path(server: ApiServe
 async def test_loopback_names_are_answered(server: ApiServer) -> None:
     for host in ("127.0.0.1", "localhost", "LOCALHOST:{port}", "127.0.0.1:{port}", "[::1]:1"):
         answer = await ask(server, "/v1/facts?user_id=ada", host.format(port=server.port))
-        assert answer == (200, {"facts": [], "waiting": [], "next": None, "known": False})
+        assert answer == (
+            200,
+            {
+                "user_id": "ada",
+                "tenant_id": "default",
+                "facts": [],
+                "waiting": [],
+                "next": None,
+                "known": False,
+            },
+        )
 
 
 async def test_behind_something_the_names_that_are_set_are_answered_too(fronted: ApiServer) -> None:

@@ -27,6 +27,8 @@ def test_it_answers_what_the_recall_service_knows_and_says_when_that_is_down(dep
     found = ask(deployment, "/v1/search", q="peanuts", user_id=user)
     assert (found.status_code, found.json()["known"], found.json()["empty"]) == (200, False, "unknown_person")
     assert ask(deployment, "/v1/facts", user_id=user).json() == {
+        "user_id": user,
+        "tenant_id": "default",
         "facts": [],
         "waiting": [],
         "next": None,

@@ -35,6 +35,8 @@ class Listing:
     async def check(self, *_: Any) -> int:
         return 3
 
+    async def check_writable(self, *_: Any, **__: Any) -> None: ...
+
 
 @pytest.fixture
 def broker() -> Broker:

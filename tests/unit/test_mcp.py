@@ -152,12 +152,19 @@ async def test_nothing_found_says_why(api: Api) -> None:
 async def test_errors_are_errors_and_say_what_to_do(api: Api) -> None:
     api.answers["GET /v1/search"] = 503, {"detail": "recall is down.", "advice": "Try again."}
     api.answers["GET /v1/facts"] = 400, {"detail": "user_id is missing"}
+    missing = {
+        "type": "urn:switchboard:problem:unknown-fact",
+        "detail": "No such.",
+        "advice": "`GET /v1/facts`",
+    }
+    api.answers["GET /v1/facts/gone"] = 404, missing
     async with connected("") as client:
         for tool, given, said in (
             ("search_memory", {"query": "x"}, "recall is down. Try again."),
             ("list_facts", {}, "switchboard mcp --user NAME"),
             ("get_fact", {"fact_id": "nope"}, "none look"),
             ("get_fact", {"fact_id": " "}, "An id is empty"),
+            ("get_fact", {"fact_id": "gone"}, "No such. list_facts tells"),
             ("search_memory", {"query": "x", "search_type": "all"}, "search_type"),
             ("correct", {"fact_id": "nope", "text": "I live in Rome"}, "none look"),
             ("remember", {"text": ""}, "at least 1"),

@@ -59,11 +59,13 @@ class WholeFact(Fact, frozen=True, kw_only=True):
 
 
 class FactsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A page of facts.  ``next``: where the next one starts, if there is one; ``known``: see a search.
+    """Facts about a person.  ``next``: where the next page starts, if there is one; ``known``: see a search.
 
     ``waiting``: ids of those on it that hold and wait for their vector: they are found by their words alone.
     """
 
+    user_id: str
+    tenant_id: str
     facts: list[Fact]
     waiting: list[str]
     next: str | None
@@ -94,7 +96,12 @@ async def list_facts(call: Call, wanted: ListParameters) -> FactsAnswer:
     held = [each.fact_id for each in page if each.status is FactStatus.ACTIVE]
     waiting = await facts.without_vector(held) if held else set()
     return FactsAnswer(
-        facts=page, waiting=[each for each in held if each in waiting], next=following, known=known
+        user_id=wanted.user_id,
+        tenant_id=wanted.tenant_id,
+        facts=page,
+        waiting=[each for each in held if each in waiting],
+        next=following,
+        known=known,
     )
 
 
@@ -207,6 +214,5 @@ async def _found(call: Call, wanted: FactParameters | WholeFactParameters) -> Fa
             return fact
     raise Problem(
         UNKNOWN_FACT,
-        f"There is no fact {wanted.fact_id} about {wanted.user_id} in tenant {wanted.tenant_id}. "
-        "/v1/facts?user_id=... lists the facts about a person.",
+        f"There is no fact {wanted.fact_id} about {wanted.user_id} in tenant {wanted.tenant_id}.",
     )

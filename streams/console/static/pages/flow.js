@@ -84,10 +84,10 @@ function ServiceBox({ name, node, status, x, y }) {
   const slow = name === "respond" ? most("content_detection_latency_seconds_p99") : 0;
   const lag = lagOf(status, name);
   const reason = processes.flatMap((each) => (each.running ? each.reasons : [])).find((each) => each) ?? "";
-  const text = state === "off" ? "does not run" : reason ? reason : node.what;
+  const text = state === "off" ? "does not run" : reason ? reason : slow ? `p99 ${milliseconds(slow)} a sentence` : node.what;
   const lines = [
     ...wrapped(text, 27).map((each) => ({ text: each })),
-    { text: `lag ${number(lag)} · in flight ${number(sum("batches_in_flight"))}${slow ? ` · p99 ${milliseconds(slow)}` : ""}` },
+    { text: `lag ${number(lag)} · in flight ${number(sum("batches_in_flight"))}` },
     { text: held(sum) || `${number(sum("records_total"))} records read` },
   ].slice(0, 3);
   return html`<g transform="translate(${x} ${y})">
