@@ -30,9 +30,10 @@ _FEW_STEEPNESS, _FEW_EVEN, _COVERAGE_COUNTS = 8.0, 0.2, 0.33
 #: Cosines of unrelated texts; chosen, not measured: so that 80 texts give .22.
 _UNRELATED_MEAN, _UNRELATED_SPREAD = 0.10, 0.04
 
-#: What is added to the odds, so that the floor costs one to two of a hundred answers where speakers have names.
-#: Where they have none the signs tell little: asked for advice, what a preference bears on looks like nothing.
-_NAMED, _UNNAMED = 0.16, 0.75
+#: What is added to the odds where no speaker has a name.  There the signs tell little: asked for advice, what a
+#: preference bears on looks like nothing.  Where they have names the floor costs two to three of a hundred
+#: answers of conversations that nothing was fitted to.
+_UNNAMED = 0.75
 
 #: What was not compared by meaning answers by its words alone, if it has so many of the question's.
 _LEAST_COVERAGE = 0.5
@@ -93,8 +94,9 @@ def chance_of_answer(
     if _is_unrelated(candidates, seen, known):
         return chance
     odds = (trees or built_in()).odds(signs(question, candidates, seen, parts))
-    have_names = any(each.speaker for each in candidates)
-    return max(chance, _logistic(odds + (_NAMED if have_names else _UNNAMED)))
+    if not any(each.speaker for each in candidates):
+        odds += _UNNAMED
+    return max(chance, _logistic(odds))
 
 
 def _is_unrelated(candidates: Sequence[Candidate], seen: Seen, known: int) -> bool:

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.messages import Role
+from processors.recall.dating import said_then
 from processors.recall.feature_weights import WEIGHTS
 from processors.recall.question import Question, words_of
 from processors.recall.rarity import Rarity
@@ -67,10 +68,11 @@ GRAPH = "graph"
 
 #: ``meaning``: cosine; ``words``, ``around``: BM25 of the text, and of it with its neighbours, each of the best
 #: candidate's; ``speaker``: said by who is asked about; ``question``: only asks (1), or ends with a question (a
-#: half); ``length``: log of 1 + words, up to 20; ``time``: names one, and the question asks for it; ``near``:
-#: the best cosine among other candidates within 12 turns; ``session``, ``session_meaning``: the best cosine in
-#: its session, and the mean one; ``session_words``: the share of the question's words (by rarity) that stand in
-#: its session; ``instruction``: the person says what every answer shall be like; ``recounted_instruction``: the
+#: half); ``length``: log of 1 + words, up to 20, and ``longer``: log of how many times as long it is; ``time``:
+#: names one, and the question asks for it; ``dated``: said at a date that the question names; ``near``: the
+#: best cosine among other candidates within 12 turns; ``session``, ``session_meaning``: the best cosine in its
+#: session, and the mean one; ``session_words``: the share of the question's words (by rarity) that stand in its
+#: session; ``instruction``: the person says what every answer shall be like; ``recounted_instruction``: the
 #: same where it is asked what was said, which an instruction does not bear on; ``graph``: says what is tied to
 #: whom the question names (chosen: what is tied is too rare for a fit); ``answers``: the share of the
 #: question's words that the turn before asks with and the turn itself leaves out, unless something is
@@ -156,7 +158,9 @@ def features(question: Question, candidates: Sequence[Candidate]) -> Seen:
         "speaker": speaker,
         "question": [_asks(each.text) for each in candidates],
         "length": [_length(each, count) for each, count in zip(candidates, words.counts, strict=True)],
+        "longer": [_longer(each, count) for each, count in zip(candidates, words.counts, strict=True)],
         "time": [float(question.when and _names_time(each.text)) for each in candidates],
+        "dated": said_then(question.query, [each.said_at for each in candidates]),
         "near": _near(candidates, cosines) if known else [_UNKNOWN] * len(candidates),
         **_of_sessions(candidates, cosines, words, bool(known)),
         "broad_later": _later(candidates) if question.broad else [0.0] * len(candidates),
@@ -212,6 +216,11 @@ def _asks(text: str) -> float:
 def _length(candidate: Candidate, words: int) -> float:
     """Return how much a text can say; a statement that stands by itself says something, however short."""
     return _UNKNOWN if candidate.index is None else math.log1p(min(words, _LONG_ENOUGH))
+
+
+def _longer(candidate: Candidate, words: int) -> float:
+    """Return how much longer than it needs to be a text is: the more it says, the more of it by chance."""
+    return _UNKNOWN if candidate.index is None else math.log(max(words, _LONG_ENOUGH) / _LONG_ENOUGH)
 
 
 def _answers(candidates: Sequence[Candidate], words: Rarity) -> list[float]:

@@ -38,6 +38,9 @@ _FRAMES = tuple(
         r",? in order\b(?=[.?!,]|$)",
         r"\bmention only(?: and only)? \w+ items?\b\.?",
         r"\b(?:over time|so far|previously|earlier)\b",
+        # where something is to be is said from where the asker is now, and was not before
+        r"\b(?:near ?by|near (?:me|here)|around here|close by|in the area(?! of\b)|from here"
+        r"|(?:the )?(?:nearest|closest))\b",
     )
 )
 _BEFORE_A_MARK = re.compile(r"\s+(?=[.?!,;:])")

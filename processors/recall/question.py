@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import msgspec
 
 from models.messages import Role
-from models.statements import Precision
+from processors.recall.dating import end_of
 from processors.recall.framing import TALK, subject_of
-from processors.text.calendar import add_months
 from processors.text.dates import find_dates
 from processors.text.stemming import stem_of
 
@@ -176,17 +175,8 @@ def period_of(query: str, now: datetime) -> tuple[datetime, datetime] | None:
     """
     for date in find_dates(query, now, ahead=False):
         if date.at < now:
-            return date.at, min(now, _end(date.at, date.precision))
+            return date.at, min(now, end_of(date.at, date.precision))
     return None
-
-
-def _end(at: datetime, precision: Precision) -> datetime:
-    months = {Precision.MONTH: 1, Precision.SEASON: 3, Precision.YEAR: 12}
-    if precision in months:
-        return add_months(at, months[precision])
-    return at + {Precision.WEEK: timedelta(weeks=1), Precision.DAY: timedelta(days=1)}.get(
-        precision, timedelta(minutes=1)
-    )
 
 
 class _Bases(dict[str, str]):

@@ -22,6 +22,10 @@ from processors.recall.signs import NAMES, signs
 from processors.text.stemming import stem_of
 
 
+#: 1 June 2024.
+JUNE = 1_717_200_000.0
+
+
 def turn(text: str, index: int = 0, cosine: float | None = 0.5, **more: object) -> Candidate:
     fields = {"role": Role.USER, "conversation_id": "c-1"} | more
     return Candidate(text=text, index=index, cosine=cosine, **fields)  # type: ignore[arg-type]
@@ -67,6 +71,9 @@ def test_a_question_is_read(query: str, text: str, asked: str, role: Role | None
         ("Do you have any tips for sharp knives?", "sharp knives?"),
         ("What did you recommend?", "What did you recommend?"),
         ("Can you summarize our conversations?", "Can you summarize our conversations?"),
+        ("Can you find the nearest bakery that opens early?", "find bakery that opens early?"),
+        ("Is there a quiet beach around here?", "Is there a quiet beach?"),
+        ("What grows in the area of the old harbour?", "What grows in the area of the old harbour?"),
         ("Can you swim?", "Can you swim?"),
         ("Who covered the herb garden?", "Who covered the herb garden?"),
     ],
@@ -151,6 +158,13 @@ def test_a_turn_of_the_longest_length_is_read_in_linear_time() -> None:
         ("speaker", "what do I drink", turn("tea"), turn("tea", role=Role.ASSISTANT)),
         ("question", "tea", turn("I drink tea."), turn("Do you drink tea?")),
         ("length", "cocoa", turn("the tea grows near high hills"), turn("tea")),
+        ("longer", "cocoa", turn("hills " * 20), turn("hills " * 60)),
+        (
+            "dated",
+            "who rang in May 2024",
+            turn("she rang", said_at=JUNE - 86_400),
+            turn("she rang", said_at=JUNE + 30 * 86_400),
+        ),
         ("graph", "and my sister", turn("she drinks tea", tied=True), turn("he drinks tea")),
         ("time", "when was it", turn("it was last May"), turn("it was fine")),
         ("time", "when was it", turn("it was in MAY"), turn("it was fine")),

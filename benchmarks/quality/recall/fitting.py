@@ -158,9 +158,9 @@ def _average(of_cases: Sequence[Floats], weights: Floats) -> Floats:
 
 
 def _fit_trees(rows: Floats, answered: NDArray[np.bool_], sets: Sequence[str]) -> Trees:
-    """Boost trees; each set counts alike, and in it both kinds of questions."""
-    of = Counter(zip(sets, answered.tolist(), strict=True))
-    weights = np.array([1.0 / of[each] for each in zip(sets, answered.tolist(), strict=True)])
+    """Boost trees; each set counts by its questions, and in it both kinds alike."""
+    of, all_of = Counter(zip(sets, answered.tolist(), strict=True)), Counter(sets)
+    weights = np.array([all_of[each[0]] / of[each] for each in zip(sets, answered.tolist(), strict=True)])
     fitted = GradientBoostingClassifier(
         n_estimators=_TREES,
         max_depth=_DEPTH,
