@@ -21,7 +21,6 @@ from processors.recall.ranking import STEEPNESS, rank
 from processors.recall.signs import NAMES, signs
 from processors.text.stemming import stem_of
 
-
 #: 1 June 2024.
 JUNE = 1_717_200_000.0
 
