@@ -198,6 +198,19 @@ async def test_a_write_is_flushed_without_being_asked(tmp_path: Path) -> None:
     await opened.close()
 
 
+async def test_many_writes_are_flushed_before_their_time(tmp_path: Path) -> None:
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    await opened.upsert([make_fact()])
+    await opened.count()
+    before = flushed_point_ids(tmp_path)
+    for number in range(199):
+        assert flushed_point_ids(tmp_path) == before
+        await opened.set_mark(("memory.facts.v1", 0), number)
+    await opened.count()  # queued behind the flush
+    assert flushed_point_ids(tmp_path) > before
+    await opened.close()
+
+
 def damage(folder: Path, pattern: str) -> None:
     """Overwrite the beginning of every file in ``folder`` that matches."""
     files = list(folder.glob(pattern))
