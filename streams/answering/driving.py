@@ -38,6 +38,7 @@ from processors.answering.choosing import chosen
 from processors.answering.material import Asked, Found
 from processors.answering.searching import Search
 from processors.text.tokens import TokenCounter
+from streams.background import in_background
 
 log = structlog.get_logger("streams.answering.driving")
 
@@ -45,6 +46,9 @@ T = TypeVar("T")
 
 #: What a turn shows while it is answered.
 Event: TypeAlias = QueryUnderstanding | PromptLaid | MemorySearched | Notice | Spoken | Answer
+
+#: What came of a search for a turn, or why nothing did.
+Looking: TypeAlias = asyncio.Task[tuple[Found | None, Notice | None]]
 
 #: Turns before the question that are in its prompt, and that it may refer to.
 RECENT, _REFERRED_TO = 5, 6
@@ -97,12 +101,22 @@ class Answerer:
         self._style = style
         self._clock = clock
 
-    async def answer(self, turn: Turn) -> AsyncGenerator[Event]:
+    def look(self, turn: Turn) -> Looking:
+        """Begin to search memory for a turn, which need not be said yet.
+
+        Give it to :meth:`answer`, or cancel it.
+        """
+        return in_background(
+            self._told(self._memory.search(turn, Search(turn.text))), f"looking-{turn.turn_id}"
+        )
+
+    async def answer(self, turn: Turn, looking: Looking | None = None) -> AsyncGenerator[Event]:
         """Yield what happens while a turn is answered, and the answer itself at the end.
 
-        Close it to stop: the model is let go of, and nothing more is paid.
+        ``looking``: a search for it that was begun before.  Close it to stop: the model is let go of, and
+        nothing more is paid.
         """
-        asked, notices = await self._asked(turn)
+        asked, notices = await self._asked(turn, looking or self.look(turn))
         yield asked.understanding
         for notice in notices:
             yield notice
@@ -136,7 +150,7 @@ class Answerer:
         assert self._responder is not None
         return self._responder.stream(step.dialogue)
 
-    async def _asked(self, turn: Turn) -> tuple[Asked, list[Notice]]:
+    async def _asked(self, turn: Turn, looking: Looking) -> tuple[Asked, list[Notice]]:
         """Gather what is at hand; what memory does not tell is left out, and said once.
 
         Memory is searched once: for the prompt, and for what the question bears on.  What is asked for nearly
@@ -145,7 +159,7 @@ class Answerer:
         got = await asyncio.gather(
             self._told(self._memory.recent(turn, _REFERRED_TO)),
             self._told(self._memory.context(turn)),
-            self._told(self._memory.search(turn, Search(turn.text))),
+            looking,
         )
         (said, one), (context, two), (found, three) = got
         recent = tuple(said or ())[-RECENT:]

@@ -9,12 +9,13 @@ from collections.abc import AsyncGenerator
 from datetime import UTC, datetime
 from typing import Protocol
 
+import msgspec
 import structlog
 
 from models.errors import DependencyUnavailable, NotFound
 from models.ids import turn_id as id_of_turn
 from models.messages import ChatMessage, Role
-from models.turns import Turn
+from models.turns import Turn, TurnSource
 from processors.text.tokens import TokenCounter
 from streams.adapters.conversation_log import Extent
 from streams.answering.driving import Answerer
@@ -23,7 +24,7 @@ from streams.chat.counting import Session
 from streams.chat.events import Status, TurnEnd, TurnEvent, TurnNames
 from streams.chat.filtered import Filtered
 from streams.chat.running import Means, RunningTurn
-from streams.chat.sending import Sending
+from streams.chat.sending import MESSAGES, Sending
 from streams.chat.stopping import Stops
 from streams.chat.unread import said_in_topic
 from streams.conversations.erased import Erased
@@ -54,6 +55,9 @@ _LOGGED_SECONDS = 5.0
 
 #: An index that no turn has: the question is the last one, wherever it will stand.
 _LAST = 1 << 40
+
+#: Where what is about to be said stands.
+_NOWHERE = TurnSource(topic=MESSAGES, partition=-1, offset=-1)
 
 
 #: Tenant, person, conversation and turn: who asks names the turn, and others may use the same name.
@@ -137,18 +141,29 @@ class Chats:
             tenant_id=tenant_id,
             response_id=f"{turn_id}.{secrets.token_hex(4)}",
         )
-        is_new = await self._check(names)
-        async with self._busy.take(names, begins=is_new) as taken:
-            known, before, _ = await asyncio.gather(
-                self._told_summaries((tenant_id, conversation_id), is_new=is_new),
-                self._said_before(names, content) if is_named else _not_named(),
-                self._stops.announce(names),
-            )
-            turn = before or await self._say(names, content)
-            taken.running = RunningTurn(names, turn, self._means, known)
-            self._keep(taken.running)
-            taken.running.start()
-            self._stops.heed(taken.running)
+        said = self._saying(names, content)
+        # It takes as long as all that comes before the turn runs, and what it finds nobody sees before.
+        looking = self._means.answerer.look(said)
+        try:
+            is_new = await self._check(names)
+            async with self._busy.take(names, begins=is_new) as taken:
+                known, before, _ = await asyncio.gather(
+                    self._told_summaries((tenant_id, conversation_id), is_new=is_new),
+                    self._said_before(names, content) if is_named else _not_named(),
+                    self._stops.announce(names),
+                )
+                if before is not None:
+                    looking.cancel()
+                    taken.running = RunningTurn(names, before, self._means, known)
+                else:
+                    said = await self._say(names, content, said)
+                    taken.running = RunningTurn(names, said, self._means, known, looking)
+                self._keep(taken.running)
+                taken.running.start()
+                self._stops.heed(taken.running)
+        except BaseException:
+            looking.cancel()
+            raise
         return taken.running
 
     def _keep(self, running: RunningTurn) -> None:
@@ -266,20 +281,10 @@ class Chats:
             self._known.popitem(last=False)
         return known
 
-    async def _say(self, names: TurnNames, content: str) -> Turn:
+    def _saying(self, names: TurnNames, content: str) -> Turn:
+        """Return what is about to be said, as the log will have it."""
         now = datetime.now(UTC)
-        message = ChatMessage(
-            message_id=names.message_id,
-            conversation_id=names.conversation_id,
-            user_id=names.user_id,
-            tenant_id=names.tenant_id,
-            role=Role.USER,
-            content=content,
-            sent_at=now,
-            metadata={"turn_id": names.turn_id},
-        )
-        source = await self._sending.message(message)
-        text, found = self._mask(content)  # as the log will have it
+        text, found = self._mask(content)
         return Turn(
             turn_id=id_of_turn(names.tenant_id, names.conversation_id, names.message_id),
             message_id=names.message_id,
@@ -292,9 +297,22 @@ class Chats:
             arrived_at=now,
             began_at=now,
             index=_LAST,
-            source=source,
+            source=_NOWHERE,
             masked=found.total(),
         )
+
+    async def _say(self, names: TurnNames, content: str, turn: Turn) -> Turn:
+        message = ChatMessage(
+            message_id=names.message_id,
+            conversation_id=names.conversation_id,
+            user_id=names.user_id,
+            tenant_id=names.tenant_id,
+            role=Role.USER,
+            content=content,
+            sent_at=turn.sent_at,
+            metadata={"turn_id": names.turn_id},
+        )
+        return msgspec.structs.replace(turn, source=await self._sending.message(message))
 
     async def _said_before(self, names: TurnNames, content: str) -> Turn | None:
         """Return what was said in a turn; ``None``: nothing yet, but ``content`` is to be."""

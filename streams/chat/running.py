@@ -19,7 +19,7 @@ from models.summaries import Summary
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
 from processors.text.validation import fit
-from streams.answering.driving import Answerer
+from streams.answering.driving import Answerer, Looking
 from streams.background import in_background
 from streams.chat.counting import Session, SessionTokens
 from streams.chat.events import Status, TurnEnd, TurnEvents, TurnNames
@@ -55,15 +55,19 @@ class RunningTurn:
     """A turn: :meth:`start` it once, listen to it as often as wished.
 
     ``known``: ids of the summaries that turns of the conversation have told; it adds those that it tells.
+    ``looking``: the search for it, if it was begun.
     """
 
-    def __init__(self, names: TurnNames, turn: Turn, means: Means, known: set[str]) -> None:
+    def __init__(
+        self, names: TurnNames, turn: Turn, means: Means, known: set[str], looking: Looking | None = None
+    ) -> None:
         self.names = names
         self._told = TurnEvents()
         self.events, self._tell = self._told.events, self._told.tell
         self._turn = turn
         self._means = means
         self._known = known
+        self._looking = looking
         self._counted: SessionTokens | None = None
         self._duplicates: list[ContentDuplicationEvent] = []
         self._said = ""
@@ -116,6 +120,8 @@ class RunningTurn:
         except Exception:  # who waits for the turn is told that it failed; what is ours is in the log
             log.exception("a turn of a chat failed", turn=self.names.turn_id)
         finally:
+            if self._looking is not None:
+                self._looking.cancel()
             await asyncio.shield(self._tell("end", end))
 
     async def _answered(self) -> TurnEnd:
@@ -152,7 +158,7 @@ class RunningTurn:
     async def _answer(self) -> Answer:
         """Have it answered, and write each piece as it comes."""
         answer: Answer | None = None
-        async with aclosing(self._means.answerer.answer(self._turn)) as events:
+        async with aclosing(self._means.answerer.answer(self._turn, self._looking)) as events:
             async for event in events:
                 if isinstance(event, Spoken):
                     text = fit(event.text)  # what no message may hold would keep the whole from being kept

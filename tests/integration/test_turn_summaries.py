@@ -41,7 +41,10 @@ class Held:
         self.asked = asyncio.Event()
         self.may_end = asyncio.Event()
 
-    async def answer(self, turn: Turn) -> AsyncGenerator[Any]:
+    def look(self, turn: Turn) -> asyncio.Task[None]:
+        return asyncio.create_task(asyncio.sleep(0))
+
+    async def answer(self, turn: Turn, looking: Any) -> AsyncGenerator[Any]:
         self.asked.set()
         await self.may_end.wait()
         yield Spoken(f"Noted: {turn.text[:20]}")

@@ -139,20 +139,31 @@ class Filtered:
     async def close(self) -> None: ...
 
 
-class Silent:
+class Looks:
+    """Looks for what turns need, and tells for which."""
+
+    def __init__(self) -> None:
+        self.looking: dict[str, asyncio.Task[None]] = {}
+
+    def look(self, turn: Turn) -> asyncio.Task[None]:
+        self.looking[turn.text] = asyncio.create_task(asyncio.sleep(3600))
+        return self.looking[turn.text]
+
+
+class Silent(Looks):
     """Never answers."""
 
-    async def answer(self, turn: Turn) -> AsyncGenerator[Any]:
+    async def answer(self, turn: Turn, looking: Any) -> AsyncGenerator[Any]:
         await asyncio.Event().wait()
         yield
 
 
-class Answers:
+class Answers(Looks):
     """Answers at once."""
 
     text = "Noted."
 
-    async def answer(self, turn: Turn) -> AsyncGenerator[Any]:
+    async def answer(self, turn: Turn, looking: Any) -> AsyncGenerator[Any]:
         yield Spoken(self.text)
         prompt = PromptLaid(round=0, version="test", budget=0, tokens=0, tiers=(), items=())
         understanding = QueryUnderstanding(query=turn.text, is_ambiguous=False, score=0.0)
@@ -191,6 +202,7 @@ class Rig:
     def __init__(self, answerer: Any) -> None:
         self.log, self.leases = Log(), Leases()
         self.lookup = Lookup()
+        self.answerer = answerer
         parts: list[Any] = [answerer, self.log, len, self.lookup, self.leases]
         self.chats = Chats(Settings(), *parts)
         self.sending: Sending = self.chats._sending  # type: ignore[assignment]
@@ -232,6 +244,29 @@ async def test_a_turn_is_named_within_its_conversation_by_its_asker(rig: Rig) ->
     assert theirs.ended is None
     await chats.close()
     assert ours.ended is not None and theirs.ended is not None
+
+
+async def test_memory_is_searched_while_the_broker_takes_its_time(rig: Rig) -> None:
+    rig.sending.may.clear()
+    begins = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "My card is 4111 1111 1111 1111"))
+    await until(lambda: bool(rig.sending.said))
+    [(text, looking)] = rig.answerer.looking.items()
+    assert text == "My card is [masked: card number]" and not looking.done()
+    rig.sending.may.set()
+    turn = await begins
+    async for _ in turn.events():
+        break
+    await turn.stop()
+    with pytest.raises(asyncio.CancelledError):
+        await looking
+
+
+async def test_a_turn_that_is_refused_is_not_searched_for_any_longer(rig: Rig) -> None:
+    rig.log.theirs["c-1"] = "bob"
+    with pytest.raises(NotFound):
+        await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    with pytest.raises(asyncio.CancelledError):
+        await rig.answerer.looking["Hello"]
 
 
 @pytest.mark.parametrize("rig", [Answers], indirect=True)

@@ -132,7 +132,7 @@ async def test_an_answer_of_which_a_piece_is_missing_is_not_kept() -> None:
     async def ready() -> None:
         assert not written, "it is waited for before the first piece is written"
 
-    async def answer(turn: Turn) -> AsyncGenerator[Spoken | Answer]:
+    async def answer(turn: Turn, looking: Any) -> AsyncGenerator[Spoken | Answer]:
         yield Spoken("One. Two. Three.")
         yield Answer(
             kind=AnswerKind.NOTED,
