@@ -101,7 +101,8 @@ class MemoLog:
 
     async def catch_up(self) -> None:
         """Read the topic into the view, up to the end that it has now."""
-        ends, marks = await self._topic.ends(), await self._view.marks(self._topic.partitions)
+        # A mark that was there before an end was asked for holds all the same: what it lacks is read below.
+        ends, marks = await asyncio.gather(self._topic.ends(), self._view.marks(self._topic.partitions))
         for partition, (mark, end) in enumerate(zip(marks, ends, strict=True)):
             if mark != end:
                 async with self._catching_up[partition]:
