@@ -24,6 +24,7 @@ from streams.background import in_background
 from streams.chat.counting import Session, SessionTokens
 from streams.chat.events import Status, TurnEnd, TurnEvents, TurnNames
 from streams.chat.filtered import Filtered, Told
+from streams.chat.pieces import Pieces
 from streams.chat.sending import Sending
 
 log = structlog.get_logger("streams.chat")
@@ -156,18 +157,23 @@ class RunningTurn:
         )
 
     async def _answer(self) -> Answer:
-        """Have it answered, and write each piece as it comes."""
+        """Have it answered, and write it as it comes."""
         answer: Answer | None = None
-        async with aclosing(self._means.answerer.answer(self._turn, self._looking)) as events:
-            async for event in events:
-                if isinstance(event, Spoken):
-                    text = fit(event.text)  # what no message may hold would keep the whole from being kept
-                    self._said += text
-                    await self._write(text)
-                elif isinstance(event, Answer):
-                    answer = event
-                else:
-                    await self._tell(_name_of(event), event)
+        pieces = Pieces(self._write)
+        try:
+            async with aclosing(self._means.answerer.answer(self._turn, self._looking)) as events:
+                async for event in events:
+                    if isinstance(event, Spoken):
+                        text = fit(event.text)  # what no message may hold would keep the whole from being kept
+                        self._said += text
+                        pieces.add(text)
+                    elif isinstance(event, Answer):
+                        answer = event
+                    else:
+                        await self._tell(_name_of(event), event)
+            await pieces.written()
+        finally:
+            await pieces.give_up()
         assert answer is not None
         return answer
 
