@@ -30,6 +30,7 @@ from streams.telemetry.metrics import Metrics, process_metrics
 from streams.topics import admin, cluster
 from streams.topics.catalog import Catalog, catalog_for
 from streams.topics.rights import check_rights, topics_of
+from streams.version import code_version
 
 Opener = Callable[[str, Settings, Metrics, AsyncExitStack], Awaitable[Service]]
 
@@ -68,6 +69,7 @@ async def _main(service: str, settings: Settings, opener: Opener, place: Place) 
         server = await _serve_health(service, settings, metrics, health)
         resources.callback(server.close)
         log.info("starting", service=service, metrics_port=server.port, pid=os.getpid())
+        await asyncio.to_thread(code_version)  # asks git: on a busy machine for longer than a loop may stand
         resources.callback(await _take_name(service, settings))
         where = (settings.api_host, server.port)
         here = Whereabouts(service, settings.instance_id, os.getpid(), *where, place.index)
