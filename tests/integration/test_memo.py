@@ -219,7 +219,7 @@ async def test_nor_does_the_built_in_one_read_what_was_erased_while_it_waited(
     await answers.forget([Erasing("default", "c-0", "", later), Erasing("default", "c-1", "mara", later)])
     for each in (extractor, (await rig.readers(**others)).extractor):
         nothing, rest, again = await extract(each, asked)
-        assert nothing.statements == () and rest.by == "builtin-6 (erased)"
+        assert nothing.statements == () and rest.by == "builtin-7 (erased)"
         assert {each.user_id for each in rest.statements} == {"jo"}
         assert again.statements and not again.by
 
