@@ -664,7 +664,7 @@ def test_which_one_asked_back_tells_nothing() -> None:
     ("said", "reply"),
     [
         ("I could send you another basket if you'd like.", "I don't want another one."),
-        ("I could keep the goat in my barn.", "I don't want to do that to you."),
+        ("I could keep the goat in my barn.", "I don't want to burden you with it."),
         ("You must be the new harbour master.", "No, I only paint the boats."),
         ("Whom do you dislike working with?", "Loud, lazy, late colleagues with whistles."),
     ],
