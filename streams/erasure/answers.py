@@ -57,7 +57,9 @@ async def forget_answers(
         if settings.redis_url:
             redis = open_redis(settings)
             resources.push_async_callback(redis.aclose)
-            await MemoLog(topic, MemoView(redis, settings.namespace)).catch_up()
+            memos = MemoLog(topic, MemoView(redis, settings.namespace))
+            resources.push_async_callback(memos.close)
+            await memos.catch_up()
     return gone
 
 

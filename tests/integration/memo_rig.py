@@ -84,7 +84,9 @@ class Rig:
         self._resources.push_async_callback(topic.close)
         client = self.valkey.client()
         self._resources.push_async_callback(client.aclose)
-        return MemoLog(topic, MemoView(client, self.settings.namespace))
+        log = MemoLog(topic, MemoView(client, self.settings.namespace))
+        self._resources.push_async_callback(log.close)
+        return log
 
     async def close(self) -> None:
         await self._resources.aclose()

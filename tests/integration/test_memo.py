@@ -314,6 +314,46 @@ async def test_many_who_ask_at_once_where_it_ends_share_an_answer_that_lacks_not
     await topic.close()
 
 
+async def test_many_who_look_at_once_read_what_others_wrote_together(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each on its own, they would stand in line for every partition: seconds for fifty chats."""
+    there, log = [memo(f"{number}", f"person-{number}") for number in range(40)], rig.log()
+    await rig.log().write(there)
+    asked = 0
+
+    async def counted(partitions: int) -> list[int]:
+        nonlocal asked
+        asked += 1
+        return await marks(partitions)
+
+    await rig.empty_redis()
+    marks = log._view.marks
+    monkeypatch.setattr(log._view, "marks", counted)
+    found = await asyncio.gather(*(log.find([each.memo_id]) for each in there))
+    assert found == [{each.memo_id: each} for each in there]
+    assert asked <= 4
+
+
+async def test_a_round_that_fails_fails_for_all_who_share_it_and_not_for_the_next(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log, good = rig.log(), memo("good")
+    await log.write([good])
+    marks, down = log._view.marks, True
+
+    async def failing(partitions: int) -> list[int]:
+        if down:
+            raise DependencyUnavailable("redis", "gone")
+        return await marks(partitions)
+
+    monkeypatch.setattr(log._view, "marks", failing)
+    asked = await asyncio.gather(*(log.find([good.memo_id]) for _ in range(3)), return_exceptions=True)
+    assert [str(each) for each in asked] == ["redis: gone"] * 3
+    down = False
+    assert await log.find([good.memo_id]) == {good.memo_id: good}
+
+
 async def test_a_topic_that_was_made_again_is_read_from_its_beginning(rig: Rig) -> None:
     log, good = rig.log(), memo("good")
     await log.write([good])
@@ -326,10 +366,10 @@ async def test_a_topic_that_was_made_again_is_read_from_its_beginning(rig: Rig) 
     assert await log.find([good.memo_id]) == {good.memo_id: good}
 
 
-def memo(text: str) -> Memo:
+def memo(text: str, user_id: str = "mara") -> Memo:
     return Memo(
-        memo_id=memo_id("p-1", "m", "", "default", "mara", "what?"),
-        user_id="mara",
+        memo_id=memo_id("p-1", "m", "", "default", user_id, "what?"),
+        user_id=user_id,
         purpose="test",
         prompt="p-1",
         model="m",

@@ -47,7 +47,9 @@ def open_memos(settings: Settings, redis: Redis, ready: Ready, resources: AsyncE
     """Return the memo, with its view in a Redis that :func:`open_limiter` has opened."""
     topic = MemoTopic(settings)
     resources.push_async_callback(topic.close)
-    return MemoLog(topic, MemoView(redis, settings.namespace, ready))
+    memos = MemoLog(topic, MemoView(redis, settings.namespace, ready))
+    resources.push_async_callback(memos.close)
+    return memos
 
 
 async def open_client(settings: Settings, model: str, variable: str, resources: AsyncExitStack) -> GeminiClient:

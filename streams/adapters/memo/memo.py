@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 
@@ -24,6 +24,7 @@ from models.memo import Erased, Memo
 from streams.adapters.memo.topic import Entry, MemoTopic, erasing_of, read
 from streams.adapters.memo.view import Line, MemoView
 from streams.erasure.erasures import Erasing
+from streams.rounds import Rounds
 
 log = structlog.get_logger("streams.memo")
 
@@ -36,7 +37,7 @@ class MemoLog:
     def __init__(self, topic: MemoTopic, view: MemoView) -> None:
         self._topic = topic
         self._view = view
-        self._catching_up = [asyncio.Lock() for _ in range(topic.partitions)]
+        self._catching_up = Rounds(self._catch_up, "memo-catching-up")
 
     async def find(self, memo_ids: Sequence[str]) -> dict[str, Memo]:
         """Return what was answered to questions, and not erased since, by memo id."""
@@ -75,12 +76,12 @@ class MemoLog:
     async def reserve(
         self, tenant_id: str, on: datetime, most: float, budget: float, lease_seconds: float
     ) -> AsyncIterator[bool]:
-        """Say whether a call that may cost ``most`` is within a tenant's budget of the day (UTC; US dollars).
+        """Say whether a call that may cost ``most`` is within a tenant's budget of the day (UTC; US dollars), by
+        what the last :meth:`find` or :meth:`write` has read.
 
         If so it counts as spent, for all who share the view, until the block ends: what the call has cost is
         written by then.  One whose process died counts for ``lease_seconds``.
         """
-        await self.catch_up()
         name = uuid.uuid4().hex
         if not await self._view.reserve(tenant_id, _day(on), most, budget, name, round(lease_seconds * 1000)):
             yield False
@@ -100,37 +101,57 @@ class MemoLog:
         return {memo_id: memo for memo_id, memo in zip(wanted, values, strict=True) if memo is not None}
 
     async def catch_up(self) -> None:
-        """Read the topic into the view, up to the end that it has now."""
+        """Read the topic into the view, up to the end that it has now: who asks meanwhile shares the next
+        reading.
+        """
+        await self._catching_up.join()
+
+    async def close(self) -> None:
+        """End what is being read; topic and view are whose they were."""
+        await self._catching_up.close()
+
+    async def _catch_up(self) -> None:
         # A mark that was there before an end was asked for holds all the same: what it lacks is read below.
         ends, marks = await asyncio.gather(self._topic.ends(), self._view.marks(self._topic.partitions))
-        for partition, (mark, end) in enumerate(zip(marks, ends, strict=True)):
-            if mark != end:
-                async with self._catching_up[partition]:
-                    await self._read_up_to(partition, end)
-
-    async def _read_up_to(self, partition: int, end: int) -> None:
-        while (mark := (await self._view.marks(self._topic.partitions))[partition]) != end:
-            if mark > end:
+        while True:
+            if any(mark > end for mark, end in zip(marks, ends, strict=True)):
                 # Another process has read on since, or the topic was made again.
-                if mark <= (end := (await self._topic.ends())[partition]):
-                    continue
-                log.warning("the memo's topic was made again: it is read from its beginning")
-                await self._view.begin_anew(partition)
-            await self._read_on(partition, 0 if mark > end else mark, end)
+                ends = await self._topic.ends()
+                marks = [
+                    await self._from_beginning(partition) if mark > end else mark
+                    for partition, (mark, end) in enumerate(zip(marks, ends, strict=True))
+                ]
+            behind = {
+                partition: (mark, end)
+                for partition, (mark, end) in enumerate(zip(marks, ends, strict=True))
+                if mark < end
+            }
+            if not behind:
+                return
+            await self._read_on(behind)
+            marks = await self._view.marks(self._topic.partitions)
 
-    async def _read_on(self, partition: int, mark: int, end: int) -> None:
-        """Read from ``mark`` to ``end``, or until another process was faster."""
+    async def _from_beginning(self, partition: int) -> int:
+        log.warning("the memo's topic was made again: it is read from its beginning")
+        await self._view.begin_anew(partition)
+        return 0
+
+    async def _read_on(self, behind: Mapping[int, tuple[int, int]]) -> None:
+        """Read partitions from their marks to their ends, or until another process was faster."""
+        marks = {partition: mark for partition, (mark, _) in behind.items()}
         # Closed here, whatever happens: it holds the reader.
-        async with aclosing(self._topic.read(partition, mark, end)) as parts:
-            async for entries, following in parts:
+        async with aclosing(self._topic.read_spans(behind)) as parts:
+            async for partition, entries, following in parts:
+                if partition not in marks:
+                    continue
                 lines = [_line(entry) for entry in entries]
-                later = await self._view.take(partition, mark, following, lines)
+                later = await self._view.take(partition, marks.pop(partition), following, lines)
                 if later is None:
-                    return
+                    continue
                 if later:
                     again = [line.memo_id for number in later if isinstance(line := lines[number], Line)]
                     await self._restore(partition, again)
-                mark = following
+                marks[partition] = following
 
     async def _restore(self, partition: int, memo_ids: Sequence[str]) -> None:
         log.warning("a question was answered twice: the first answer is written again", questions=len(memo_ids))

@@ -6,7 +6,7 @@ Connected with the first use.  Whatever is wrong with the broker is waited for (
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from typing import NamedTuple
 
@@ -14,12 +14,14 @@ import msgspec
 import structlog
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.errors import KafkaError
+from aiokafka.structs import ConsumerRecord
 
 from models.errors import DependencyUnavailable, InvalidRecord
 from models.memo import Memo
 from streams import kafka
 from streams.erasure import erasures
 from streams.erasure.erasures import Erasing
+from streams.rounds import Rounds
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import Headers
 from streams.settings import Settings
@@ -100,8 +102,7 @@ class MemoTopic:
         self._writer: AIOKafkaProducer | None = None
         self._reading = asyncio.Lock()
         self._connecting = asyncio.Lock()
-        self._asked: asyncio.Task[list[int]] | None = None
-        self._answering: set[asyncio.Task[list[int]]] = set()
+        self._ends = Rounds(self._ask_for_ends, "memo-ends", self._reading)
 
     @property
     def partitions(self) -> int:
@@ -129,43 +130,47 @@ class MemoTopic:
 
     async def ends(self) -> list[int]:
         """Return the offset of the next record of each partition: who asks meanwhile shares the next answer."""
-        if self._asked is None:
-            self._asked = asyncio.create_task(self._ask_for_ends(), name="memo-ends")
-            self._answering.add(self._asked)
-            self._asked.add_done_callback(self._answering.discard)
-            self._asked.add_done_callback(_retrieve)
-        return await asyncio.shield(self._asked)
+        return await self._ends.join()
 
     async def _ask_for_ends(self) -> list[int]:
         places = [TopicPartition(self._spec.name, number) for number in range(self._spec.partitions)]
-        async with self._reading, self._asking("read"):
-            self._asked = None  # from now on the answer may lack what somebody has just written
-            reader = await self._connected_reader()
-            ends = await reader.end_offsets(places)
-            return [int(ends[place]) for place in places]
+        async with self._asking("read"):
+            ends = await (await self._connected_reader()).end_offsets(places)
+        return [int(ends[place]) for place in places]
 
     async def read(self, partition: int, start: int, end: int) -> AsyncGenerator[tuple[list[Entry], int], None]:
         """Yield the records from ``start`` to before ``end``, some at a time, and the offset after them."""
-        place = TopicPartition(self._spec.name, partition)
+        async with aclosing(self.read_spans({partition: (start, end)})) as parts:
+            async for _, entries, following in parts:
+                yield entries, following
+
+    async def read_spans(
+        self, spans: Mapping[int, tuple[int, int]]
+    ) -> AsyncGenerator[tuple[int, list[Entry], int], None]:
+        """Yield the records of several partitions at once, of each from an offset to before another: some of
+        one partition at a time, and the offset after them.
+        """
+        ends = {TopicPartition(self._spec.name, number): end for number, (_, end) in spans.items()}
         async with self._reading:
             async with self._asking("read"):
                 reader = await self._connected_reader()
-                reader.assign([place])
-                reader.seek(place, start)
-            at = start
+                reader.assign([*ends])
+                for place in ends:
+                    reader.seek(place, spans[place.partition][0])
             try:
-                while at < end:
+                while ends:
                     async with self._asking("read"):
-                        got = await reader.getmany(place, timeout_ms=1000, max_records=500)
-                        at = await reader.position(place)
-                    records = [each for each in got.get(place, ()) if each.offset < end]
-                    entries = [
-                        Entry(each.key or b"", each.value, partition, each.offset, each.timestamp, each.headers)
-                        for each in records
-                    ]
-                    yield entries, min(at, end)
+                        got = await reader.getmany(*ends, timeout_ms=1000, max_records=500)
+                        at = {place: await reader.position(place) for place in ends}
+                    for place, following in at.items():
+                        end = ends[place]
+                        if following >= end:
+                            del ends[place]
+                            reader.pause(place)
+                        records = [each for each in got.get(place, ()) if each.offset < end]
+                        yield place.partition, [_entry(each) for each in records], min(following, end)
             finally:
-                reader.pause(place)
+                reader.pause(*ends)
 
     async def all(self) -> AsyncIterator[Entry]:
         """Yield every record, partition by partition; none if the topic does not exist."""
@@ -208,9 +213,7 @@ class MemoTopic:
 
     async def close(self) -> None:
         """Close what was opened."""
-        for asked in self._answering:
-            asked.cancel()
-        await asyncio.gather(*self._answering, return_exceptions=True)
+        await self._ends.close()
         for client in (self._reader, self._writer):
             if client is not None:
                 await kafka.close(client)
@@ -256,6 +259,7 @@ class MemoTopic:
             ) from error
 
 
-def _retrieve(asked: asyncio.Task[list[int]]) -> None:
-    if not asked.cancelled():
-        asked.exception()  # whoever waited was told; nobody may wait any more
+def _entry(record: ConsumerRecord[bytes, bytes]) -> Entry:
+    return Entry(
+        record.key or b"", record.value, record.partition, record.offset, record.timestamp, record.headers
+    )

@@ -1,0 +1,50 @@
+"""Work that is done once for all who ask for it at about the same time."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Rounds(Generic[T]):
+    """One round of ``work`` after the other; who asks while one is under way shares the next with all others
+    who do.
+
+    What a round finds thus lacks nothing that was there when somebody asked for it, and many who ask cost two
+    rounds, not one each.  ``lock`` is held while a round is at work.
+    """
+
+    def __init__(self, work: Callable[[], Awaitable[T]], name: str, lock: asyncio.Lock | None = None) -> None:
+        self._work = work
+        self._name = name
+        self._lock = lock or asyncio.Lock()
+        self._next: asyncio.Task[T] | None = None
+        self._open: set[asyncio.Task[T]] = set()
+
+    async def join(self) -> T:
+        """Return what the next round gives, or raise what it fails with.  Who gives up ends no round."""
+        if self._next is None:
+            self._next = asyncio.create_task(self._round(), name=self._name)
+            self._open.add(self._next)
+            self._next.add_done_callback(self._open.discard)
+            self._next.add_done_callback(_retrieve)
+        return await asyncio.shield(self._next)
+
+    async def close(self) -> None:
+        """End all rounds."""
+        for each in self._open:
+            each.cancel()
+        await asyncio.gather(*self._open, return_exceptions=True)
+
+    async def _round(self) -> T:
+        async with self._lock:
+            self._next = None  # from now on it may miss what somebody has just written
+            return await self._work()
+
+
+def _retrieve(done: asyncio.Task[T]) -> None:
+    if not done.cancelled():
+        done.exception()  # whoever waited was told; nobody may wait any more
