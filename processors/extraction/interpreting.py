@@ -182,6 +182,8 @@ def _event(clause: Clause, perfect: bool, said_at: datetime, whole: str) -> Draf
     if (clause.negated and not never) or not (is_past(verb) or verb == "been" or verb in PARTICIPLES):
         return None
     date, text = (None, clause.rest) if never else date_of(clause.rest, whole, said_at, ahead=verb in _AHEAD)
+    if date is not None and text != clause.rest and clause.rest[date.start :].lower().startswith("for "):
+        date = date._replace(relation="for")  # when it is to be, not when it was planned
     if verb in NO_EVENT and (date is None or verb != "got" or perfect):
         return None
     if date is None and not (verb in _STRONG or (never and perfect) or verb == "been"):

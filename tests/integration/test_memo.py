@@ -186,7 +186,7 @@ async def test_what_was_erased_is_sent_to_no_model_however_late_it_is_read(rig: 
     await answers.forget([Erasing("default", "c-0", "", later), Erasing("default", "c-1", "mara", later)])
     for _ in range(2):
         nothing, rest = await extract(await rig.extractor(), [gone, shared])
-        assert nothing.statements == () and rest.by == "builtin-7 (erased)"
+        assert nothing.statements == () and rest.by == "builtin-8 (erased)"
         assert {each.user_id for each in rest.statements} == {"jo"}
         await rig.empty_redis()
     readers = await rig.readers()
@@ -219,7 +219,7 @@ async def test_nor_does_the_built_in_one_read_what_was_erased_while_it_waited(
     await answers.forget([Erasing("default", "c-0", "", later), Erasing("default", "c-1", "mara", later)])
     for each in (extractor, (await rig.readers(**others)).extractor):
         nothing, rest, again = await extract(each, asked)
-        assert nothing.statements == () and rest.by == "builtin-7 (erased)"
+        assert nothing.statements == () and rest.by == "builtin-8 (erased)"
         assert {each.user_id for each in rest.statements} == {"jo"}
         assert again.statements and not again.by
 
@@ -495,7 +495,7 @@ async def test_what_is_down_at_start_is_waited_for(rig: Rig) -> None:
 async def test_over_the_budget_the_built_in_one_works_and_says_so(rig: Rig) -> None:
     extractor = await rig.extractor(model_budget_usd=0.0)
     (found,) = await extract(extractor, windows(1))
-    assert found.statements and found.by == "builtin-7 (over budget)"
+    assert found.statements and found.by == "builtin-8 (over budget)"
     assert rig.server.count() == 0
     counted = rig.metrics.model_questions_total.labels("extraction", "over_budget")
     assert counted._value.get() == 1
@@ -506,7 +506,7 @@ async def test_over_the_budget_the_built_in_one_works_and_says_so(rig: Rig) -> N
 
 
 async def test_the_candidates_name_who_made_them(rig: Rig) -> None:
-    for budget, by in ((0.0, "builtin-7 (over budget)"), (5.0, "gemini-2.5-flash-lite/extraction-3")):
+    for budget, by in ((0.0, "builtin-8 (over budget)"), (5.0, "gemini-2.5-flash-lite/extraction-3")):
         extractor = await rig.extractor(model_budget_usd=budget)
         harness = StageHarness(Extraction(rig.settings, extractor).stage())
         await harness.call(harness.record(windows(1, user=by)[0]))
@@ -524,7 +524,7 @@ async def test_a_budget_is_of_a_tenant_and_a_day_and_is_known_without_redis(rig:
     await rig.empty_redis()
     one, two = windows(1, "jo")[0], windows(1, "kim")[0]
     assert [each.by for each in await extract(tight, [one])] == [""]
-    assert [each.by for each in await extract(tight, [two])] == ["builtin-7 (over budget)"]
+    assert [each.by for each in await extract(tight, [two])] == ["builtin-8 (over budget)"]
     other = msgspec.structs.replace(two, tenant_id="acme")
     assert [each.by for each in await extract(tight, [other])] == [""]
 

@@ -453,6 +453,8 @@ def test_what_a_place_must_not_have_is_turned_down() -> None:
             "Enrolled in a course on pottery starting 3 June 2024",
         ),
         ("I've booked a room in Oslo since May 2023.", "Booked a room in Oslo since May 2023"),
+        ("I've planned three dinners with Ada for June 2024.", "Planned three dinners with Ada for June 2024"),
+        ("I've scheduled a check-up for 3 June.", "Scheduled a check-up for 3 June 2024"),
         ("I'll visit Oslo on 3 June.", "Will visit Oslo on 3 June 2024"),
     ],
 )

@@ -72,6 +72,7 @@ def test_advice_and_retorts_are_no_instructions(said: str) -> None:
         ("I like eating Thai food.", "Likes eating Thai food"),
         ("I usually drink water with dinner.", "Usually drinks water with dinner"),
         ("I gave up coffee for good.", "Gave up coffee"),
+        ("I'm off sugar.", "No longer likes sugar"),
     ],
 )
 def test_what_says_something_stays(said: str, sentence: str) -> None:
@@ -98,6 +99,13 @@ def test_an_instruction_stays(said: str, sentence: str) -> None:
 def test_a_name_to_be_called_by_is_told(said: str) -> None:
     found = only(said)
     assert (found.attribute, found.value, found.statement) == ("name", "Ada", "Is called Ada")
+
+
+@pytest.mark.parametrize(
+    "said", ["I have been off work for July.", "I've been off sick.", "I am off the market.", "I'm off school."]
+)
+def test_where_one_is_not_is_no_taste(said: str) -> None:
+    assert sentences(said) == []
 
 
 @pytest.mark.parametrize("said", ["Call me Monday.", "Call me Tonight."])

@@ -76,8 +76,8 @@ class MemoLog:
     async def reserve(
         self, tenant_id: str, on: datetime, most: float, budget: float, lease_seconds: float
     ) -> AsyncIterator[bool]:
-        """Say whether a call that may cost ``most`` is within a tenant's budget of the day (UTC; US dollars), by
-        what the last :meth:`find` or :meth:`write` has read.
+        """Say whether a call that may cost ``most`` is within a tenant's budget of the day (UTC; US dollars),
+        by what the last :meth:`find` or :meth:`write` has read.
 
         If so it counts as spent, for all who share the view, until the block ends: what the call has cost is
         written by then.  One whose process died counts for ``lease_seconds``.
