@@ -131,6 +131,8 @@ def _chats(figures: dict[str, Any]) -> list[str]:
         f"p95 {of['piece']['p95'] * 1e3:.0f} ms; {of['lost']:.1%} of the pieces did not come; "
         "of the way to the first piece, p50: "
         + ", ".join(f"{step} {took['p50'] * 1e3:.0f}" for step, took in of["steps"].items())
+        + " ms; CPU of a turn: "
+        + ", ".join(f"{name} {took * 1e3:.0f}" for name, took in of["cpu_seconds_per_turn"].items())
         + " ms"
         for chats, of in figures.items()
         if chats != "most"

@@ -43,8 +43,11 @@ async def measure(parts: list[str], folder: Path, short: bool) -> dict[str, Any]
                     print("no Chromium on PATH: the page is not measured", file=sys.stderr, flush=True)
                     continue
                 print(f"measuring {name} ...", file=sys.stderr, flush=True)
-                found[name] = await PARTS[name](deployment, short)
-                print(json.dumps(found[name]), file=sys.stderr, flush=True)
+                try:
+                    found[name] = await PARTS[name](deployment, short)
+                except BaseException:
+                    print(json.dumps(found), flush=True)  # what was measured before is not lost for it
+                    raise
     return found
 
 

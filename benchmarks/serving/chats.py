@@ -1,4 +1,9 @@
-"""Many chats at once, beside a script that streams from the same model server directly."""
+"""Many chats at once, beside a script that streams from the same model server directly.
+
+So many are in flight at once: people do not all begin in the same instant, so turns begin evenly over the time
+that an answer takes, and so do those of the script.  What a turn costs each process tells how many a machine
+carries.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +17,7 @@ from typing import Any, NamedTuple
 
 import httpx
 
-from benchmarks.serving.deployment import PATIENCE, Deployment, percentiles
+from benchmarks.serving.deployment import PATIENCE, SERVICES, Deployment, cpu_seconds, percentiles
 from benchmarks.serving.model import stamps
 from deploy.local.model_server import KEY
 from deploy.local.ports import LOOPBACK, free_ports
@@ -77,17 +82,21 @@ async def measure(deployment: Deployment, short: bool) -> dict[str, Any]:
         ) as direct,
     ):
         await _chats(client, 1, "warm", _nothing())
-        for chats, rounds in ((4, 3),) if short else ((25, 1), (50, 1), (100, 1), (200, 1)):
-            theirs, ours = _nothing(), _nothing()
+        for chats, rounds in ((4, 3),) if short else ((1, 5), (10, 1), (25, 1), (50, 1), (100, 1), (200, 1)):
+            theirs, ours, cpu = _nothing(), _nothing(), dict.fromkeys(SERVICES, 0.0)
             for number in range(rounds):
                 await _directly(direct, chats, theirs)
+                before = {name: cpu_seconds(deployment.pid(name)) for name in SERVICES}
                 await _chats(client, chats, f"{number}-of-{chats}", ours)
+                for name in SERVICES:
+                    cpu[name] += cpu_seconds(deployment.pid(name)) - before[name]
             lost = 1 - len(ours.pieces) / (chats * rounds * PIECES)
             found[str(chats)] = {
                 "first": _added(ours.first, theirs.first),
                 "piece": _added(ours.pieces, theirs.pieces),
                 "lost": max(0.0, lost),
                 "steps": {step: percentiles(took) for step, took in ours.steps.items()},
+                "cpu_seconds_per_turn": {name: spent / (chats * rounds) for name, spent in cpu.items()},
             }
         found["most"] = found[str(chats)]
     return found
@@ -120,10 +129,11 @@ async def _chats(client: httpx.AsyncClient, chats: int, name: str, found: Chatte
 
 
 async def _all(requests: list[httpx.Request], client: httpx.AsyncClient, found: Chatted) -> None:
-    """Send all at once, and read them side by side; ``found`` grows by what they took."""
+    """Send them evenly over the time of an answer, and read side by side; ``found`` grows by what they took."""
     others: list[str] = []
 
-    async def read(request: httpx.Request) -> None:
+    async def read(number: int, request: httpx.Request) -> None:
+        await asyncio.sleep(PIECES / RATE * number / len(requests))
         began, answer = time.monotonic(), await client.send(request, stream=True)
         try:
             answer.raise_for_status()
@@ -149,7 +159,7 @@ async def _all(requests: list[httpx.Request], client: httpx.AsyncClient, found: 
             await answer.aclose()
 
     async with asyncio.timeout(PATIENCE):
-        await asyncio.gather(*map(read, requests))
+        await asyncio.gather(*(read(number, request) for number, request in enumerate(requests)))
     if others:
         raise RuntimeError(f"{len(others)} chats were not answered in the model's words, but {others[0]}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import random
 import sys
 import time
@@ -40,6 +41,12 @@ def resident_bytes(pid: int) -> int:
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024
     raise OSError(f"/proc/{pid}/status names no VmRSS")
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return what a process has taken of processors (seconds)."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def percentiles(seconds: Sequence[float]) -> dict[str, float]:
