@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import Any
 
 from models.errors import ConfigurationError
+from streams.background import in_background
 from streams.runtime.stage import Stage
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
@@ -115,9 +116,8 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.recall.vectors import VectorViews
     from streams.contexts.making import ContextMaker
     from streams.erasure.expiry import Expiry
-    from streams.remembered.far import answer_others, recall_socket
+    from streams.remembered.far import Indexes, answer_others, recall_socket
     from streams.remembered.opening import shares_views
-    from streams.remembered.ports import Remembered
     from streams.search import MemorySearch
     from streams.search.graph import GraphSearch
     from streams.vectors.queue import VectorQueue
@@ -132,7 +132,8 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         VectorKind.TURN: turns,
         VectorKind.EPISODE: episodes,
     }
-    log, contexts, leases = open_views(settings, resources)
+    views = open_views(settings, resources)
+    log = views.log
     vectors = VectorQueue(indexes.embedder, metrics.context_texts_waiting.set)
     resources.push_async_callback(vectors.close)
     maker = ContextMaker(
@@ -156,7 +157,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         Embedding(settings, embedder, paid, indexes.built, index=index).stage(),
         VectorViews(settings, kinds, built=indexes.built).stage(),
         ContextStage(settings, maker, indexes.embedder.model).stage(),
-        ContextView(settings, contexts).stage(),
+        ContextView(settings, views.contexts).stage(),
     ]
 
     expiry = Expiry(
@@ -180,11 +181,16 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         rates=settings.decay_rates,
         floor=settings.search_floor,
     )
-    remembered = Remembered(search, index, log, contexts, graph, leases)
 
     async def answer(health: HealthState) -> Close:
-        server = await answer_others(settings, remembered, health.waited_for)
+        server = await answer_others(settings, Indexes(search, index, graph), health.waited_for)
         health.describe("socket", str(recall_socket(settings)))
-        return server.close
+        keeping = in_background(views.keep_running(), "valkey")
+
+        async def close() -> None:
+            keeping.cancel()
+            await server.close()
+
+        return close
 
     return Service(stages, [answer, *companions])

@@ -112,7 +112,7 @@ async def measure(folder: Path, facts: int, turns: int, rounds: int) -> dict[str
         known, said = open_index(settings, FACTS, space), open_index(settings, TURNS, space)
         resources.push_async_callback(known.close)
         resources.push_async_callback(said.close)
-        log, contexts, _ = open_views(settings, resources)
+        log, contexts, *_ = open_views(settings, resources)
         queue = VectorQueue(embedder)
         resources.push_async_callback(queue.close)
         some_facts, some_turns = [_fact(n) for n in range(facts)], [_turn(n, _text(n)) for n in range(turns)]

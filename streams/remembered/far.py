@@ -1,6 +1,6 @@
-"""The views of the recall service, read by other processes of this machine over a socket in the data folder.
+"""What the recall service alone can read, asked for by other processes over a socket in the data folder.
 
-The embedded index and the Valkey of a worker belong to one process.  Whoever else answers asks that one.
+The embedded index belongs to one process.  The Valkey of the service they ask themselves.
 """
 
 from __future__ import annotations
@@ -8,14 +8,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
 from models.errors import ConfigurationError, NotFound
 from processors.recall.question import InvalidQuestion
 from streams.process.socket_path import socket_path
-from streams.remembered.ports import Contexts, Facts, Graph, Leases, Log, Remembered, Search
+from streams.remembered.ports import Facts, Graph, Search
 from streams.remote.client import Remote
 from streams.remote.server import ObjectServer
 from streams.search import Empty, Result, Results, Scope, Wanted
@@ -25,10 +25,18 @@ from streams.settings import Settings
 #: Errors that mean something to whoever asked, beside that something is down.
 _TOLD = (InvalidQuestion, NotFound, ConfigurationError)
 
-#: Searches at once: more of them end no sooner, and keep whoever asks for less, such as a lease, waiting.
+#: Searches at once: more of them end no sooner, and keep whoever asks for less, such as a fact, waiting.
 _SEARCHES = 8
 
 _ADVICE = "start it on this machine (switchboard worker recall), with the same SWITCHBOARD_DATA_DIR"
+
+
+class Indexes(NamedTuple):
+    """What can be read of the index."""
+
+    search: Search
+    facts: Facts
+    graph: Graph
 
 
 class _Found(msgspec.Struct, frozen=True):
@@ -85,7 +93,7 @@ def recall_socket(settings: Settings) -> Path:
 
 
 async def answer_others(
-    settings: Settings, remembered: Remembered, waited_for: Callable[[], Mapping[str, float]]
+    settings: Settings, indexes: Indexes, waited_for: Callable[[], Mapping[str, float]]
 ) -> ObjectServer:
     """Answer other processes until it is closed.
 
@@ -93,30 +101,24 @@ async def answer_others(
         ConfigurationError: the socket cannot be made.
     """
     objects: dict[str, tuple[type[Any], object]] = {
-        "search": (_FarSearch, _Answering(remembered.search)),
-        "facts": (Facts, remembered.facts),
-        "log": (Log, remembered.log),
-        "contexts": (Contexts, remembered.contexts),
-        "graph": (Graph, remembered.graph),
-        "leases": (Leases, remembered.leases),
+        "search": (_FarSearch, _Answering(indexes.search)),
+        "facts": (Facts, indexes.facts),
+        "graph": (Graph, indexes.graph),
     }
     server = ObjectServer(objects, _TOLD, waited_for)
     await server.open(recall_socket(settings))
     return server
 
 
-def ask_recall(socket: Path) -> tuple[Remembered, Remote]:
+def ask_recall(socket: Path) -> tuple[Indexes, Remote]:
     """Return what the recall service behind a socket has, and the connection, which is to be closed."""
     remote = Remote(socket, "recall", _ADVICE, _TOLD)
     # mypy takes a Protocol for a class to be instantiated
     return (
-        Remembered(
+        Indexes(
             search=_Asking(remote.object(_FarSearch, "search")),  # type: ignore[type-abstract]
             facts=remote.object(Facts, "facts"),  # type: ignore[type-abstract]
-            log=remote.object(Log, "log"),  # type: ignore[type-abstract]
-            contexts=remote.object(Contexts, "contexts"),  # type: ignore[type-abstract]
             graph=remote.object(Graph, "graph"),  # type: ignore[type-abstract]
-            leases=remote.object(Leases, "leases"),  # type: ignore[type-abstract]
         ),
         remote,
     )

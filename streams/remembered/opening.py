@@ -18,16 +18,17 @@ def shares_views(settings: Settings) -> bool:
 async def open_remembered(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Remembered:
     """Return what is remembered; what must be closed at the end goes on ``resources``.
 
-    The index is opened here where a Qdrant server has it; the logs of conversations where a Redis has them.
-    Nobody is spoken to before something is read.
+    The index is opened here where a Qdrant server has it.  The logs of conversations are read where they are:
+    in Redis, or in the Valkey of the recall service.  Nobody is spoken to before something is read.
     """
+    from streams.adapters.log_factory import open_views, open_views_of_recall
+
     far, remote = ask_recall(recall_socket(settings))
     resources.push_async_callback(remote.close)
-    log, contexts, leases = far.log, far.contexts, far.leases
     if settings.redis_url:
-        from streams.adapters.log_factory import open_views
-
-        log, contexts, leases = open_views(settings, resources)
+        log, contexts, leases, *_ = open_views(settings, resources)
+    else:
+        log, contexts, leases, *_ = open_views_of_recall(settings, remote.connected, resources)
     if not settings.qdrant_url:
         return Remembered(far.search, far.facts, log, contexts, far.graph, leases)
     from models.index import VectorSpace

@@ -66,6 +66,13 @@ class Remote:
         }
         return cast(T, type(f"Remote{protocol.__name__}", (), methods)())
 
+    async def connected(self) -> None:
+        """Raise :class:`DependencyUnavailable` unless the other process is there."""
+        try:
+            await self._connected()
+        except OSError as error:  # TimeoutError is one
+            raise self._nobody(error) from error
+
     async def close(self) -> None:
         """Let the connection go."""
         if self._reading is not None:
@@ -107,10 +114,14 @@ class Remote:
                 self._part, f"it did not answer within {self._answer_seconds:g} s"
             ) from error
         except OSError as error:
-            raise DependencyUnavailable(self._part, f"it does not answer ({error}): {self._advice}") from error
+            raise self._nobody(error) from error
         if answer.failure is not None:
             raise self._error(answer.failure)
         return answer.result
+
+    def _nobody(self, error: OSError) -> DependencyUnavailable:
+        said = error or "it took too long"
+        return DependencyUnavailable(self._part, f"it does not answer ({said}): {self._advice}")
 
     def _error(self, failure: Failure) -> Exception:
         if failure.kind == "DependencyUnavailable":

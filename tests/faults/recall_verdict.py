@@ -81,7 +81,7 @@ class RecallVerdict:
 
     async def redis(self) -> None:
         """Compare the log of conversations with the topics, while its worker runs."""
-        valkey = LocalValkey(self._settings.folder, self._settings.instance_id)
+        valkey = LocalValkey(self._settings.folder, "recall")
         log = ConversationLog(valkey.client(), self._settings.namespace)
         by_conversation: dict[str, list[Turn]] = defaultdict(list)
         for turn in self.turns.values():

@@ -76,7 +76,7 @@ class House:
         return self._stream.load(total, rate=rate, records=self._stream.messages(SHAPE))
 
     def redis(self):
-        return LocalValkey(self.settings.folder, self.settings.instance_id).client()
+        return LocalValkey(self.settings.folder, "recall").client()
 
     async def emptied(self) -> None:
         """Empty Redis under the worker."""

@@ -102,6 +102,9 @@ class ServeRig:
             if service not in self._running:
                 self.start(service)
 
+    def pid(self, service: str) -> int:
+        return self._running[service].pid
+
     def stop(self, service: str) -> int:
         """SIGTERM; return the exit code."""
         process = self._running.pop(service)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,11 @@ from streams.adapters.qdrant_kinds import ENTITIES, RELATIONS, Kind, facts_kind
 from streams.adapters.qdrant_kinds import TURNS as TURN_KIND
 from streams.adapters.qdrant_payload import is_nobodys
 from streams.contexts.reading import ContextReader
-from streams.remembered.far import ask_recall
-from streams.remembered.ports import Remembered
+from streams.remembered.far import Indexes, ask_recall
+from streams.remembered.opening import open_remembered
 from streams.search import SearchType, Wanted
 from streams.search.graph import GraphWanted
+from streams.telemetry.metrics import Metrics
 from tests.topic_records import records_of
 
 __all__ = ["bare_place", "place"]
@@ -111,7 +112,7 @@ def naming(word: str, records: dict[tuple[str, bytes], bytes]) -> set[str]:
 
 
 @asynccontextmanager
-async def remembered(socket: str) -> AsyncIterator[Remembered]:
+async def remembered(socket: str) -> AsyncIterator[Indexes]:
     """What the recall service behind a socket has, as whoever answers reads it."""
     found, remote = ask_recall(Path(socket))
     try:
@@ -133,15 +134,16 @@ async def graph(socket: str, user: str) -> str:
         return str(await found.graph.look(wanted)).lower()
 
 
-async def context(socket: str, user: str, conversation: str) -> str:
+async def context(place: Place, user: str, conversation: str) -> str:
     """What is shown of the context for the conversation's next turn."""
-    async with remembered(socket) as found:
+    async with AsyncExitStack() as resources:
+        found = await open_remembered(place.settings, Metrics(), resources)
         reader = ContextReader(found.contexts, found.log, found.facts)
         return str(await reader.read("default", user, conversation))
 
 
 async def in_redis(place: Place) -> str:
-    valkey = LocalValkey(place.settings.folder, place.settings.instance_id)
+    valkey = LocalValkey(place.settings.folder, "recall")
     client: Redis = valkey.client()
     try:
         values = [str(await client.hgetall(key)) for key in await client.keys("*log:*")]
@@ -236,7 +238,7 @@ async def test_a_conversation_that_was_erased_is_nowhere_and_no_replay_brings_it
 
     async def check(api: str) -> None:
         assert not await left()
-        assert CANARY not in (await context(api, "ada", "d")).lower()
+        assert CANARY not in (await context(place, "ada", "d")).lower()
         assert not [text for text in await search(api, "ada", CANARY) if CANARY in text]
         assert [text for text in await search(api, "ada", OTHER) if OTHER in text]
         assert sorted(await search(api, "bob", OTHER)) == sorted(kept)

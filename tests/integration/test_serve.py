@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import stat
 from typing import Any
 from uuid import uuid4
@@ -57,6 +59,27 @@ def test_it_answers_what_the_recall_service_knows_and_says_when_that_is_down(dep
         assert deployment.health("serve", "/readyz").is_success, "what is down is not its own"
         deployment.start("recall")
         assert ask(deployment, "/v1/search", q="peanuts", user_id=user).status_code == 200
+
+
+def test_a_conversation_is_read_whatever_the_recall_service_is_busy_with(deployment: ServeRig) -> None:
+    """A turn whose lease is renewed through a service that has a backlog loses it, and breaks off."""
+    deployment.need("recall")
+    conversation, user = f"c-{uuid4().hex[:8]}", f"busy-{uuid4().hex[:8]}"
+    said = {"conversation_id": conversation, "role": "user", "content": "The kettle sings.", "user_id": user}
+    with deployment.client() as client:
+        assert client.post("/v1/messages", json={"messages": [said]}).status_code == 202
+
+    def log() -> httpx.Response:
+        return ask(deployment, f"/v1/conversations/{conversation}", user_id=user)
+
+    eventually(lambda: log().is_success and "kettle" in log().text, "it is in the log")
+    recall = deployment.pid("recall")
+    os.kill(recall, signal.SIGSTOP)
+    try:
+        found = log()
+        assert found.is_success and "kettle" in found.text, found.text
+    finally:
+        os.kill(recall, signal.SIGCONT)
 
 
 def test_the_command_line_asks_serve_or_the_recall_service_itself(deployment: ServeRig) -> None:

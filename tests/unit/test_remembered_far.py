@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from streams.remembered.far import answer_others, ask_recall, recall_socket
-from streams.remembered.ports import Contexts, Facts, Graph, Log, Remembered
+from models.index import FactFilter
+from streams.remembered.far import Indexes, answer_others, ask_recall, recall_socket
+from streams.remembered.ports import Facts, Graph
 from streams.search import Results, Wanted
 from streams.search.results import scope_of
 from streams.settings import Settings
@@ -34,42 +34,26 @@ class Search:
         return True
 
 
-_NOT_ASKED = {name for port in (Facts, Log, Contexts, Graph) for name in vars(port)}
+_NOT_ASKED = {name for port in (Facts, Graph) for name in vars(port)}
 
 
-class Leases:
-    async def claim(self, *_: str) -> str | None:
-        return None
-
-    async def release(self, *_: str) -> None: ...
-
-    async def held(self, tenant_id: str, conversation_id: str) -> str | None:
-        return "t-1"
-
-    async def heed(self, turns: Sequence[tuple[str, str, str]]) -> list[bool]:
-        return [turn == "t-1" for _, _, turn in turns]
-
-    async def stop(self, turn: tuple[str, str, str]) -> str | None:
-        return None
-
-    async def end(self, *_: object) -> None: ...
+async def count(where: FactFilter | None = None) -> int:
+    return 7
 
 
-async def test_who_asks_for_a_lease_does_not_wait_for_those_who_search(tmp_path: Path) -> None:
+async def test_who_counts_facts_does_not_wait_for_those_who_search(tmp_path: Path) -> None:
     settings = Settings(data_dir=tmp_path)
     search: Any = Search()
     nothing: Any = SimpleNamespace(**dict.fromkeys(_NOT_ASKED))
-    server = await answer_others(
-        settings, Remembered(search, nothing, nothing, nothing, nothing, Leases()), lambda: {}
-    )
+    facts: Any = SimpleNamespace(**{**dict.fromkeys(_NOT_ASKED), "count": count})
+    server = await answer_others(settings, Indexes(search, facts, nothing), lambda: {})
     far, remote = ask_recall(recall_socket(settings))
     wanted = Wanted(query="tea", user_id="ada")
     searching = [asyncio.create_task(far.search.search(wanted)) for _ in range(300)]
     async with asyncio.timeout(60):
         while not search.running:
             await asyncio.sleep(0.01)
-        assert await far.leases.held("default", "c-1") == "t-1"
-        assert await far.leases.heed([("default", "ada", "t-1"), ("default", "ada", "t-2")]) == [True, False]
+        assert await far.facts.count() == 7
         assert not any(each.done() for each in searching)
         search.may.set()
         assert all(found == [] for found in await asyncio.gather(*searching))
