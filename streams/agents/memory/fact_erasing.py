@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import NamedTuple
+from functools import lru_cache
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -32,11 +33,20 @@ from streams.agents.memory.sentence_vectors import SENTENCE_SUFFIX
 from streams.agents.memory.tombstones import Tombstone
 from streams.erasure import erasures
 from streams.erasure.erasures import Erasing
-from streams.runtime.keyed import Run, Work
+from streams.runtime.keyed import Work
 from streams.runtime.records import SourceRecord
 from streams.vectors import requests as embedding_requests
 
 _SOURCE = "/switchboard/memory"
+
+
+class _OfSomebody(Protocol):
+    """What is known to be somebody's."""
+
+    @property
+    def tenant_id(self) -> str: ...
+    @property
+    def user_id(self) -> str: ...
 
 
 class Heard(NamedTuple):
@@ -51,20 +61,23 @@ class Heard(NamedTuple):
 
 
 def fold_heard(
-    own: State | None, run: Run[Heard], work: Work, rates: Mapping[Kind, float] = RATES
+    own: State | None,
+    heard: Heard,
+    record: SourceRecord,
+    work: Work,
+    rates: Mapping[Kind, float] = RATES,
 ) -> State | None:
     """Erase what is asked for; ``rates``: how fast facts fade."""
-    ((heard, record),) = run.items
     if heard.erasing is not None:
-        _erase_all(heard.erasing, run, work, rates)
+        _erase_all(heard.erasing, record, work, rates)
     if heard.tombstone is None:
         return own
     return _erase(heard.tombstone, own, record.partition, work)
 
 
-def _erase_all(erasing: Erasing, run: Run[Heard], work: Work, rates: Mapping[Kind, float]) -> None:
+def _erase_all(erasing: Erasing, record: SourceRecord, work: Work, rates: Mapping[Kind, float]) -> None:
     """Erase every fact of the partition that rests on a conversation, or is of a person; remember it."""
-    partition = run.last.partition
+    partition = record.partition
     erased = erasing.key(partition)
     before = erasure_of(erased, work)
     if before is not None and erasing.until <= before.until:
@@ -83,9 +96,9 @@ def _erase_all(erasing: Erasing, run: Run[Heard], work: Work, rates: Mapping[Kin
             asked = Tombstone(fact.fact_id, Erasure(until=erasing.until))
             after = _erase(asked, own, partition, work)
             if after is None:
-                work.remove(fact_key, run.next_offset)
+                work.remove(fact_key, record.offset + 1)
             elif after is not own:
-                work.put(fact_key, after, STATE, run.next_offset)
+                work.put(fact_key, after, STATE, record.offset + 1)
             assert line is not None
             for part_id in _merged_into(fact.fact_id, line, work):
                 _erase_part(part_id, erasing, partition, work)
@@ -117,14 +130,20 @@ def _forget_support(key: bytes, erasing: Erasing, work: Work, rates: Mapping[Kin
 
 def _erase_part(fact_id: str, erasing: Erasing, partition: int, work: Work) -> None:
     """Erase what state has let go of, and is still to be read on the topic."""
-    own = work.get(fact_id.encode(), STATE)
+    erase_known(Tombstone(fact_id, Erasure(until=erasing.until)), partition, work)
+
+
+def erase_known(tombstone: Tombstone, partition: int, work: Work) -> None:
+    """Erase what state knows of a fact, if it knows anything."""
+    key = tombstone.fact_id.encode()
+    own = work.get(key, STATE)
     if own is None:
         return
-    after = _erase(Tombstone(fact_id, Erasure(until=erasing.until)), own, partition, work)
+    after = _erase(tombstone, own, partition, work)
     if after is None:
-        work.remove(fact_id.encode())
+        work.remove(key)
     elif after is not own:
-        work.put(fact_id.encode(), after, STATE)
+        work.put(key, after, STATE)
 
 
 def _erase(tombstone: Tombstone, own: State | None, partition: int, work: Work) -> State | None:
@@ -211,9 +230,25 @@ def is_erased(
     work: Work,
 ) -> bool:
     """Whether what arrived then in a conversation was erased with the conversation or its person."""
-    names = ((conversation_id, ""), (conversation_id, of.user_id), ("", of.user_id))
-    erased = (erasure_of(ids.erasure_id(of.tenant_id, *name, partition), work) for name in names)
-    return any(each is not None and arrived_at <= each.until for each in erased)
+    until = erased_until(conversation_id, of, partition, work)
+    return until is not None and arrived_at <= until
+
+
+def erased_until(conversation_id: str, of: _OfSomebody, partition: int, work: Work) -> datetime | None:
+    """Up to which arrival a conversation, its person, or both were erased; ``None``: never."""
+    names = _erasures_of(of.tenant_id, conversation_id, of.user_id, partition)
+    erased = [erasure_of(name, work) for name in names]
+    return max([each.until for each in erased if each is not None], default=None)
+
+
+@lru_cache(maxsize=4_096)
+def _erasures_of(tenant_id: str, conversation_id: str, user_id: str, partition: int) -> tuple[str, ...]:
+    """Return the ids of what erases something that a person said in a conversation.
+
+    Kept for a while: each fact on the topic is asked about, and those of a person come together.
+    """
+    names = ((conversation_id, ""), (conversation_id, user_id), ("", user_id))
+    return tuple(ids.erasure_id(tenant_id, *name, partition) for name in names)
 
 
 def decode_heard(record: SourceRecord) -> Heard:

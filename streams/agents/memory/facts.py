@@ -21,7 +21,7 @@ from processors.facts.lines import Line
 from processors.text.validation import decode
 from streams.agents.memory.consolidating import Consolidating, key_of
 from streams.agents.memory.consolidation_records import CONSOLIDATION
-from streams.agents.memory.fact_erasing import Heard, decode_heard, fold_heard, is_erased
+from streams.agents.memory.fact_erasing import Heard, decode_heard, erased_until, fold_heard
 from streams.agents.memory.fact_state import (
     ERASURE,
     STATE,
@@ -41,6 +41,7 @@ from streams.agents.memory.fact_vectors import (
     timer_at,
 )
 from streams.agents.memory.fact_writing import FACTS, KnownLines, fold_in
+from streams.agents.memory.late_facts import Written, erase_late_copy, erase_unknown, read_written
 from streams.agents.memory.sentence_vectors import PAGES, SENTENCE
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
@@ -75,7 +76,7 @@ class Facts:
                     each=True,
                 ),
                 FACTS: Source(
-                    decode=decode_heard,
+                    decode=_decode_heard,
                     fold=self._fold_heard,
                     key=lambda heard: heard.key,
                     each=True,
@@ -103,8 +104,12 @@ class Facts:
             decided_by=self._settings.chosen("merge_similarity", "support_similarity", "episode_similarity"),
         )
 
-    def _fold_heard(self, own: State | None, run: Run[Heard], work: Work) -> State | None:
-        return fold_heard(own, run, work, self._settings.decay_rates)
+    def _fold_heard(self, own: State | None, run: Run[Heard | Written], work: Work) -> State | None:
+        ((heard, record),) = run.items
+        if isinstance(heard, Written):
+            erase_late_copy(heard, record, work)
+            return own
+        return fold_heard(own, heard, record, work, self._settings.decay_rates)
 
 
 def _fold_candidate(slot: State | None, run: Run[FactCandidate], work: Work) -> State | None:
@@ -119,8 +124,10 @@ def _fold_evidence(
 ) -> State | None:
     assert slot is None or isinstance(slot, Line)
     said, record = candidate.provenance, run.last
-    if is_erased(said.conversation_id, said.arrived_at, candidate, record.partition, work):
+    until = erased_until(said.conversation_id, candidate, record.partition, work)
+    if until is not None and said.arrived_at <= until:
         work.skip("erased")
+        erase_unknown(candidate, until, record.partition, work)
         return slot
     found = as_known_before(candidate, run.next_offset, work)
     slot_id = claim_of(found).slot_id
@@ -142,6 +149,12 @@ def _decode_candidate(record: SourceRecord) -> FactCandidate:
     found = decode(FactCandidate, record.value)
     claim_of(found)  # what claims nothing that there is a slot for is refused here
     return found
+
+
+def _decode_heard(record: SourceRecord) -> Heard | Written:
+    if record.value is None:
+        return decode_heard(record)
+    return read_written(record) or Heard(b"")
 
 
 def _decode_vector(record: SourceRecord) -> Arrived:

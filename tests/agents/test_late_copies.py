@@ -1,0 +1,195 @@
+"""What was erased and is written behind its erasure, by a worker that was taken for dead or before a crash, is
+erased once more: compaction keeps the last record of a key, and an index that is filled anew would show it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+from memory_samples import candidate
+
+from models.facts import Fact, FactCandidate
+from models.ids import text_fact_id
+from streams.agents.memory import tombstones
+from streams.agents.memory.fact_state import STATE
+from streams.agents.memory.facts import FACTS, Facts
+from streams.erasure.erasures import Erasing
+from streams.runtime.records import Record
+from streams.runtime.testing import PARTITION, START, StageHarness
+from streams.settings import Settings
+from streams.vectors.requests import EMBEDDINGS, REQUESTS
+
+TEA = text_fact_id("default", "ada", "likes tea")
+KEY = TEA.encode()
+
+
+class Facing(StageHarness):
+    """The stage of facts, and what compaction leaves of its topic."""
+
+    def __init__(self) -> None:
+        super().__init__(Facts(Settings()).stage())
+
+    def learn(self, *said: FactCandidate) -> None:
+        self.feed(*[self.record(each) for each in said])
+
+    def erase(self, until: int = 50, *, fact: bool = False) -> None:
+        if fact:
+            record = self.record(None, FACTS, key=KEY)
+            self.feed(record._replace(timestamp=int((START.timestamp() + until) * 1000)))
+            return
+        erasing = Erasing("default", "c", "", START + timedelta(seconds=until))
+        key = erasing.key(PARTITION).encode()
+        self.feed(self.record(None, FACTS, key=key, headers=[*erasing.headers()]))
+
+    def hear(self, *facts: Fact) -> None:
+        """Read facts behind all else, as a late worker has written them."""
+        self.feed(*[self.record(each, FACTS) for each in facts])
+
+    def topic(self) -> dict[bytes | None, Fact | None]:
+        latest = {output.key: output.value for output in self.outputs if output.topic == FACTS}
+        return {key: value and msgspec.json.decode(value, type=Fact) for key, value in latest.items()}
+
+    def versions(self) -> list[tuple[int, bool]]:
+        """What the last call wrote of facts: the version, or the erased one."""
+        found = []
+        for output in self.last.outputs:
+            if output.topic != FACTS:
+                continue
+            if output.value is not None:
+                found.append((msgspec.json.decode(output.value, type=Fact).version, False))
+            elif (said := tombstones.read(Record(None, output.key, headers=output.headers))) is not None:
+                assert output.partition == PARTITION or output.route == b"ada"
+                found.append((said.erasure.version, True))
+        return found
+
+
+def late(*said: FactCandidate) -> Fact:
+    """What another worker has made of what was said."""
+    other = Facing()
+    other.learn(*said)
+    fact = other.topic()[KEY]
+    assert fact is not None
+    return fact
+
+
+@pytest.mark.parametrize("fact", [True, False])
+def test_a_late_copy_of_an_erased_fact_is_erased_behind_it(fact: bool) -> None:
+    harness = Facing()
+    harness.learn(candidate("likes tea", 1), candidate("likes tea", 2))
+    copy = harness.topic()[KEY]
+    assert copy is not None
+    harness.hear(copy)
+    assert harness.last.outputs == [], "what was published is what it reads at once"
+    harness.erase(fact=fact)
+    for _ in range(2):
+        harness.recover()
+        harness.hear(late(candidate("likes tea", 1)), copy)
+        assert harness.versions() == [(2, True), (2, True)]
+        vectors = {(each.topic, each.key) for each in harness.last.outputs if each.topic != FACTS}
+        assert vectors == {(EMBEDDINGS, b"fact/" + KEY), (REQUESTS, b"fact/" + KEY)}
+        assert harness.topic()[KEY] is None
+
+
+def test_a_later_version_than_any_that_was_known_goes_too_and_what_is_said_after_it_is_found() -> None:
+    """The late worker had read more before it was taken for dead."""
+    harness = Facing()
+    harness.learn(candidate("likes tea", 1))
+    harness.erase()
+    harness.hear(late(candidate("likes tea", 1), candidate("likes tea", 2), candidate("likes tea", 3)))
+    assert harness.versions() == [(3, True)]
+    harness.learn(candidate("likes tea", 60))
+    anew = harness.topic()[KEY]
+    assert anew is not None
+    assert (anew.version, [each.window_id for each in anew.provenance]) == (4, ["w60"])
+
+
+def test_a_fact_that_was_never_known_here_goes_with_its_conversation() -> None:
+    """It was made of what is passed over since the erasure is known."""
+    harness = Facing()
+    harness.erase()
+    harness.hear(late(candidate("likes tea", 1)))
+    assert harness.versions() == [(1, True)]
+    harness.hear(late(candidate("likes tea", 1, conversation="d")))
+    assert harness.versions() == [(1, True)], (
+        "the same fact, in the same version: no view could tell them apart"
+    )
+
+
+def test_what_rests_on_nothing_that_was_erased_stays() -> None:
+    harness = Facing()
+    harness.learn(candidate("likes tea", 1, conversation="d"))
+    harness.erase()
+    for said in (candidate("likes tea", 1, conversation="d"), candidate("likes tea", 60)):
+        harness.hear(late(said))
+        assert harness.last.outputs == []
+    assert harness.topic()[KEY] is not None
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_what_was_said_since_stands_behind_the_late_copy(times: int) -> None:
+    """Or compaction would take it away, and with the erasure behind the copy it would be gone as well."""
+    harness = Facing()
+    harness.learn(candidate("likes tea", 1))
+    harness.erase()
+    harness.learn(candidate("likes tea", 60))
+    before = harness.topic()[KEY]
+    assert before is not None
+    harness.hear(before)
+    assert harness.last.outputs == []
+    copy = late(*[candidate("likes tea", n) for n in range(1, 1 + times)])
+    harness.hear(copy)
+    (written,) = harness.versions()
+    assert written == (max(2, times + 1), False), "of a version that no copy has"
+    after = harness.topic()[KEY]
+    assert after is not None
+    assert (after.provenance, after.erased_until) == (before.provenance, before.erased_until)
+    harness.recover()
+    harness.hear(after)
+    assert harness.last.outputs == []
+
+
+def test_a_table_that_began_with_the_late_copy_lets_go_of_it() -> None:
+    """A reset of memory begins with what is on the topic."""
+    harness, made = Facing(), Facing()
+    harness.erase()
+    copy = late(candidate("likes tea", 1))
+    made.learn(candidate("likes tea", 1))
+    for key, value in made.changelog:
+        harness.changelog.append((key, value))
+    harness.recover()
+    assert STATE.decode(dict(harness.state.items())[KEY], KEY) is not None
+    harness.hear(copy)
+    assert harness.versions() == [(1, True)]
+    assert b"likes tea" not in b"".join(value for _, value in harness.state.items())
+
+
+def test_what_was_published_before_a_crash_goes_although_state_does_not_know_it() -> None:
+    """Outputs are written before state: read again, the erasure may come before what it erases."""
+    harness = Facing()
+    said = harness.record(candidate("likes tea", 1))
+    harness.feed(said)
+    published = harness.topic()[KEY]
+    assert published is not None
+    harness.recover(0)
+    harness.hear(published)
+    harness.erase()
+    assert harness.topic()[KEY] is not None
+    harness.feed(said)
+    assert harness.topic()[KEY] is None
+    count = len(harness.outputs)
+    harness.feed(said._replace(offset=9))
+    assert len(harness.outputs) == count, "once"
+    harness.learn(candidate("likes tea", 60))
+    anew = harness.topic()[KEY]
+    assert anew is not None
+    assert anew.version > published.version, "or the index, which has that one erased, would not show it"
+
+
+@pytest.mark.parametrize("bad", [b"{not json", b'{"fact_id": "x"}', b'{"fact_id": 7}'])
+def test_what_is_no_fact_is_left_to_the_index(bad: bytes) -> None:
+    harness = Facing()
+    harness.learn(candidate("likes tea", 1))
+    harness.erase()
+    harness.feed(harness.record(bad, FACTS, key=KEY))
+    assert (harness.last.outputs, harness.dead_letters) == ([], [])
