@@ -61,7 +61,7 @@ def stage() -> StageHarness:
 
 def test_graphs_are_made_beside_the_event_loop() -> None:
     """Of somebody who has told much a batch takes seconds: nothing else of the service may wait for it."""
-    assert stage().spec.in_thread == (STATEMENTS,)
+    assert stage().spec.in_thread == (STATEMENTS, ENTITIES, RELATIONS)
 
 
 def latest(harness: StageHarness, topic: str) -> dict[bytes, bytes | None]:
@@ -167,6 +167,62 @@ def test_what_is_said_after_an_erasure_is_learned_in_a_later_version() -> None:
     harness.feed(*[harness.record(each) for each in later])
     found = [msgspec.json.decode(value, type=Entity) for value in latest(harness, ENTITIES).values() if value]
     assert {each.name: each.version for each in found} == {"user": 4, "Anna": 4}
+
+
+def own(harness: StageHarness, topic: str, value: bytes) -> Record:
+    """A copy of an entity or a relation, as a worker that was taken for dead writes it behind all else."""
+    thing = msgspec.json.decode(value)
+    return harness.record(value, topic, key=thing["entity_id" if topic == ENTITIES else "relation_id"].encode())
+
+
+def published(harness: StageHarness) -> list[tuple[str, bytes]]:
+    topics = (ENTITIES, RELATIONS)
+    return [(each.topic, each.value) for each in harness.outputs if each.topic in topics and each.value]
+
+
+def test_a_late_copy_of_what_was_erased_is_erased_behind_it() -> None:
+    """Compaction keeps the last record of a key: an index that is filled anew would show it."""
+    harness = stage()
+    harness.feed(*[harness.record(each) for each in statements("My sister Anna lives in Berlin.")])
+    before = published(harness)
+    for topic, value in before:
+        harness.feed(own(harness, topic, value))
+        assert harness.last.outputs == [], "what was published is what it reads at once"
+    erase(harness, user="ada")
+    for _ in range(2):
+        harness.recover()
+        for topic in (ENTITIES, RELATIONS):
+            harness.feed(*[own(harness, each, value) for each, value in before if each == topic])
+            assert {each.value for each in harness.last.outputs} == {None}
+        assert set(latest(harness, ENTITIES).values()) == set(latest(harness, RELATIONS).values()) == {None}
+
+
+def test_behind_a_late_copy_of_what_has_lost_something_stands_what_is_left_of_it() -> None:
+    harness = stage()
+    harness.feed(*[harness.record(each) for each in statements("My sister Anna lives in Berlin.")])
+    said = statements("My sister Anna is here.", conversation="d")
+    harness.feed(*[harness.record(each) for each in said])
+    before = published(harness)
+    erase(harness, conversation="c")
+    left = {key: value for key, value in latest(harness, RELATIONS).items() if value}
+    for topic in (ENTITIES, RELATIONS):
+        harness.feed(*[own(harness, each, value) for each, value in before if each == topic])
+    after = {key: value for key, value in latest(harness, RELATIONS).items() if value}
+    assert left.keys() == after.keys() and left
+    for key, value in after.items():
+        one, other = (msgspec.json.decode(each, type=Relation) for each in (value, left[key]))
+        assert one.version > other.version
+        assert msgspec.structs.replace(one, version=other.version) == other
+    now = published(harness)[-1:]
+    harness.feed(*[own(harness, topic, value) for topic, value in now])
+    assert harness.last.outputs == []
+
+
+@pytest.mark.parametrize("bad", [b"{not json", b'{"entity_id": "x"}', b'{"entity_id": 7}'])
+def test_what_is_no_entity_is_left_to_the_index(bad: bytes) -> None:
+    harness = stage()
+    harness.feed(harness.record(bad, ENTITIES, key=b"x"))
+    assert (harness.last.outputs, harness.dead_letters) == ([], [])
 
 
 TEXTS = (

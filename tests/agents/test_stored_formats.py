@@ -44,7 +44,7 @@ from processors.responses.history import Said
 from processors.responses.lines import Kind
 from processors.responses.sequence import ResponseState
 from streams.agents.ingest import conversations, summary_ledger
-from streams.agents.memory import extraction, fact_vectors, facts, graph, sentence_vectors
+from streams.agents.memory import extraction, fact_vectors, facts, graph, late_graph, sentence_vectors
 from streams.agents.recall import episode_pages, episodes, turns, waiting
 from streams.agents.respond import responses
 from streams.runtime.codec import Codec
@@ -277,6 +277,7 @@ VALUES: dict[Codec[Any], Any] = {
             ),
         ),
     ),
+    late_graph.GONE: late_graph.Gone(7),
     graph.ERASURE: Erasure(until=datetime(2026, 2, 1, 10, tzinfo=UTC)),
     responses.STATE: ResponseState(
         "r-1",

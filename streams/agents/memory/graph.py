@@ -5,7 +5,7 @@ person's statements, whatever way they came: it does not depend on their order, 
 had never been said.  What a statement touches is made anew, and only what changed is published.
 
 State: under ``<person>`` the statements; under ``<id>/erased`` what is remembered of the erasure of a
-conversation or a person.
+conversation or a person; under ``<id>/gone`` which entities and relations that changed (:mod:`.late_graph`).
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from models.graph import Entity, GraphStatement, Mention, Relation
 from processors.graph.resolving import Resolved
 from processors.text.validation import decode
 from streams import cloudevents
+from streams.agents.memory import late_graph
+from streams.agents.memory.late_graph import GONE, Written
 from streams.erasure import erasures
 from streams.erasure.erasures import Erasing
 from streams.runtime.codec import Codec
@@ -44,6 +46,9 @@ SAME_LIMIT = 10
 VERSION_HEADER = "erased_version"
 
 _ERASED = b"/erased"
+
+#: How keys end under which no person's statements are.
+_NOBODYS = (_ERASED, late_graph.SUFFIX)
 
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/memory"
@@ -76,17 +81,23 @@ class GraphStage:
 
     def stage(self) -> Stage:
         """Return the stage."""
+        own: Source[GraphState, Written | None] = Source(
+            decode=late_graph.read_written, fold=self._fold_own, key=lambda written: b""
+        )
         return keyed_stage(
             name="graph",
             table="graph",
             codec=STATE,
-            others=(ERASURE,),
+            others=(ERASURE, GONE),
             sources={
                 STATEMENTS: Source(decode=_decode, fold=self._fold, key=lambda heard: heard.key),
+                ENTITIES: own,
+                RELATIONS: own,
             },
             batch_records=self._settings.batch_records,
+            bystander_of=(ENTITIES, RELATIONS),
             # For somebody who has told much, a batch of statements takes seconds.
-            in_thread=(STATEMENTS,),
+            in_thread=(STATEMENTS, ENTITIES, RELATIONS),
         )
 
     def _fold(self, before: GraphState | None, run: Run[_Heard], work: Work) -> GraphState | None:
@@ -103,6 +114,26 @@ class GraphStage:
         return state if graph is not None else before
 
     @staticmethod
+    def _fold_own(before: GraphState | None, run: Run[Written | None], work: Work) -> GraphState | None:
+        """Write what is so by now behind copies of what was before an erasure."""
+        late: dict[bytes, list[Written]] = {}
+        for written, _ in run.items:
+            if written is not None and late_graph.is_late(written, work):
+                late.setdefault(person_key(written.tenant_id, written.user_id), []).append(written)
+        for person, copies in late.items():
+            work.skip("erased", by=len(copies))
+            state = work.get(person, STATE) or GraphState(max(each.version for each in copies))
+            graph, version, user_id = _graph_of(state).graph, state.version + 1, copies[0].user_id
+            entities = {each.entity_id: graph.entities.get(each.entity_id) for each in copies if each.entity_id}
+            ties = {
+                each.relation_id: graph.relations.get(each.relation_id) for each in copies if each.relation_id
+            }
+            _publish_entities(entities, version, user_id, work)
+            _publish_relations(ties, version, user_id, work)
+            work.put(person, GraphState(version, state.statements), STATE)
+        return before
+
+    @staticmethod
     def _erase(erasing: Erasing, partition: int, work: Work) -> None:
         key = erasing.key(partition).encode() + _ERASED
         known = work.get(key, ERASURE)
@@ -110,13 +141,14 @@ class GraphStage:
             work.skip("replayed")
             return
         for person in work.holding(msgspec.json.encode(erasing.conversation_id or erasing.user_id)):
-            state = None if person.endswith(_ERASED) else work.get(person, STATE)
+            state = None if person.endswith(_NOBODYS) else work.get(person, STATE)
             if state is None:
                 continue
             gone = [each for each in state.statements if _rests_on(each, erasing)]
             if gone:
                 left = [each for each in state.statements if not _rests_on(each, erasing)]
-                work.put(person, _changed(state, _graph_of(state), (), gone, left, work), STATE)
+                after = _changed(state, _graph_of(state), (), gone, left, work, erased=True)
+                work.put(person, after, STATE)
         # Last: that it is known says that it is done.
         work.put(key, Erasure(until=erasing.until), ERASURE)
 
@@ -173,13 +205,25 @@ def _changed(
     gone: Sequence[GraphStatement],
     left: Sequence[GraphStatement],
     work: Work,
+    *,
+    erased: bool = False,
 ) -> GraphState:
     """Publish what is not as it was; return the state after, in which these statements are ``left``."""
     version, user_id = state.version + 1, (*state.statements, *added)[0].user_id
     done = graph.change(added, gone)
-    _publish(ENTITIES, "memory.entity.v1", done.entities, version, user_id, work)
-    _publish(RELATIONS, "memory.relation.v1", done.relations, version, user_id, work)
+    for name in (*done.entities, *done.relations) if erased else ():
+        late_graph.note_gone(name, version, work)
+    _publish_entities(done.entities, version, user_id, work)
+    _publish_relations(done.relations, version, user_id, work)
     return GraphState(version, tuple(left))
+
+
+def _publish_entities(changed: Mapping[str, Entity | None], version: int, user_id: str, work: Work) -> None:
+    _publish(ENTITIES, "memory.entity.v1", changed, version, user_id, work)
+
+
+def _publish_relations(changed: Mapping[str, Relation | None], version: int, user_id: str, work: Work) -> None:
+    _publish(RELATIONS, "memory.relation.v1", changed, version, user_id, work)
 
 
 def _publish(

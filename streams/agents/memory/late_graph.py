@@ -1,0 +1,62 @@
+"""What the graph stage remembers of what an erasure changed in a graph, under ``<id>/gone``.
+
+A worker that was taken for dead may write an entity or a relation as it was before an erasure behind the record
+that erases it.  Compaction keeps the last record of a key, so the stage reads what is on its own topics, and
+writes what is so by now behind such a copy.
+"""
+
+from __future__ import annotations
+
+import msgspec
+
+from models.errors import InvalidRecord
+from models.messages import DEFAULT_TENANT
+from processors.text.validation import decode
+from streams.runtime.codec import Codec
+from streams.runtime.records import SourceRecord
+from streams.runtime.work import Work
+
+SUFFIX = b"/gone"
+
+
+class Gone(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """With which version of the graph an erasure changed an entity or a relation, or took it away."""
+
+    version: int
+
+
+GONE: Codec[Gone] = Codec("erased of graphs", Gone)
+
+
+class Written(msgspec.Struct, frozen=True):
+    """What is looked at of an entity or a relation on its topic."""
+
+    user_id: str
+    version: int
+    entity_id: str = ""
+    relation_id: str = ""
+    tenant_id: str = DEFAULT_TENANT
+
+    @property
+    def name(self) -> str:
+        """Its id."""
+        return self.entity_id or self.relation_id
+
+
+def read_written(record: SourceRecord) -> Written | None:
+    """Return what is looked at; ``None`` for an erasure, and for what the index dead-letters."""
+    try:
+        return None if record.value is None else decode(Written, record.value)
+    except InvalidRecord:
+        return None
+
+
+def note_gone(name: str, version: int, work: Work) -> None:
+    """Remember that an erasure changed something.  First: a crash later on finds nothing left to erase."""
+    work.put(name.encode() + SUFFIX, Gone(version), GONE, first=True)
+
+
+def is_late(written: Written, work: Work) -> bool:
+    """Say whether something is as it was before an erasure."""
+    gone = work.get(written.name.encode() + SUFFIX, GONE)
+    return gone is not None and written.version < gone.version
