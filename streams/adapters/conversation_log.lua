@@ -3,8 +3,9 @@
 -- ARGV: the conversation's name among its persons', seconds to live (0: for ever), whose it is if nobody is
 -- known to have begun it, and how many characters of that are the tenant; then for each turn when its
 -- conversation began and when it arrived (ms), its id, index, version and value.
+-- Returns of each turn that was erased its number, and up to when it was (ms).
 local log, begun, name, live = KEYS[1], KEYS[2], ARGV[1], tonumber(ARGV[2])
-local written, latest = 0, {}
+local refused, latest = {}, {}
 for turn = 1, (#ARGV - 4) / 6 do
   local at = 5 + (turn - 1) * 6
   local began, arrived = tonumber(ARGV[at]), tonumber(ARGV[at + 1])
@@ -28,10 +29,12 @@ for turn = 1, (#ARGV - 4) / 6 do
       redis.call('HSET', log, index, ARGV[at + 4] .. ':' .. value,
         'next', math.max(following, tonumber(index) + 1))
       redis.call('ZADD', person, 'GT', ARGV[at + 1], name)
-      written = written + 1
     end
     latest[person] = math.max(latest[person] or 0, arrived)
     latest[log] = math.max(latest[log] or 0, arrived)
+  elseif arrived <= gone then
+    refused[#refused + 1] = turn
+    refused[#refused + 1] = string.format('%.0f', gone)
   end
 end
 if latest[log] then
@@ -43,4 +46,4 @@ if latest[log] then
   latest[begun] = latest[log]
 end
 for key, arrived in pairs(latest) do keep(key, arrived, live) end
-return written
+return refused

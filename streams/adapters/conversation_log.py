@@ -94,12 +94,14 @@ class ConversationLog(RedisView):
 
     # -- writing -------------------------------------------------------------------------------------------
 
-    async def write(self, turns: Iterable[tuple[Turn, int]]) -> None:
+    async def write(self, turns: Iterable[tuple[Turn, int]]) -> dict[str, int]:
         """Store turns, each with its version (the offset of its record); an older one replaces no newer one.
 
-        A turn of an earlier life of its conversation, or one that was erased, is passed over.
+        A turn of an earlier life of its conversation, or one that was erased, is passed over.  Returns the
+        latter by their ids, and up to when (ms) each was erased.
         """
         by_log: dict[str, list[tuple[Turn, int]]] = {}
+        erased: dict[str, int] = {}
         for turn, version in turns:
             by_log.setdefault(self._log(turn.tenant_id, turn.conversation_id), []).append((turn, version))
         for log, items in by_log.items():
@@ -118,7 +120,10 @@ class ConversationLog(RedisView):
                     b"%d" % version,
                     _encode(turn),
                 ]
-            await self._ask(partial(self._write, keys, arguments), keys)
+            refused: list[int | bytes] = await self._ask(partial(self._write, keys, arguments), keys)
+            for number, until in zip(refused[::2], refused[1::2], strict=True):
+                erased[items[int(number) - 1][0].turn_id] = int(until)
+        return erased
 
     async def begin(self, tenant_id: str, people: Mapping[str, str]) -> dict[str, bool]:
         """Have people begin conversations, each the one that it is named by.

@@ -132,6 +132,47 @@ async def test_what_is_said_again_after_its_erasure_is_found_and_no_old_copy_is(
     assert await rig.words("bees goats") == [0]
 
 
+@pytest.mark.parametrize("emptied", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
+async def test_a_late_copy_of_an_erased_turn_is_erased_behind_it(
+    rig: Rig, tmp_path: Path, whole: bool, emptied: bool
+) -> None:
+    """Compaction keeps the last record of a key: views that are filled anew would show it."""
+    erased, kept = turn(0, text="I keep bees"), turn(1, text="How many hives?", **ANEW)
+    rig.say(erased, kept)
+    erasing = Erasing("default", "c", "", START + timedelta(hours=1))
+    if whole:
+        rig.records.append(rig.harness.record(None, key=b"e", headers=[*erasing.headers()]))
+    else:
+        rig.erase(erased, **{UNTIL_HEADER: erasing.until.isoformat()})
+    await rig.read()
+    for own in [each for each in rig.harness.outputs if each.topic == TURNS]:
+        await rig.harness.call(rig.harness.record(None, key=own.key, headers=[*own.headers]))
+    rig.harness.outputs.clear()
+    rig.say(erased)
+    await rig.harness.call(rig.records[-1])
+    (again,) = [each for each in rig.harness.outputs if each.topic == TURNS]
+    assert (again.key, again.value, again.route) == (erased.turn_id.encode(), None, b"c")
+    assert dict(again.headers)[UNTIL_HEADER] == erasing.until.isoformat().encode()
+    assert (await rig.state())[1] == [kept]
+    behind = rig.harness.record(None, key=again.key, headers=[*again.headers])
+    # What compaction leaves of the topic, by then and a month later, read into other views.
+    if emptied:
+        client = rig.valkey.client()
+        await client.flushall()
+        await client.aclose()
+    index = open_index(Settings(data_dir=tmp_path / "anew"), KIND, VectorSpace("test", 4))
+    log = ConversationLog(rig.valkey.client(), Settings().namespace)
+    try:
+        harness = StageHarness(TurnLog(Settings(), log, index).stage())
+        await harness.call(rig.records[1], rig.records[-1], behind)
+        assert (await index.page(ADA, 100))[0] == [kept]
+        assert await log.turns("default", "c", 0, 99) == [kept]
+    finally:
+        await log.close()
+        await index.close()
+
+
 async def test_turns_of_one_conversation_are_erased_by_reading_its_log_once(rig: Rig) -> None:
     """A person may have said thousands of turns in it, and so may others."""
     turns = [turn(index) for index in range(30)]

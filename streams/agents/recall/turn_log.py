@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from models.errors import InvalidRecord
@@ -118,9 +118,13 @@ class TurnLog:
                 erased[said.turn_id] = said
             if said.turn_id in turns and said.covers(turns[said.turn_id][0]):
                 gone[said.turn_id], _ = turns.pop(said.turn_id)
-        await self._log.write(turns.values())
-        if turns:
-            await self._index.upsert([turn for turn, _ in turns.values()])
+        again = await self._log.write(turns.values())
+        if kept := [turn for turn, _ in turns.values() if turn.turn_id not in again]:
+            await self._index.upsert(kept)
+        for turn_id, until_ms in again.items():
+            # A late copy: compaction would keep it, and not the erasure before it.
+            _bury(turns[turn_id][0], datetime.fromtimestamp(until_ms / 1000, UTC), effects)
+            effects.count("skipped_records_total", "turn-log", "erased")
         if erased:
             await self._erase(erased, gone, effects)
         for erasing in conversations:
