@@ -29,7 +29,7 @@ from streams import kafka
 from streams.adapters.folder_lock import LOCK_FILE, FolderLock
 from streams.redaction import without_credentials
 from streams.settings import Settings
-from streams.topics import reset_conversations, reset_facts, reset_log
+from streams.topics import reset_conversations, reset_episodes, reset_facts, reset_log
 from streams.topics.catalog import Catalog, TopicSpec
 from streams.topics.cluster import connected, create_missing, describe
 from streams.topics.groups import OnWait, Rewound, longest_wait, rewind_group, stands, wait_until_left
@@ -105,9 +105,10 @@ async def reset_state(
     """Forget the state of ``service`` and let it read all its topics from their beginnings.
 
     The facts of ``memory`` are kept (see :mod:`.reset_facts`), and so is what was erased
-    (:mod:`.reset_conversations`).  The embedded index of ``recall`` is emptied; a collection on a Qdrant server
-    is left alone (see :func:`index_collection`).  What ``recall`` was asked to embed is not asked for again,
-    and what waits there for a budget is kept, unless the requests themselves were made again.
+    (:mod:`.reset_conversations`, :mod:`.reset_episodes`).  The embedded index of ``recall`` is emptied; a
+    collection on a Qdrant server is left alone (see :func:`index_collection`).  What ``recall`` was asked to
+    embed is not asked for again, and what waits there for a budget is kept, unless the requests themselves were
+    made again.
     """
     sources, changelogs = sources_of(catalog, service), changelogs_of(catalog, service)
     folder, facts = index_folder(settings, service), None
@@ -123,6 +124,8 @@ async def reset_state(
             facts = await reset_facts.read(catalog, settings)
         forgotten = forgotten_by_reset(catalog, service) if asked else changelogs
         known = await reset_conversations.read(catalog, settings, service, asked=asked)
+        if service == _FACTS_SERVICE:
+            known = await reset_episodes.read(catalog, settings)
         async with _asking(settings) as admin:
             await _delete(admin, forgotten)
         # No worker starts while one of them is missing, so the last is made when all else is done.

@@ -261,6 +261,19 @@ def test_the_graves_of_a_conversation_go_with_it() -> None:
     assert dict(harness.state.items()) == {}
 
 
+def test_graves_of_which_a_reset_has_left_nothing_else_go_too() -> None:
+    harness = Harness(turn_retention_days=30)
+    harness.say(4)
+    harness.feed(harness.erasure(1))
+    harness.changelog = [(key, value) for key, value in harness.changelog if key == b"c\x02"]
+    harness.recover()
+    assert {*dict(harness.state.items())} == {b"c\x02"}
+    harness.wait(29 * DAY)
+    assert {*dict(harness.state.items())} == {b"c\x02"}
+    harness.wait(2 * DAY)
+    assert dict(harness.state.items()) == {}
+
+
 def test_each_episode_of_a_long_conversation_can_be_erased() -> None:
     harness = Harness()
     for _ in range(100):

@@ -246,12 +246,18 @@ class Episodes:
         if ROW_MARK in key:
             # Of what a crash left behind nobody knows, so it is looked at after each restart.
             return ROW.decode(payload, key).came_at + _PATIENCE_SECONDS
-        return None if PAGE_MARK in key or GRAVES_MARK in key else self._wake_at(STATE.decode(payload, key))
+        if GRAVES_MARK in key:
+            # They go with their conversation's state; after a reset there may be none.
+            return max(each.until_ms for each in GRAVES.decode(payload, key)) / 1000 + self._kept_seconds
+        return None if PAGE_MARK in key else self._wake_at(STATE.decode(payload, key))
 
     def _on_timer(self, key: bytes, context: TimerContext, work: Work) -> None:
         """Write into the logs that a conversation is silent, or that no vectors came; forget what is gone."""
         if ROW_MARK in key:
             self._drop_leftover(key, context, work)
+            return
+        if GRAVES_MARK in key:
+            work.remove(key)
             return
         state = work.get(key, STATE)
         if state is None:
