@@ -19,7 +19,7 @@ from models.messages import DEFAULT_TENANT
 from models.statements import SELF, Kind, Polarity
 from processors.facts.confidence import confidence_at
 from streams.cli import recall_api, waiting
-from streams.cli.output import console, count, print_json, printable
+from streams.cli.output import UNKNOWN, console, count, print_json, printable
 from streams.settings import Settings, load_settings
 
 T = TypeVar("T")
@@ -32,10 +32,11 @@ Json = Annotated[bool, typer.Option("--json", help="As JSON, one fact a line.")]
 
 
 class Page(msgspec.Struct, frozen=True):
-    """What ``GET /v1/facts`` answers."""
+    """What ``GET /v1/facts`` answers; ``known``: whether there is anything of the person at all."""
 
     facts: list[Fact]
     next: str | None
+    known: bool = True
 
 
 def show(
@@ -52,7 +53,7 @@ def show(
     """
     settings = load_settings()
     _require(user)
-    facts = asyncio.run(_facts(settings, user, tenant, everything))
+    facts, known = asyncio.run(_facts(settings, user, tenant, everything))
     order = list(Kind)
     facts.sort(key=lambda fact: (order.index(fact.kind), fact.attribute, fact.valid_from, fact.fact_id))
     if json:
@@ -60,7 +61,7 @@ def show(
             print_json(fact)
         return
     if not facts:
-        print(f"Nothing is known of {printable(user)}.")
+        print(_nothing(user, tenant, everything, known=known))
         for line in asyncio.run(waiting.describe(settings, user, tenant)):
             print(printable(line))
     for kind, of_kind in groupby(facts, key=lambda fact: fact.kind):
@@ -101,12 +102,22 @@ def explain(
         print(f"  (and {count(fact.changes[0].version - 1, 'earlier version')})")
 
 
+def _nothing(user: str, tenant: str, everything: bool, *, known: bool) -> str:
+    """Say why there are no facts: nobody is called so, or none were learned, or none hold."""
+    if not known:
+        return UNKNOWN.format(user=printable(user), tenant=printable(tenant))
+    if everything:
+        return f"{printable(user)} is known, and no fact about them."
+    return f"{printable(user)} is known, and no fact about them that holds: --all shows what held before."
+
+
 def _require(user: str) -> None:
     if not user.strip():
         raise ConfigurationError("--user is blank: say whose memory is to be shown")
 
 
-async def _facts(settings: Settings, user: str, tenant: str, everything: bool) -> list[Fact]:
+async def _facts(settings: Settings, user: str, tenant: str, everything: bool) -> tuple[list[Fact], bool]:
+    """Return the facts, and whether the person is known."""
     statuses = () if everything else (FactStatus.ACTIVE,)
     where = FactFilter(user_id=user, tenant_id=tenant, statuses=statuses)
     asked: dict[str, str | int] = {"user_id": user, "tenant_id": tenant, "limit": _PAGE}
@@ -114,13 +125,31 @@ async def _facts(settings: Settings, user: str, tenant: str, everything: bool) -
     found: list[Fact] = []
     page = await recall_api.get(settings, "/v1/facts", asked, Page)
     if page is None:
-        return await _opened(settings, lambda index: _all(index, where))
+        found = await _opened(settings, lambda index: _all(index, where))
+        return found, bool(found) or await _is_known(settings, user, tenant)
+    known = page.known
     while page is not None:
         found += page.facts
         if page.next is None:
             break
         page = await recall_api.get(settings, "/v1/facts", {**asked, "start": page.next}, Page)
-    return found
+    return found, known
+
+
+async def _is_known(settings: Settings, user: str, tenant: str) -> bool:
+    """Say whether anything of a person is in the data folder."""
+    from streams.adapters.index_factory import open_index
+    from streams.adapters.living_embedder import open_living
+    from streams.adapters.qdrant_kinds import FACTS, TURNS
+    from streams.search import MemorySearch
+
+    async with AsyncExitStack() as resources:
+        embedder = await open_living(settings, resources)
+        space = VectorSpace(embedder.model, embedder.dimensions)
+        facts, turns = open_index(settings, FACTS, space), open_index(settings, TURNS, space)
+        resources.push_async_callback(facts.close)
+        resources.push_async_callback(turns.close)
+        return await MemorySearch(facts, embedder, turns).knows(user, tenant)
 
 
 async def _all(index: FactIndex, where: FactFilter) -> list[Fact]:

@@ -21,6 +21,9 @@ from rich.text import Text
 from streams.printing import encode_json
 from streams.printing import printable as printable
 
+#: What is said of a person of whom there is nothing at all.
+UNKNOWN = "Nobody called {user} is known in tenant {tenant}: ids are case-sensitive."
+
 #: An option that every command has.
 Json = Annotated[bool, typer.Option("--json", help="JSON instead of text.")]
 

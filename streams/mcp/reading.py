@@ -17,10 +17,11 @@ from streams.mcp.hints import Asking, hints
 #: Of a fact's history; of an answer they take a third at most.
 _LATEST_CHANGES = 50
 
+#: By what the API says (:class:`streams.search.Empty`): the engine that it comes with is not loaded for it.
 _EMPTY = {
     "unknown_person": "Nothing was ever said by this person, or learned of them.",
     "unknown_conversation": "There is no such conversation.",
-    "nothing_found": "There are memories of this person, and none answers this.",
+    "no_answer": "There are memories of this person, and none answers this.",
 }
 
 
@@ -42,11 +43,7 @@ def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> 
         """
         found = await asking(ctx).get("/v1/search", q=query, search_type=search_type, limit=limit)
         memories = [answers.memory(each) for each in found["results"]]
-        empty = (
-            ""
-            if memories
-            else _EMPTY.get(found.get("empty") or "", f"Nothing was found ({found.get('empty')}).")
-        )
+        empty = "" if memories else _EMPTY.get(found.get("empty") or "", "Nothing was found.")
 
         def make(some: Sequence[Any], left: int) -> Found:
             more = f"{left} more did not fit: ask more narrowly, or with a smaller limit" if left else ""

@@ -129,7 +129,16 @@ def test_what_was_never_said_surely_is_marked(capsys: pytest.CaptureFixture[str]
 
 def test_nobody_is_known_by_that_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["facts", "--user", "eve"]) == 0
-    assert "Nothing is known of eve" in capsys.readouterr().out
+    assert "Nobody called eve is known in tenant default: ids are case-sensitive." in capsys.readouterr().out
+    assert main.run(["facts", "--user", "ada", "--tenant", "acme"]) == 0
+    assert "Nobody called ada is known in tenant acme" in capsys.readouterr().out
+
+
+def test_who_is_known_and_has_no_fact_is_told_from_who_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["facts", "--user", "cyd"]) == 0
+    assert "cyd is known, and no fact about them that holds: --all shows" in capsys.readouterr().out
+    assert main.run(["facts", "--user", "cyd", "--all"]) == 0
+    assert "[merged into]" in capsys.readouterr().out
 
 
 def test_a_fact_is_explained(capsys: pytest.CaptureFixture[str]) -> None:

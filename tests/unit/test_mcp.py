@@ -24,6 +24,8 @@ from streams.api.parts import Parts
 from streams.mcp import app as mcp_app
 from streams.mcp.answers import MOST_TOKENS, FactLine, FactList, cut, fitting, preview, tokens_of
 from streams.mcp.asking import segment
+from streams.mcp.reading import _EMPTY
+from streams.search import Empty
 
 COUNT = open_counter("cl100k_base")
 SAID = {"quote": "I live in Lisbon.", "conversation_id": "c-1", "sent_at": "2026-01-05T08:00:00Z"}
@@ -141,12 +143,21 @@ async def test_a_search_is_made_for_the_person_of_the_connection(api: Api) -> No
     assert query == {"user_id": "ada", "q": "where?", "search_type": "both", "limit": "3"}
 
 
-async def test_nothing_found_says_why(api: Api) -> None:
-    api.answers["GET /v1/search"] = 200, {"results": [], "empty": "unknown_person"}
+@pytest.mark.parametrize(
+    ("why", "said"),
+    [
+        (Empty.UNKNOWN_PERSON, "Nothing was ever said by this person"),
+        (Empty.UNKNOWN_CONVERSATION, "There is no such conversation"),
+        (Empty.NO_ANSWER, "There are memories of this person, and none answers this"),
+    ],
+)
+async def test_nothing_found_says_why(api: Api, why: Empty, said: str) -> None:
+    api.answers["GET /v1/search"] = 200, {"results": [], "empty": why.value}
     async with connected() as client:
         answer = await client.call_tool("search_memory", {"query": "where?"})
     assert answer.structured_content is not None
-    assert answer.structured_content["empty"].startswith("Nothing was ever said")
+    assert answer.structured_content["empty"].startswith(said)
+    assert len(_EMPTY) == len(Empty)
 
 
 async def test_errors_are_errors_and_say_what_to_do(api: Api) -> None:
