@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from deploy.local.demo_input import input_files, read_messages
 from models.facts import Fact, FactCandidate, FactStatus
 from models.messages import Role
 from models.statements import Polarity
@@ -219,3 +220,23 @@ def test_what_was_first_known_by_its_end_is_told_as_what_it_is(days: tuple[int, 
     assert fact.status is (FactStatus.ACTIVE if days == (1, 2) else FactStatus.ENDED)
     asked = [output.value for output in memory.stage.outputs if output.topic == REQUESTS]
     assert [b"No longer" in (value or b"") for value in asked] == [True, False], "a vector for each text"
+
+
+def test_the_examples_that_the_demo_sends_tell_of_a_move_and_of_a_like_that_turned() -> None:
+    said: dict[str, list[str]] = {}
+    for each in read_messages(input_files(""), Settings()):
+        if each.message.user_id == "jonas":
+            spoken = (
+                f"A: {each.message.content}" if each.message.role == Role.ASSISTANT else each.message.content
+            )
+            said.setdefault(each.message.conversation_id, []).append(spoken)
+    memory = Memory()
+    for conversation, turns in said.items():
+        memory.hears(*turns, conversation=conversation)
+    known = {
+        (fact.attribute, fact.value): fact for fact in memory.facts() if fact.polarity is Polarity.AFFIRMED
+    }
+    berlin, munich = known["home", "Berlin"], known["home", "Munich"]
+    assert (berlin.status, berlin.superseded_by) == (FactStatus.SUPERSEDED, munich.fact_id)
+    assert munich.status is FactStatus.ACTIVE
+    assert known["like", "espresso"].status in (FactStatus.ENDED, FactStatus.CONTRADICTED)

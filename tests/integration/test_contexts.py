@@ -378,6 +378,26 @@ class TestReading:
             return
         assert (answer.status, answer.context, answer.prompt) == (ContextStatus.NOT_MADE_YET, None, "")
 
+    async def test_what_a_worker_taken_for_dead_writes_behind_an_erasure_shows_nothing_of_it(
+        self, rig: Rig
+    ) -> None:
+        """It has asked for it before the erasure, and made it after that."""
+        known = fact("Likes blueberries")
+        await rig.know(known)
+        await rig.remember(turn(0, "Blueberries are my breakfast.", "old"))
+        made = await rig.say(turn(0, "Good morning."), turn(1, "Hello."), turn(2, QUESTION))
+        assert {item.tier for item in made.items} >= {Tier.RECENT, Tier.FACTS, Tier.EPISODES}
+        until = NOW + timedelta(hours=1)
+        for name in ("c", "old"):
+            await rig.log.erase_conversation("default", name, int(until.timestamp() * 1000))
+        await rig.facts.erase({known.fact_id: known.version})
+        await rig.view.call(rig.view.record(None, key=b"c"))
+        await rig.keep(msgspec.structs.replace(made, made_at=until + timedelta(seconds=5)))
+        answer = await rig.read()
+        assert (answer.status, answer.prompt) == (ContextStatus.NOTHING, "")
+        told = msgspec.json.encode(answer).decode().lower()
+        assert [word for word in ("blueberr", "good morning", "hello") if word in told] == []
+
 
 class TestRedis:
     async def test_gone_in_mid_answer_contexts_are_made_and_it_is_counted(self, rig: Rig) -> None:

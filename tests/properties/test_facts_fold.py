@@ -8,7 +8,7 @@ from fact_stories import Memory, Says, candidates, retold, says
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.facts import CHANGES_LIMIT, Fact, FactStatus
+from models.facts import CHANGES_LIMIT, Fact, FactChange, FactStatus
 from models.statements import Polarity, attribute_of
 from processors.facts.claims import claim_of, fact_id_of
 from processors.facts.evidence import PROVENANCE_LIMIT
@@ -46,6 +46,9 @@ def follow(before: Fact | None, after: Fact) -> None:
 
 ENDS = (FactStatus.DEPRECATED, FactStatus.MERGED_INTO)
 
+#: What may have ended a fact; one that was said of an earlier time had ended when it was learned of.
+ENDED = (FactChange.ENDED, FactChange.CREATED, FactChange.REINFORCED)
+
 
 @given(STORIES)
 @settings(deadline=None, max_examples=300)
@@ -72,7 +75,26 @@ def test_what_was_said_is_reached_from_a_fact_that_holds_or_has_a_named_end(stor
             assert fact.fact_id not in seen
             seen.add(fact.fact_id)
             fact = memory.topic[fact.merged_into_id]
-        assert fact.status in FactStatus and fact.status is not FactStatus.MERGED_INTO
+        assert fact.status is not FactStatus.MERGED_INTO
+        if fact.status is not FactStatus.ACTIVE:
+            assert_named(fact, memory)
+
+
+def assert_named(fact: Fact, memory: Memory) -> None:
+    """It says when it ended, and why: what took its place, or what was said of it."""
+    assert fact.valid_to is not None
+    claim = claim_of(fact)
+    if fact.status is FactStatus.SUPERSEDED and claim.is_none and not claim.single:
+        return  # "no pets" ended with a pet, whichever: the slot says that there are some, not what came first
+    if fact.status in (FactStatus.SUPERSEDED, FactStatus.CONTRADICTED):
+        heir = memory.topic[fact.superseded_by or ""]
+        assert heir.fact_id != fact.fact_id
+        assert (heir.slot_id, heir.valid_from <= fact.valid_to) == (fact.slot_id, True)
+    elif fact.status is FactStatus.ENDED:
+        assert any(each.change in ENDED and each.window_id and each.message_id for each in fact.changes)
+    else:
+        assert fact.status is FactStatus.DEPRECATED
+        assert FactChange.CORRECTED in {each.change for each in fact.changes} or len(fact.changes) == 1
 
 
 @given(STORIES)
