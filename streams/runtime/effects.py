@@ -67,10 +67,10 @@ class Effects:
     wall-clock time (epoch seconds) by key at which the stage's ``on_timer`` is called for that key;
     ``None`` clears it.  ``counts`` and ``observations``: what a step wants counted, ``(metric, labels) -> n``,
     and measured, ``(metric, value)``; done when the effects are confirmed, so a crash counts nothing twice.
-    ``first``: the keys that are written before all others, also before those of what is absorbed.
+    ``first`` and ``last``: the keys that are written before and behind all others, also of what is absorbed.
     """
 
-    __slots__ = ("changes", "counts", "dead_letters", "first", "observations", "outputs", "timers")
+    __slots__ = ("changes", "counts", "dead_letters", "first", "last", "observations", "outputs", "timers")
 
     def __init__(self) -> None:
         self.outputs: list[Output] = []
@@ -80,6 +80,7 @@ class Effects:
         self.counts: dict[tuple[str, tuple[str, ...]], float] = {}
         self.observations: list[tuple[str, float]] = []
         self.first: set[bytes] = set()
+        self.last: set[bytes] = set()
 
     def emit(
         self,
@@ -139,14 +140,22 @@ class Effects:
             self.changes.pop(key, None)
             self.changes[key] = change
         self.first = (self.first - other.changes.keys()) | other.first
-        if self.first:
-            # Else what both put first, such as a page that the others rest on, would stand behind these.
-            self.changes = dict(sorted(self.changes.items(), key=lambda item: item[0] not in self.first))
+        self.last = (self.last - other.changes.keys()) | other.last
+        self.in_order()
         self.dead_letters += other.dead_letters
         self.timers |= other.timers
         self.observations += other.observations
         for (metric, labels), n in other.counts.items():
             self.count(metric, *labels, by=n)
+
+    def in_order(self) -> None:
+        """Put the changes in the order in which they are written.
+
+        Else what two halves both put first, such as a page that the others rest on, would stand behind these.
+        """
+        if self.first or self.last:
+            place = {**dict.fromkeys(self.last, 2), **dict.fromkeys(self.first, 0)}
+            self.changes = dict(sorted(self.changes.items(), key=lambda item: place.get(item[0], 1)))
 
     def account(self) -> Account:
         """Return what is to be counted of this."""

@@ -26,7 +26,7 @@ class Work(Effects):
 
     Each time, changes are stored in this order, so that a stage decides what a crash between two of them leaves
     behind: what was put ``first``; what was put otherwise, in the order of the last call for each key; what was
-    removed.
+    removed; what was put ``last``, whatever else the batch has changed since.
     """
 
     __slots__ = ("_decoded", "_first", "_staged", "_state", "_stored", "stage")
@@ -88,11 +88,13 @@ class Work(Effects):
         next_offset: int | None = None,
         *,
         first: bool = False,
+        last: bool = False,
         packed: bool = False,
     ) -> None:
         """Store ``value`` under ``key``.
 
-        ``next_offset`` advances its mark; ``None`` leaves it.  ``first``: before anything that is not.
+        ``next_offset`` advances its mark; ``None`` leaves it.  ``first``: before anything that is not;
+        ``last``: behind anything that is not, for what says that all the rest is done.
         ``packed``: compressed, for state that nothing will read for some time; a fold may put so what it
         then returns.
         """
@@ -102,6 +104,7 @@ class Work(Effects):
                 next_offset = before[2]
             packed = packed or (before[3] and before[0] is value)
         (self._first if first else self._staged)[key] = (value, codec, next_offset, packed)
+        (self.last.add if last else self.last.discard)(key)
 
     def remove(self, key: bytes, next_offset: int | None = None) -> None:
         """Remove ``key``, after what was put is stored; for ``next_offset`` see :meth:`Effects.remove`."""
@@ -109,6 +112,7 @@ class Work(Effects):
         if before is not None and next_offset is None:
             next_offset = before[2]
         self._staged[key] = (None, None, next_offset, False)
+        self.last.discard(key)
 
     def skip(self, why: str, by: int = 1) -> None:
         """Count records that changed nothing: ``replayed`` or ``duplicate``."""
@@ -158,5 +162,7 @@ class Work(Effects):
             self.first.discard(key)
             if wake_at is not None:
                 self.timers.setdefault(key, None)
+        if self.last:
+            self.in_order()
         self._decoded.clear()
         self._stored.clear()

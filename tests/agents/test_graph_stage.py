@@ -216,6 +216,42 @@ def test_behind_a_late_copy_of_what_has_lost_something_stands_what_is_left_of_it
     now = published(harness)[-1:]
     harness.feed(*[own(harness, topic, value) for topic, value in now])
     assert harness.last.outputs == []
+    latest_version = max(msgspec.json.decode(value)["version"] for _, value in published(harness))
+    harness.feed(*[harness.record(each) for each in statements("My friend Bob is here.", conversation="e")])
+    bob = [each for _, each in published(harness) if b"Bob" in each]
+    assert bob and all(msgspec.json.decode(each)["version"] > latest_version for each in bob)
+
+
+def test_two_erasures_may_come_at_once_and_a_crash_in_between_forgets_neither() -> None:
+    told = [
+        *statements("My sister Anna lives in Berlin."),
+        *statements("My friend Bob is here.", conversation="d"),
+    ]
+
+    def told_to() -> tuple[StageHarness, list[tuple[str, bytes]], int]:
+        harness = stage()
+        harness.feed(*[harness.record(each) for each in told])
+        return harness, published(harness), len(harness.changelog)
+
+    def erasures(harness: StageHarness) -> list[Record]:
+        gone = [Erasing("default", name, "", START + timedelta(hours=1)) for name in "cd"]
+        return [
+            harness.record(None, STATEMENTS, key=each.key(PARTITION).encode(), headers=[*each.headers()])
+            for each in gone
+        ]
+
+    whole, before, begun = told_to()
+    whole.feed(*erasures(whole))
+    for cut in range(begun, len(whole.changelog) + 1):
+        harness, *_ = told_to()
+        records = erasures(harness)
+        harness.feed(*records)
+        harness.recover(cut)
+        harness.feed(*records)
+        for topic, value in before:
+            harness.feed(own(harness, topic, value))
+        left = [*latest(harness, ENTITIES).values(), *latest(harness, RELATIONS).values()]
+        assert {*left} == {None}, cut
 
 
 @pytest.mark.parametrize("bad", [b"{not json", b'{"entity_id": "x"}', b'{"entity_id": 7}'])

@@ -15,6 +15,7 @@ from streams.agents.memory import tombstones
 from streams.agents.memory.fact_state import STATE
 from streams.agents.memory.facts import FACTS, Facts
 from streams.erasure.erasures import Erasing
+from streams.runtime.codec import body_of
 from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.settings import Settings
@@ -91,11 +92,14 @@ def test_a_late_copy_of_an_erased_fact_is_erased_behind_it(fact: bool) -> None:
         assert harness.topic()[KEY] is None
 
 
-def test_a_later_version_than_any_that_was_known_goes_too_and_what_is_said_after_it_is_found() -> None:
+@pytest.mark.parametrize("fact", [True, False])
+def test_a_later_version_than_any_that_was_known_goes_too_and_what_is_said_after_it_is_found(
+    fact: bool,
+) -> None:
     """The late worker had read more before it was taken for dead."""
     harness = Facing()
     harness.learn(candidate("likes tea", 1))
-    harness.erase()
+    harness.erase(fact=fact)
     harness.hear(late(candidate("likes tea", 1), candidate("likes tea", 2), candidate("likes tea", 3)))
     assert harness.versions() == [(3, True)]
     harness.learn(candidate("likes tea", 60))
@@ -186,6 +190,16 @@ def test_what_was_published_before_a_crash_goes_although_state_does_not_know_it(
     assert anew.version > published.version, "or the index, which has that one erased, would not show it"
 
 
+def test_what_no_view_would_take_is_followed_by_what_it_would() -> None:
+    """Made of what was said since, too, by who did not know of the erasure: of a version that was erased."""
+    harness = Facing()
+    harness.learn(candidate("likes tea", 1))
+    harness.erase()
+    harness.learn(candidate("likes tea", 60))
+    harness.hear(late(candidate("likes tea", 60)))
+    assert harness.versions() == [(2, False)]
+
+
 @pytest.mark.parametrize("bad", [b"{not json", b'{"fact_id": "x"}', b'{"fact_id": 7}'])
 def test_what_is_no_fact_is_left_to_the_index(bad: bytes) -> None:
     harness = Facing()
@@ -193,3 +207,33 @@ def test_what_is_no_fact_is_left_to_the_index(bad: bytes) -> None:
     harness.erase()
     harness.feed(harness.record(bad, FACTS, key=KEY))
     assert (harness.last.outputs, harness.dead_letters) == ([], [])
+
+
+@pytest.mark.parametrize("also", [[], [Erasing("default", "d", "", START + timedelta(seconds=50))]])
+def test_a_crash_anywhere_in_an_erasure_leaves_nothing_that_was_erased(also: list[Erasing]) -> None:
+    """That it is known says that it is done: whatever else the same batch changes, that is stored last."""
+
+    def told() -> Facing:
+        harness = Facing()
+        harness.learn(candidate("likes tea", 1), candidate("likes rum", 2, conversation="d"))
+        return harness
+
+    def erasures(harness: Facing) -> list[Record]:
+        gone = [Erasing("default", "c", "", START + timedelta(seconds=50)), *also]
+        return [
+            harness.record(None, FACTS, key=each.key(PARTITION).encode(), headers=[*each.headers()])
+            for each in gone
+        ]
+
+    whole = told()
+    begun = len(whole.changelog)
+    whole.feed(*erasures(whole))
+    for cut in range(begun, len(whole.changelog) + 1):
+        harness = told()
+        records = erasures(harness)
+        harness.feed(*records)
+        harness.recover(cut)
+        harness.feed(*records)
+        rest = b"".join(body_of(value) for _, value in harness.state.items())
+        assert b"likes tea" not in rest, cut
+        assert (b"likes rum" in rest) is not bool(also)

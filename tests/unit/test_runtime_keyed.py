@@ -222,6 +222,27 @@ class TestWork:
         assert [*halves[0].changes] == [b"page", b"state 0", b"state 1", b"once first"]
         assert NOTE.decode(halves[0].changes[b"page"].payload or b"") == "1"
 
+    def test_what_is_put_last_stays_behind_whatever_the_batch_changes_since(self) -> None:
+        """What says that something is done is stored when it is."""
+        halves = self.work(), self.work()
+        for half in halves:
+            half.put(b"done", "x", NOTE, last=True)
+            half.put(b"once done", "x", NOTE, last=half is halves[0])
+            half.put(b"state", ("1",), TEXTS)
+            half.remove(b"gone")
+            half.flush()
+            half.put(b"page", "x", NOTE, first=True)
+            half.put(b"state", ("2",), TEXTS)
+            half.flush()
+        once_done = [b"done", b"once done"]
+        assert [*halves[0].changes] == [b"page", b"gone", b"state", *once_done]
+        halves[0].absorb(halves[1])
+        assert [*halves[0].changes] == [b"page", b"once done", b"gone", b"state", b"done"]
+        halves[0].remove(b"done")
+        halves[0].put(b"other", "x", NOTE)
+        halves[0].flush()
+        assert halves[0].last == set()
+
     def test_a_later_put_without_a_mark_keeps_the_earlier_one(self) -> None:
         work = self.work()
         work.put(b"a", ("1",), TEXTS, 7)

@@ -113,7 +113,7 @@ def _erase_all(erasing: Erasing, record: SourceRecord, work: Work, rates: Mappin
         forget_person(erasing.tenant_id, erasing.user_id, work)
         sentence_vectors.forget_person(erasing.tenant_id, erasing.user_id, work)
     # Last, as with a fact: that it is known says that it is done.
-    work.put(erasure_key(erased), Erasure(until=erasing.until), ERASURE)
+    work.put(erasure_key(erased), Erasure(until=erasing.until), ERASURE, last=True)
 
 
 def _forget_support(key: bytes, erasing: Erasing, work: Work, rates: Mapping[Kind, float]) -> None:

@@ -150,7 +150,7 @@ class GraphStage:
                 after = _changed(state, _graph_of(state), (), gone, left, work, erased=True)
                 work.put(person, after, STATE)
         # Last: that it is known says that it is done.
-        work.put(key, Erasure(until=erasing.until), ERASURE)
+        work.put(key, Erasure(until=erasing.until), ERASURE, last=True)
 
 
 def send_statement(statement: GraphStatement, effects: Effects) -> None:

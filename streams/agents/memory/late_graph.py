@@ -52,8 +52,11 @@ def read_written(record: SourceRecord) -> Written | None:
 
 
 def note_gone(name: str, version: int, work: Work) -> None:
-    """Remember that an erasure changed something.  First: a crash later on finds nothing left to erase."""
-    work.put(name.encode() + SUFFIX, Gone(version), GONE, first=True)
+    """Remember that an erasure changed something.
+
+    Before the graph is stored: a crash in between would find nothing left to erase.
+    """
+    work.put(name.encode() + SUFFIX, Gone(version), GONE)
 
 
 def is_late(written: Written, work: Work) -> bool:
