@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from datetime import datetime
+from itertools import pairwise
 
 import msgspec
 
@@ -27,6 +28,8 @@ _STOP_LINES = """
 #: Words that say nothing about what is asked.
 _STOP_WORDS = frozenset(_STOP_LINES.split())
 _WORD = re.compile(r"[^\W_]+")
+#: Letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese, which are written without spaces between words.
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
 #: Words whose base forms are kept, and the longest of them, in characters.
 _MOST_BASES, _LONGEST_WORD = 50_000, 40
 #: Characters of the texts whose words are kept: with them 20 to 30 MB.
@@ -198,7 +201,7 @@ class _Texts(dict[str, tuple[str, ...]]):
         self._characters = 0
 
     def __missing__(self, text: str) -> tuple[str, ...]:
-        words = text.translate(_ASCII).split() if text.isascii() else _WORD.findall(text.casefold())
+        words = text.translate(_ASCII).split() if text.isascii() else _split(text.casefold())
         found = tuple([base for base in map(_bases.__getitem__, words) if base])
         self._characters += len(text)
         if self._characters > _MOST_CHARACTERS:
@@ -206,6 +209,22 @@ class _Texts(dict[str, tuple[str, ...]]):
             self._characters = len(text)
         self[text] = found
         return found
+
+
+def _split(text: str) -> list[str]:
+    """Return the words of a text; where none are told apart, each letter, and each two that stand together."""
+    words: list[str] = _WORD.findall(text)
+    if _UNSPACED.search(text) is None:
+        return words
+    found = []
+    for word in words:
+        at = 0
+        for run in _UNSPACED.finditer(word):
+            letters = run.group()
+            found += [word[at : run.start()], *letters, *map("".join, pairwise(letters))]
+            at = run.end()
+        found.append(word[at:])
+    return [word for word in found if word]
 
 
 #: ASCII letters in lower case, digits, and spaces for whatever else.

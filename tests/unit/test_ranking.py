@@ -425,9 +425,26 @@ def test_what_is_left_of_a_broad_question_keeps_its_order() -> None:
 
 @given(st.text(max_size=60) | st.text(alphabet="aAzZ09_-'. \t\nß", max_size=60))
 def test_words_are_those_between_signs_whatever_the_letters(text: str) -> None:
+    if question._UNSPACED.search(text):
+        text = question._UNSPACED.sub("", text)
     words = re.findall(r"[^\W_]+", text.casefold())
     assert words_of(text) == tuple(stem_of(word) for word in words if word not in question._STOP_WORDS)
     assert words_of(text) == words_of(text), "as they were read before"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("緑茶", ("緑", "茶", "緑茶")),
+        ("猫が好き", ("猫", "が", "好", "き", "猫が", "が好", "好き")),
+        ("我养了2只cats。", ("我", "养", "了", "我养", "养了", "2", "只", "cat")),
+        ("зелёный чай", ("зелёный", "чай")),
+    ],
+)
+def test_where_words_are_not_told_apart_letters_and_pairs_of_them_are(
+    text: str, words: tuple[str, ...]
+) -> None:
+    assert words_of(text) == words
 
 
 def test_who_only_asks_about_something_is_told_from_who_states_it() -> None:

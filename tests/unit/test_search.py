@@ -570,6 +570,23 @@ async def test_another_script_is_a_question_like_any_other(
     assert [each.text for each in found] == ["緑茶 が 好き"]
 
 
+async def test_words_that_no_space_parts_are_found_in_what_was_said(
+    index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
+) -> None:
+    said = (
+        "先週、京都へ行きました。",
+        "猫を二匹飼っています。",
+        "明日は会議があります。",
+        "我养了一只鹦鹉。",
+        "ฉันเลี้ยงกระต่ายสองตัว",
+    )
+    await keep(turns, embedder, *(make_turn(2 * number, text) for number, text in enumerate(said)))
+    search = MemorySearch(index, embedder, turns)
+    for query, text in (("猫", said[1]), ("京都", said[0]), ("鹦鹉", said[3]), ("กระต่าย", said[4])):
+        found = await find(search, query)
+        assert [each.text for each in found][:1] == [text], query
+
+
 async def test_a_query_of_a_megabyte_is_refused_before_anything_is_asked(
     index: FactIndex, embedder: WordEmbedder
 ) -> None:
