@@ -194,7 +194,8 @@ class Connection(H11Protocol):
         """What is no HTTP, or has a head of more than 64 KiB, is told so."""
         error = sys.exc_info()[1]
         if isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 431:
-            self._refuse(HEADERS_TOO_LARGE, "Path and headers may have 64 KiB together.")
+            detail = "Path and headers may have 64 KiB together: what is long goes into the body of a POST."
+            self._refuse(HEADERS_TOO_LARGE, detail)
         else:
             self._refuse(MALFORMED, "This is no HTTP request.")
 

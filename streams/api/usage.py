@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from functools import cache
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -35,6 +36,10 @@ def usage(found: Operation) -> str:
     text = f"Use {verb}{call_of(found)}"
     if found.body is not None:
         text += " with a JSON object; /v1/openapi.json describes it"
+        if inspect.isclass(found.body) and issubclass(found.body, msgspec.Struct):
+            named = [_described(name, each) for name, each in _properties(found.body).items()]
+            bounded = [each for each in named if each.endswith(")")]
+            text += f"; in it: {', '.join(bounded)}" if bounded else ""
     if found.parameters is not None:
         asked = {*found.example}
         others = [

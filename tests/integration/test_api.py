@@ -278,6 +278,39 @@ async def test_a_bad_request_is_told_what_to_do(client: httpx.AsyncClient, path:
     assert "Use /v1/" in detail
 
 
+@pytest.mark.parametrize(
+    ("wrong", "hint"),
+    [
+        ({"search_type": "dreams"}, "search_type (both, episodes, facts, turns)"),
+        ({"limit": 0}, "limit (1 to 100)"),
+        ({"limit": 10**9}, "limit (1 to 100)"),
+        ({"from": "monday"}, "from (a time such as 2026-03-01T00:00:00Z)"),
+        ({"q": " "}, "say what you want to know"),
+        ({"q": "x" * 1_000_000}, "4000"),
+    ],
+)
+async def test_a_bad_question_in_a_body_is_told_what_to_do(
+    client: httpx.AsyncClient, wrong: dict[str, Any], hint: str
+) -> None:
+    answer = await client.post("/v1/search", json={"q": "tea", "user_id": "ada", **wrong})
+    assert (answer.status_code, hint in answer.json()["detail"]) == (400, True), answer.text
+
+
+async def test_a_question_too_long_for_a_path_is_told_where_it_may_go(client: httpx.AsyncClient) -> None:
+    url = client.base_url.join("/v1/search")
+
+    async def ask() -> bytes:
+        reader, writer = await asyncio.open_connection(url.host, url.port)
+        writer.write(b"GET /v1/search?user_id=ada&q=" + b"x" * 70_000)
+        answer = await asyncio.wait_for(reader.read(), 30)
+        writer.close()
+        return answer
+
+    head, _, body = (await ask()).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 431 ")
+    assert b"goes into the body of a POST" in body
+
+
 async def test_other_paths_and_methods(client: httpx.AsyncClient) -> None:
     assert "/v1/search" in await problem(client, 404, "/search")
     assert "GET" in await problem(client, 405, "/v1/facts", "POST")
