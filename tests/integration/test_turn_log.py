@@ -165,7 +165,10 @@ async def test_a_late_copy_of_an_erased_turn_is_erased_behind_it(
     log = ConversationLog(rig.valkey.client(), Settings().namespace)
     try:
         harness = StageHarness(TurnLog(Settings(), log, index).stage())
-        await harness.call(rig.records[1], rig.records[-1], behind)
+        for record in (rig.records[1], rig.records[-1], behind):
+            await harness.call(record)
+            if not emptied:  # Redis knows: it is shown for no moment
+                assert (await index.page(ADA, 100))[0] == [kept]
         assert (await index.page(ADA, 100))[0] == [kept]
         assert await log.turns("default", "c", 0, 99) == [kept]
     finally:
