@@ -173,6 +173,30 @@ class TestMerging:
         report = harness.consolidate(step_id="s-2")
         assert (report.changed, report.merged, harness.topic(), harness.steps()) == (0, (), facts, steps)
 
+    def test_asked_for_again_while_it_is_being_done_it_is_done_once(self, harness: Harness) -> None:
+        """By another command: the steps of the first are written, and not read yet."""
+        other = Harness()
+        for each in (harness, other):
+            each.know("User likes hiking", 1)
+            each.know("User loves hiking", 2, confidence=0.9)
+            each.know("User is going to the fair", 3, FAR)
+            each.know("User is not going to the fair", 4, FAR)
+            each.know("User hums", 5, (0.0, 1.0, 0.0), confidence=0.2)
+        other.consolidate()
+        for name in ("s-1", "s-2"):
+            harness.feed(harness.record(consolidate(step_id=name), CONSOLIDATION))
+        harness.take(*[harness.record(step, CONSOLIDATION) for step in harness.steps()])
+        assert len({step.step_id for step in harness.steps()}) == 3
+        for text, fact in other.topic().items():
+            twice = harness.fact(text)
+            assert fact is not None
+            assert (twice.status, twice.confidence, twice.evidence_count, twice.version) == (
+                fact.status,
+                fact.confidence,
+                fact.evidence_count,
+                fact.version,
+            )
+
     def test_a_dry_run_says_what_would_be_and_does_nothing(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
         harness.know("User loves hiking", 2, confidence=0.9)

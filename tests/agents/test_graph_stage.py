@@ -448,10 +448,10 @@ class Visits:
         return asked
 
 
-async def test_of_ten_thousand_nodes_around_one_person_few_are_read(
+async def test_of_fifty_thousand_nodes_around_one_person_few_are_read(
     search: View, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    graph, many = search.search, 10_000
+    graph, many = search.search, 50_000
     await graph._entities.upsert([hub()])
     await graph._relations.upsert([tie(n) for n in range(many)])
     visits = Visits(graph._relations, monkeypatch)

@@ -355,3 +355,31 @@ def test_conversations_close_without_topics_says_so(
 ) -> None:
     assert main.run(["conversations", "close", "c-1"]) == 66
     assert "switchboard topics apply" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("user", ["ada", ""])
+def test_consolidation_is_asked_of_the_service_that_does_it(
+    topics: None, capsys: pytest.CaptureFixture[str], user: str
+) -> None:
+    whose = ["--user", user] if user else []
+    assert main.run(["consolidate", *whose]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"asked to consolidate the facts about {user or 'everybody'}\n")
+    assert said.splitlines()[1].endswith("memory.consolidation-reports.v1 --from-beginning")
+    assert main.run(["consolidate", *whose, "--dry-run", "--json"]) == 0
+    asked = json.loads(capsys.readouterr().out)
+    assert (asked["user_id"], asked["dry_run"]) == (user or None, True)
+
+    assert main.run(["tail", "memory.commands.v1", "--from-beginning", "--limit", "2", "--json"]) == 0
+    values = [json.loads(line)["value"] for line in capsys.readouterr().out.splitlines()]
+    assert [each["command"] for each in values] == ["consolidate"] * 2
+    assert [each.get("user_id", "") for each in values] == [user, user]
+    assert [each.get("dry_run", False) for each in values] == [False, True]
+    assert asked["command_id"] == values[1]["command_id"]
+
+
+def test_nobody_is_consolidated_whose_name_is_blank(
+    environment: dict[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["consolidate", "--user", " "]) == 78
+    assert "--user is blank" in capsys.readouterr().err

@@ -196,3 +196,15 @@ async def test_what_fails_is_counted_and_costs_nothing(rig: Rig, recall: Recall)
         for outcome in ("failed", "answered")
     ]
     assert outcomes == [1, 0]
+
+
+async def test_a_wait_that_was_asked_for_is_kept_by_the_next_vectors(
+    rig: Rig, recall: Recall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deploy.local.model_server.RETRY_AFTER", 300)
+    rig.server.fail(Fault.RATE_LIMITED_AFTER)
+    for words in ("429", "the next call may begin in"):
+        stage = await recall.start()
+        with pytest.raises(DependencyUnavailable, match=words):
+            await recall.embed(stage, TEA)
+    assert recall.calls == 1

@@ -132,6 +132,19 @@ async def test_what_goes_wrong_is_said(rig: Rig, fault: Fault, problem: Trouble,
         assert ended.trouble is None and whole.endswith("say it. "), "what was cut counts as answered"
 
 
+async def test_a_wait_that_was_asked_for_is_kept_by_the_next_answer(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of whoever answers: nobody calls before it is over."""
+    monkeypatch.setattr("deploy.local.model_server.RETRY_AFTER", 300)
+    rig.server.fail(Fault.RATE_LIMITED_AFTER)
+    for made, words in ((await responder(rig), "429"), (await responder(rig), "the next call may begin in")):
+        _, ended, _ = await hear(made, dialogue())
+        assert ended.trouble is not None and ended.trouble.problem is Trouble.THROTTLED
+        assert words in ended.trouble.message
+    assert rig.server.count() == 1
+
+
 async def test_over_the_budget_nobody_is_asked_and_another_day_is(rig: Rig) -> None:
     text, ended, _ = await hear(await responder(rig, model_budget_usd=0.0), dialogue())
     assert ended.trouble is not None and ended.trouble.problem is Trouble.OVER_BUDGET

@@ -1,45 +1,36 @@
-"""The limiter of a model, when Redis goes while a call is open."""
+"""The limiter of a model on a real Valkey, which goes while a call is open."""
 
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from pathlib import Path
 
 import pytest
 from redis.asyncio import Redis
-from redis.exceptions import ConnectionError as NoConnection
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 from models.errors import DependencyUnavailable
 from streams.adapters.gemini.limiter import Limiter, Limits
+from streams.adapters.local_valkey import LocalValkey
 from streams.namespace import Namespace
 
 
-class Going:
-    """A Redis that grants every turn, until it is gone."""
-
-    def __init__(self) -> None:
-        self.is_gone = False
-
-    def register_script(self, script: str) -> Any:
-        async def run(keys: Any, arguments: Any) -> int:
-            return await self.zrem()
-
-        return run
-
-    async def zrem(self, *of: Any) -> int:
-        if self.is_gone:
-            raise NoConnection("gone")
-        return 0
-
-
-async def test_what_was_answered_is_not_lost_when_redis_goes_meanwhile() -> None:
-    redis = Going()
-    limiter = Limiter(cast(Redis, redis), Namespace(), "m", Limits(10, 10, 10), lease_seconds=1.0)
-    deadline = asyncio.get_running_loop().time() + 60.0
-    async with limiter.turn(1, deadline):
-        redis.is_gone = True
-        answer = "paid"
-    assert answer == "paid"
-    with pytest.raises(DependencyUnavailable):
+async def test_what_was_answered_is_not_lost_when_redis_goes_meanwhile(tmp_path: Path) -> None:
+    valkey = LocalValkey(tmp_path, "limits")
+    await valkey.ensure()
+    # That it is gone is seen at once: nobody starts it again.
+    redis = Redis(unix_socket_path=str(valkey.socket), retry=Retry(NoBackoff(), 0))
+    try:
+        limiter = Limiter(redis, Namespace(), "m", Limits(10, 10, 10), lease_seconds=1.0)
+        deadline = asyncio.get_running_loop().time() + 60.0
         async with limiter.turn(1, deadline):
-            pass
+            await valkey.close()
+            answer = "paid"
+        assert answer == "paid"
+        with pytest.raises(DependencyUnavailable, match="redis"):
+            async with limiter.turn(1, deadline):
+                pass
+    finally:
+        await redis.aclose()
+        await valkey.close()
