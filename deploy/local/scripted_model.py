@@ -18,7 +18,7 @@ import numpy as np
 
 from models.consolidation import Decision
 from models.messages import Role
-from models.statements import Statement
+from models.statements import SELF, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.reading import read_window
 from processors.graph.telling import Reader
@@ -106,7 +106,7 @@ def _told(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 def _extracted(records: list[dict[str, Any]]) -> str:
     by_window: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
     for record in records:
-        by_window[record["window"]].append(record)
+        by_window[record.get("window", 1)].append(record)
     answer = [
         {"window": number, "statements": [_statement(each) for each in read_window(_window(lines))]}
         for number, lines in by_window.items()
@@ -117,19 +117,21 @@ def _extracted(records: list[dict[str, Any]]) -> str:
 def _window(records: list[dict[str, Any]]) -> Window:
     """Return a window of the records' messages, whose ids are their numbers."""
     at, said = datetime.min.replace(tzinfo=UTC), list[WindowMessage]()
-    for record in records:
+    people = [record["by"] for record in records if "by" in record]
+    for number, record in enumerate(records, 1):
         if "at" in record:  # else: soon after the one before
             at = datetime.strptime(record["at"].partition(",")[0], "%Y-%m-%dT%H:%MZ").replace(tzinfo=UTC)
         said.append(
             WindowMessage(
-                message_id=str(record["n"]),
-                user_id=record["by"],
-                role=Role(record["role"]),
+                message_id=str(number),
+                # Who is spoken to is not told of what no person wrote.
+                user_id=record.get("by") or next(iter(people), "A"),
+                role=Role(record.get("role", Role.USER)),
                 content=record["text"],
                 sent_at=at,
                 arrived_at=at,
-                index=record["n"] - 1,
-                offset=record["n"] - 1,
+                index=number - 1,
+                offset=number - 1,
             )
         )
     messages = tuple(said)
@@ -150,9 +152,9 @@ def _window(records: list[dict[str, Any]]) -> Window:
 def _statement(found: Statement) -> dict[str, Any]:
     said: dict[str, Any] = {
         "person": found.user_id,
-        "subject": found.subject,
+        **({} if found.subject == SELF else {"subject": found.subject}),
         "attribute": found.attribute,
-        "kind": found.kind.value,
+        **({} if found.attribute else {"kind": found.kind.value}),
         "value": found.value,
         "polarity": found.polarity.value,
         "assertion": found.assertion.value,

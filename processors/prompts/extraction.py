@@ -20,13 +20,14 @@ import msgspec
 
 from models.messages import Role
 from models.statements import ATTRIBUTES, SELF, Assertion, Kind, Polarity, Precision, Statement, attribute_of
+from models.summaries import SummaryRequest
 from models.windows import Window, WindowMessage
 from processors.facts.candidates import is_quoted
 from processors.facts.claims import normalized_attribute
 from processors.prompts.fence import RULE, fenced
 from processors.prompts.prompt import Prompt, items, named_times, told
 
-VERSION = "extraction-3"
+VERSION = "extraction-4"
 
 #: Room for the answer about one window; what is longer is cut off, and read as far as it goes.
 MOST_TOKENS = 2048
@@ -36,35 +37,33 @@ _MANY = ", ".join(name for name, each in ATTRIBUTES.items() if not each.single)
 
 SYSTEM = f"""Task {VERSION}: find what the people of a conversation say about themselves that is worth remembering.
 
-The data holds messages, one JSON record per line: window (several conversations may be shown, each by itself), n (the
-number of the message in its window), by (a letter for the person whose conversation it is), role, at (left out within an
-hour after the last one that is named), text.
+The data holds messages, one JSON record per line: window (if several conversations are shown, each by itself), n (the number of the
+message in its window), by (a letter for the person who wrote it) or role (assistant, tool, system: no person wrote it), at (left out
+within an hour after the last one that is named), text ("[...]": the middle of what no person wrote is left out).
 {RULE}
 
-Answer for each window with its number and its statements; a window without any has an empty list. A statement is
-something that a person (role "user") says in their own words about themselves or about people and things of theirs,
-and that will matter in later conversations: who they are, where they live and work, family, health, diet, what they
-like, own, do, plan, what happened to them, and how they want to be answered. Leave out small talk, questions, jokes,
-what somebody considers or only asks about, general knowledge, and whatever only the assistant or a tool says. Never
-combine what two people say. Do not repeat a statement.
+Answer for each window with its number (1 if none is named) and its statements; a window without any has an empty list. A statement
+is what a person says in their own words about themselves or people and things of theirs, and that matters in later conversations:
+who they are, where they live and work, family, health, diet, what they like, own, do, plan, what happened to them, how they want
+to be answered. Leave out small talk, questions, jokes, what is only considered or asked about, general knowledge, and what only
+the assistant or a tool says. Never combine what two people say. Do not repeat a statement.
 
 Fields of a statement:
 - person: the letter of who says it.
-- subject: "{SELF}" for that person, else who it is about as they say it ("sister", "Anna").
+- subject: who it is about, as they say it ("sister", "Anna"); left out for that person.
 - attribute: one value only at a time: {_SINGLE}; several: {_MANY}; favourite/WHAT for a favourite of a kind
   ("favourite/cuisine"); empty if none fits.
-- kind: state, preference, event, instruction or profile.
-- value: what fills the attribute, in the words that the person used and as short as possible ("Munich", "peanut",
-  "jazz"); empty if there is no attribute.
+- kind: state, preference, event, instruction or profile; left out with an attribute.
+- value: what fills the attribute, in their words and as short as possible ("Munich", "peanut"); empty without an attribute.
 - polarity: "negated" if they say that it is not so ("I don't like coffee": like, coffee, negated).
-- assertion: "holds"; "ended" for what was so and is no longer; "corrected" for what they say was never so.
-- statement: one short sentence, mostly in the words that the person used, in the third person without a subject for the person: "Lives in Munich".
+- assertion: "holds"; "ended": no longer so; "corrected": never was so.
+- statement: one short sentence, mostly in their words, without a subject for the person: "Lives in Munich".
 - quote: the words it is taken from, copied exactly from one message of that person.
 - sources: the numbers of the messages it rests on, that of the quote among them.
 - confidence: 0 to 1.
 - event_at: for an event or a plan the date that they name, counted from "at" if it is relative, as YYYY-MM-DD; else left out.
-- event_precision: minute, day, week, month, season or year, for event_at; else left out.
-- completes: if it extends what the same person said before in the window, the value of the shorter one; else left out."""
+- event_precision: minute, day, week, month, season or year, with event_at.
+- completes: the value of a shorter statement of the same person in the window that this one extends; else left out."""
 
 
 class Said(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +94,10 @@ class Reading(NamedTuple):
 
 _KINDS = {each.value: each for each in Kind}
 _PRECISIONS = {each.value: each for each in Precision}
+
+#: Of what no person wrote nothing is read but what somebody answers shortly: of a long text so many characters are
+#: shown of its beginning, and of its end, where questions stand.
+_BEGINNING, _END, _LEFT_OUT = 200, 400, " [...] "
 
 #: Words are alike that begin with as many letters alike: "teach", "teacher".
 _ALIKE = 4
@@ -147,7 +150,7 @@ SCHEMA: Mapping[str, Any] = {
 def prompt(windows: Sequence[Window]) -> Prompt:
     """Return what is asked about windows, all of one person."""
     records = (
-        {"window": number, **record}
+        {**({"window": number} if len(windows) > 1 else {}), **record}
         for number, window in enumerate(windows, 1)
         for record in records_of(window)
     )
@@ -160,18 +163,31 @@ def records_of(window: Window) -> list[dict[str, Any]]:
     return [
         {
             "n": number,
-            "by": letters[message.user_id],
-            "role": message.role.value,
+            **by_or_role(message, letters),
             **({} if at is None else {"at": at.strftime("%Y-%m-%dT%H:%MZ, %A")}),
-            "text": message.content,
+            "text": _shown(message),
         }
         for number, (message, at) in enumerate(zip(window.messages, times, strict=True), 1)
     ]
 
 
-def people_of(window: Window) -> dict[str, str]:
-    """Return the letter that each person of a window goes by."""
-    people = dict.fromkeys(message.user_id for message in window.messages)
+def by_or_role(message: WindowMessage, letters: Mapping[str, str]) -> dict[str, str]:
+    """Return who wrote a message: the letter of a person, or the role of what is none."""
+    if message.role is Role.USER:
+        return {"by": letters[message.user_id]}
+    return {"role": message.role.value}
+
+
+def _shown(message: WindowMessage) -> str:
+    text = message.content
+    if message.role is Role.USER or len(text) <= _BEGINNING + len(_LEFT_OUT) + _END:
+        return text
+    return f"{text[:_BEGINNING]}{_LEFT_OUT}{text[-_END:]}"
+
+
+def people_of(shown: Window | SummaryRequest) -> dict[str, str]:
+    """Return the letter that each person of a window, or of what is to be summarized, goes by."""
+    people = dict.fromkeys(message.user_id for message in shown.messages)
     return {user_id: _letter(number) for number, user_id in enumerate(people)}
 
 
@@ -192,7 +208,7 @@ def parts(answer: str, count: int) -> list[str]:
         windows[-1] = {**last, "statements": items(last.get("statements"))[:-1]}
     by_number: dict[int, list[Any]] = {}
     for each in windows:
-        if isinstance(number := each.get("window"), int):
+        if isinstance(number := 1 if count == 1 else each.get("window"), int):
             by_number.setdefault(number, []).extend(items(each.get("statements")))
     return [
         json.dumps(by_number[number], ensure_ascii=False, separators=(",", ":")) if number in by_number else ""

@@ -1,15 +1,18 @@
 """Whom and what people speak of, and how it hangs together, asked of a language model (seed 000).
 
 A model is told neither ids of messages nor of people: messages have numbers, and what somebody says is theirs who
-wrote the message.  Of what it says only that is read of which the quote stands in that message of a person, and the
+wrote the message.  Several windows of one person may be one call.  Of what it says only that is read of which the quote stands in that message of a person, and the
 names in what the people of the window wrote; so it can tie nobody to anything that was not said.  What assistants
 and tools wrote is not shown: nothing would be read of it.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -29,7 +32,7 @@ from processors.prompts.extraction import people_of
 from processors.prompts.fence import RULE, fenced
 from processors.prompts.prompt import Prompt, items, told
 
-VERSION = "graph-3"
+VERSION = "graph-4"
 
 #: A statement is a few sentences at most: nobody's whole message is kept as a quote, in characters.
 _LONGEST_QUOTE = 1_000
@@ -48,21 +51,21 @@ _PARTS = {EntityType.PERSON: ROLES, EntityType.PET: PETS}
 
 SYSTEM = f"""Task {VERSION}: find how the people, pets, places, organizations and days of the year that people speak of are related.
 
-The data holds messages of people to an assistant, one JSON record per line: n (the number of the message), by (a letter for who
-wrote it), text.
+The data holds messages of people to an assistant, one JSON record per line: window (if several conversations are shown, each by
+itself), n (the number of the message), by (a letter for who wrote it), text.
 {RULE}
 
-Answer with statements; there may be none. A statement is something that a person says in their own words about
-their own life: whose friend, relative or colleague somebody is, where they live, work, study or were, whom they met and where, whose
-pet is called what, when a birthday is. Leave out what is asked, wished, planned, supposed or made up.
+Answer with statements; there may be none. A statement is what a person says in their own words about their own life: whose friend,
+relative or colleague somebody is, where they live, work, study or were, whom they met and where, what a pet is called, when a
+birthday is. Leave out what is asked, wished, planned, supposed or made up.
 
 Fields of a statement:
 - n: the number of the message.
-- subject and object: each with type ({", ".join(EntityType)}), name (as it is written in the messages, left out if nobody says it) and
-  role: "{SELF_ROLE}" for who wrote the message; what somebody is to them, in one word ("sister", "colleague", "landlord", "mother-in-law"), or
-  what kind of pet it is ("dog"); else left out. "She" is who she is: her name or her role.
-- relation: one of {", ".join(RELATIONS)}, or for a person their role. From the subject to the object: for "my sister
-  Anna" the subject is the writer, the relation sister, the object Anna with the role sister.
+- subject, object: type; name (as it is written in the messages, left out if nobody says it); role: "{SELF_ROLE}" for who wrote the
+  message, what somebody is to them in one word ("sister", "landlord", "mother-in-law"), or the kind of pet ("dog"), else left
+  out. "She" is who she is: her name or her role.
+- relation: {", ".join(RELATIONS)}, or for a person their role. From the subject to the object: in "my sister Anna" the
+  subject is the writer, the relation sister, the object Anna with the role sister.
 - ended: true if they say that it is no longer so.
 - quote: the words it is taken from, copied exactly from that message."""
 
@@ -146,9 +149,49 @@ def records_of(window: Window) -> list[dict[str, Any]]:
     ]
 
 
-def prompt(window: Window) -> Prompt:
-    """Return what is asked about a window."""
-    return Prompt(VERSION, SYSTEM, fenced(records_of(window)), SCHEMA, MOST_TOKENS)
+def prompt(windows: Sequence[Window]) -> Prompt:
+    """Return what is asked about windows, all of one person; messages are numbered through all of them."""
+    shown: list[dict[str, Any]] = []
+    for number, (window, before) in enumerate(zip(windows, _befores(windows), strict=False), 1):
+        place = {"window": number} if len(windows) > 1 else {}
+        shown += [{**place, **each, "n": before + each["n"]} for each in records_of(window)]
+    return Prompt(VERSION, SYSTEM, fenced(shown), SCHEMA, MOST_TOKENS * len(windows))
+
+
+def _befores(windows: Sequence[Window]) -> list[int]:
+    """Return how many messages there are before each window, and in all."""
+    return [*accumulate((len(each.messages) for each in windows), initial=0)]
+
+
+def parts(answer: str, windows: Sequence[Window]) -> list[str]:
+    """Cut the answer about windows into one for each, in their order; "" where it was cut off before its end.
+
+    What is about one window alone is read as far as it goes.
+    """
+    if len(windows) == 1:
+        return [answer]
+    said = told(answer)
+    given = said.content.get("statements") if said is not None and isinstance(said.content, dict) else None
+    if said is None or not isinstance(given, list):
+        return [""] * len(windows)
+    befores = _befores(windows)
+    found: list[list[Any]] = [[] for _ in windows]
+    last = 0
+    for each in given:
+        number = each.get("n") if isinstance(each, dict) else None
+        if not isinstance(number, int) or isinstance(number, bool):
+            found[0].append(each)  # it is counted as malformed
+        elif not 1 <= number <= befores[-1]:
+            found[0].append({**each, "n": 0})
+        else:
+            last = bisect_left(befores, number) - 1
+            found[last].append({**each, "n": number - befores[last]})
+    # They are answered in their order: of the last one that is spoken of the rest is missing.
+    whole = last if said.cut else len(windows)
+    return [
+        json.dumps({"statements": each}, ensure_ascii=False, separators=(",", ":")) if place < whole else ""
+        for place, each in enumerate(found)
+    ]
 
 
 def read(answer: str, window: Window) -> Reading:

@@ -11,20 +11,21 @@ from typing import Any
 
 import msgspec
 
-from models.messages import Role
 from models.summaries import SummaryRequest
+from processors.prompts.extraction import by_or_role, people_of
 from processors.prompts.fence import RULE, fenced
 from processors.prompts.prompt import Prompt, named_times
 
-VERSION = "summary-2"
+VERSION = "summary-3"
 
 #: Room for the answer: ten times what it should take.
 MOST_TOKENS = 1500
 
 SYSTEM = f"""Task {VERSION}: summarize a part of a conversation, so that whoever continues it knows what matters.
 
-The data holds messages, one JSON record per line: n, by (a letter for the person whose conversation it is), role, at
-(left out within an hour after the last one that is named), text. Instead of messages it may hold earlier summaries ("summary"), oldest first, which are to become one.
+The data holds messages, one JSON record per line: by (a letter for the person who wrote it) or role (assistant, tool, system: no person
+wrote it), at (left out within an hour after the last one that is named), text. Instead of messages it may hold earlier summaries
+("summary"), oldest first, which are to become one.
 {RULE}
 
 Answer with five lists of short sentences in the third person, a fact each, the most important first, at most 150
@@ -63,16 +64,13 @@ def prompt(request: SummaryRequest) -> Prompt:
 def records_of(request: SummaryRequest) -> list[dict[str, Any]]:
     """Return what a model is shown: the same for the same messages, wherever they lie in the log."""
     if request.roll_up:
-        return [{"n": n, "summary": msgspec.to_builtins(each)} for n, each in enumerate(request.previous, 1)]
-    times = named_times(each.sent_at for each in request.messages)
-    people = {user_id: n for n, user_id in enumerate(dict.fromkeys(each.user_id for each in request.messages))}
+        return [{"summary": msgspec.to_builtins(each)} for each in request.previous]
+    times, letters = named_times(each.sent_at for each in request.messages), people_of(request)
     return [
         {
-            "n": n,
-            "by": f"{chr(ord('A') + people[each.user_id] % 26)}{people[each.user_id] // 26 or ''}",
-            "role": Role(each.role).value,
+            **by_or_role(each, letters),
             **({} if at is None else {"at": at.strftime("%Y-%m-%d %H:%M")}),
             "text": each.content,
         }
-        for n, (each, at) in enumerate(zip(request.messages, times, strict=True), 1)
+        for each, at in zip(request.messages, times, strict=True)
     ]

@@ -54,5 +54,5 @@ async def open_readers(
         GeminiExtractor(asking, extractor, metrics, per_call) if settings.extractor == "gemini" else extractor,
         GeminiSummarizer(asking, summarizer) if settings.summarizer == "gemini" else summarizer,
         GeminiMergeValidator(asking, validator) if settings.merge_validator == "gemini" else validator,
-        GeminiGraphReader(asking, metrics) if settings.graph_reader == "gemini" else None,
+        GeminiGraphReader(asking, metrics, per_call) if settings.graph_reader == "gemini" else None,
     )

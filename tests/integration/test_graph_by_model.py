@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
+from deploy.local.model_faults import Fault
+from models.windows import Window
 from processors.prompts import examples
 from tests.integration.memo_rig import Rig, rig
 
@@ -14,7 +17,7 @@ __all__ = ["rig"]
 
 async def test_what_is_tied_is_asked_once_and_counted_as_graph(rig: Rig) -> None:
     reader = (await rig.readers(graph_reader="gemini")).graph
-    assert reader is not None and reader.name == "gemini-2.5-flash-lite/graph-3"
+    assert reader is not None and reader.name == "gemini-2.5-flash-lite/graph-4"
     [[home]] = await reader.relate([examples.window()])
     assert (home.user_id, home.relation, home.object.name) == ("mara", "lives_in", "Munich")
     await rig.empty_redis()
@@ -36,3 +39,38 @@ async def test_over_the_budget_nothing_is_asked(rig: Rig) -> None:
 
 async def test_nobody_is_asked_unless_the_setting_says_so(rig: Rig) -> None:
     assert (await rig.readers(graph_reader="builtin")).graph is None
+
+
+def told(count: int) -> list[Window]:
+    """Return windows of one person, each of which says where a friend lives."""
+    base, found = examples.window(), []
+    for number in range(count):
+        first = msgspec.structs.replace(
+            base.messages[0], content=f"My friend Ann{'ab' * number}e lives in Bonn."
+        )
+        found.append(
+            msgspec.structs.replace(
+                base,
+                window_id=f"w-{number}",
+                conversation_id=f"c-{number}",
+                messages=(first, *base.messages[1:]),
+            )
+        )
+    return found
+
+
+@pytest.mark.parametrize(("fault", "calls"), [(None, 2), (Fault.NO_JSON, 2 + 4)])
+async def test_windows_that_wait_share_calls(rig: Rig, fault: Fault | None, calls: int) -> None:
+    """And what such a call does not answer is asked about alone; each is remembered by itself."""
+    reader = (await rig.readers(graph_reader="gemini", gemini_windows_per_call=4)).graph
+    assert reader is not None
+    if fault is not None:
+        rig.server.fail(fault)
+    windows = told(6)
+    found = await reader.relate(windows)
+    for window, statements in zip(windows, found, strict=True):
+        assert {each.source.conversation_id for each in statements} == {window.conversation_id}
+        assert any(each.relation == "lives_in" for each in statements)
+    assert rig.server.count() == calls
+    assert await reader.relate(windows[2:5]) == found[2:5]
+    assert rig.server.count() == calls

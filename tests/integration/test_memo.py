@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
@@ -22,11 +23,13 @@ from models.memo import Memo, Outcome, memo_id
 from models.messages import Role
 from models.ports import Extracted, Extractor, Refused, TryLater
 from models.summaries import SessionSummary, Summary, SummaryRequest
+from models.understanding import QuestionAsked
 from models.windows import Window
 from processors.prompts import examples, extraction
 from processors.prompts.fence import line
 from streams import commands
 from streams.adapters.gemini.asking import PARAMETERS
+from streams.adapters.gemini.prices import PRICES, cost
 from streams.adapters.memo.topic import Entry, MemoTopic
 from streams.adapters.memo.view import MemoView
 from streams.adapters.readers import Readers, open_readers
@@ -36,10 +39,13 @@ from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.summaries import SUMMARIES, Summaries
 from streams.cli.costs import By, costs
 from streams.erasure.answers import ConversationAnswers
+from streams.erasure.erasing import erase_person
 from streams.erasure.erasures import Erasing
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
+from streams.topics import admin
+from streams.topics.catalog import catalog_for
 
 pytestmark = pytest.mark.kafka
 
@@ -99,7 +105,7 @@ async def test_an_answer_is_in_the_log_before_anything_follows_from_it(rig: Rig)
     (found,) = await extract(extractor, windows(1))
     ((key, memo),) = await rig.memos()
     assert memo is not None and memo.memo_id == key
-    assert (memo.purpose, memo.prompt, memo.model) == ("extraction", "extraction-3", "gemini-2.5-flash-lite")
+    assert (memo.purpose, memo.prompt, memo.model) == ("extraction", "extraction-4", "gemini-2.5-flash-lite")
     assert memo.outcome is Outcome.ANSWERED and found.statements[0].statement in memo.text
     assert memo.input_tokens > 100 and memo.output_tokens > 10
     expected = (0.10 * memo.input_tokens + 0.40 * memo.output_tokens) / 1e6
@@ -112,6 +118,8 @@ async def test_the_tokens_of_a_call_are_shared_out_and_none_is_lost(rig: Rig) ->
     assert len(memos) == 3 and len({each.call for each in memos}) == 1
     counted = rig.metrics.model_tokens_total.labels("extraction", "gemini-2.5-flash-lite", "input")
     assert sum(each.input_tokens for each in memos) == counted._value.get()
+    paid = sum(each.cost_usd for each in memos)
+    assert paid > 0 and rig.metered("model_cost_usd_total") == pytest.approx(paid), "and the money"
 
 
 async def test_people_are_never_asked_about_in_one_call(rig: Rig) -> None:
@@ -176,6 +184,30 @@ async def test_a_command_that_erases_erases_answers_whoever_has_sent_it(rig: Rig
     assert rig.server.count() == 1, "nothing else is gone"
 
 
+async def test_a_person_who_is_erased_takes_along_whatever_was_asked_about_them(rig: Rig) -> None:
+    """What was read of windows, summarized, understood, decided about their facts; and nobody else's."""
+    await admin.apply(catalog_for(rig.settings), rig.settings)
+    readers, talkers = await rig.readers(merge_validator="gemini"), await rig.talkers()
+    for user in ("mara", "jo"):
+        await extract(readers.extractor, windows(2, user))
+        await readers.summarizer.summarize(request(conversation_id=f"of-{user}", user_id=user))
+        asked = QuestionAsked(
+            query="What is her job?", user_id=user, tenant_id="default", turns=("Anna called.",)
+        )
+        await talkers.understander.understand(asked)
+        await readers.validator.validate(user, "default", examples.CLUSTERS)
+
+    async def left() -> Counter[tuple[str, str]]:
+        stored = dict(await rig.memos()).values()
+        return Counter((each.user_id, each.purpose) for each in stored if each is not None)
+
+    purposes = {"extraction": 2, "summary": 1, "understanding": 1, "merging": 1}
+    assert await left() == {(user, each): n for user in ("mara", "jo") for each, n in purposes.items()}
+    found, answers = await erase_person(rig.settings, "default", "mara")
+    assert (found, answers) == ({}, sum(purposes.values()))
+    assert await left() == {("jo", each): n for each, n in purposes.items()}
+
+
 async def test_what_was_erased_is_sent_to_no_model_however_late_it_is_read(rig: Rig) -> None:
     """A window may wait for hours while the model is down; others who took part in it lose nothing."""
     gone, shared = windows(2)
@@ -189,8 +221,9 @@ async def test_what_was_erased_is_sent_to_no_model_however_late_it_is_read(rig: 
         assert nothing.statements == () and rest.by == "builtin-8 (erased)"
         assert {each.user_id for each in rest.statements} == {"jo"}
         await rig.empty_redis()
-    readers = await rig.readers()
-    assert await readers.graph.relate([gone]) == [()] if readers.graph is not None else True
+    readers = await rig.readers(graph_reader="gemini")
+    assert readers.graph is not None
+    assert await readers.graph.relate([gone]) == [()]
     summing = Summing(rig, readers)
     for asked in (request(conversation_id="c-0"), request(conversation_id="c-1", roll_up=True, messages=())):
         assert (await summing.answer(asked)).summary == SessionSummary()
@@ -505,8 +538,17 @@ async def test_over_the_budget_the_built_in_one_works_and_says_so(rig: Rig) -> N
     assert rig.server.count() == 0
 
 
+async def test_the_schema_of_an_answer_is_in_the_budget(rig: Rig) -> None:
+    """It is paid as what is said to a model: what is left for task, material and answer alone is too little."""
+    (asked,), count = windows(1), cl100k_counter()
+    prompt = extraction.prompt([asked])
+    most = cost(PRICES["gemini-2.5-flash-lite"], count(prompt.system) + count(prompt.user), prompt.most_tokens)
+    (found,) = await extract(await rig.extractor(model_budget_usd=most), [asked])
+    assert found.by == "builtin-8 (over budget)" and rig.server.count() == 0
+
+
 async def test_the_candidates_name_who_made_them(rig: Rig) -> None:
-    for budget, by in ((0.0, "builtin-8 (over budget)"), (5.0, "gemini-2.5-flash-lite/extraction-3")):
+    for budget, by in ((0.0, "builtin-8 (over budget)"), (5.0, "gemini-2.5-flash-lite/extraction-4")):
         extractor = await rig.extractor(model_budget_usd=budget)
         harness = StageHarness(Extraction(rig.settings, extractor).stage())
         await harness.call(harness.record(windows(1, user=by)[0]))
@@ -578,6 +620,16 @@ async def test_calls_per_minute_are_of_all_workers_together(rig: Rig) -> None:
     assert rig.server.count() == 1
 
 
+async def test_tokens_per_minute_are_of_all_workers_together(rig: Rig) -> None:
+    """One call takes more than a tenth of the minute, which is had at once; the next waits for the rest."""
+    limits = {"gemini_tokens_per_minute": 10_000, "gemini_requests_per_minute": 1_000_000}
+    one, two = await rig.extractor(**limits), await rig.extractor(**limits, step_timeout_seconds=1.0)
+    assert isinstance((await one.extract(windows(1, "mara")))[0], Extracted)
+    (later,) = await two.extract(windows(1, "jo"))
+    assert isinstance(later, TryLater) and "the next call may begin in" in later.message
+    assert rig.server.count() == 1
+
+
 async def test_calls_open_at_once(rig: Rig) -> None:
     limits = {"gemini_calls_in_flight": 1, "step_timeout_seconds": 2.0, "gemini_timeout_seconds": 1.0}
     extractor = await rig.extractor(**limits)
@@ -622,7 +674,7 @@ def request(**changes: Any) -> SummaryRequest:
 
 async def test_a_summary_is_asked_for_once(rig: Rig) -> None:
     first = await Summing(rig, await rig.readers()).answer(request())
-    assert first.summarizer == "gemini-2.5-flash-lite/summary-2"
+    assert first.summarizer == "gemini-2.5-flash-lite/summary-3"
     assert "Munich" in str(first.summary)
     await rig.empty_redis()
     assert await Summing(rig, await rig.readers()).answer(request()) == first

@@ -64,7 +64,7 @@ def test_the_example_is_read_as_it_should_be() -> None:
 
 
 def test_what_a_model_says_is_what_the_tables_would() -> None:
-    prompt = graph.prompt(TOLD)
+    prompt = graph.prompt([TOLD])
     body = {
         "systemInstruction": {"parts": [{"text": prompt.system}]},
         "contents": [{"parts": [{"text": prompt.user}]}],
@@ -76,7 +76,7 @@ def test_what_a_model_says_is_what_the_tables_would() -> None:
 
 
 def test_the_prompt_holds_no_ids_and_fences_what_was_said() -> None:
-    prompt = graph.prompt(TOLD)
+    prompt = graph.prompt([TOLD])
     assert prompt.version in prompt.system and fence.RULE in prompt.system
     assert not any(each in "".join(map(str, prompt)) for each in ("mara", "m-0", "c-1", "w-1"))
     # What the assistant wrote is not shown, and numbers are those of the window all the same.
@@ -168,6 +168,55 @@ def test_what_is_no_answer_says_nothing(answer: str) -> None:
 def test_an_answer_that_was_cut_off_says_nothing_that_the_whole_does_not(end: int) -> None:
     whole = graph.read(examples.RELATED, examples.window()).statements
     assert set(graph.read(examples.RELATED[:end], examples.window()).statements) <= set(whole)
+
+
+def several() -> list[Window]:
+    """Three windows of one person: what was told, nothing, and another sister."""
+    silent = window(("mara", Role.USER, "Good morning."), ("mara", Role.ASSISTANT, "Hello."))
+    other = window(("mara", Role.ASSISTANT, "Hello."), ("mara", Role.USER, "My sister Eva called."))
+    return [TOLD, silent, other]
+
+
+EVA = {**TRUE, "n": 7, "object": {"type": "person", "name": "Eva", "role": "sister"}, "quote": "My sister Eva"}
+
+
+def test_several_windows_are_shown_apart_and_their_messages_are_numbered_through() -> None:
+    shown = fence.opened(graph.prompt(several()).user)
+    assert [(each["window"], each["n"]) for each in shown] == [(1, 1), (1, 3), (2, 4), (3, 7)]
+    assert graph.prompt(several()).most_tokens == 3 * graph.prompt([TOLD]).most_tokens
+    assert "window" not in fence.opened(graph.prompt([TOLD]).user)[0]
+
+
+def test_each_window_gets_its_own_part_of_an_answer() -> None:
+    windows = several()
+    told = graph.parts(json.dumps({"statements": [TRUE, EVA]}), windows)
+    found = [graph.read(part, each).statements for part, each in zip(told, windows, strict=True)]
+    assert [[each.object.name for each in statements] for statements in found] == [["Anna"], [], ["Eva"]]
+    assert all(told), "of what says nothing nothing is asked again"
+    assert found[2][0].source.message_id == windows[2].messages[1].message_id
+
+
+@pytest.mark.parametrize(("lie", "why"), [({"n": 9}, "unknown_source"), ({"n": -1}, "unknown_source"),
+                                          ({"n": True}, "malformed"), ({"n": None}, "malformed")])  # fmt: skip
+def test_what_is_said_of_no_window_is_left_out_and_counted(lie: dict[str, Any], why: str) -> None:
+    windows = several()
+    told = graph.parts(json.dumps({"statements": [{**EVA, **lie}]}), windows)
+    found = [graph.read(part, each) for part, each in zip(told, windows, strict=True)]
+    assert found == [graph.Reading((), (why,)), graph.Reading(), graph.Reading()]
+
+
+@pytest.mark.parametrize("answer", ["", "no", "[]", "{}", '{"statements": null}', '{"statements": ['])
+def test_what_is_no_answer_about_several_is_asked_of_each_alone(answer: str) -> None:
+    assert graph.parts(answer, several()) == ["", "", ""]
+
+
+def test_an_answer_about_several_that_was_cut_is_asked_again_from_where_it_stops() -> None:
+    windows, whole = several(), json.dumps({"statements": [TRUE, EVA]})
+    complete = graph.parts(whole, windows)
+    for end in range(len(whole)):
+        told = graph.parts(whole[:end], windows)
+        left = told.index("")
+        assert told[left:] == [""] * (3 - left) and told[:left] == complete[:left]
 
 
 # -- the stage ---------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from models.messages import Role
 from models.statements import ATTRIBUTES, Kind, Polarity, Precision
+from models.summaries import SummaryRequest
 from models.windows import Window
 from processors.facts.candidates import objection
 from processors.prompts import examples, extraction, fence, summary
@@ -106,6 +107,25 @@ def test_when_a_message_was_sent_is_said_once_an_hour_and_day() -> None:
     assert ["at" in each for each in records] == [True, False, True, True]
 
 
+@pytest.mark.parametrize("role", [Role.ASSISTANT, Role.TOOL, Role.SYSTEM])
+def test_of_a_long_text_that_no_person_wrote_the_middle_is_left_out(role: Role) -> None:
+    """Nothing is read of it but what somebody answers shortly: its question stands at the end."""
+    window = examples.window()
+    long = "A list. " + "One more thing to consider. " * 100 + "Do you like dumplings?"
+    asked = msgspec.structs.replace(window.messages[1], role=role, content=long)
+    said = msgspec.structs.replace(window.messages[2], content="I row. " * 500)
+    window = msgspec.structs.replace(window, messages=(window.messages[0], asked, said, window.messages[3]))
+    shown = [each["text"] for each in fence.opened(extraction.prompt([window]).user)]
+    assert shown[1].startswith("A list. ") and shown[1].endswith("Do you like dumplings?")
+    assert "[...]" in shown[1] and len(shown[1]) < 700
+    assert shown[2] == said.content, "of what a person says nothing is left out"
+    assert [each["text"] for each in fence.opened(summary.prompt(_request(window)).user)][1] == long
+
+
+def _request(window: Window) -> SummaryRequest:
+    return msgspec.structs.replace(examples.summary_request(), messages=window.messages)
+
+
 def test_the_prompt_holds_no_ids() -> None:
     asked = "".join(map(str, extraction.prompt([examples.window()])))
     assert not any(each in asked for each in ("mara", "m-0", "c-1", "w-1"))
@@ -169,6 +189,24 @@ def test_each_window_gets_its_own_part() -> None:
         ]
     }
     assert extraction.parts(json.dumps(answer), 3) == ["", '["b","c"]', "[]"]
+
+
+@pytest.mark.parametrize("number", [1, 0, 7, "1", None])
+def test_what_is_said_of_the_only_window_is_of_that(number: object) -> None:
+    """It is shown without a number."""
+    assert "window" not in fence.opened(extraction.prompt([examples.window()]).user)[0]
+    said = {"windows": [{"window": number, "statements": ["b"]}]}
+    assert extraction.parts(json.dumps(said), 1) == ['["b"]']
+    assert extraction.parts(json.dumps(said), 2) == (['["b"]', ""] if number == 1 else ["", ""])
+
+
+def test_who_wrote_a_message_is_told_of_people_and_what_did_of_what_is_none() -> None:
+    shown = fence.opened(extraction.prompt([two_people()]).user)
+    told = [each.get("by", each.get("role")) for each in shown]
+    assert told == ["A", "assistant", "A", "A", "B", "tool"]
+    assert all(("by" in each) != ("role" in each) for each in shown)
+    summed = fence.opened(summary.prompt(_request(two_people())).user)
+    assert [each.get("by", each.get("role")) for each in summed] == told
 
 
 def read(**changes: Any) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ answered meanwhile is in the memo by then.
 from __future__ import annotations
 
 import asyncio
+import json
 import uuid
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -61,7 +62,7 @@ class Purpose(Protocol):
     """What the questions of a purpose have in common.
 
     ``compose`` writes the prompt about some questions of one person, given by their numbers; ``divide`` cuts
-    its answer into one for each, "" where there is none.
+    its answer into one for each of them, "" where there is none.
     """
 
     name: str
@@ -69,7 +70,7 @@ class Purpose(Protocol):
     per_call: int
 
     def compose(self, numbers: Sequence[int]) -> Prompt: ...
-    def divide(self, answer: str, count: int) -> Sequence[str]: ...
+    def divide(self, answer: str, numbers: Sequence[int]) -> Sequence[str]: ...
 
 
 class Asking:
@@ -92,6 +93,13 @@ class Asking:
         self._metrics = metrics
         self._count = count
         self.account = Account(settings, self.model, memos, metrics)
+        self._schemas: dict[str, int] = {}
+
+    def tokens_of(self, prompt: Prompt) -> int:
+        """Estimate the tokens that are paid for a prompt, in: those of the schema of its answer, too."""
+        if (schema := self._schemas.get(prompt.version)) is None:
+            schema = self._schemas[prompt.version] = self._count(json.dumps(prompt.schema))
+        return self._count(prompt.system) + self._count(prompt.user) + schema
 
     async def answers(self, purpose: Purpose, questions: Sequence[Question]) -> list[Memo | TryLater | Erased]:
         """Return what became of each question, in their order; ``Erased``: nobody is asked about what is.
@@ -192,7 +200,7 @@ class _Errand:
         """Ask about a group in one call, and what that leaves open each alone."""
         asking, tenant = self._asking, self._questions[group[0]].tenant_id
         prompt = self._purpose.compose(group)
-        tokens = asking._count(prompt.system) + asking._count(prompt.user)
+        tokens = asking.tokens_of(prompt)
         most = asking.account.cost(tokens, prompt.most_tokens)
         async with asking.account.reserve(tenant, most) as granted:
             if not granted:
@@ -218,7 +226,7 @@ class _Errand:
         if isinstance(said, Declined):
             answers = {number: "" for number in group if alone}
         else:
-            parts = self._purpose.divide(said.text, len(group))
+            parts = self._purpose.divide(said.text, group)
             cut = [part[:_MOST_CHARACTERS] for part in parts]
             answers = {number: part for number, part in zip(group, cut, strict=True) if alone or part}
         said = said._replace(

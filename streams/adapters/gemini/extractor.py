@@ -31,8 +31,8 @@ class _Windows:
     def compose(self, numbers: Sequence[int]) -> Prompt:
         return extraction.prompt([self._windows[number] for number in numbers])
 
-    def divide(self, answer: str, count: int) -> Sequence[str]:
-        return extraction.parts(answer, count)
+    def divide(self, answer: str, numbers: Sequence[int]) -> Sequence[str]:
+        return extraction.parts(answer, len(numbers))
 
 
 def _asked(window: Window) -> str:

@@ -20,24 +20,25 @@ class _Windows:
 
     name = "graph"
     version = graph.VERSION
-    per_call = 1
 
-    def __init__(self, windows: Sequence[Window]) -> None:
+    def __init__(self, windows: Sequence[Window], per_call: int) -> None:
         self._windows = windows
+        self.per_call = per_call
 
     def compose(self, numbers: Sequence[int]) -> Prompt:
-        return graph.prompt(self._windows[numbers[0]])
+        return graph.prompt([self._windows[number] for number in numbers])
 
-    def divide(self, answer: str, count: int) -> Sequence[str]:
-        return [answer]
+    def divide(self, answer: str, numbers: Sequence[int]) -> Sequence[str]:
+        return graph.parts(answer, [self._windows[number] for number in numbers])
 
 
 class GeminiGraphReader:
     """Implements :class:`models.ports.GraphReader`."""
 
-    def __init__(self, asking: Asking, metrics: Metrics) -> None:
+    def __init__(self, asking: Asking, metrics: Metrics, windows_per_call: int) -> None:
         self._asking = asking
         self._metrics = metrics
+        self._per_call = windows_per_call
 
     @property
     def name(self) -> str:
@@ -62,7 +63,8 @@ class GeminiGraphReader:
             )
             for each, records in asked
         ]
-        answers = iter(await self._asking.answers(_Windows([each for each, _ in asked]), questions))
+        purpose = _Windows([each for each, _ in asked], self._per_call)
+        answers = iter(await self._asking.answers(purpose, questions))
         found = list[tuple[GraphStatement, ...]]()
         for window, records in shown:
             if not records:

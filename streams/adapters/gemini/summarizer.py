@@ -29,7 +29,7 @@ class _Request:
     def compose(self, numbers: Sequence[int]) -> Prompt:
         return summary.prompt(self._request)
 
-    def divide(self, answer: str, count: int) -> Sequence[str]:
+    def divide(self, answer: str, numbers: Sequence[int]) -> Sequence[str]:
         return [answer]
 
 

@@ -26,7 +26,7 @@ class _Asked:
     def compose(self, numbers: Sequence[int]) -> Prompt:
         return understanding.prompt(self._asked)
 
-    def divide(self, answer: str, count: int) -> Sequence[str]:
+    def divide(self, answer: str, numbers: Sequence[int]) -> Sequence[str]:
         return [answer]
 
 

@@ -28,7 +28,7 @@ class _Clusters:
     def compose(self, numbers: Sequence[int]) -> Prompt:
         return merging.prompt(self._clusters)
 
-    def divide(self, answer: str, count: int) -> Sequence[str]:
+    def divide(self, answer: str, numbers: Sequence[int]) -> Sequence[str]:
         return [answer]
 
 
