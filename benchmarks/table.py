@@ -43,6 +43,7 @@ TARGETS = [
     ("consolidation", ("seconds",), "300 new facts of one person consolidated", "<=", 30.0, "s"),
     ("consolidation", ("people_a_second",), "people with three new facts each", ">=", 50.0, "people/s"),
     ("consolidation", ("ingest_kept",), "ingest beside that / alone", ">=", 0.9, "x"),
+    ("costs", ("memory",), "a week of memory with Gemini, a person", "<=", 0.1, "US$"),
     ("responses", ("whole", "p99"), "response filter, p99 of a sentence", "<=", 0.002, "s"),
 ]
 
@@ -75,6 +76,8 @@ def render(figures: dict[str, Any]) -> str:
         lines += _chats(figures["chats"])
     if "responses" in figures:
         lines += _responses(figures["responses"])
+    if "costs" in figures:
+        lines += _costs(figures["costs"])
     if "summaries" in figures:
         seconds = figures["summaries"]
         lines.append(
@@ -136,6 +139,18 @@ def _chats(figures: dict[str, Any]) -> list[str]:
         + " ms"
         for chats, of in figures.items()
         if chats != "most"
+    ]
+
+
+def _costs(figures: dict[str, Any]) -> list[str]:
+    lines = [
+        f"a week of {figures['people']} people with Gemini, {purpose}: {of['calls']:,} calls, "
+        f"{of['input_tokens']:,} tokens in, {of['output_tokens']:,} out; US$ {of['usd']:.4f} a person"
+        for purpose, of in figures["purposes"].items()
+    ]
+    return [
+        *lines,
+        f"the same if all that they say is understood and answered: US$ {figures['chat']:.4f} besides",
     ]
 
 

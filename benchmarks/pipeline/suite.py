@@ -66,6 +66,7 @@ class Suite:
             "responses": self.responses,
             "summaries": self.summaries,
             "scale": self.scale,
+            "costs": self.costs,
         }
         unknown = set(only) - {*parts, *SERVING}
         if unknown:
@@ -222,6 +223,11 @@ class Suite:
         found = self._json(self._prefix(), "benchmarks.quality.recall.scale", *given)
         sizes = [name for name in found if name.isdecimal()]
         return {**found, "largest": found[max(sizes, key=int)]}
+
+    def costs(self) -> Figures:
+        """Return what a week of conversations costs a person with Gemini, and in how many calls (US$)."""
+        given = ["--people", "2", "--messages", "40", "--chats", "1"] if self._short else []
+        return self._json(self._prefix(), "benchmarks.quality.costs", "--json", *given)
 
     def serving(self, parts: list[str]) -> Figures:
         """Return the figures of these parts of :mod:`benchmarks.serving`, of one deployment."""

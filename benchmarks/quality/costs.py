@@ -1,48 +1,54 @@
 """What a week of conversations costs with Gemini, at list prices: the real prompts, to the scripted model.
 
-``python -m benchmarks.quality.costs [--people 30] [--messages 200] [--chats 3]``.  People and what they say
-are made up, and nothing is said twice (:mod:`.week`); each window is asked about alone, as it is while people
-talk (a backlog shares calls and costs less).  Tokens are counted in cl100k, which takes about as many as the
-vocabulary of Gemini.
+``python -m benchmarks.quality.costs [--people 30] [--messages 200] [--chats 3] [--lengths short]``.  People and
+what they say are made up (:mod:`.week`); they talk in ten sittings a day, and the stages of conversations and
+of summaries themselves say what becomes a window and a request.  Each window is asked about alone, as it is
+while people talk (a backlog shares calls and costs less).  Tokens are counted in cl100k, which takes about as
+many as the vocabulary of Gemini.
 
 Everything that a key can be set to do is counted.  *Memory*: each window is read for facts and for the graph,
-summaries, one question about near facts a night (:data:`PAIRS` of them), and vectors of turns and facts.
-*Chat*: everything that a person says is understood and answered, from a prompt with eight facts and eight
-turns; what a model searches for besides is not counted.  It is three quarters of the calls, so a few of the
-people are asked about that way (``--chats``).
+summaries, one question about near facts a night (:data:`PAIRS` of them), and vectors of turns, episodes and
+facts.  *Chat*: everything that a person says is understood and answered, from a prompt with eight facts and
+eight turns; what a model searches for besides is not counted.  It is three quarters of the calls, so a few of
+the people are asked about that way (``--chats``).
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from itertools import chain
+from statistics import fmean
+from typing import Any, NamedTuple
 
 import msgspec
 
-from benchmarks.quality.week import Talk
+from benchmarks.quality.chat_questions import Remembered, questions
+from benchmarks.quality.week import Chat, Talk
 from deploy.local.model_server import ModelServer
 from models.consolidation import Likeness, MergeCluster
-from models.context import FoundBy
-from models.messages import Role
-from models.statements import Kind
-from models.summaries import SummaryRequest
+from models.messages import ChatMessage, Role
+from models.ports import Summarized
+from models.statements import Statement
+from models.summaries import Summary, SummaryRequest
 from models.turns import Turn, TurnSource
-from models.understanding import QueryUnderstanding, QuestionAsked
-from models.windows import Window, WindowMessage, WindowReason, WindowSource
-from processors.answering.answering import Ask, Rules, answering
-from processors.answering.material import Asked, Found
-from processors.context.ranking import Candidate
+from models.windows import Window
+from processors.embedding.wording import EMBEDDED_CHARACTERS, text_of
+from processors.episodes.state import kept
+from processors.episodes.wording import embedded_text
 from processors.prompts import answer, extraction, graph, merging, summary, understanding
 from processors.prompts.prompt import Prompt
-from processors.recall.question import words_of
-from processors.text.tokens import TokenCounter, message_tokens
+from processors.summaries.building import validate_summary
+from processors.text.tokens import TokenCounter
 from streams.adapters.gemini.answers import Said
 from streams.adapters.gemini.client import GeminiClient
 from streams.adapters.gemini.prices import PRICES, cost
 from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.ingest.conversations import REQUESTS, WINDOWS, Conversations
+from streams.agents.memory.summaries import SUMMARIES, Summaries
+from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 
 DAYS = 7
@@ -50,166 +56,12 @@ DAYS = 7
 #: Pairs of near facts of a person, a night, that no rule decides about.
 PAIRS = 5
 
-#: Statements that a question may bear on, turns it may refer to, turns in a prompt, and what a search finds.
-_STATEMENTS, _REFERRED_TO, _RECENT, _FOUND = 5, 6, 5, 8
+#: Times a day at which somebody talks, between two messages then, and from the first of a day to the last.
+SITTINGS, BETWEEN, AWAKE = 10, timedelta(seconds=40), timedelta(hours=14)
 
 #: Purposes of memory, and of a chat.
 MEMORY = ("extraction", "graph", "summary", "merging", "embedding")
 CHAT = ("understanding", "answer")
-
-
-def said(talk: Talk, count: int) -> list[WindowMessage]:
-    """Return a week's messages of a person, who and the assistant take turns."""
-    began = datetime(2026, 3, 2, 8, tzinfo=UTC)
-    found = []
-    for n, text in enumerate(talk.texts(count)):
-        by_person = n % 2 == 0
-        at = began + timedelta(days=DAYS) * n / count
-        found.append(
-            WindowMessage(
-                message_id=f"m-{n}",
-                user_id="somebody",
-                role=Role.USER if by_person else Role.ASSISTANT,
-                content=text,
-                sent_at=at,
-                arrived_at=at,
-                index=n,
-                offset=n,
-            )
-        )
-    return found
-
-
-def windows(messages: list[WindowMessage], settings: Settings) -> Iterator[Window]:
-    """Yield the windows over a person's messages."""
-    step = settings.window_size - settings.window_overlap
-    for at in range(0, max(1, len(messages) - settings.window_overlap), step):
-        part = tuple(messages[at : at + settings.window_size])
-        yield Window(
-            window_id=f"w-{at}",
-            conversation_id="c",
-            user_id="somebody",
-            reason=WindowReason.FULL,
-            message_ids=tuple(each.message_id for each in part),
-            messages=part,
-            from_index=part[0].index,
-            to_index=part[-1].index,
-            overlap=0,
-            source=_SOURCE,
-        )
-
-
-def requests(messages: list[WindowMessage], settings: Settings) -> Iterator[SummaryRequest]:
-    """Yield a request whenever the messages since the last one exceed the threshold."""
-    count = cl100k_counter()
-    part: list[WindowMessage] = []
-    tokens = 0
-    for each in messages:
-        part.append(each)
-        tokens += message_tokens(each.role.value, each.content, count)
-        if tokens > settings.token_threshold:
-            yield SummaryRequest(
-                request_id=f"r-{each.index}",
-                conversation_id="c",
-                user_id="somebody",
-                from_index=part[0].index,
-                to_index=each.index,
-                messages=tuple(part),
-                tokens=tokens,
-                threshold=settings.token_threshold,
-                source=_SOURCE,
-                arrived_at=each.arrived_at,
-            )
-            part, tokens = [], 0
-
-
-_SOURCE = WindowSource(topic="chat.messages.v1", partition=0, first_offset=0, last_offset=0)
-
-
-def near_facts(messages: Sequence[WindowMessage]) -> list[MergeCluster]:
-    """Return pairs of facts that a night's consolidation may ask about."""
-    things = [each for each in messages if each.role is Role.USER][: 2 * PAIRS]
-    facts = [
-        Likeness(
-            fact_id=each.message_id,
-            statement=each.content,
-            kind=Kind.STATE,
-            confidence=0.8,
-            last_evidence_at=each.sent_at,
-        )
-        for each in things
-    ]
-    return [MergeCluster(cluster_id=f"c-{n}", facts=tuple(facts[n : n + 2])) for n in range(0, len(facts), 2)]
-
-
-def questions(messages: Sequence[WindowMessage], count: TokenCounter) -> Iterator[tuple[str, Prompt]]:
-    """Yield what is asked of a model when all that a person says is understood and answered."""
-    rules = Rules(count, Settings().answer_tokens, "scripted")
-    for n, each in enumerate(messages):
-        if each.role is not Role.USER:
-            continue
-        before = messages[max(0, n - _REFERRED_TO) : n]
-        known = [said for said in messages[:n] if said.role is Role.USER]
-        facts = tuple(_candidate(said, "f") for said in known[-_FOUND:])
-        asked = QuestionAsked(
-            query=each.content,
-            user_id=each.user_id,
-            tenant_id="default",
-            turns=[said.content for said in before],
-            remembered=[fact.text for fact in facts[:_STATEMENTS]],
-        )
-        yield "understanding", understanding.prompt(asked)
-        meant = QueryUnderstanding(
-            query=each.content, is_ambiguous=False, score=0.0, final_augmented_context=each.content
-        )
-        said_before = tuple(_candidate(said, "t") for said in known[-3 * _FOUND : -2 * _FOUND])
-        material = Asked(
-            turn=_turn(each),
-            understanding=meant,
-            recent=tuple(map(_turn, before[-_RECENT:])),
-            found=Found(facts, said_before),
-        )
-        step = next(step for step in answering(material, rules, each.sent_at) if isinstance(step, Ask))
-        made = step.dialogue
-        yield "answer", Prompt(made.version, made.system, made.user, dict(made.tool or {}), made.most_tokens)
-
-
-def _turn(message: WindowMessage) -> Turn:
-    return Turn(
-        turn_id=f"t-{message.index}",
-        message_id=message.message_id,
-        conversation_id="c",
-        user_id=message.user_id,
-        role=message.role,
-        text=message.content,
-        sent_at=message.sent_at,
-        arrived_at=message.arrived_at,
-        began_at=message.arrived_at,
-        index=message.index,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=message.offset),
-    )
-
-
-def _candidate(message: WindowMessage, kind: str) -> Candidate:
-    return Candidate(
-        id=f"{kind}-{message.index}",
-        text=message.content,
-        found_by=FoundBy.MEANING,
-        similarity=0.8,
-        at=message.sent_at,
-        words=tuple(words_of(message.content)),
-        message_ids=(message.message_id,),
-        conversation_id="earlier",
-    )
-
-
-class Row(msgspec.Struct):
-    """Calls and tokens of a purpose."""
-
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-
 
 VERSIONS = {
     "extraction": extraction.VERSION,
@@ -220,30 +72,168 @@ VERSIONS = {
     "answer": answer.VERSION,
 }
 
+_BEGAN = datetime(2026, 3, 2, 8, tzinfo=UTC)
 
-async def measure(people: int, per_day: int, chats: int, seed: int) -> dict[str, Row]:
+
+class Row(msgspec.Struct):
+    """Calls and tokens of a purpose."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+class Measured(NamedTuple):
+    """What was taken, by purpose, and how long messages were on average (tokens), by role."""
+
+    rows: dict[str, Row]
+    lengths: dict[Role, float]
+
+
+def said(talk: Talk, per_day: int) -> list[ChatMessage]:
+    """Return a week's messages of a person, who and the assistant take turns, in sittings."""
+    found = list[ChatMessage]()
+    each, apart = -(-per_day // SITTINGS), AWAKE / SITTINGS
+    for day in range(DAYS):
+        for number, text in enumerate(talk.texts(per_day)):
+            after = number // each * apart + number % each * BETWEEN
+            found.append(
+                ChatMessage(
+                    message_id=f"m-{len(found)}",
+                    conversation_id="c",
+                    user_id="somebody",
+                    role=Role.USER if number % 2 == 0 else Role.ASSISTANT,
+                    content=text,
+                    sent_at=_BEGAN + timedelta(days=day) + after,
+                )
+            )
+    return found
+
+
+class Model:
+    """Asks the scripted model, and counts what that takes."""
+
+    name = "scripted"
+
+    def __init__(self, client: GeminiClient, model: str, rows: dict[str, Row], count: TokenCounter) -> None:
+        self._client = client
+        self._model = model
+        self.rows = rows
+        self._count = count
+
+    async def ask(self, purpose: str, prompt: Prompt) -> str:
+        """Return what it answers."""
+        found = await self._client.generate(self._model, prompt)
+        assert isinstance(found, Said)
+        row, count = self.rows[purpose], self._count
+        row.input_tokens += count(prompt.system) + count(prompt.user) + count(json.dumps(prompt.schema))
+        row.output_tokens += count(found.text)
+        return found.text
+
+    async def summarize(self, request: SummaryRequest) -> Summarized:
+        """Implements :class:`models.ports.Summarizer`."""
+        return Summarized(validate_summary(await self.ask("summary", summary.prompt(request))))
+
+    def embed(self, texts: Sequence[str], per_call: int) -> None:
+        """Count the vectors of texts."""
+        row = self.rows["embedding"]
+        row.input_tokens += sum(map(self._count, texts))
+        row.calls += -(-len(texts) // per_call)
+
+
+async def remember(messages: Sequence[ChatMessage], model: Model, settings: Settings) -> Remembered:
+    """Let the stages make windows and requests of a week, and ask the model about them."""
+    count = cl100k_counter()
+    ingest = StageHarness(Conversations(settings, count).stage())
+    summaries = StageHarness(Summaries(settings, model, count).stage())
+    turns, statements, seen = list[Turn](), list[tuple[datetime, Statement]](), 0
+    for message in messages:
+        ingest.arrived = message.sent_at
+        ingest.feed(ingest.record(message))
+        turns.append(_turn(message, len(turns)))
+        while seen < len(ingest.outputs):
+            output = ingest.outputs[seen]
+            seen += 1
+            if output.topic == WINDOWS:
+                window = msgspec.json.decode(output.value or b"", type=Window)
+                statements += [(message.sent_at, each) for each in await _read(window, model)]
+            elif output.topic == REQUESTS:
+                await summaries.call(summaries.record(output.value, key=output.key))
+                ingest.feed(ingest.record(summaries.values(SUMMARIES, Summary)[-1], SUMMARIES))
+    step = settings.episode_size - settings.episode_overlap
+    episodes = [turns[at : at + settings.episode_size] for at in range(0, len(turns), step)]
+    texts = [each.text[:EMBEDDED_CHARACTERS] for each in turns]
+    texts += [embedded_text([*map(kept, each)]) for each in episodes]
+    texts += [text_of(each.statement) for _, each in statements]
+    model.embed(texts, settings.call_batch_records)
+    return Remembered(turns, statements)
+
+
+async def _read(window: Window, model: Model) -> Iterable[Statement]:
+    """Ask about a window alone; return what is stated that the one before did not."""
+    (part,) = extraction.parts(await model.ask("extraction", extraction.prompt([window])), 1)
+    await model.ask("graph", graph.prompt([window]))
+    new = {*window.message_ids[window.overlap :]}
+    return [each for each in extraction.read(part, window).statements if new & {*each.source_message_ids}]
+
+
+def nights(found: Remembered) -> Iterator[Prompt]:
+    """Yield what a night's consolidation may ask about the facts of its day."""
+    for day in range(DAYS):
+        begins = _BEGAN + timedelta(days=day)
+        told = [each for at, each in found.statements if begins <= at < begins + timedelta(days=1)]
+        facts = [
+            Likeness(
+                fact_id=f"f-{n}",
+                statement=each.statement,
+                kind=each.kind,
+                confidence=each.confidence,
+                last_evidence_at=begins,
+            )
+            for n, each in enumerate(told[: 2 * PAIRS])
+        ]
+        pairs = [tuple(facts[n : n + 2]) for n in range(0, len(facts) - 1, 2)]
+        if pairs:
+            yield merging.prompt(
+                [MergeCluster(cluster_id=f"c-{n}", facts=each) for n, each in enumerate(pairs)]
+            )
+
+
+def _turn(message: ChatMessage, index: int) -> Turn:
+    return Turn(
+        turn_id=f"t-{index}",
+        message_id=message.message_id,
+        conversation_id=message.conversation_id,
+        user_id=message.user_id,
+        role=message.role,
+        text=message.content,
+        sent_at=message.sent_at,
+        arrived_at=message.sent_at,
+        began_at=_BEGAN,
+        index=index,
+        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
+    )
+
+
+async def measure(people: int, per_day: int, chats: int, seed: int, chat: Chat = Chat.SHORT) -> Measured:
     """Ask about everybody's week, and of some about all that they say; return what it took, by purpose."""
-    count, talk = cl100k_counter(), Talk(seed)
+    count, talk = cl100k_counter(), Talk(seed, chat)
     rows = {purpose: Row() for purpose in (*MEMORY, *CHAT)}
+    lengths: dict[Role, list[int]] = {Role.USER: [], Role.ASSISTANT: []}
     async with ModelServer() as server:
         settings = Settings.model_validate({"gemini_url": server.url, "GEMINI_API_KEY": "scripted"})
         client = GeminiClient(settings)
+        model = Model(client, settings.gemini_model, rows, count)
         for person in range(people):
-            messages = said(talk, per_day * DAYS)
-            asked = [_asked(messages, settings, count)]
+            messages = said(talk, per_day)
+            for each in messages:
+                lengths[each.role].append(count(each.content))
+            found = await remember(messages, model, settings)
+            for prompt in nights(found):
+                await model.ask("merging", prompt)
             if person < chats:
-                asked.append(questions(messages, count))
-            for purpose, prompt in chain.from_iterable(asked):
-                found = await client.generate(settings.gemini_model, prompt)
-                assert isinstance(found, Said)
-                row = rows[purpose]
-                row.input_tokens += count(prompt.system) + count(prompt.user) + count(str(prompt.schema))
-                row.output_tokens += count(found.text)
-            # A turn each, and of what a person says a fact.
-            row, texts = rows["embedding"], [each.content for each in messages]
-            texts += [each.content for each in messages if each.role is Role.USER]
-            row.input_tokens += sum(map(count, texts))
-            row.calls += -(-len(texts) // settings.call_batch_records)
+                for purpose, prompt in questions(found, count):
+                    await model.ask(purpose, prompt)
             # What is counted are the calls that came; what they said is not kept for thirty people.
             for call in server.calls:
                 task = str(call.body.get("systemInstruction"))
@@ -251,21 +241,7 @@ async def measure(people: int, per_day: int, chats: int, seed: int) -> dict[str,
                     rows[purpose].calls += f"Task {version}:" in task
             server.calls.clear()
         await client.close()
-    return rows
-
-
-def _asked(
-    messages: list[WindowMessage], settings: Settings, count: TokenCounter
-) -> Iterator[tuple[str, Prompt]]:
-    """Yield what is asked of a model to remember a person's week."""
-    for each in windows(messages, settings):
-        yield "extraction", extraction.prompt([each])
-        yield "graph", graph.prompt(each)
-    for request in requests(messages, settings):
-        yield "summary", summary.prompt(request)
-    day = len(messages) // DAYS
-    for night in range(DAYS):
-        yield "merging", merging.prompt(near_facts(messages[night * day :]))
+    return Measured(rows, {role: fmean(tokens) for role, tokens in lengths.items()})
 
 
 def costs(rows: Mapping[str, Row], model: str, people: int, chats: int) -> dict[str, float]:
@@ -284,23 +260,42 @@ def main() -> None:
     parser.add_argument("--people", type=int, default=30)
     parser.add_argument("--messages", type=int, default=200, help="a day, of each")
     parser.add_argument("--chats", type=int, default=3, help="people of whom all is understood and answered")
+    parser.add_argument(
+        "--lengths", type=Chat, choices=[*Chat], default=Chat.SHORT, help="of what kind of chat"
+    )
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--json", action="store_true", help="one line, of the cheaper model")
     options = parser.parse_args()
     chats = min(options.chats, options.people)
-    rows = asyncio.run(measure(options.people, options.messages, chats, options.seed))
+    rows, lengths = asyncio.run(measure(options.people, options.messages, chats, options.seed, options.lengths))
+    if options.json:
+        print(json.dumps(_figures(rows, "gemini-2.5-flash-lite", options.people, chats)))
+        return
     print(
         f"{options.people} people (chat: {chats}), {options.messages} messages a day of each, {DAYS} days; "
+        f"of a person {lengths[Role.USER]:.1f} tokens each, of the assistant {lengths[Role.ASSISTANT]:.1f}; "
         "US$ a person"
     )
     for model in ("gemini-2.5-flash-lite", "gemini-2.5-flash"):
-        spent = costs(rows, model, options.people, chats)
+        figures = _figures(rows, model, options.people, chats)
         for purpose, row in rows.items():
             print(
                 f"  {model:22} {purpose:13} {row.calls:7,} calls {row.input_tokens:11,} tokens in "
-                f"{row.output_tokens:10,} out  {spent[purpose]:.4f}"
+                f"{row.output_tokens:10,} out  {figures['purposes'][purpose]['usd']:.4f}"
             )
-        memory, chat = (sum(spent[each] for each in part) for part in (MEMORY, CHAT))
-        print(f"  {model:22} memory {memory:.4f}  chat {chat:.4f}")
+        print(f"  {model:22} memory {figures['memory']:.4f}  chat {figures['chat']:.4f}")
+
+
+def _figures(rows: Mapping[str, Row], model: str, people: int, chats: int) -> dict[str, Any]:
+    spent = costs(rows, model, people, chats)
+    return {
+        "memory": sum(spent[each] for each in MEMORY),
+        "chat": sum(spent[each] for each in CHAT),
+        "people": people,
+        "purposes": {
+            purpose: {**msgspec.structs.asdict(row), "usd": spent[purpose]} for purpose, row in rows.items()
+        },
+    }
 
 
 if __name__ == "__main__":

@@ -7,15 +7,20 @@ import math
 import os
 import subprocess
 import sys
+from collections import Counter
+from itertools import chain
 from pathlib import Path
+from statistics import fmean, quantiles
 from typing import Any
 
 import pytest
 
 from benchmarks.pipeline.suite import LONG_ONLY
 from benchmarks.quality import costs
-from benchmarks.quality.week import Talk
+from benchmarks.quality.week import BRIEF, Chat, Talk, length_at
 from benchmarks.table import TARGETS
+from models.messages import Role
+from streams.adapters.tokenizer import cl100k_counter
 
 ROOT = Path(__file__).parents[2]
 
@@ -64,18 +69,30 @@ def test_ingest_is_measured_alone_and_beside_consolidation() -> None:
     assert figures["ingest_kept_of_a_core"] > 0
 
 
-async def test_costs_are_measured_of_people_who_say_nothing_twice() -> None:
-    messages = [text for _ in range(3) for text in Talk(7).texts(200)]
-    assert len({*messages}) == 200, "the same talk for the same seed"
-    talk = Talk(7)
-    weeks = [text for _ in range(30) for text in talk.texts(1400)]
-    assert len({*weeks}) == 30 * 1400, "a week of thirty people"
-    rows = await costs.measure(people=2, per_day=10, chats=1, seed=1)
-    # Windows of ten with three of the one before; a chat of one of the two, 35 things said.
-    assert {purpose: row.calls for purpose, row in rows.items()} == {
-        "extraction": 20, "graph": 20, "summary": rows["summary"].calls, "merging": 14, "embedding": 8,
-        "understanding": 35, "answer": 35,
-    }  # fmt: skip
-    assert all(row.input_tokens for row in rows.values())
+def test_thirty_people_say_nothing_twice_and_the_last_is_no_wordier_than_the_first() -> None:
+    assert [*Talk(7).texts(200)] == [*Talk(7).texts(200)], "the same talk for the same seed"
+    talk, count = Talk(7), cl100k_counter()
+    weeks = [[*talk.texts(1400)] for _ in range(30)]
+    again = [text for text, times in Counter(chain.from_iterable(weeks)).items() if times > 1]
+    assert max(map(count, again)) < 2 * BRIEF, "a few words alone"
+    for role, first in ((Role.USER, 0), (Role.ASSISTANT, 1)):
+        tokens = [[*map(count, week[first::2])] for week in weeks]
+        overall = fmean(chain.from_iterable(tokens))
+        for some in (tokens[:10], tokens[-10:]):
+            assert fmean(chain.from_iterable(some)) == pytest.approx(overall, rel=0.03)
+        shares = quantiles(chain.from_iterable(tokens), n=4)
+        for measured, share in zip(shares, (0.25, 0.5, 0.75), strict=True):
+            assert measured == pytest.approx(length_at(Chat.SHORT, role, share), abs=4)
+
+
+async def test_costs_are_measured_with_the_calls_that_were_made() -> None:
+    rows, lengths = await costs.measure(people=2, per_day=40, chats=1, seed=1)
+    # Ten sittings a day of four messages: each but the last one is over when somebody comes back.
+    windows = 2 * (7 * 10 - 1)
+    assert (rows["extraction"].calls, rows["graph"].calls) == (windows, windows)
+    assert (rows["understanding"].calls, rows["answer"].calls) == (7 * 20, 7 * 20)
+    assert rows["summary"].calls > 0 and 0 < rows["merging"].calls <= 14
+    assert all(row.input_tokens and row.calls for row in rows.values())
+    assert lengths[Role.USER] > 0
     spent = costs.costs(rows, "gemini-2.5-flash-lite", people=2, chats=1)
     assert all(0 < spent[each] < 0.1 for each in spent)
