@@ -67,7 +67,12 @@ class Failures:
     def wrong_setting(self, error: errors.APIError, model: str, variable: str) -> str | None:
         """Return which setting an error says is wrong, ``None`` if it says none."""
         message = _first_line(error.message)
-        if error.code in (401, 403) or "API_KEY" in str(error.details) or "API key" in message:
+        if error.code == 403:
+            return (
+                f"Gemini takes the key, but not for this ({message}): give it the right, or set GEMINI_API_KEY "
+                "or GEMINI_API_KEY_FILE to one that has it"
+            )
+        if error.code == 401 or "API_KEY" in str(error.details) or "API key" in message:
             return (
                 f"Gemini does not take the key ({message}): set GEMINI_API_KEY or GEMINI_API_KEY_FILE to one "
                 "that it takes"
