@@ -43,6 +43,7 @@ TARGETS = [
     ("consolidation", ("seconds",), "300 new facts of one person consolidated", "<=", 30.0, "s"),
     ("consolidation", ("people_a_second",), "people with three new facts each", ">=", 50.0, "people/s"),
     ("consolidation", ("ingest_kept",), "ingest beside that / alone", ">=", 0.9, "x"),
+    ("consolidation", ("ingest_kept_at_night",), "the same, spread over the night's hour", ">=", 0.9, "x"),
     ("costs", ("memory",), "a week of memory with Gemini, a person", "<=", 0.1, "US$"),
     ("responses", ("whole", "p99"), "response filter, p99 of a sentence", "<=", 0.002, "s"),
 ]

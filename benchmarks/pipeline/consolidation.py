@@ -3,7 +3,8 @@ whether the stage of conversations keeps its rate beside it.
 
 ``python -m benchmarks.pipeline.consolidation PEOPLE``: first 300 new facts of one person, then a day's changes
 (three facts each) of PEOPLE in one partition.  A tenth of the facts say what the one before says.  Ingest runs
-in a process of its own, as it does in a deployment: before and after that alone, and all the while beside it.
+in a process of its own, as it does in a deployment: before and after that alone, and all the while beside it;
+and beside people whose turns are spread as the schedule spreads those of ten thousand over its hour.
 """
 
 from __future__ import annotations
@@ -40,6 +41,9 @@ from streams.vectors.requests import EMBEDDINGS
 
 #: New facts of the one person, and of each of many.
 FACTS, FACTS_EACH = 300, 3
+
+#: People a second, when ten thousand are spread over an hour.
+AT_NIGHT = 10_000 / 3_600
 
 _NOW = datetime(2026, 3, 1, 10, tzinfo=UTC)
 _DIMENSIONS = 384
@@ -117,6 +121,14 @@ def consolidate(harness: StageHarness, people: Sequence[str]) -> float:
     return time.perf_counter() - began
 
 
+def spread(harness: StageHarness, people: Sequence[str]) -> None:
+    """Consolidate these people one after the other, each at its time."""
+    began = time.perf_counter()
+    for number, user in enumerate(people):
+        time.sleep(max(0.0, began + number / AT_NIGHT - time.perf_counter()))
+        consolidate(harness, [user])
+
+
 class Ingest(NamedTuple):
     """What the stage of conversations did: messages, and how long its steps took, by the clock and in CPU."""
 
@@ -189,26 +201,36 @@ def _ingest(told: Connection) -> None:
         told.send((messages, seconds, cpu))
 
 
-def beside(harness: StageHarness, people: Sequence[str], alone_seconds: float) -> dict[str, float]:
-    """Consolidate these people with ingest beside it, and let ingest run alone before and after that."""
-    alone, busy, ingest = list[Ingest](), list[Ingest](), IngestBeside()
+def beside(
+    harness: StageHarness, people: Sequence[str], night: Sequence[str], alone_seconds: float
+) -> dict[str, float]:
+    """Consolidate these people with ingest beside it, those of the ``night`` each in turn, and let ingest run
+    alone before and after that.
+    """
+    alone, busy, quiet, ingest = list[Ingest](), list[Ingest](), list[Ingest](), IngestBeside()
     try:
         with ingest.running([]):  # the first messages of each conversation, and all that is made once
             time.sleep(alone_seconds / 4)
         with ingest.running(alone):
             time.sleep(alone_seconds / 2)
         with ingest.running(busy):
+            cpu = time.process_time()
             seconds = consolidate(harness, people)
+            cpu = time.process_time() - cpu
+        with ingest.running(quiet):
+            spread(harness, night)
         with ingest.running(alone):
             time.sleep(alone_seconds / 2)
     finally:
         ingest.close()
-    before, after, during = *alone, *busy
+    before, after, during, at_night = *alone, *busy, *quiet
     return {
         "people_a_second": len(people) / seconds,
+        "cpu_seconds_of_10000": cpu / len(people) * 10_000,
         "ingest_alone": (before.rate + after.rate) / 2,
         "ingest_beside": during.rate,
         "ingest_kept": 2 * during.rate / (before.rate + after.rate),
+        "ingest_kept_at_night": 2 * at_night.rate / (before.rate + after.rate),
         "ingest_kept_of_a_core": 2 * during.cpu_rate / (before.cpu_rate + after.cpu_rate),
     }
 
@@ -225,9 +247,11 @@ def main(people: int) -> None:
     learn(one, "one", FACTS, chance)
     seconds = consolidate(one, ["one"])
     many, names = StageHarness(Facts(load_settings()).stage()), [f"p-{number}" for number in range(people)]
-    for name in names:
+    alone_seconds = min(20.0, max(2.0, people / 500))
+    night = [f"n-{number}" for number in range(max(1, round(AT_NIGHT * alone_seconds)))]
+    for name in (*names, *night):
         learn(many, name, FACTS_EACH, chance)
-    figures = beside(many, names, alone_seconds=min(20.0, max(2.0, people / 500)))
+    figures = beside(many, names, night, alone_seconds)
     print(json.dumps({"facts": FACTS, "seconds": seconds, "people": people, **figures}))
 
 

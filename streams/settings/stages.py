@@ -154,6 +154,14 @@ class StageSettings(PlaceSettings):
         "when what changed of each person's facts is looked at, every day (UTC); off: on command only",
         allowed="HH:MM or off",
     )
+    consolidate_within_minutes: float = setting(
+        60.0,
+        "over which time after that people are spread, each at the same one every day (0: all at once, which "
+        "takes a core from everything else for as long as it lasts)",
+        "min",
+        ge=0,
+        le=1_440,
+    )
 
     # Search (recall)
     search_floor: float = setting(

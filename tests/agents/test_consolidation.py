@@ -687,7 +687,8 @@ class TestSchedule:
         harness.know("User likes hiking", 1)
         harness.know("User loves hiking", 2, confidence=0.9)
         ((key, at),) = harness.timers.items()
-        assert datetime.fromtimestamp(at, UTC) == (START + timedelta(days=1)).replace(hour=3)
+        night = (START + timedelta(days=1)).replace(hour=3)
+        assert timedelta(0) <= datetime.fromtimestamp(at, UTC) - night < timedelta(hours=1)
         before = len(harness.outputs)
         harness.wait(timedelta(days=1))
         (step,) = harness.values(CONSOLIDATION, ConsolidationStep)
@@ -695,6 +696,32 @@ class TestSchedule:
         harness.take(harness.record(step, CONSOLIDATION))
         assert harness.fact("User likes hiking").status is FactStatus.MERGED_INTO
         assert key.endswith(PERSON_SUFFIX) and len(harness.outputs) > before
+
+    @pytest.mark.parametrize("hours", [0, 13.4, 13.9, 16.9, 17.2, 23])
+    def test_each_person_has_a_time_of_their_own_the_same_every_day(self, hours: float) -> None:
+        """Also where it lies beyond midnight, and whenever something changes."""
+        people = [f"person-{number}" for number in range(40)]
+        times: dict[str, list[datetime]] = {}
+        for day in range(2):
+            harness = Harness(consolidate_at="23:30")
+            harness.arrived = now = START + timedelta(days=day, hours=hours)
+            for number, user in enumerate(people):
+                before = {*harness.timers}
+                harness.know("User likes hiking", number, user=user)
+                (key,) = {*harness.timers} - before
+                times.setdefault(user, []).append(datetime.fromtimestamp(harness.timers[key], UTC))
+            assert all(now < each[-1] <= now + timedelta(days=1) for each in times.values())
+        assert all(other - one == timedelta(days=1) for one, other in times.values())
+        after = [(one - START.replace(hour=23, minute=30)) % timedelta(days=1) for one, _ in times.values()]
+        assert max(after) < timedelta(hours=1)
+        assert len({each // timedelta(minutes=15) for each in after}) == 4, "in each quarter of the hour"
+
+    def test_all_at_once_if_so_wished(self) -> None:
+        harness = Harness(consolidate_within_minutes=0)
+        for user in ("ada", "bob"):
+            harness.know("User likes hiking", 1, user=user)
+        night = (START + timedelta(days=1)).replace(hour=3).timestamp()
+        assert [*harness.timers.values()] == [night, night]
 
     def test_a_restart_remembers_who_is_due(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)

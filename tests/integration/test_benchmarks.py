@@ -66,7 +66,8 @@ def test_ingest_is_measured_alone_and_beside_consolidation() -> None:
     figures = json.loads(done.stdout)
     assert figures["people"] == 20 and figures["ingest_beside"] > 0
     assert figures["ingest_kept"] == pytest.approx(figures["ingest_beside"] / figures["ingest_alone"])
-    assert figures["ingest_kept_of_a_core"] > 0
+    assert figures["ingest_kept_of_a_core"] > 0 and figures["ingest_kept_at_night"] > 0
+    assert figures["cpu_seconds_of_10000"] > 0
 
 
 def test_thirty_people_say_nothing_twice_and_the_last_is_no_wordier_than_the_first() -> None:

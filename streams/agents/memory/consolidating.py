@@ -65,6 +65,9 @@ PAIRS_LIMIT = 3_000_000
 #: Nor do so many turns.
 SAID_LIMIT = 256
 
+#: Hexadecimal digits of a person's key, a hash, that say when it is their turn, and how many numbers they make.
+_DIGITS, _SHARES = 8, 0x1_0000_0000
+
 
 def key_of(step: ConsolidationStep) -> bytes:
     """Return the key of the state that a step is folded into: that of the fact that becomes part of another, or
@@ -85,6 +88,7 @@ class Consolidating:
         self._recur_from = settings.episode_similarity
         self._rates = settings.decay_rates
         self._at = settings.consolidation_time
+        self._within = timedelta(minutes=settings.consolidate_within_minutes)
 
     def fold_vector(self, own: State | None, run: Run[Arrived], work: Work) -> State | None:
         """Keep a fact's vector, and note that it changed; or that of a turn, until somebody looks at it."""
@@ -153,17 +157,23 @@ class Consolidating:
 
     def _wait(self, person: Person, key: bytes, record: SourceRecord, work: Work) -> None:
         """Store a person of whom there is something to look at, at the next time that the clock says so."""
-        soon = self._next(_moment(record))
+        soon = self._next(_moment(record), key)
         due = soon if person.due is None or soon is None else min(person.due, soon)
         work.put(key, msgspec.structs.replace(person, due=due), PERSON, first=True)
         work.wake(key, None if due is None else due.timestamp())
 
-    def _next(self, at: datetime) -> datetime | None:
-        """Return when what is so ``at`` a time is looked at: the next time that the clock says so (UTC)."""
+    def _next(self, at: datetime, key: bytes) -> datetime | None:
+        """Return when what is so ``at`` a time is looked at: the next time that the clock says so (UTC).
+
+        A day's changes of ten thousand people take a core for a quarter of a minute: each has their own time.
+        """
         if self._at is None:
             return None
-        due = datetime.combine(at.date(), self._at, UTC)
-        return due if due > at else due + timedelta(days=1)
+        own = self._within * (int(key[:_DIGITS], 16) / _SHARES)
+        due = datetime.combine(at.date() - timedelta(days=1), self._at, UTC) + own
+        while due <= at:
+            due += timedelta(days=1)
+        return due
 
     @staticmethod
     def on_timer(key: bytes, context: TimerContext, work: Work) -> None:
@@ -247,16 +257,18 @@ class Consolidating:
             emit_question(step, at, found.questions, work)
         # First what somebody is still to be asked about: a step of its own comes to it, with a call of its own.
         left = msgspec.structs.replace(left, told=later, changed=(*found.left, *left.changed))
-        looked_at(person, key, gone, work, left, self._next(at) if later else self._fades_at(facts, at))
+        looked_at(
+            person, key, gone, work, left, self._next(at, key) if later else self._fades_at(facts, at, key)
+        )
         if left.waits:
             ask(person, at, step.by, work)
 
-    def _fades_at(self, facts: Sequence[Known], at: datetime) -> datetime | None:
+    def _fades_at(self, facts: Sequence[Known], at: datetime, key: bytes) -> datetime | None:
         """Return when to look at a person of whom nothing changes: after the next fact has faded."""
         standing = (each.fact for each in facts if each.fact.status is FactStatus.ACTIVE)
         times = [until for fact in standing if (until := active_until(fact, self._rates)) > at]
         first = min(times, default=FOREVER)
-        return None if first >= FOREVER - timedelta(days=1) else self._next(first)
+        return None if first >= FOREVER - timedelta(days=1) else self._next(first, key)
 
 
 def _moment(record: SourceRecord) -> datetime:
