@@ -27,6 +27,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, TypeAlias, get_type_hints
 
 import msgspec
@@ -70,6 +71,20 @@ class Call:
             Problem: 503; it is not there, and what to do.
         """
         return self.parts.part(name)
+
+    async def is_unread(
+        self, tenant_id: str, user_id: str, is_known: Callable[[], Awaitable[bool]] | None = None
+    ) -> bool:
+        """Tell of a person of whom nothing is known whether something of theirs is only not read yet.
+
+        ``is_known``: as it was found that nothing is known, unless that was by searching.
+        """
+        unread = self.parts.unread
+        if unread is None:
+            return False
+        return await unread.waits(
+            tenant_id, user_id, is_known or partial(self.part("search").knows, user_id, tenant_id)
+        )
 
 
 @dataclass(frozen=True)

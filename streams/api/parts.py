@@ -13,6 +13,7 @@ from streams.chat.chats import Chats
 from streams.contexts.reading import ContextReader
 from streams.conversations.listing import Conversations
 from streams.conversations.progress import ProgressReader
+from streams.conversations.unread import Unread
 from streams.conversations.windows import WindowRetriever
 from streams.erasure.forgetting import Forgetter
 from streams.fact_uses import FactUses
@@ -52,6 +53,7 @@ class Parts:
     sender: Sender | None = None
     conversations: Conversations | None = None
     progress: ProgressReader | None = None
+    unread: Unread | None = None
     most_content_bytes: int = 65_536
     mask: Mask = field(default_factory=masking)
     responder: str = "builtin"

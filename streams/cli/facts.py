@@ -19,7 +19,7 @@ from models.messages import DEFAULT_TENANT
 from models.statements import SELF, Kind, Polarity
 from processors.facts.confidence import confidence_at
 from streams.cli import recall_api, waiting
-from streams.cli.output import UNKNOWN, console, count, print_json, printable
+from streams.cli.output import UNKNOWN, UNREAD, console, count, print_json, printable
 from streams.settings import Settings, load_settings
 
 T = TypeVar("T")
@@ -37,6 +37,7 @@ class Page(msgspec.Struct, frozen=True):
     facts: list[Fact]
     next: str | None
     known: bool = True
+    unread: bool = False
 
 
 def show(
@@ -53,7 +54,7 @@ def show(
     """
     settings = load_settings()
     _require(user)
-    facts, known = asyncio.run(_facts(settings, user, tenant, everything))
+    facts, known, is_unread = asyncio.run(_facts(settings, user, tenant, everything))
     order = list(Kind)
     facts.sort(key=lambda fact: (order.index(fact.kind), fact.attribute, fact.valid_from, fact.fact_id))
     if json:
@@ -61,7 +62,7 @@ def show(
             print_json(fact)
         return
     if not facts:
-        print(_nothing(user, tenant, everything, known=known))
+        print(UNREAD.format(user=printable(user)) if is_unread else _nothing(user, tenant, everything, known=known))
         for line in asyncio.run(waiting.describe(settings, user, tenant)):
             print(printable(line))
     for kind, of_kind in groupby(facts, key=lambda fact: fact.kind):
@@ -116,8 +117,8 @@ def _require(user: str) -> None:
         raise ConfigurationError("--user is blank: say whose memory is to be shown")
 
 
-async def _facts(settings: Settings, user: str, tenant: str, everything: bool) -> tuple[list[Fact], bool]:
-    """Return the facts, and whether the person is known."""
+async def _facts(settings: Settings, user: str, tenant: str, everything: bool) -> tuple[list[Fact], bool, bool]:
+    """Return the facts, whether the person is known, and whether something of theirs is only not read yet."""
     statuses = () if everything else (FactStatus.ACTIVE,)
     where = FactFilter(user_id=user, tenant_id=tenant, statuses=statuses)
     asked: dict[str, str | int] = {"user_id": user, "tenant_id": tenant, "limit": _PAGE}
@@ -126,14 +127,14 @@ async def _facts(settings: Settings, user: str, tenant: str, everything: bool) -
     page = await recall_api.get(settings, "/v1/facts", asked, Page)
     if page is None:
         found = await _opened(settings, lambda index: _all(index, where))
-        return found, bool(found) or await _is_known(settings, user, tenant)
-    known = page.known
+        return found, bool(found) or await _is_known(settings, user, tenant), False
+    known, is_unread = page.known, page.unread
     while page is not None:
         found += page.facts
         if page.next is None:
             break
         page = await recall_api.get(settings, "/v1/facts", {**asked, "start": page.next}, Page)
-    return found, known
+    return found, known, is_unread
 
 
 async def _is_known(settings: Settings, user: str, tenant: str) -> bool:

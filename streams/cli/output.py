@@ -22,6 +22,7 @@ from streams.printing import encode_json
 from streams.printing import printable as printable
 
 #: What is said of a person of whom there is nothing at all.
+UNREAD = "What {user} said is not read yet: ask again in a moment."
 UNKNOWN = "Nobody called {user} is known in tenant {tenant}: ids are case-sensitive."
 
 #: An option that every command has.

@@ -19,7 +19,7 @@ from models.facts import Fact
 from models.messages import DEFAULT_TENANT
 from processors.recall.question import InvalidQuestion, cleaned
 from streams.cli import recall_api, waiting
-from streams.cli.output import UNKNOWN, console, print_json, printable
+from streams.cli.output import UNKNOWN, UNREAD, console, print_json, printable
 from streams.search import (
     MOST_RESULTS,
     Empty,
@@ -34,6 +34,7 @@ from streams.settings import Settings, load_settings
 
 _NOTHING = {
     Empty.NO_ANSWER: "Nothing is known of {user} that answers this.",
+    Empty.NOT_READ_YET: UNREAD,
     Empty.UNKNOWN_PERSON: UNKNOWN,
     Empty.UNKNOWN_CONVERSATION: "{user} is known, but not from a conversation {where}.",
 }

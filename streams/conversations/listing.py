@@ -147,7 +147,7 @@ class Conversations:
         # Of one that was erased the log still knows how long it was.
         there = length and await self._log.last_turns(tenant_id, conversation_id, _LATEST_TURNS)
         takes_part = user_id is None or await self._log.takes_part(tenant_id, user_id, conversation_id)
-        if not length and await self._waits(tenant_id, user_id, conversation_id):
+        if not length and await self.waits(tenant_id, user_id, conversation_id):
             raise NotReadYet(f"what was said in conversation {conversation_id} is not read yet: a moment")
         if not there or not takes_part:
             whose = f"{user_id} takes part in no" if user_id is not None else "there is no"
@@ -196,7 +196,7 @@ class Conversations:
             return begun
         return await self._log.takes_part(tenant_id, user_id, conversation_id)
 
-    async def _waits(self, tenant_id: str, user_id: str | None, conversation_id: str) -> bool:
+    async def waits(self, tenant_id: str, user_id: str | None, conversation_id: str) -> bool:
         """Tell whether something was said there, to this person, that the recall service has not read."""
         try:
             async with asyncio.timeout(_WAITS_SECONDS):

@@ -61,6 +61,7 @@ class FactList(BaseModel):
 
     facts: list[FactLine]
     known: bool = Field(description="whether anything is known of the person at all")
+    empty: str = Field(default="", description="why there is none; says nothing if there is one")
     next: str = ""
 
 

@@ -17,12 +17,15 @@ from streams.mcp.hints import Asking, hints
 #: Of a fact's history; of an answer they take a third at most.
 _LATEST_CHANGES = 50
 
-#: By what the API says (:class:`streams.search.Empty`): the engine that it comes with is not loaded for it.
-_EMPTY = {
+#: Why nothing was found, by what the API says (:class:`streams.search.Empty`): the engine that it comes with is
+#: not loaded for it.
+EMPTY = {
     "unknown_person": "Nothing was ever said by this person, or learned of them.",
+    "not_read_yet": "What this person said is not read yet: ask again in a moment.",
     "unknown_conversation": "There is no such conversation.",
     "no_answer": "There are memories of this person, and none answers this.",
 }
+_NO_FACTS = "Something was said by this person, and no lasting fact is known of them."
 
 
 def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> None:
@@ -43,7 +46,8 @@ def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> 
         """
         found = await asking(ctx).get("/v1/search", q=query, search_type=search_type, limit=limit)
         memories = [answers.memory(each) for each in found["results"]]
-        empty = "" if memories else _EMPTY.get(found.get("empty") or "", "Nothing was found.")
+        why = found.get("empty") or "no_answer"
+        empty = "" if memories else EMPTY.get(why, f"Nothing was found ({why}).")
 
         def make(some: Sequence[Any], left: int) -> Found:
             more = f"{left} more did not fit: ask more narrowly, or with a smaller limit" if left else ""
@@ -163,8 +167,11 @@ async def facts_of(ask: Ask, count: TokenCounter, limit: int, cursor: str = "") 
         for fact in found["facts"]
     ]
 
+    nobody = EMPTY["not_read_yet" if found.get("unread") else "unknown_person"]
+    empty = "" if lines or cursor else _NO_FACTS if found["known"] else nobody
+
     def make(some: Sequence[Any], left: int) -> FactList:
         after = found["facts"][len(some)]["fact_id"] if left else found.get("next") or ""
-        return FactList(facts=list(some), known=found["known"], next=after)
+        return FactList(facts=list(some), known=found["known"], empty=empty, next=after)
 
     return fitting(lines, make, count)

@@ -52,11 +52,14 @@ class Result(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Empty(StrEnum):
     """Why nothing was found.
 
-    ``unknown_person``: nothing was ever said by or to them, or learned of them; ``unknown_conversation``:
-    nothing was said in it, by or to this person; ``no_answer``: nothing of what there is answers.
+    ``unknown_person``: nothing was ever said by or to them, or learned of them; ``not_read_yet``: nothing of
+    them was read, and something was said that nobody has read, to be asked about again in a moment;
+    ``unknown_conversation``: nothing was said in it, by or to this person; ``no_answer``: nothing of what there
+    is answers.
     """
 
     UNKNOWN_PERSON = "unknown_person"
+    NOT_READ_YET = "not_read_yet"
     UNKNOWN_CONVERSATION = "unknown_conversation"
     NO_ANSWER = "no_answer"
 

@@ -15,6 +15,7 @@ from streams.console.app import Console
 from streams.contexts.reading import ContextReader
 from streams.conversations.listing import Conversations
 from streams.conversations.progress import ProgressReader
+from streams.conversations.unread import Unread
 from streams.conversations.windows import WindowRetriever
 from streams.erasure.forgetting import Forgetter
 from streams.fact_uses import FactUses
@@ -108,6 +109,7 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         sender=sender,
         conversations=Conversations(settings, remembered.log, sender, lookup),
         progress=ProgressReader(settings, remembered.facts, remembered.log, lookup),
+        unread=Unread(settings, remembered.log, readers),
         most_content_bytes=settings.max_content_bytes,
         mask=mask_of(settings),
         responder=settings.responder,

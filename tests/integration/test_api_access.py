@@ -98,6 +98,7 @@ async def test_loopback_names_are_answered(server: ApiServer) -> None:
                 "waiting": [],
                 "next": None,
                 "known": False,
+                "unread": False,
             },
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import stat
@@ -13,7 +14,9 @@ import pytest
 from serve_rig import ServeRig, eventually
 
 from deploy.local.ports import free_ports
+from streams.kafka import broker
 from streams.remembered.far import recall_socket
+from streams.services import SERVICES
 
 pytestmark = pytest.mark.kafka
 
@@ -35,6 +38,7 @@ def test_it_answers_what_the_recall_service_knows_and_says_when_that_is_down(dep
         "waiting": [],
         "next": None,
         "known": False,
+        "unread": False,
     }
     assert ask(deployment, "/v1/context", user_id=user, conversation_id="c").status_code == 404
     assert ask(deployment, "/v1/search", q=" ", user_id=user).status_code == 400
@@ -100,6 +104,28 @@ def test_several_may_run_and_each_says_where(deployment: ServeRig) -> None:
         assert httpx.get(f"{url}/v1/facts?user_id=ada", trust_env=False, timeout=30).status_code == 200
         taken = deployment.command("serve", metrics_port=free_ports(1)[0])
         assert (taken.returncode, "SWITCHBOARD_API_PORT" in taken.stderr) == (78, True)
+
+
+async def test_it_joins_no_consumer_group(deployment: ServeRig) -> None:
+    """Any number may run: nobody has to share anything out among them."""
+    await asyncio.to_thread(deployment.need, "ingest", "recall", "respond")
+
+    def use() -> None:
+        turn = {"user_id": "ada-groups", "content": "I have a dog called Rex."}
+        with deployment.client() as client:
+            assert client.post("/v1/conversations/c-groups/turns", json=turn).status_code == 200
+            watched = {"conversation_id": "c-groups"}
+            with client.stream("GET", "/v1/events", params=watched) as answer:
+                next(answer.iter_lines())
+            for path in ("/v1/status", "/v1/dead-letters", "/v1/conversations/c-groups/log"):
+                assert client.get(path).status_code == 200, path
+
+    await asyncio.to_thread(use)
+    async with broker.administering(deployment.settings) as admin:
+        groups = {name for name, *_ in await admin.list_consumer_groups()}
+    own = {name for name in groups if deployment.settings.topic_prefix in name}
+    assert deployment.settings.group("recall") in own
+    assert own <= {deployment.settings.group(service) for service in SERVICES}
 
 
 @pytest.mark.parametrize(

@@ -157,6 +157,14 @@ def test_nothing_found_and_a_missing_embedder_are_said(api: Api, capsys: pytest.
     assert "the broker does not answer" in out
 
 
+@pytest.mark.parametrize("command", ["search", "facts"])
+def test_who_is_not_read_yet_is_not_unknown(api: Api, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    body = {"degraded": False, "results": [], "known": False, "empty": "not_read_yet"}
+    answer(api, 200, body | {"facts": [], "next": None, "unread": True})
+    assert main.run([command, *(["fruit?"] if command == "search" else []), "-u", "amara"]) == 0
+    assert "What amara said is not read yet" in capsys.readouterr().out
+
+
 def test_nothing_found_while_a_service_waits_says_for_what(
     api: Api, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from models.errors import NotFound
 from models.messages import DEFAULT_TENANT, Identifier
 from streams.api.operations import Call, Parameters, Scope, operation
-from streams.api.problems import UNKNOWN_CONVERSATION, Problem
+from streams.api.problems import NOT_READ_YET, UNKNOWN_CONVERSATION, Problem
 from streams.contexts.reading import ContextAnswer, ContextReader
 
 
@@ -22,7 +22,7 @@ class ContextParameters(Parameters, frozen=True, kw_only=True):
     "/v1/context",
     scope=Scope.READ,
     example={"user_id": "ada", "conversation_id": "c-1"},
-    problems=[UNKNOWN_CONVERSATION],
+    problems=[UNKNOWN_CONVERSATION, NOT_READ_YET],
 )
 async def get_context(call: Call, wanted: ContextParameters) -> ContextAnswer:
     """The context that was made for a conversation's next turn."""
@@ -30,4 +30,9 @@ async def get_context(call: Call, wanted: ContextParameters) -> ContextAnswer:
     try:
         return await contexts.read(wanted.tenant_id, wanted.user_id, wanted.conversation_id)
     except NotFound as error:
+        found = call.parts.conversations
+        if found is not None and await found.waits(wanted.tenant_id, wanted.user_id, wanted.conversation_id):
+            raise Problem(
+                NOT_READ_YET, f"What was said in {wanted.conversation_id} is not read yet."
+            ) from error
         raise Problem(UNKNOWN_CONVERSATION, f"{error}.") from error

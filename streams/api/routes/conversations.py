@@ -110,11 +110,12 @@ class SummariesAnswer(msgspec.Struct, frozen=True, kw_only=True):
     "/v1/conversations/{conversation_id}/window",
     scope=Scope.READ,
     example={"conversation_id": "c-1", "user_id": "ada", "first": 10, "last": 11},
-    problems=[UNKNOWN_CONVERSATION],
+    problems=[UNKNOWN_CONVERSATION, NOT_READ_YET],
 )
 async def get_window(call: Call, wanted: WindowParameters) -> MessageWindow:
     """The messages around a match."""
     windows: WindowRetriever = call.part("windows")
+    found = call.parts.conversations
     try:
         return await windows.window(
             wanted.tenant_id, wanted.user_id, wanted.conversation_id, wanted.first, wanted.last, wanted.turns
@@ -122,6 +123,10 @@ async def get_window(call: Call, wanted: WindowParameters) -> MessageWindow:
     except InvalidWindow as error:
         raise Problem(INVALID_REQUEST, f"{error}. {usage(get_window)}.") from error
     except NotFound as error:
+        if found is not None and await found.waits(wanted.tenant_id, wanted.user_id, wanted.conversation_id):
+            raise Problem(
+                NOT_READ_YET, f"What was said in {wanted.conversation_id} is not read yet."
+            ) from error
         raise Problem(UNKNOWN_CONVERSATION, f"{error}.") from error
 
 

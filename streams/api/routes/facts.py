@@ -61,7 +61,8 @@ class WholeFact(Fact, frozen=True, kw_only=True):
 class FactsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """Facts about a person.  ``next``: where the next page starts, if there is one; ``known``: see a search.
 
-    ``waiting``: ids of those on it that hold and wait for their vector: they are found by their words alone.
+    ``unread``: nothing is known of them, and something was said that nobody has read yet.  ``waiting``: ids of
+    those on it that hold and wait for their vector: they are found by their words alone.
     """
 
     user_id: str
@@ -70,6 +71,7 @@ class FactsAnswer(msgspec.Struct, frozen=True, kw_only=True):
     waiting: list[str]
     next: str | None
     known: bool
+    unread: bool
 
 
 @operation(
@@ -102,6 +104,7 @@ async def list_facts(call: Call, wanted: ListParameters) -> FactsAnswer:
         waiting=[each for each in held if each in waiting],
         next=following,
         known=known,
+        unread=not known and await call.is_unread(wanted.tenant_id, wanted.user_id),
     )
 
 

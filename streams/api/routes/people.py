@@ -15,7 +15,7 @@ from models.index import FactFilter
 from models.messages import DEFAULT_TENANT, Identifier
 from streams.api.cursors import after, cursor_of
 from streams.api.operations import Call, Parameters, Scope, operation
-from streams.api.problems import UNKNOWN_PERSON, Problem
+from streams.api.problems import NOT_READ_YET, UNKNOWN_PERSON, Problem
 from streams.api.routes.conversation_changes import Erased, erased
 from streams.conversations.listing import Conversations
 from streams.person_export import Line, person_lines
@@ -94,27 +94,18 @@ async def list_people(call: Call, wanted: PeopleParameters) -> PeopleAnswer:
 
 
 @operation(
-    "GET", "/v1/people/{user_id}", scope=Scope.READ, example={"user_id": "ada"}, problems=[UNKNOWN_PERSON]
+    "GET",
+    "/v1/people/{user_id}",
+    scope=Scope.READ,
+    example={"user_id": "ada"},
+    problems=[UNKNOWN_PERSON, NOT_READ_YET],
 )
 async def get_person(call: Call, wanted: PersonParameters) -> Person:
     """How much is known of a person, and in how many conversations they take part."""
-    facts: Facts = call.part("facts")
-    found: Conversations = call.part("conversations")
-    counts = {
-        status.value: await facts.count(
-            FactFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id, statuses=(status,))
-        )
-        for status in FactStatus
-    }
-    names = await found.names(wanted.tenant_id, wanted.user_id)
-    if not names and not any(counts.values()):
-        raise _unknown(wanted)
-    return Person(
-        user_id=wanted.user_id,
-        tenant_id=wanted.tenant_id,
-        facts={status: count for status, count in counts.items() if count},
-        conversations=len(names),
-    )
+    counts, conversations = await _of(call, wanted)
+    if not conversations and not counts:
+        raise await _unknown(call, wanted)
+    return Person(user_id=wanted.user_id, tenant_id=wanted.tenant_id, facts=counts, conversations=conversations)
 
 
 @operation(
@@ -122,7 +113,7 @@ async def get_person(call: Call, wanted: PersonParameters) -> Person:
     "/v1/people/{user_id}/export",
     scope=Scope.READ,
     example={"user_id": "ada"},
-    problems=[UNKNOWN_PERSON],
+    problems=[UNKNOWN_PERSON, NOT_READ_YET],
     media_type="application/x-ndjson",
     answer=Line,
 )
@@ -139,7 +130,7 @@ async def export_person(call: Call, wanted: PersonParameters) -> StreamingRespon
     try:
         first = await anext(lines)
     except StopAsyncIteration:
-        raise _unknown(wanted) from None
+        raise await _unknown(call, wanted) from None
     headers = {"content-disposition": 'attachment; filename="person.jsonl"', "cache-control": "no-store"}
     return StreamingResponse(_written(first, lines), headers=headers, media_type="application/x-ndjson")
 
@@ -159,5 +150,24 @@ async def delete_person(call: Call, wanted: PersonParameters) -> Erased:
     return erased(list(names), wanted.user_id, wanted.tenant_id, left)
 
 
-def _unknown(wanted: PersonParameters) -> Problem:
+async def _of(call: Call, wanted: PersonParameters) -> tuple[dict[str, int], int]:
+    """Return how many facts there are by status, and how many conversations."""
+    facts: Facts = call.part("facts")
+    found: Conversations = call.part("conversations")
+    counts = {
+        status.value: await facts.count(
+            FactFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id, statuses=(status,))
+        )
+        for status in FactStatus
+    }
+    names = await found.names(wanted.tenant_id, wanted.user_id)
+    return {status: count for status, count in counts.items() if count}, len(names)
+
+
+async def _unknown(call: Call, wanted: PersonParameters) -> Problem:
+    async def is_known() -> bool:
+        return any(await _of(call, wanted))
+
+    if await call.is_unread(wanted.tenant_id, wanted.user_id, is_known):
+        return Problem(NOT_READ_YET, f"What was said by or to {wanted.user_id} is not read yet.")
     return Problem(UNKNOWN_PERSON, f"Nobody called {wanted.user_id} is known in tenant {wanted.tenant_id}.")

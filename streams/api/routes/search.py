@@ -130,15 +130,18 @@ async def found(call: Call, wanted: SearchParameters, *, explain: bool = False) 
     )
     asked.check()  # here, for not all that can be asked can be sent on
     results = await memory.search(asked)
+    known, empty = results.empty is not Empty.UNKNOWN_PERSON, results.empty
+    if not known and await call.is_unread(wanted.tenant_id, wanted.user_id):
+        empty = Empty.NOT_READ_YET
     return SearchAnswer(
         query=wanted.q,
         user_id=wanted.user_id,
         tenant_id=wanted.tenant_id,
         search_type=wanted.search_type,
-        known=results.empty is not Empty.UNKNOWN_PERSON,
+        known=known,
         scope=results.scope,
         degraded=results.degraded,
-        empty=results.empty,
+        empty=empty,
         results=list(results),
         explanation=results.explanation if explain else None,
     )

@@ -7,7 +7,7 @@ import { announce, Bar, Chip, ConversationLink, Curve, day, Empty, FactLink, Liv
 import { setQuery, useRoute } from "../router.js";
 import Graph from "./graph.js";
 import { Nearest } from "./people.js";
-import { Waits } from "./waits.js";
+import { Unread, Waits } from "./waits.js";
 
 const TABS = [["", "facts"], ["timeline", "timeline"], ["graph", "graph"], ["context", "context now"]];
 const DAY = 86400000;
@@ -33,7 +33,7 @@ export default function Person({ id }) {
       html`<button role="tab" aria-selected=${tab === value ? "true" : "false"} onClick=${() => setQuery({ tab: value }, { push: true })}>${name}</button>`)}</div>
     ${tab === "context"
       ? html`<${ContextNow} id=${id} wanted=${query.conversation_id} />`
-      : html`<${Shown} of=${data} what="facts">${(found) => html`<${Memory} id=${id} found=${found} changes=${changes} tab=${tab} query=${query} />`}<//>`}`;
+      : html`<${Shown} of=${data} what="facts">${(found) => html`<${Memory} id=${id} found=${found} changes=${changes} tab=${tab} query=${query} retry=${data.reload} />`}<//>`}`;
 }
 
 function merged(facts, changes) {
@@ -75,8 +75,9 @@ export function asOf(fact, time, clock) {
   return holds ? { ...fact, status: "active" } : null;
 }
 
-function Memory({ id, found, changes, tab, query }) {
+function Memory({ id, found, changes, tab, query, retry }) {
   const facts = useMemo(() => merged(found.facts, changes), [found, changes]);
+  if (!facts.length && found.unread) return html`<${Unread} name=${id} retry=${retry} />`;
   if (!facts.length && tab !== "graph") {
     return html`<${Empty} title=${found.known ? "No facts yet" : "Nobody of this name"}>
       ${found.known

@@ -5,7 +5,7 @@ import { address, send, useData } from "../api.js";
 import { Bar, Chip, ConversationLink, Empty, FactLink, number, PersonLink, plural, Said, share, Shown, When } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
 import { Nearest } from "./people.js";
-import { Waits } from "./waits.js";
+import { Unread, Waits } from "./waits.js";
 
 const TYPES = ["both", "facts", "episodes", "turns"];
 
@@ -45,11 +45,11 @@ export default function Search() {
       <button class="main">Search</button>
       <span class="tabs" role="group" aria-label="What to search">${TYPES.map((each) => html`<button type="button" aria-pressed=${type === each} onClick=${() => setQuery({ search_type: each === "both" ? "" : each })}>${each}</button>`)}</span>
     </form>
-    ${ready ? html`<${Shown} of=${data} what="answers">${(found) => html`<${Found} found=${found} query=${query} />`}<//>`
+    ${ready ? html`<${Shown} of=${data} what="answers">${(found) => html`<${Found} found=${found} query=${query} retry=${data.reload} />`}<//>`
       : html`<p class="muted">A question in words, and whose memory it is asked of. What is found says why.</p>`}`;
 }
 
-function Found({ found, query }) {
+function Found({ found, query, retry }) {
   const { scope } = found;
   const about = [`tenant ${scope.tenant_id}`, `confidence ≥ ${scope.minimum_confidence}`];
   if (scope.conversation_id) about.push(`conversation ${scope.conversation_id}`);
@@ -58,7 +58,7 @@ function Found({ found, query }) {
   const why = found.explanation;
   const times = Object.entries(why?.milliseconds ?? {}).filter(([, ms]) => ms >= 0.5);
   return html`<p class="muted lead">searched: <${PersonLink} id=${scope.user_id} />, ${about.join(", ")} · ${Math.round(found.took)} ms${times.length ? ` (${times.map(([name, ms]) => `${name} ${Math.round(ms)}`).join(", ")})` : ""}${why ? ` · ${plural(why.candidates, "candidate")}` : ""} · embedder: ${found.degraded ? html`<strong class="warn">down, words only</strong>` : "up"}</p>
-    ${found.results.length === 0 ? html`<${Nothing} found=${found} query=${query} />` : html`<ol class="results panel">${found.results.map((each, at) => html`<${Result} key=${at} each=${each} at=${at} />`)}</ol>`}
+    ${found.results.length === 0 ? html`<${Nothing} found=${found} query=${query} retry=${retry} />` : html`<ol class="results panel">${found.results.map((each, at) => html`<${Result} key=${at} each=${each} at=${at} />`)}</ol>`}
     ${why && html`<${LeftOut} why=${why} />`}`;
 }
 
@@ -85,8 +85,9 @@ function Result({ each, at }) {
     ${parts.length > MOST_PARTS && html`<details class="rest"><summary>${parts.length - MOST_PARTS} that weigh less</summary><div class="parts">${parts.slice(MOST_PARTS).map(draw)}</div></details>`}</li>`;
 }
 
-function Nothing({ found, query }) {
+function Nothing({ found, query, retry }) {
   const name = html`<${Said} text=${query.user_id} />`;
+  if (found.empty === "not_read_yet") return html`<${Unread} name=${query.user_id} retry=${retry} />`;
   if (found.empty === "unknown_person") {
     return html`<${Empty} title="Nobody of that name"><p>Nothing was ever said by or to ${name}. <a href="/people">Who there is</a>.</p>
       <${Nearest} name=${query.user_id} to=${(other) => address("/search", { ...query, user_id: other })} /><//>`;

@@ -1,10 +1,19 @@
 // What is not known yet, and why: conversations whose last messages no one has read.
 
-import { html } from "../vendor/preact-htm.js";
+import { html, useEffect } from "../vendor/preact-htm.js";
 import { address, get, path, send, useData } from "../api.js";
-import { Ask, ConversationLink, number, Shown, When } from "../parts.js";
+import { Ask, ConversationLink, Empty, number, Said, Shown, When } from "../parts.js";
 
 const MOST = 5;
+
+/** Somebody of whom nothing was read so far, though something was said: it is looked again by itself. */
+export function Unread({ name, retry }) {
+  useEffect(() => {
+    const timer = setInterval(retry, 4000);
+    return () => clearInterval(timer);
+  }, []);
+  return html`<${Empty} title="Not read yet"><p>What was said by or to <${Said} text=${name} /> has come, and nobody has read it yet. It appears here by itself; <a href="/">Flow</a> says how far everybody is.</p><//>`;
+}
 
 /** The newest conversations of a person with an open window, or that there are none. */
 export function Waits({ user }) {
