@@ -9,6 +9,7 @@ from mcp.server.mcpserver import MCPServer
 from processors.text.tokens import TokenCounter
 from streams.mcp.hints import Asking
 from streams.mcp.reading import add_reading
+from streams.mcp.refusing import Memory
 from streams.mcp.resources import add_resources
 from streams.mcp.writing import add_writing
 from streams.telemetry.metrics import installed_version
@@ -33,7 +34,7 @@ PROMPT = """You have a memory of the person you talk with.
 
 def create_server(asking: Asking, count: TokenCounter) -> MCPServer[Any]:
     """Return the server.  ``asking``: how the API is asked for a call."""
-    server: MCPServer[Any] = MCPServer(
+    server = Memory(
         "switchboard",
         title="Switchboard memory",
         instructions=INSTRUCTIONS,

@@ -24,7 +24,7 @@ from streams.api.parts import Parts
 from streams.mcp import app as mcp_app
 from streams.mcp.answers import MOST_TOKENS, FactLine, FactList, cut, fitting, preview, tokens_of
 from streams.mcp.asking import segment
-from streams.mcp.reading import _EMPTY
+from streams.mcp.reading import EMPTY
 from streams.search import Empty
 
 COUNT = open_counter("cl100k_base")
@@ -157,7 +157,19 @@ async def test_nothing_found_says_why(api: Api, why: Empty, said: str) -> None:
         answer = await client.call_tool("search_memory", {"query": "where?"})
     assert answer.structured_content is not None
     assert answer.structured_content["empty"].startswith(said)
-    assert len(_EMPTY) == len(Empty)
+    assert EMPTY.keys() == {*Empty}, "each reason is said in words"
+
+
+@pytest.mark.parametrize(
+    ("known", "unread", "said"),
+    [(True, False, "no lasting fact"), (False, True, "not read yet"), (False, False, "Nothing was ever said")],
+)
+async def test_no_facts_are_three_answers(api: Api, known: bool, unread: bool, said: str) -> None:
+    api.answers["GET /v1/facts"] = 200, {"facts": [], "next": None, "known": known, "unread": unread}
+    async with connected() as client:
+        answer = await client.call_tool("list_facts", {})
+    assert answer.structured_content is not None
+    assert said in answer.structured_content["empty"]
 
 
 async def test_errors_are_errors_and_say_what_to_do(api: Api) -> None:
@@ -176,14 +188,57 @@ async def test_errors_are_errors_and_say_what_to_do(api: Api) -> None:
             ("get_fact", {"fact_id": "nope"}, "none look"),
             ("get_fact", {"fact_id": " "}, "An id is empty"),
             ("get_fact", {"fact_id": "gone"}, "No such. list_facts tells"),
-            ("search_memory", {"query": "x", "search_type": "all"}, "search_type"),
             ("correct", {"fact_id": "nope", "text": "I live in Rome"}, "none look"),
-            ("remember", {"text": ""}, "at least 1"),
         ):
             answer = await client.call_tool(tool, given)
             assert answer.is_error
             assert said in answer.content[0].text  # type: ignore[union-attr]
-    assert "POST /v1/messages" not in [what for what, *_ in api.asked]
+            assert "Error executing" not in answer.content[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "said"),
+    [
+        ("search_memory", {}, "query is missing: it must be a text. Example: search_memory(query="),
+        (
+            "search_memory",
+            {"query": "x", "search_type": "canary", "limit": 51},
+            "search_type does not fit: it must be one of facts, episodes, both. limit does not fit: it must be "
+            "a whole number from 1 to 50. Example: search_memory(",
+        ),
+        ("search_memory", {"query": ["canary"]}, "query does not fit: it must be a text."),
+        ("get_window", {"conversation_id": "c", "first": "canary"}, "first does not fit: it must be a whole"),
+        ("get_window", {"conversation_id": "c", "first": 0, "last": -1}, "whole number from 0, or left out."),
+        ("remember", {"text": ""}, "text does not fit: it must be a text of 1 to 4,000 characters. Example: "),
+        ("remember", {"text": "canary " * 1000}, "a text of 1 to 4,000 characters."),
+        ("list_facts", {"limit": 10, "user_id": "bob"}, "list_facts takes no user_id: it takes limit, cursor."),
+        ("forget", {"fact_id": "f", "answer": {"forget": True}}, "forget takes no answer: it takes fact_id."),
+        ("drop_tables", {}, "There is no tool drop_tables: use search_memory, "),
+    ],
+)
+async def test_what_no_tool_can_be_given_is_refused_with_what_to_give(
+    api: Api, tool: str, given: dict[str, Any], said: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("DEBUG")
+    async with connected() as client:
+        answer = await client.call_tool(tool, given)
+    text = answer.content[0].text  # type: ignore[union-attr]
+    assert answer.is_error and said in text, text
+    theirs = ("Error executing", "validation error", "pydantic", "Input should", "canary")
+    assert not [each for each in theirs if each in text]
+    assert api.asked == [], "nobody was asked"
+    assert not [each for each in caplog.records if "mcp.server" in each.name and "canary" in each.getMessage()]
+
+
+async def test_a_mistake_of_ours_is_an_error_that_says_what_to_do(
+    api: Api, caplog: pytest.LogCaptureFixture
+) -> None:
+    api.answers["GET /v1/search"] = 200, {"unlike": "anything"}
+    async with connected() as client:
+        answer = await client.call_tool("search_memory", {"query": "x"})
+    assert answer.is_error
+    assert answer.content[0].text.startswith("search_memory failed for a reason that the server's log tells.")  # type: ignore[union-attr]
+    assert "KeyError" in caplog.text, "and it does"
 
 
 async def test_what_is_remembered_is_said_by_the_person_and_closed(api: Api) -> None:
