@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,12 +11,12 @@ from pathlib import Path
 from deploy.local import demo_model
 from deploy.local import demo_report as report
 from deploy.local.demo_input import EXAMPLES, InputMessage, input_files, read_messages
+from deploy.local.demo_next import print_next
 from deploy.local.demo_parts import Parts
 from deploy.local.demo_run import Run
 from deploy.local.demo_send import response_text
 from streams.cli.output import count
 from streams.settings import load_settings
-from streams.settings.text import env_name
 
 
 def show(given: str, kafka_port: int, stay: bool, model: str = "") -> None:
@@ -35,7 +34,7 @@ def show(given: str, kafka_port: int, stay: bool, model: str = "") -> None:
     progress.say(_welcome(files, messages))
     with Parts(settings, kafka_port, lambda text: progress.say(f"  {text}"), model) as parts:
         asyncio.run(Run(parts, messages, progress, response_text()).run())
-        _print_next(parts, stay)
+        print_next(parts, stay)
         if stay:
             _stay(parts)
     if not stay:
@@ -50,44 +49,6 @@ def _welcome(files: Sequence[Path], messages: Sequence[InputMessage]) -> str:
         f"Switchboard demo: {count(len(messages), 'message')} of {count(people, 'person', 'people')} in "
         f"{count(conversations, 'conversation')} ({where})"
     )
-
-
-def _print_next(parts: Parts, stay: bool) -> None:
-    report.heading("What to try next")
-    different = {
-        name: value
-        for name, value in (
-            ("bootstrap_servers", parts.settings.bootstrap_servers),
-            ("api_port", parts.settings.api_port),
-        )
-        if os.environ.get(env_name(name), str(type(parts.settings).model_fields[name].default)) != str(value)
-    }
-    if stay:
-        if different:
-            exports = " ".join(f"{env_name(name)}={value}" for name, value in different.items())
-            print(f"In another terminal, first: export {exports}")
-        else:
-            print("In another terminal:")
-        commands = [
-            ('.venv/bin/switchboard search "..." --user NAME', "ask the memory"),
-            (".venv/bin/switchboard tail memory.facts.v1", "read along as facts change"),
-            (".venv/bin/switchboard conversations show ID", "windows, tokens and ranges of a conversation"),
-            (".venv/bin/switchboard status", "who runs, and how far each has read"),
-            ("make demo INPUT=yours.jsonl", "your own conversations (after Ctrl-C here)"),
-        ]
-    else:
-        commands = [
-            ('.venv/bin/switchboard search "..." --user NAME', "ask the memory; it needs nothing running"),
-            ("make demo", "again: nothing is added twice"),
-            ("make demo INPUT=yours.jsonl", "your own conversations"),
-            ("make demo STAY=1", "keep it running, to look around with `switchboard`"),
-        ]
-    if stay:
-        commands.insert(0, (f"http://127.0.0.1:{parts.settings.api_port}/", "the console, in a browser"))
-    width = max(len(command) for command, _ in commands)
-    for command, what in commands:
-        print(f"  {command.ljust(width)}  {what}")
-    print(f"  logs of the services: {parts.folder / 'logs'}")
 
 
 def _stay(parts: Parts) -> None:

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -167,6 +168,7 @@ def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Dem
     assert "  user: I work as a nurse.\n  assistant: Thank you for what you do.\n  (" in first
     assert "~~Send the invitations in the first week of June.~~" in first
     assert not re.search(r"new +0 windows", first)
+    assert "halloumi" in copied(first, '.venv/bin/switchboard search "..." --user NAME')
 
     staying = demo.start(given, STAY="1")
     demo.wait_for("Everything keeps running", staying)
@@ -174,6 +176,11 @@ def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Dem
     assert names == {"demo", "kafka", *STARTED}
     status, said = Demo(demo.folder, demo.log.with_name("beside.log")).run(given)
     assert (status, "make down" in said) == (78, True)
+    second = demo.log.read_text()
+    assert "halloumi" in copied(second, '.venv/bin/switchboard search "..." --user NAME')
+    assert "serve" in copied(second, ".venv/bin/switchboard status")
+    [console] = re.findall(r"^  (http\S+) +the console, in a browser$", second, re.MULTILINE)
+    assert urllib.request.urlopen(console, timeout=PATIENCE).status == 200
     assert down(demo).startswith("ended: demo, ")
     assert staying.wait(timeout=PATIENCE) == 0
     assert demo.left() == []
@@ -194,6 +201,30 @@ def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Dem
         timeout=PATIENCE,
     )
     assert "halloumi" in json.loads(found.stdout)["results"][0]["fact"]["statement"]
+
+
+def copied(printed: str, command: str) -> str:
+    """What a command of the closing words prints in a shell that knows nothing of this demo, as it was copied.
+
+    Only its placeholders are filled in, and the switchboard is the one that is tested.
+    """
+    (closing,) = re.findall(r"^What to try next$.*", printed, re.MULTILINE | re.DOTALL)
+    shown = [line.strip() for line in closing.splitlines()]
+    assert any(line.startswith(command) for line in shown), closing
+    first = [line for line in shown if line.startswith("export ")]
+    filled = command.replace('"..."', '"cheese"').replace("NAME", "amara")
+    filled = filled.replace(".venv/bin/switchboard", f"{sys.executable} -m streams.cli")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")}
+    done = subprocess.run(
+        ["sh", "-c", "; ".join([*first, filled])],
+        env=clean,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @pytest.mark.kafka
