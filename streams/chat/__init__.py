@@ -7,5 +7,6 @@
                             chat.messages.v1 ◄─ the whole answer, with what it was made of
 
 :mod:`.chats` begins, stops and finds turns; :mod:`.running` is one turn on its way; :mod:`.filtered` reads what
-the respond service makes of its text; :mod:`.sending` writes; :mod:`.counting` counts what a session takes.
+the respond service makes of its text, and :mod:`.readback` puts that together; :mod:`.sending` writes;
+:mod:`.counting` counts what a session takes.
 """

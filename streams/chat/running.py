@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 import structlog
 
-from models.answers import Answer, AnswerKind, MemorySearched, Notice, PromptLaid, Spoken, Trouble
+from models.answers import Answer, AnswerKind, MemorySearched, Notice, PromptLaid, Spoken
 from models.errors import DependencyUnavailable
 from models.messages import ChatMessage, Role
 from models.responses import ContentDuplicationEvent, ResponseChunk
@@ -25,12 +25,10 @@ from streams.chat.counting import Session, SessionTokens
 from streams.chat.events import Status, TurnEnd, TurnEvents, TurnNames
 from streams.chat.filtered import Filtered, Told
 from streams.chat.pieces import Pieces
+from streams.chat.readback import NotWhole, ReadBack
 from streams.chat.sending import Sending
 
 log = structlog.get_logger("streams.chat")
-
-#: How long the respond service may be silent before its text is done without (seconds).
-_FILTER_SECONDS = 8.0
 
 #: How long a summary is waited for at the end of a turn that made one due (seconds).
 _SUMMARY_SECONDS = 6.0
@@ -46,10 +44,6 @@ class Means(NamedTuple):
     sending: Sending
     filtered: Filtered
     session: Callable[[TurnNames], Awaitable[Session | None]]
-
-
-class _NotWhole(Exception):
-    """Of what came back of an answer a piece is missing."""
 
 
 class RunningTurn:
@@ -70,11 +64,9 @@ class RunningTurn:
         self._known = known
         self._looking = looking
         self._counted: SessionTokens | None = None
-        self._duplicates: list[ContentDuplicationEvent] = []
+        self._back = ReadBack(self._tell)
         self._said = ""
-        self._shown = ""
         self._sequence = 0
-        self._is_final = False
         self._task: asyncio.Task[None] | None = None
         self._answering: asyncio.Task[TurnEnd] | None = None
         self._begun = asyncio.Event()
@@ -131,12 +123,13 @@ class RunningTurn:
         # It is made ready while memory is searched, and waited for before the first piece is written.
         watching = self._means.filtered.watch(names.response_id, names.tenant_id, names.conversation_id)
         with watching as queue:
-            shown: asyncio.Task[None] = asyncio.create_task(self._show(queue))
+            shown: asyncio.Task[None] = asyncio.create_task(self._back.follow(queue))
             try:
                 answer = await self._answer()
                 await self._write("", final=True)
-                await self._wait_for(shown)
-            except _NotWhole:
+                await self._back.to_its_end(shown, self._said)
+                await self._back.repeats(queue, self._said)
+            except NotWhole:
                 message = "What was said could not be read back as a whole. What you said is kept."
                 return TurnEnd(status=Status.INTERRUPTED, try_again=True, message=message)
             finally:
@@ -195,44 +188,6 @@ class RunningTurn:
         self._sequence += 1
         await self._means.sending.chunk(chunk)
 
-    async def _show(self, queue: asyncio.Queue[Told]) -> None:
-        """Tell what the respond service lets through, until the end of the answer.
-
-        What one that was killed writes again has the same names, and is told once.
-        """
-        heard, repeats = 0, set[str]()
-        while not self._is_final:
-            told = await queue.get()
-            if isinstance(told, ContentDuplicationEvent):
-                if told.event_id not in repeats:
-                    repeats.add(told.event_id)
-                    self._duplicates.append(told)
-                    await self._tell("duplicate", told)
-            elif isinstance(told, ResponseChunk) and told.sequence >= heard:
-                if told.sequence > heard:
-                    raise _NotWhole
-                heard = told.sequence + 1
-                self._shown += told.text
-                self._is_final = told.final
-                if told.text:
-                    await self._tell("text", {"text": told.text})
-
-    async def _wait_for(self, shown: asyncio.Task[None]) -> None:
-        """Wait for the end of the filtered text as long as more comes; without it, show what was said."""
-        before, now = -1, len(self._shown) + len(self._duplicates)
-        while not shown.done() and before < now:
-            await asyncio.wait([shown], timeout=_FILTER_SECONDS)
-            before, now = now, len(self._shown) + len(self._duplicates)
-        if shown.done():
-            shown.result()
-            return
-        message = "The respond service does not answer: what repeats itself is shown, too."
-        await self._tell("notice", Notice(problem=Trouble.FILTER, message=message))
-        rest = self._said.removeprefix(self._shown)
-        if self._said == self._shown + rest != self._shown:  # else it is not known where the rest begins
-            self._shown = self._said
-            await self._tell("text", {"text": rest})
-
     async def _message(self, answer: Answer | None) -> None:
         """Write the assistant's message, with what it was made of."""
         metadata: dict[str, Any] = {"turn_id": self.names.turn_id}
@@ -240,15 +195,15 @@ class RunningTurn:
             metadata["stopped"] = True
         else:
             metadata["answer"] = _kept(answer)
-        if self._duplicates:
-            metadata["duplicates"] = [_repeated(each) for each in self._duplicates[:_DUPLICATES_KEPT]]
+        if self._back.duplicates:
+            metadata["duplicates"] = [_repeated(each) for each in self._back.duplicates[:_DUPLICATES_KEPT]]
         message = ChatMessage(
             message_id=self.names.answer_id,
             conversation_id=self.names.conversation_id,
             user_id=self.names.user_id,
             tenant_id=self.names.tenant_id,
             role=Role.ASSISTANT,
-            content=self._shown,
+            content=self._back.shown,
             sent_at=datetime.now(UTC),
             metadata=metadata,
         )
@@ -296,9 +251,9 @@ class RunningTurn:
             if not self._is_stopped:
                 message = f"{self._why}. What you said is kept."
                 return TurnEnd(status=Status.INTERRUPTED, try_again=True, message=message)
-            if not self._is_final:
+            if not self._back.is_final:
                 await self._chunk("", final=True)
-            if self._shown.strip():
+            if self._back.shown.strip():
                 await self._message(None)
         except DependencyUnavailable as error:
             status = Status.STOPPED if self._is_stopped else Status.INTERRUPTED

@@ -1,4 +1,6 @@
-"""A turn tells the summaries that came since the last one of its conversation was told, whenever they came."""
+"""What a turn tells besides its answer: the summaries that came since the last one, whenever they came, and
+what of the answer was said already.
+"""
 
 from __future__ import annotations
 
@@ -40,6 +42,7 @@ class Held:
     def __init__(self) -> None:
         self.asked = asyncio.Event()
         self.may_end = asyncio.Event()
+        self.says = ""
 
     def look(self, turn: Turn) -> asyncio.Task[None]:
         return asyncio.create_task(asyncio.sleep(0))
@@ -47,7 +50,7 @@ class Held:
     async def answer(self, turn: Turn, looking: Any) -> AsyncGenerator[Any]:
         self.asked.set()
         await self.may_end.wait()
-        yield Spoken(f"Noted: {turn.text[:20]}")
+        yield Spoken(self.says or f"Noted: {turn.text[:20]}")
         prompt = PromptLaid(round=0, version="held", budget=0, tokens=0, tiers=(), items=())
         understanding = QueryUnderstanding(query=turn.text, is_ambiguous=False, score=0.0)
         yield Answer(
@@ -62,8 +65,9 @@ class Talk:
         self.rig, self._chats, self._held = rig, chats, held
         self.conversation = f"c-{uuid.uuid4().hex[:8]}"
 
-    async def say(self, text: str, *meanwhile: Summary) -> list[tuple[str, Any]]:
+    async def say(self, text: str, *meanwhile: Summary, answered: str = "") -> list[tuple[str, Any]]:
         """Return the events of a turn, while whose answer some summaries come."""
+        self._held.says = answered
         self._held.asked.clear()
         self._held.may_end.clear()
         turn = await self._chats.begin("default", USER, self.conversation, text)
@@ -135,3 +139,15 @@ async def test_a_summary_is_told_whether_it_comes_in_a_turn_or_between_two(talk:
     summaries = told(await talk.say("Thank you."), "summary")
     assert [each["from_index"] for each in summaries] == [1, 2]
     assert summaries[0]["tokens_after"] == summaries[1]["tokens_before"]
+
+
+async def test_what_repeats_itself_in_an_answer_is_told_and_not_shown(talk: Talk) -> None:
+    once, other = "Water the beans in the evening, when it is cool.", "The peas need a fence against the hares."
+    events = await talk.say("What should I do?", answered=f"{once} {other} {once}")
+    shown = "".join(each["text"] for each in told(events, "text"))
+    assert (shown.count(once), shown.count(other)) == (1, 1)
+    [repeat] = told(events, "duplicate")
+    assert (repeat["duplicate_sentence"], repeat["similar_sentence"]) == (once, once)
+    [message] = told(events, "message")
+    assert message["content"] == shown
+    assert [each["duplicate_sentence"] for each in message["metadata"]["duplicates"]] == [once]

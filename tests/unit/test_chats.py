@@ -21,7 +21,7 @@ from models.understanding import QueryUnderstanding
 from streams.adapters.conversation_log import Erasures, Extent
 from streams.chat import chats as module
 from streams.chat import leases as module_of_leases
-from streams.chat import running as module_of_turns
+from streams.chat import readback as module_of_answers
 from streams.chat import stopping as module_of_stopping
 from streams.chat import unread as module_of_unread
 from streams.chat.chats import Chats
@@ -212,7 +212,7 @@ class Rig:
 async def rig(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
     monkeypatch.setattr(module, "Sending", Sending)
     monkeypatch.setattr(module, "Filtered", Filtered)
-    monkeypatch.setattr(module_of_turns, "_FILTER_SECONDS", 0.0)
+    monkeypatch.setattr(module_of_answers, "_FILTER_SECONDS", 0.0)
     made = Rig(getattr(request, "param", Silent)())
     yield made
     await made.chats.close()
@@ -252,6 +252,7 @@ async def test_memory_is_searched_while_the_broker_takes_its_time(rig: Rig) -> N
     await until(lambda: bool(rig.sending.said))
     [(text, looking)] = rig.answerer.looking.items()
     assert text == "My card is [masked: card number]" and not looking.done()
+    assert not begins.done(), "nothing is told before it is confirmed"
     rig.sending.may.set()
     turn = await begins
     async for _ in turn.events():

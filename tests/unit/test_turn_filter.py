@@ -10,14 +10,17 @@ from itertools import count
 from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 
 from models.answers import Answer, AnswerKind, PromptLaid, Spoken
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
-from streams.chat import running
-from streams.chat.events import TurnNames
+from streams.chat import readback
+from streams.chat.events import TurnEvents, TurnNames
+from streams.chat.filtered import Told
+from streams.chat.readback import ReadBack
 from streams.chat.running import RunningTurn
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -28,6 +31,19 @@ def chunk(sequence: int, text: str, *, final: bool = False) -> ResponseChunk:
     return ResponseChunk(response_id="r", conversation_id="c", sequence=sequence, text=text, final=final)
 
 
+def repeated(sentence: str) -> ContentDuplicationEvent:
+    return ContentDuplicationEvent(
+        event_id=f"d-{sentence}",
+        session_id="c",
+        response_id="r",
+        timestamp=NOW,
+        duplicate_sentence=sentence,
+        similar_sentence=sentence,
+        similarity_score=1.0,
+        position_in_response=5,
+    )
+
+
 async def shown_of(
     monkeypatch: pytest.MonkeyPatch, *pieces: str | None, already: str = ""
 ) -> tuple[str, list[str]]:
@@ -35,10 +51,11 @@ async def shown_of(
 
     Each time that the turn has waited as long as it waits, the next of the pieces comes; ``None``: none does.
     """
-    turn: Any = RunningTurn(NAMES, None, None, set())  # type: ignore[arg-type]  # neither is asked here
-    turn._said, turn._shown = "One. Two. Three.", already
-    queue: asyncio.Queue[ResponseChunk] = asyncio.Queue()
-    showing = asyncio.create_task(turn._show(queue))
+    told = TurnEvents()
+    back = ReadBack(told.tell)
+    back.shown = already
+    queue: asyncio.Queue[Told] = asyncio.Queue()
+    showing = asyncio.create_task(back.follow(queue))
     coming, number = iter(pieces), count()
 
     async def wait(tasks: list[asyncio.Task[None]], timeout: float) -> None:
@@ -50,11 +67,11 @@ async def shown_of(
             await asyncio.sleep(0)
 
     with monkeypatch.context() as patched:
-        patched.setattr(running, "asyncio", SimpleNamespace(wait=wait))
-        await turn._wait_for(showing)
+        patched.setattr(readback, "asyncio", SimpleNamespace(wait=wait))
+        await back.to_its_end(showing, "One. Two. Three.")
     showing.cancel()
     assert next(coming, "nothing") == "nothing", "it waited no longer"
-    return turn._shown, [event.name for event in turn._told._events]
+    return back.shown, [event.name for event in told._events]
 
 
 async def test_a_slow_respond_service_is_waited_for_as_long_as_more_comes(
@@ -96,26 +113,47 @@ async def test_after_what_was_taken_out_of_it_an_answer_is_shown_as_far_as_it_ca
 
 
 async def test_what_a_respond_service_writes_again_after_a_crash_is_shown_once() -> None:
-    turn: Any = RunningTurn(NAMES, None, None, set())  # type: ignore[arg-type]  # neither is asked here
-    queue: asyncio.Queue[ResponseChunk | ContentDuplicationEvent] = asyncio.Queue()
-    repeat = ContentDuplicationEvent(
-        event_id="d-1",
-        session_id="c",
-        response_id="r",
-        timestamp=NOW,
-        duplicate_sentence="One.",
-        similar_sentence="One.",
-        similarity_score=1.0,
-        position_in_response=5,
-    )
+    queue: asyncio.Queue[Told] = asyncio.Queue()
+    told = TurnEvents()
+    back, repeat = ReadBack(told.tell), repeated("One.")
     written: list[ResponseChunk | ContentDuplicationEvent] = [chunk(0, "One. "), repeat, chunk(1, "Two. ")]
     for each in (*written, *written, chunk(2, "Three.", final=True)):
         queue.put_nowait(each)
     async with asyncio.timeout(60):
-        await turn._show(queue)
-    assert turn._shown == "One. Two. Three."
-    assert turn._duplicates == [repeat]
-    assert [event.name for event in turn._told._events] == ["text", "duplicate", "text", "text"]
+        await back.follow(queue)
+    assert back.shown == "One. Two. Three."
+    assert back.duplicates == [repeat]
+    assert [event.name for event in told._events] == ["text", "duplicate", "text", "text"]
+
+
+async def test_what_was_taken_out_at_the_end_is_told_when_its_topic_tells_of_it() -> None:
+    """The end of the text and what repeats in it are in topics of their own, and either may be there first."""
+    queue: asyncio.Queue[Told] = asyncio.Queue()
+    told = TurnEvents()
+    back, said = ReadBack(told.tell), "One. Two. One. Two."
+    queue.put_nowait(chunk(0, "One. Two. ", final=True))
+    await back.follow(queue)
+    waiting = asyncio.create_task(back.repeats(queue, said))
+    kept = msgspec.structs.replace(repeated("One."), event_id="d-0", kept=True)
+    for each in (kept, repeated("One."), repeated("One.")):
+        queue.put_nowait(each)
+        for _ in range(20):
+            await asyncio.sleep(0)
+        assert not waiting.done(), "not all of it is known"
+    queue.put_nowait(repeated("Two."))
+    async with asyncio.timeout(60):
+        await waiting
+    assert [each.duplicate_sentence for each in back.duplicates] == ["One.", "One.", "Two."]
+    assert [event.name for event in told._events] == ["text", *["duplicate"] * 3]
+    await back.repeats(queue, said)  # and nothing more is waited for
+
+
+async def test_what_nobody_tells_of_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(readback, "_REPEATS_SECONDS", 0.01)
+    back = ReadBack(TurnEvents().tell)
+    back.shown = "One."
+    async with asyncio.timeout(60):
+        await back.repeats(asyncio.Queue(), "- One. - One.")
 
 
 async def test_an_answer_of_which_a_piece_is_missing_is_not_kept() -> None:
