@@ -214,6 +214,21 @@ def test_tokens_are_made_listed_and_revoked(rig: ServeRig, person: str, shell: S
             eventually(lambda: client.get("/v1/session").status_code == 200, "none is needed any more")
 
 
+def test_after_an_upgrade_topics_are_applied_and_looked_at(rig: ServeRig, person: str, shell: Shell) -> None:
+    """But for the state of a service, which tests/integration/test_state_reset.py starts over."""
+    page = (ROOT / "docs" / "how-to" / "upgrade.md").read_text()
+    lines = [line.strip() for line in page.splitlines() if line.strip().startswith("switchboard ")]
+    reset = "switchboard state reset recall"
+    assert reset in lines and len(lines) == 8, lines
+    for line in lines:
+        if line.startswith("switchboard erase person"):
+            assert shell(f"{line} --yes", {"ada": person})
+        elif line.startswith("switchboard erase"):
+            assert shell(f"{line} --yes", {"c-1": f"{person}-c-1"})
+        elif line != reset:
+            shell(line, {})
+
+
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not here")
 def test_what_is_sent_with_curl_is_taken_and_followed(rig: ServeRig, person: str) -> None:
     [block] = re.findall(r"^```bash\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)

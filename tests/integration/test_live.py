@@ -151,6 +151,22 @@ async def test_who_watches_sees_what_is_said_from_then_on_and_continues_where_it
             assert await foreign.next() == ("ready", {"resumed": False})
 
 
+async def test_who_closes_the_stream_at_each_event_misses_none_and_sees_none_twice(settings: Settings) -> None:
+    seen: list[str] = []
+    async with serving(settings) as (server, live):
+        async with watching(server.url, conversation_id="c-1") as stream:
+            await stream.next()
+        sending = asyncio.create_task(publish(settings, *(message(number) for number in range(20))))
+        while len(seen) < 20:
+            async with watching(server.url, stream.last_id, conversation_id="c-1") as stream:
+                assert await stream.next() == ("ready", {"resumed": True})
+                seen.append((await stream.next())[1]["value"]["message_id"])
+        await sending
+        while any(each.readers for each in live.hub._channels.values()):
+            await asyncio.sleep(0.01)
+    assert seen == [f"m-{number}" for number in range(20)]
+
+
 async def test_who_watches_a_person_is_told_once_what_was_learned_before_can_be_loaded(
     settings: Settings,
 ) -> None:

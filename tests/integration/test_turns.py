@@ -282,6 +282,20 @@ def test_an_ended_turn_is_told_again_from_any_event_on(chat: Chat) -> None:
     assert events_of(again.text) == events[3:]
 
 
+def test_who_closes_the_stream_at_each_event_misses_none_and_hears_none_twice(chat: Chat) -> None:
+    told: list[tuple[str, Any]] = []
+    with chat.saying("I have a goat called Berta.") as events:
+        told.append(next(events))
+    turn, where = told[0][1]["turn_id"], {"user_id": chat.user, "conversation_id": chat.conversation}
+    while told[-1][0] != "end":
+        seen = {"last-event-id": str(len(told))}
+        with chat.http.stream("GET", f"/v1/turns/{turn}/events", params=where, headers=seen) as answer:
+            told.append(next(_stream(answer)))
+    assert told == events_of(chat.events(turn).text)
+    assert one(told, "end")["status"] == "answered"
+    assert [role for _, role, _ in chat.said()] == ["user", "assistant"]
+
+
 def test_a_turn_that_its_asker_named_is_said_once(chat: Chat) -> None:
     named = {"turn_id": f"own-{uuid.uuid4().hex[:8]}"}
     events = chat.say("I have a fish called Otto.", **named)

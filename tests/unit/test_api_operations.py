@@ -141,6 +141,7 @@ JSON = {"content-type": "application/json"}
         ("GET", "/v1/things/t?times=x", {}, 400, "invalid-request", "times"),
         ("GET", "/v1/things/t?times=1&times=2", {}, 400, "invalid-request", "times is given more than once"),
         ("GET", "/v1/things/t?thing_id=u", {}, 400, "invalid-request", "in the path"),
+        ("GET", "/v1/things/t?tmies=2", {}, 400, "invalid-request", "unknown field `tmies`"),
         ("GET", "/v1/things/%FF", {}, 400, "invalid-request", "UTF-8"),
         ("GET", "/v1/search-of-nothing?a=b", {}, 400, "invalid-request", "no parameters"),
         ("GET", "/v1/search-of-nothing", {}, 503, "part-unavailable", "search"),

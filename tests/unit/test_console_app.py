@@ -37,6 +37,15 @@ async def test_every_view_has_the_page(path: str) -> None:
     assert '<script type="module" src="/static/app.js">' in answer.text
     assert answer.headers["content-security-policy"] == POLICY
     assert "unsafe" not in POLICY
+    allowed = dict(each.strip().split(" ", 1) for each in POLICY.split(";"))
+    own = "'self'"
+    assert allowed.items() >= {
+        "default-src": "'none'", "script-src": own, "style-src": own, "connect-src": own,
+        "img-src": f"{own} data:",
+    }.items()  # fmt: skip
+    assert {each for each in allowed if each.endswith("-src")} == {
+        "default-src", "script-src", "style-src", "connect-src", "img-src",
+    }, "nothing else may be loaded"  # fmt: skip
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 

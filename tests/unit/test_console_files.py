@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from deploy import vendor
+from streams.api.catalog import OPERATIONS
 
 STATIC = Path(vendor.CONSOLE) / "static"
 OWN = sorted(path for path in STATIC.rglob("*") if path.is_file() and vendor.FOLDER not in path.parents)
@@ -37,6 +38,23 @@ def test_nothing_asks_another_host_or_makes_markup_of_text(path: Path) -> None:
     assert not hosts
     forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|dangerously"
     assert not re.findall(forbidden, text)
+
+
+def test_it_knows_only_the_public_api() -> None:
+    """Whatever it asks for is an operation that is described, and nothing else of the server is asked."""
+    asked = {
+        re.sub(r"\$\{[^}]*\}", "x", path)
+        for file in OWN
+        if file.suffix == ".js"
+        for path in re.findall(r"[\"`](/v1/[^\"`?]*)", file.read_text())
+    }
+    assert len(asked) > 20
+    paths = [re.compile(re.sub(r"{\w+}", "[^/]+", each.path)) for each in OPERATIONS]
+    assert not [path for path in asked if not any(each.fullmatch(path) for each in paths)]
+    calls = [
+        call for file in OWN for call in re.findall(r"\b(?:fetch|EventSource)\(([^,)]*)", file.read_text())
+    ]
+    assert len(calls) == 3 and "XMLHttpRequest" not in "".join(file.read_text() for file in OWN), calls
 
 
 @pytest.mark.parametrize("path", [path for path in OWN if path.suffix == ".html"], ids=lambda path: path.name)

@@ -66,8 +66,8 @@ def test_every_block_of_code_stands_for_something(language: str, code: str) -> N
     else:
         assert language in ("", "text", "nginx"), "a new language: say how it is checked"
         for line in code.splitlines():
-            if not language and line.startswith("switchboard "):
-                check_words(shlex.split(line.partition("#")[0])[1:])
+            if not language:
+                check_command(line.partition("#")[0].strip())
 
 
 def check_command(line: str) -> None:
@@ -128,8 +128,9 @@ def test_the_message_of_a_producer_is_one_that_ingest_takes() -> None:
 def test_the_entries_for_assistants_start_what_there_is() -> None:
     page = (DOCS / "how-to" / "mcp.md").read_text()
     local, remote = map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL))
-    entry = local["mcpServers"]["memory"]
-    check_command(shlex.join([entry["command"], *entry["args"]]))
+    (readme,) = re.findall(r"```json\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    for entry in (local["mcpServers"]["memory"], json.loads(readme)["mcpServers"]["memory"]):
+        check_command(shlex.join([entry["command"], *entry["args"]]))
     url = remote["servers"]["memory"]["url"]
     assert url.startswith(f"http://127.0.0.1:{Settings.model_fields['api_port'].default}{PATH}?user_id=")
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import AsyncExitStack
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
+
+from models.errors import DependencyUnavailable
 from models.index import FactFilter
 from streams.remembered.far import Indexes, answer_others, ask_recall, recall_socket
+from streams.remembered.opening import open_remembered
 from streams.remembered.ports import Facts, Graph
 from streams.search import Results, Wanted
 from streams.search.results import scope_of
 from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
 
 
 class Search:
@@ -60,3 +66,24 @@ async def test_who_counts_facts_does_not_wait_for_those_who_search(tmp_path: Pat
     assert 1 < search.at_once <= 8
     await remote.close()
     await server.close()
+
+
+FACT = "1f0c7c1e-3c5a-5f0e-9d0a-6c1b2f3a4d5e"
+
+
+async def test_with_a_qdrant_server_serve_opens_the_index_itself(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, qdrant_url="http://127.0.0.1:9")
+    wanted = Wanted(query="tea", user_id="ada")
+    async with AsyncExitStack() as resources:
+        own = await open_remembered(settings, Metrics(), resources)
+        asked = await open_remembered(Settings(data_dir=tmp_path), Metrics(), resources)
+        for looking, part in (
+            (own.search.search(wanted), "qdrant"),
+            (own.facts.get([FACT]), "qdrant"),
+            (own.log.people("default"), "recall"),
+            (asked.search.search(wanted), "recall"),
+            (asked.facts.get([FACT]), "recall"),
+        ):
+            with pytest.raises(DependencyUnavailable) as caught:
+                await looking
+            assert caught.value.dependency == part

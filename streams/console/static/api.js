@@ -22,7 +22,7 @@ export function address(path, query = {}) {
   return text ? `${path}?${text}` : path;
 }
 
-/** A path with its ids in place: path`/v1/people/${id}/facts`. */
+/** A path with its ids in place: path`/v1/facts/${id}`. */
 export function path(strings, ...ids) {
   return String.raw({ raw: strings }, ...ids.map((id) => encodeURIComponent(id)));
 }
