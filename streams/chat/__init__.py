@@ -6,7 +6,7 @@
                                                     the reader sees ◄─ chat.responses.v1, chat.duplicates.v1
                             chat.messages.v1 ◄─ the whole answer, with what it was made of
 
-:mod:`.chats` begins, stops and finds turns; :mod:`.running` is one turn on its way; :mod:`.filtered` reads what
-the respond service makes of its text, and :mod:`.readback` puts that together; :mod:`.sending` writes;
-:mod:`.counting` counts what a session takes.
+:mod:`.chats` begins, stops and finds turns; :mod:`.running` is one turn on its way, :mod:`.elsewhere` tells of
+those of other processes; :mod:`.filtered` reads what the respond service makes of a text, and :mod:`.readback`
+puts that together; :mod:`.sending` writes; :mod:`.counting` counts what a session takes.
 """

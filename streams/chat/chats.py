@@ -1,4 +1,4 @@
-"""Beginning, finding and stopping turns.  What is running is here; what has ended is in the log."""
+"""Beginning, finding and stopping turns.  What is running is here; of all others :mod:`.elsewhere` tells."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ from models.turns import Turn, TurnSource
 from processors.text.tokens import TokenCounter
 from streams.adapters.conversation_log import Extent
 from streams.answering.driving import Answerer
+from streams.chat import elsewhere
 from streams.chat.busy import Busy
 from streams.chat.counting import Session
-from streams.chat.events import Status, TurnEnd, TurnEvent, TurnNames
+from streams.chat.elsewhere import LOOK_SECONDS, LOOKED_AT, Elsewhere
+from streams.chat.events import Status, TurnEvent, TurnNames
 from streams.chat.filtered import Filtered
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import MESSAGES, Sending
 from streams.chat.stopping import Stops
-from streams.chat.unread import said_in_topic
-from streams.conversations.erased import Erased
 from streams.conversations.summary_topic import summaries_of
 from streams.kafka.lookup import Lookup
 from streams.masking import mask_of
-from streams.printing import encode_json
 from streams.remembered.ports import Leases, somebody_elses
 from streams.settings import Settings
 
@@ -40,18 +39,11 @@ log = structlog.get_logger("streams.chat")
 #: Turns that have ended and can still be listened to from their beginning.
 _ENDED_KEPT = 200
 
-#: Turns of a conversation among which one is looked for, and that are counted.
-_LOOKED_AT = 500
-
 #: Conversations of which is kept which summaries their turns have told.
 _KNOWN_KEPT = 5000
 
-#: How long a turn that runs elsewhere is waited for before it counts as interrupted (seconds), and how often
-#: the log is looked at.
-_ELSEWHERE_SECONDS, _LOOK_SECONDS = 10.0, 0.5
-
-#: How long after a turn has ended elsewhere its message may take into the log (seconds).
-_LOGGED_SECONDS = 5.0
+#: How long the log is waited for that is to have an answer before a session is counted (seconds).
+_COUNTED_SECONDS = 5.0
 
 #: An index that no turn has: the question is the last one, wherever it will stand.
 _LAST = 1 << 40
@@ -64,11 +56,7 @@ _NOWHERE = TurnSource(topic=MESSAGES, partition=-1, offset=-1)
 _Whose = tuple[str, str, str, str]
 
 
-class TurnEnded(NotFound):
-    """The turn has its answer, and cannot be tried again."""
-
-
-class Log(Erased, Protocol):
+class Log(elsewhere.Log, Protocol):
     """The conversations, as :class:`streams.remembered.ports.Log`."""
 
     async def takes_part(self, tenant_id: str, user_id: str, conversation_id: str) -> bool:
@@ -77,10 +65,6 @@ class Log(Erased, Protocol):
 
     async def extent(self, tenant_id: str, conversation_id: str) -> Extent | None:
         """Return how long a conversation is; ``None``: it is not here."""
-        ...
-
-    async def last_turns(self, tenant_id: str, conversation_id: str, count: int) -> list[Turn]:
-        """Return the last turns of a conversation, oldest first."""
         ...
 
 
@@ -100,6 +84,7 @@ class Chats:
         self._mask = mask_of(settings)
         self._lookup = lookup
         self._busy = Busy(leases)
+        self._elsewhere = Elsewhere(log, lookup, self._busy.runs)
         self._stops = Stops(leases)
         self._log = log
         self._count = count
@@ -149,7 +134,7 @@ class Chats:
             async with self._busy.take(names, begins=is_new) as taken:
                 known, before, _ = await asyncio.gather(
                     self._told_summaries((tenant_id, conversation_id), is_new=is_new),
-                    self._said_before(names, content) if is_named else _not_named(),
+                    self._elsewhere.said_before(names, content) if is_named else _not_named(),
                     self._stops.announce(names),
                 )
                 if before is not None:
@@ -199,15 +184,10 @@ class Chats:
                 return end.status
             raise
 
-    async def elsewhere(
+    def elsewhere(
         self, tenant_id: str, user_id: str, conversation_id: str, turn_id: str
     ) -> AsyncGenerator[TurnEvent]:
-        """Yield what the log tells of a turn that this process knows nothing of.
-
-        Raises:
-            NotFound: neither the log nor the topic knows it.
-            DependencyUnavailable: whether there is such a turn cannot be told.
-        """
+        """Yield what is told of a turn that this process knows nothing of; see :meth:`Elsewhere.events`."""
         names = TurnNames(
             turn_id=turn_id,
             conversation_id=conversation_id,
@@ -215,35 +195,7 @@ class Chats:
             tenant_id=tenant_id,
             response_id="",
         )
-        clock = asyncio.get_running_loop().time
-        deadline = begun_until = clock() + _ELSEWHERE_SECONDS
-        number = 1
-        is_said: bool | None = False
-        while True:
-            runs = await self._busy.runs(names)
-            asked, answered = await self._told_of(names)
-            if not (asked or is_said):
-                is_said = await said_in_topic(self._lookup, self._log, names)
-                if is_said is None and clock() > begun_until:
-                    raise DependencyUnavailable("kafka", "whether there is such a turn cannot be told now")
-                if is_said is False and (not runs or clock() > begun_until):
-                    raise NotFound(f"{user_id} has no turn {turn_id} in conversation {conversation_id}")
-            if (asked or is_said) and number == 1:
-                yield TurnEvent(number, "turn", encode_json(names.told()))
-                number += 1
-            if answered is not None:
-                told = {"message_id": answered.message_id, "role": answered.role, "content": answered.text}
-                yield TurnEvent(number, "message", encode_json(told))
-                yield TurnEvent(number + 1, "end", encode_json(TurnEnd(status=Status.ANSWERED)))
-                return
-            if runs:  # its end comes into the log a moment after it is no longer held
-                deadline = clock() + _LOGGED_SECONDS
-            elif clock() > deadline:
-                message = "The turn did not come to its end. What you said is kept."
-                end = TurnEnd(status=Status.INTERRUPTED, try_again=True, message=message)
-                yield TurnEvent(number, "end", encode_json(end))
-                return
-            await asyncio.sleep(_LOOK_SECONDS)
+        return self._elsewhere.events(names)
 
     async def _check(self, names: TurnNames) -> bool:
         """Refuse what would show somebody else's conversation to a model, and its answer to this person.
@@ -314,35 +266,16 @@ class Chats:
         )
         return msgspec.structs.replace(turn, source=await self._sending.message(message))
 
-    async def _said_before(self, names: TurnNames, content: str) -> Turn | None:
-        """Return what was said in a turn; ``None``: nothing yet, but ``content`` is to be."""
-        asked, answered = await self._told_of(names)
-        if answered is not None:
-            raise TurnEnded(f"the turn {names.turn_id} has its answer: {answered.message_id}")
-        if asked is None and not content:
-            if await said_in_topic(self._lookup, self._log, names) is not False:
-                raise DependencyUnavailable(
-                    "recall", "what was said is not in the log yet: try again in a moment"
-                )
-            raise NotFound(f"{names.user_id} has no turn {names.turn_id} that could be tried again")
-        return asked
-
-    async def _told_of(self, names: TurnNames) -> tuple[Turn | None, Turn | None]:
-        """Return the two messages of a turn, as far as the log has them."""
-        turns = await self._log.last_turns(names.tenant_id, names.conversation_id, _LOOKED_AT)
-        mine = {each.message_id: each for each in turns if each.user_id == names.user_id}
-        return mine.get(names.message_id), mine.get(names.answer_id)
-
     async def _session(self, names: TurnNames) -> Session | None:
         """Return a session once the log has what was said last; ``None``: it cannot be told now."""
         clock = asyncio.get_running_loop().time
-        deadline = clock() + _ELSEWHERE_SECONDS / 2
+        deadline = clock() + _COUNTED_SECONDS
         try:
             while True:
-                turns = await self._log.last_turns(names.tenant_id, names.conversation_id, _LOOKED_AT)
+                turns = await self._log.last_turns(names.tenant_id, names.conversation_id, LOOKED_AT)
                 if clock() > deadline or any(each.message_id == names.answer_id for each in turns):
                     break
-                await asyncio.sleep(_LOOK_SECONDS / 5)
+                await asyncio.sleep(LOOK_SECONDS / 5)
             summaries = await summaries_of(self._lookup, names.tenant_id, names.conversation_id)
         except DependencyUnavailable as error:
             log.warning("the tokens of a session are not counted", error=str(error))

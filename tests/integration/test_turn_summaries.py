@@ -111,7 +111,7 @@ class Talk:
 async def talk(deployment: ServeRig, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Talk]:
     deployment.need("ingest", "recall", "respond")
     # What a turn takes is counted when the log has it, however busy the machine is.
-    monkeypatch.setattr(chats_module, "_ELSEWHERE_SECONDS", 120.0)
+    monkeypatch.setattr(chats_module, "_COUNTED_SECONDS", 60.0)
     async with AsyncExitStack() as resources:
         parts = await open_parts(deployment.settings, Metrics(), resources)
         held = Held()

@@ -20,6 +20,7 @@ from models.turns import Turn, TurnSource
 from models.understanding import QueryUnderstanding
 from streams.adapters.conversation_log import Erasures, Extent
 from streams.chat import chats as module
+from streams.chat import elsewhere as module_of_others
 from streams.chat import leases as module_of_leases
 from streams.chat import readback as module_of_answers
 from streams.chat import stopping as module_of_stopping
@@ -500,7 +501,7 @@ SAID = ChatMessage(
 
 async def test_a_turn_that_only_the_topic_has_yet_is_told(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     """The serve where it ran was killed, and nobody has read what was said."""
-    monkeypatch.setattr(module, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(module_of_others, "LOOK_SECONDS", 0.01)
     rig.lookup.said = [b"{", msgspec.json.encode(SAID)]
     for others in (
         ("acme", "bob", "c-1", "t-1"),
@@ -512,7 +513,7 @@ async def test_a_turn_that_only_the_topic_has_yet_is_told(rig: Rig, monkeypatch:
     asked = rig.lookup.asked
     async with aclosing(rig.chats.elsewhere("acme", "ada", "c-1", "t-1")) as told:
         assert (await anext(told)).name == "turn"
-        monkeypatch.setattr(module, "_LOGGED_SECONDS", 0.0)
+        monkeypatch.setattr(module_of_others, "_LOGGED_SECONDS", 0.0)
         rest = asyncio.create_task(anext(told))
         rig.log.asked.clear()
         await rig.log.asked.wait()
@@ -527,12 +528,12 @@ async def test_a_turn_that_only_the_topic_has_yet_is_told(rig: Rig, monkeypatch:
 async def test_a_turn_that_runs_elsewhere_is_told_however_late_the_log_reads_it(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(module, "_LOGGED_SECONDS", 0.0)
+    monkeypatch.setattr(module_of_others, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(module_of_others, "_LOGGED_SECONDS", 0.0)
     rig.leases.held_by["acme", "c-1"] = "t-1"
     first = asyncio.create_task(anext(told := rig.chats.elsewhere("acme", "ada", "c-1", "t-1")))
     await until(lambda: rig.lookup.asked > 1)
-    monkeypatch.setattr(module, "_ELSEWHERE_SECONDS", 0.0)
+    monkeypatch.setattr(module_of_others, "_ELSEWHERE_SECONDS", 0.0)
     rig.lookup.said = [msgspec.json.encode(SAID)]
     assert (await first).name == "turn", "it is waited for until what was said is confirmed"
     again = rig.chats.elsewhere("acme", "ada", "c-1", "t-1")
@@ -592,7 +593,7 @@ async def test_a_turn_that_the_topic_cannot_tell_of_in_time_is_asked_for_again(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A serve that has just started reads all of a topic first."""
-    monkeypatch.setattr(module, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(module_of_others, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(module_of_unread, "_LOOKUP_SECONDS", 0.01)
     rig.lookup.answers = False
     first = asyncio.create_task(anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1")))
@@ -606,7 +607,7 @@ async def test_of_a_turn_that_the_topic_cannot_tell_of_nobody_is_told_that_there
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module_of_unread, "_LOOKUP_SECONDS", 0.01)
-    monkeypatch.setattr(module, "_ELSEWHERE_SECONDS", 0.0)
+    monkeypatch.setattr(module_of_others, "_ELSEWHERE_SECONDS", 0.0)
     rig.lookup.answers = False
     with pytest.raises(DependencyUnavailable, match="cannot be told"):
         await anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1"))
@@ -629,7 +630,7 @@ async def test_which_summaries_were_told_is_known_by_what_the_running_turn_tells
 
     monkeypatch.setattr(module, "summaries_of", summaries_of)
     with monkeypatch.context() as patched:
-        patched.setattr(rig.chats, "_said_before", refuse)
+        patched.setattr(rig.chats._elsewhere, "said_before", refuse)
         with pytest.raises(NotFound):
             await rig.chats.begin("acme", "ada", "c-1", "", "t-1")
     beginning = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "Hello"))

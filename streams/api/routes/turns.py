@@ -20,7 +20,8 @@ from streams.api.problems import (
     Problem,
 )
 from streams.api.usage import usage
-from streams.chat.chats import Chats, TurnEnded
+from streams.chat.chats import Chats
+from streams.chat.elsewhere import TurnEnded
 from streams.chat.events import Status, TurnEvent
 from streams.chat.leases import TurnRunning
 from streams.live.sse import EventStream, frame
