@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, Request, expect
+from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect
 from serve_rig import ServeRig, eventually
 
 from models.messages import ChatMessage, Role
@@ -34,12 +34,26 @@ addEventListener("securitypolicyviolation", (event) => console.error("CSP " + ev
 _SETTLED = "new Promise((done) => requestAnimationFrame(() => setTimeout(() => requestAnimationFrame(done))))"
 
 
+#: How what has the focus is outlined, and what it is.
+_FOCUS = """
+() => {
+  const focused = document.activeElement;
+  const { outlineStyle, outlineWidth } = getComputedStyle(focused);
+  const named = focused.id || focused.textContent.trim().slice(0, 20);
+  return [outlineStyle, outlineWidth, focused.tagName === "BODY" ? "BODY" : `${focused.tagName} ${named}`];
+}
+"""
+
+#: More things that can have the focus are on no page of the tests.
+_MOST_TABS = 200
+
+
 class Tab:
     """A page, and what went wrong on it."""
 
     def __init__(self, page: Page, base: str) -> None:
         self.page = page
-        self._base = base
+        self.base = base
         self.wrong: list[str] = []
         self._forgiven: tuple[str, ...] = ()
         page.set_default_timeout(PATIENCE_MS)
@@ -53,12 +67,12 @@ class Tab:
             self.wrong.append(f"{said.text} ({said.location.get('url', '')})")
 
     def _asked(self, request: Request) -> None:
-        if not request.url.startswith((self._base, "data:", "blob:")):
+        if not request.url.startswith((self.base, "data:", "blob:")):
             self.wrong.append(f"asked another host: {request.url}")
 
     def open(self, path: str) -> Page:
         """Go to an address of the console and wait for its heading."""
-        self.page.goto(self._base + path)
+        self.page.goto(self.base + path)
         expect(self.page.locator("h1, .state h2").first).to_be_visible()
         return self.page
 
@@ -82,6 +96,25 @@ class Tab:
         self.page.emulate_media(color_scheme="light")
         self.page.set_viewport_size(WIDE)  # type: ignore[arg-type]
         self.page.evaluate(_SETTLED)
+
+
+def reach(page: Page, wanted: Locator) -> None:
+    """Press Tab until something has the focus, and see it at each step."""
+    expect(wanted).to_be_visible()
+    passed = []
+    for _ in range(_MOST_TABS):
+        if wanted.evaluate("(each) => each === document.activeElement"):
+            return
+        page.keyboard.press("Tab")
+        passed.append(see_focus(page))
+    raise AssertionError(f"no Tab leads there: {passed}")
+
+
+def see_focus(page: Page) -> str:
+    """Return what has the focus; it is drawn so that it is seen."""
+    outline, width, what = page.evaluate(_FOCUS)
+    assert what == "BODY" or (outline != "none" and width != "0px"), f"the focus is not seen on {what}"
+    return str(what)
 
 
 class Visitor:

@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from looking import Tab, Visitor, asked, close, kept, known, publish_bad, speak
+from looking import Tab, Visitor, asked, close, kept, known, publish_bad, see_focus, speak
 from playwright.sync_api import Route, expect
 from serve_rig import ServeRig, eventually
 
@@ -385,6 +385,37 @@ def test_every_state_has_its_own_sentence(tab: Tab, rig: ServeRig) -> None:
     expect(page.locator("article.turn.user")).to_contain_text("I live in Bergen.")
 
 
+def test_what_is_being_loaded_is_said(tab: Tab) -> None:
+    waiting = list[Route]()
+    page = tab.page
+    page.route(re.compile("/v1/facts"), lambda route: waiting.append(route))
+    page.goto(tab.base + "/people/ava")
+    expect(page.locator("main [role=status]", has_text="Loading facts")).to_be_visible()
+    tab.check()
+    for route in waiting:
+        route.continue_()
+    expect(page.locator("tbody tr", has_text="blueberries").first).to_be_visible()
+
+
+def test_who_is_not_read_yet_is_told_from_nobody_and_appears_by_itself(tab: Tab) -> None:
+    is_read = False
+
+    def answer(route: Route) -> None:
+        told = route.fetch().json()
+        unread = {"facts": [], "next": None, "known": False, "unread": True}
+        route.fulfill(json=told if is_read else told | unread | {"results": [], "empty": "not_read_yet"})
+
+    page = tab.page
+    page.route(re.compile("/v1/(facts|search)"), answer)
+    for path, wanted in (("/people/ava", "tbody tr"), ("/search?q=blueberries&user_id=ava", ".results > li")):
+        is_read = False
+        tab.open(path)
+        expect(page.locator("main")).to_contain_text("nobody has read it yet")
+        tab.check()
+        is_read = True
+        expect(page.locator(wanted, has_text="blueberries").first).to_be_visible()
+
+
 def test_what_is_refused_because_a_part_is_down_may_be_written_down(tab: Tab, rig: ServeRig) -> None:
     tab.forgive("404", "503", "Failed to load resource")
     page = tab.open("/chat?user_id=ivo")
@@ -497,6 +528,7 @@ def test_by_keyboard_alone_from_page_to_page(tab: Tab) -> None:
     page.keyboard.type("ga")
     expect(page.locator("summary").first).to_be_visible()
     page.keyboard.press("ArrowDown")
+    see_focus(page)
     page.keyboard.press("Enter")
     expect(page.locator("details[open] pre").first).to_contain_text("curl ")
     page.keyboard.press("?")
@@ -504,3 +536,8 @@ def test_by_keyboard_alone_from_page_to_page(tab: Tab) -> None:
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).not_to_be_visible()
     tab.check()
+    for path in ("/", "/people/ava", "/search?q=blueberries&user_id=ava", "/conversations/ava-breakfast"):
+        tab.open(path)
+        for _ in range(25):
+            page.keyboard.press("Tab")
+            see_focus(page)

@@ -7,7 +7,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from looking import Tab, Visitor, kept, speak
+from looking import Tab, Visitor, kept, known, reach, speak
 from playwright.sync_api import Page, expect
 from serve_rig import ServeRig
 
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.kafka, pytest.mark.browser]
 
 def say(page: Page, text: str, turn: int) -> None:
     """Type, press Enter, and wait until the turn has ended; ``turn``: which of the conversation, from 1."""
-    page.get_by_label("Say something").focus()
+    reach(page, page.get_by_label("Say something"))
     page.keyboard.insert_text(text)
     page.keyboard.press("Enter")
     ended(page, turn)
@@ -39,7 +39,7 @@ def tokens(page: Page) -> int:
 def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig: ServeRig) -> None:
     rig.need("respond")
     page = tab.open("/chat?user_id=dora")
-    page.get_by_role("button", name="+ New").first.focus()
+    reach(page, page.get_by_role("button", name="+ New").first)
     page.keyboard.press("Enter")
     expect(page.get_by_label("Say something")).to_be_focused()
     expect(page.get_by_text("No language model is set up: what is answered")).to_be_visible()
@@ -61,15 +61,15 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
     # The page was narrow a moment ago, where the list is folded: what is visible is what stays.
     menu = page.locator("li[aria-current] summary")
     expect(menu).to_be_visible()
-    menu.focus()
+    reach(page, menu)
     page.keyboard.press("Enter")
     with page.expect_download() as downloading:
-        page.get_by_role("link", name="Export as JSONL").focus()
+        reach(page, page.get_by_role("link", name="Export as JSONL"))
         page.keyboard.press("Enter")
     lines = [json.loads(line) for line in downloading.value.path().read_text().splitlines()]
     assert lines[0]["content"] == "I live in Porto and I love figs." and lines[0]["is_summarized"]
     assert sum(line["type"] == "summary" for line in lines) == 2
-    page.get_by_role("button", name="Delete …").focus()
+    reach(page, page.get_by_role("button", name="Delete …"))
     page.keyboard.press("Enter")
     expect(page.get_by_role("button", name="Delete it")).to_be_focused()
     page.keyboard.press("Enter")
@@ -97,6 +97,50 @@ def test_a_question_is_asked_back_and_a_choice_answers_it(tab: Tab, rig: ServeRi
     expect(answer.locator(".text")).not_to_contain_text("Which of these")
     answer.locator("summary", has_text="prompt:").click()
     expect(answer.locator(".tier", has_text="recent")).to_contain_text("in the prompt")
+
+
+def test_who_leaves_a_chat_has_it_read_at_once(tab: Tab, rig: ServeRig) -> None:
+    """Else what was said last waits a quarter of an hour."""
+    rig.need("respond")
+    page = tab.open("/chat?user_id=gwen")
+    page.get_by_role("button", name="+ New").first.click()
+    say(page, "I am allergic to walnuts.", 1)
+    page.get_by_role("link", name="People").click()
+    known(rig, "gwen", "walnuts")
+
+
+def test_a_sentence_is_followed_from_the_chat_to_its_offset_and_to_the_answers_that_it_shaped(
+    tab: Tab, rig: ServeRig
+) -> None:
+    rig.need("respond")
+    page = tab.open("/chat/hugo-tells?user_id=hugo&fresh=1")
+    say(page, "I am allergic to lupins.", 1)
+    # From what was said to where it lies, and to what came of it.
+    page.locator("article.turn.user", has_text="lupins").get_by_role("link", name="#0").click()
+    said = page.locator(".message", has_text="allergic to lupins")
+    expect(said.locator(".place")).to_contain_text("chat.messages.v1")
+    place = said.locator(".place").inner_text()
+    fact = page.locator(".factline a", has_text="lupins").first
+    expect(fact).to_be_visible()  # who left the chat has closed it
+    known(rig, "hugo", "lupins")
+    # From an answer that quotes it back to where it was said.
+    page = tab.open("/chat/hugo-asks?user_id=hugo&fresh=1")
+    say(page, "What am I allergic to?", 1)
+    answer = page.locator("article.turn.assistant").last
+    answer.locator("summary", has_text="prompt:").click()
+    quoted = answer.locator(".prompt-items li", has=page.locator(".chip", has_text="quoted")).first
+    expect(quoted).to_contain_text("lupins")
+    quoted.get_by_role("link", name="where").click()
+    expect(page.locator(".message", has_text="allergic to lupins").locator(".place")).to_have_text(place)
+    # And from what is known of it to the answers in which it was used.
+    page.locator(".factline a", has_text="lupins").first.click()
+    used = page.locator("section", has=page.get_by_role("heading", name="Used in"))
+    expect(used.locator("li", has_text="an answer in").first).to_contain_text("hugo-asks")
+    tab.check()
+    used.locator("li", has_text="an answer in").first.get_by_role("link").click()
+    expect(page.locator(".message.assistant", has_text="lupins").locator(".place")).to_contain_text(
+        "chat.messages.v1"
+    )
 
 
 def test_a_serve_restarted_in_the_middle_of_a_turn_loses_nothing_and_doubles_nothing(
