@@ -10,11 +10,12 @@ from models.understanding import QueryUnderstanding, QuestionAsked, Understander
 from processors.prompts import understanding
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
-from streams.adapters.gemini.asking import Asking, Question, unavailable
+from streams.adapters.gemini.asking import Asking, unavailable
+from streams.adapters.gemini.questions import Question
 
 
 class _Asked:
-    """The purpose; see :class:`streams.adapters.gemini.asking.Purpose`."""
+    """The purpose; see :class:`streams.adapters.gemini.questions.Purpose`."""
 
     name = "understanding"
     version = understanding.VERSION

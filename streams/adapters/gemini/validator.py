@@ -12,11 +12,12 @@ from models.ports import MergeValidator, TryLater, Validated
 from processors.prompts import merging
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
-from streams.adapters.gemini.asking import Asking, Question, unavailable
+from streams.adapters.gemini.asking import Asking, unavailable
+from streams.adapters.gemini.questions import Question
 
 
 class _Clusters:
-    """The purpose; see :class:`streams.adapters.gemini.asking.Purpose`."""
+    """The purpose; see :class:`streams.adapters.gemini.questions.Purpose`."""
 
     name = "merging"
     version = merging.VERSION

@@ -9,10 +9,8 @@ Where nothing follows the last turn of an episode, the clock says so: then the s
 turns that the conversation was silent, and ends the episode when it reads it there.
 
 A record without a value erases a turn: it is left out of the open episode, and of those that had it nothing
-stays.  So the stage knows its episodes by the hashes of their turns, in pages beside the conversation's state.
-
-It reads what is on ``memory.episodes.v1``, too: a worker that was taken for dead may write an episode behind
-the record that erases it, which compaction then takes away.  Such a copy is erased once more, behind it.
+stays (:mod:`.episode_erasing`).  So the stage knows its episodes by the hashes of their turns, in pages beside
+the conversation's state.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from models.errors import InvalidRecord
-from models.messages import Punctuation, PunctuationKind, Timestamp
+from models.messages import Punctuation, PunctuationKind
 from models.turns import Turn
 from models.vectors import TurnVector, VectorKind
 from processors.conversations.windows import WindowSizes
@@ -34,6 +32,15 @@ from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.memory.graph import send_statement
 from streams.agents.recall import turn_vectors
+from streams.agents.recall.episode_erasing import (
+    EPISODES,
+    EVENT,
+    SOURCE,
+    Published,
+    decode_own,
+    fold_own,
+    take_back,
+)
 from streams.agents.recall.episode_pages import (
     GRAVES,
     GRAVES_MARK,
@@ -42,19 +49,15 @@ from streams.agents.recall.episode_pages import (
     PAGE_MARK,
     ROW,
     ROW_MARK,
-    Grave,
     StoredRows,
     graves_key,
-    has_turn,
-    hash_of,
-    last_arrival,
     listed_as,
     page_key,
 )
 from streams.agents.recall.punctuations import TURNS, is_punctuation, punctuate
 from streams.agents.recall.turn_log import Erased, read
 from streams.agents.recall.turn_vectors import TURN_VECTORS
-from streams.erasure.erasures import UNTIL_HEADER, Erasing
+from streams.erasure.erasures import Erasing
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
@@ -62,8 +65,7 @@ from streams.runtime.stage import Stage, TimerContext
 from streams.settings import Settings
 from streams.vectors import requests as embedding_requests
 
-EPISODES = "memory.episodes.v1"
-
+__all__ = ["EPISODES", "STATE", "Episodes", "policy_of"]
 
 STATE: Codec[EpisodesState] = Codec("episodes", EpisodesState)
 #: The settings that decide which turns are an episode.
@@ -74,19 +76,8 @@ _PATIENCE_SECONDS = 86_400.0
 _GIVEN_UP_AT_ONCE = 1_000
 
 _encode = msgspec.json.Encoder().encode
-_SOURCE = "/switchboard/memory"
-_EVENT = "memory.episode.v1"
 
 _Item = Turn | Erased | Punctuation | None
-
-
-class _Published(msgspec.Struct, frozen=True):
-    """What is looked at of an episode on the topic."""
-
-    episode_id: str
-    conversation_id: str
-    user_id: str
-    arrived_at: Timestamp
 
 
 def policy_of(settings: Settings) -> EpisodePolicy:
@@ -116,7 +107,7 @@ class Episodes:
             sources={
                 TURNS: Source(decode=_decode, fold=self._fold, key=_key),
                 TURN_VECTORS: Source(decode=turn_vectors.read, fold=self._fold_vectors, key=_key),
-                EPISODES: Source(decode=_decode_own, fold=self._fold_own, key=_key),
+                EPISODES: Source(decode=decode_own, fold=fold_own, key=_key),
             },
             wake_at=self._wake_at,
             on_timer=self._on_timer,
@@ -141,7 +132,9 @@ class Episodes:
             elif isinstance(item, Erased):
                 listed = self._publish(run.key, fold, listed, work)
                 fold.erase(item.turn_id, item.until_ms / 1000)
-                self._erase(run.key, item, listed, work)
+                if self._policy.adaptive:
+                    turn_vectors.forget(work, item.conversation_id, item.turn_id)
+                take_back(run.key, item, listed, work)
         self._publish(run.key, fold, listed, work)
         if fold.repeated:
             work.skip("duplicate", by=fold.repeated)
@@ -162,21 +155,6 @@ class Episodes:
         return self._finish(before, run.key, fold, work)
 
     @staticmethod
-    def _fold_own(
-        before: EpisodesState | None, run: Run[_Published | None], work: Work
-    ) -> EpisodesState | None:
-        """Erase again what was erased already, if a copy of it came behind that."""
-        graves = {each.episode_id: each.until_ms for each in work.get(graves_key(run.key), GRAVES) or ()}
-        for item, _ in run.items if graves else ():
-            if item is not None and round(item.arrived_at.timestamp() * 1000) <= graves.get(
-                item.episode_id, -1
-            ):
-                until = datetime.fromtimestamp(graves[item.episode_id] / 1000, UTC)
-                _bury(run.key, item.episode_id, item.user_id, until, work)
-                work.skip("erased")
-        return before
-
-    @staticmethod
     def _finish(
         before: EpisodesState | None, key: bytes, fold: EpisodeFold, work: Work
     ) -> EpisodesState | None:
@@ -192,7 +170,7 @@ class Episodes:
         """Publish what was formed, behind the ``listed`` episodes that are known; return how many are then."""
         for formed in fold.take_formed():
             episode = formed.episode
-            event = cloudevents.outgoing(_EVENT, _SOURCE, episode.episode_id, subject=episode.user_id)
+            event = cloudevents.outgoing(EVENT, SOURCE, episode.episode_id, subject=episode.user_id)
             work.emit(EPISODES, episode.episode_id.encode(), _encode(episode), event, route=conversation)
             if formed.embedded:
                 request = request_for(
@@ -202,7 +180,7 @@ class Episodes:
                     episode.user_id,
                     episode.tenant_id,
                 )
-                embedding_requests.ask(work, request, _SOURCE)
+                embedding_requests.ask(work, request, SOURCE)
             for statement in read_statements(episode.conversation_id, formed.turns, episode.overlap):
                 send_statement(statement, work)
             work.count("episodes_total", episode.reason)
@@ -211,29 +189,6 @@ class Episodes:
             work.put(page, (*before, listed_as(formed)), PAGE, first=True)
             listed += 1
         return listed
-
-    def _erase(self, conversation: bytes, erased: Erased, listed: int, work: Work) -> None:
-        """Take back the episodes that had a turn that is erased."""
-        if self._policy.adaptive:
-            turn_vectors.forget(work, erased.conversation_id, erased.turn_id)
-        hashed, buried = hash_of(erased.turn_id), list[Grave]()
-        for number in range(-(-listed // PAGE_EPISODES)):
-            key = page_key(conversation, number)
-            page = work.get(key, PAGE) or ()
-            gone = [each for each in page if has_turn(each, hashed, erased.until_ms)]
-            for each in gone:
-                until = last_arrival(each)
-                _bury(conversation, each.episode_id, each.user_id, until, work)
-                work.count("episodes_total", "erased")
-                buried.append(Grave(each.episode_id, round(until.timestamp() * 1000)))
-            if gone:
-                work.put(key, tuple(each for each in page if each not in gone), PAGE)
-        if buried:
-            again = {each.episode_id for each in buried}
-            before = work.get(graves_key(conversation), GRAVES) or ()
-            left = (each for each in before if each.episode_id not in again)
-            # Before the pages that know them no more.
-            work.put(graves_key(conversation), (*left, *buried), GRAVES, first=True)
 
     def _wake_at(self, state: EpisodesState) -> float:
         came_at = state.seen.came_at
@@ -302,22 +257,6 @@ class Episodes:
             work.remove(key)
 
 
-def _bury(conversation: bytes, episode_id: str, user_id: str, until: datetime, work: Work) -> None:
-    """Write that an episode is erased, and its vector with it."""
-    event = cloudevents.outgoing(_EVENT, _SOURCE, f"{episode_id}/erased")
-    headers = [*event, (UNTIL_HEADER, until.isoformat().encode())]
-    work.emit(EPISODES, episode_id.encode(), None, headers, route=conversation)
-    embedding_requests.forget_of(work, VectorKind.EPISODE, episode_id, user_id, _SOURCE)
-
-
-def _decode_own(record: SourceRecord) -> _Published | None:
-    """Return what an episode says; ``None`` for what erases one, and what the index dead-letters."""
-    try:
-        return None if record.value is None else decode(_Published, record.value)
-    except InvalidRecord:
-        return None
-
-
 def _decode(record: SourceRecord) -> _Item:
     """Return what a record says; ``None`` for what the stage that keeps the turns dead-letters."""
     try:
@@ -330,6 +269,6 @@ def _decode(record: SourceRecord) -> _Item:
         return None
 
 
-def _key(item: _Item | TurnVector | _Published) -> bytes:
+def _key(item: _Item | TurnVector | Published) -> bytes:
     """Return the conversation; what says nothing is folded into none."""
     return item.conversation_id.encode() if item is not None else b""

@@ -1,0 +1,52 @@
+"""What a language model is asked, and what the questions of a purpose have in common."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import NamedTuple, Protocol
+
+from models.windows import WindowMessage
+from processors.prompts.prompt import Prompt
+
+
+class Question(NamedTuple):
+    """What is asked about a person: ``asked`` is all that the answer depends on, besides prompt and model.
+
+    ``said``: who said what it is about, and when that arrived.
+    """
+
+    tenant_id: str
+    user_id: str
+    conversation_id: str
+    asked: str
+    said: tuple[tuple[str, datetime], ...] = ()
+
+
+class Purpose(Protocol):
+    """What the questions of a purpose have in common.
+
+    ``compose`` writes the prompt about some questions of one person, given by their numbers; ``divide`` cuts
+    its answer into one for each of them, "" where there is none.
+    """
+
+    name: str
+    version: str
+    per_call: int
+
+    def compose(self, numbers: Sequence[int]) -> Prompt: ...
+    def divide(self, answer: str, numbers: Sequence[int]) -> Sequence[str]: ...
+
+
+def said_in(messages: Iterable[WindowMessage]) -> tuple[tuple[str, datetime], ...]:
+    """Return who said something in messages, and when it arrived."""
+    return tuple((each.user_id, each.arrived_at) for each in messages)
+
+
+def groups_of(numbers: Sequence[int], questions: Sequence[Question], size: int) -> list[list[int]]:
+    """Put together what may be asked in one call: questions about one person, in their order."""
+    by_person: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
+    for number in numbers:
+        by_person[questions[number].tenant_id, questions[number].user_id].append(number)
+    return [own[at : at + size] for own in by_person.values() for at in range(0, len(own), size)]

@@ -1,0 +1,96 @@
+"""Taking episodes back: of what a turn was erased from nothing stays, and no late copy brings it back.
+
+A worker that was taken for dead may write an episode behind the record that erases it, which compaction then
+takes away.  So what is on ``memory.episodes.v1`` is read, too, and such a copy is erased once more, behind it.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import msgspec
+
+from models.errors import InvalidRecord
+from models.messages import Timestamp
+from models.vectors import VectorKind
+from processors.episodes.state import EpisodesState
+from processors.text.validation import decode
+from streams import cloudevents
+from streams.agents.recall.episode_pages import (
+    GRAVES,
+    PAGE,
+    PAGE_EPISODES,
+    Grave,
+    graves_key,
+    has_turn,
+    hash_of,
+    last_arrival,
+    page_key,
+)
+from streams.agents.recall.turn_log import Erased
+from streams.erasure.erasures import UNTIL_HEADER
+from streams.runtime.keyed import Run, Work
+from streams.runtime.records import SourceRecord
+from streams.vectors import requests as embedding_requests
+
+EPISODES = "memory.episodes.v1"
+SOURCE = "/switchboard/memory"
+EVENT = "memory.episode.v1"
+
+
+class Published(msgspec.Struct, frozen=True):
+    """What is looked at of an episode on the topic."""
+
+    episode_id: str
+    conversation_id: str
+    user_id: str
+    arrived_at: Timestamp
+
+
+def fold_own(before: EpisodesState | None, run: Run[Published | None], work: Work) -> EpisodesState | None:
+    """Erase again what was erased already, if a copy of it came behind that."""
+    graves = {each.episode_id: each.until_ms for each in work.get(graves_key(run.key), GRAVES) or ()}
+    for item, _ in run.items if graves else ():
+        if item is not None and round(item.arrived_at.timestamp() * 1000) <= graves.get(item.episode_id, -1):
+            until = datetime.fromtimestamp(graves[item.episode_id] / 1000, UTC)
+            bury(run.key, item.episode_id, item.user_id, until, work)
+            work.skip("erased")
+    return before
+
+
+def take_back(conversation: bytes, erased: Erased, listed: int, work: Work) -> None:
+    """Take back the episodes that had a turn that is erased."""
+    hashed, buried = hash_of(erased.turn_id), list[Grave]()
+    for number in range(-(-listed // PAGE_EPISODES)):
+        key = page_key(conversation, number)
+        page = work.get(key, PAGE) or ()
+        gone = [each for each in page if has_turn(each, hashed, erased.until_ms)]
+        for each in gone:
+            until = last_arrival(each)
+            bury(conversation, each.episode_id, each.user_id, until, work)
+            work.count("episodes_total", "erased")
+            buried.append(Grave(each.episode_id, round(until.timestamp() * 1000)))
+        if gone:
+            work.put(key, tuple(each for each in page if each not in gone), PAGE)
+    if buried:
+        again = {each.episode_id for each in buried}
+        before = work.get(graves_key(conversation), GRAVES) or ()
+        left = (each for each in before if each.episode_id not in again)
+        # Before the pages that know them no more.
+        work.put(graves_key(conversation), (*left, *buried), GRAVES, first=True)
+
+
+def bury(conversation: bytes, episode_id: str, user_id: str, until: datetime, work: Work) -> None:
+    """Write that an episode is erased, and its vector with it."""
+    event = cloudevents.outgoing(EVENT, SOURCE, f"{episode_id}/erased")
+    headers = [*event, (UNTIL_HEADER, until.isoformat().encode())]
+    work.emit(EPISODES, episode_id.encode(), None, headers, route=conversation)
+    embedding_requests.forget_of(work, VectorKind.EPISODE, episode_id, user_id, SOURCE)
+
+
+def decode_own(record: SourceRecord) -> Published | None:
+    """Return what an episode says; ``None`` for what erases one, and what the index dead-letters."""
+    try:
+        return None if record.value is None else decode(Published, record.value)
+    except InvalidRecord:
+        return None
