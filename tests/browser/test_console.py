@@ -104,6 +104,9 @@ def test_what_people_wrote_is_text_and_nothing_else(tab: Tab, rig: ServeRig) -> 
     expect(page).to_have_title("ava-breakfast · Switchboard")
     expect(page.locator(".message", has_text="<img src=x onerror=")).to_be_visible()
     expect(page.locator(".message", has_text="javascript:document.title")).to_be_visible()
+    # What would turn round all that follows it is shown by its number.
+    expect(page.locator(".message", has_text="<img src=x")).to_contain_text(r"\u202eshe eats everything")
+    assert "\u202e" not in page.locator("main").inner_text()
     inert()
     # As a name, as the name of a conversation, and as what is known.
     order = "javascript:document.title='owned'"
@@ -275,6 +278,7 @@ def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab
     page.locator("button[aria-expanded=false]").first.click()
     expect(page.locator("pre")).to_contain_text('"<b>"')
     expect(page.locator("pre")).to_contain_text("javascript:1")
+    expect(page.locator("pre")).to_contain_text(r"\u202ebold")
     assert page.locator("main img").count() == page.locator("main [href^=javascript]").count() == 0
     expect(page.locator("main")).to_contain_text("attempts 1")
     tab.check()

@@ -7,8 +7,11 @@ export { html };
 
 /* ---- text of people -------------------------------------------------------------------------------------- */
 
+/** A text in which nothing turns round what follows it: such a character is shown by its number. */
+export const inert = (text) => String(text ?? "").replace(/[\u202a\u202b\u202d\u202e]/g, (each) => `\\u${each.charCodeAt(0).toString(16)}`);
+
 /** What somebody wrote: a text node in a box of its own direction. Never markup. */
-export const Said = ({ text, as = "span", ...other }) => html`<${as} dir="auto" ...${other}>${String(text ?? "")}<//>`;
+export const Said = ({ text, as = "span", ...other }) => html`<${as} dir="auto" ...${other}>${inert(text)}<//>`;
 
 export const number = (value) => (value ?? 0).toLocaleString("en-GB");
 export const share = (value, digits = 2) => (value ?? 0).toFixed(digits);

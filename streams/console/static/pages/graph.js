@@ -2,7 +2,7 @@
 
 import { html, useMemo } from "../vendor/preact-htm.js";
 import { address, get, useData } from "../api.js";
-import { Chip, ConversationLink, day, Empty, number, plural, Said, Shown, useNarrow } from "../parts.js";
+import { Chip, ConversationLink, day, Empty, inert, number, plural, Said, Shown, useNarrow } from "../parts.js";
 import { setQuery } from "../router.js";
 
 const MOST = 200;
@@ -113,7 +113,7 @@ function Drawing({ id, entities, relations, chosen }) {
       const [x, y] = places.get(each.entity_id);
       const name = nameOf(each, id);
       return html`<g key=${each.entity_id}><a href=${address(location.pathname, { tab: "graph", entity: each.entity_id })} aria-label=${`${name}, ${each.type}`}><title>${`${name}, ${each.type}, spoken of ${each.mentions}×`}</title>
-        <circle class="${isSelf(each) ? "self" : each.type} ${each.entity_id === chosen ? "chosen" : ""}" cx=${x} cy=${y} r=${isSelf(each) ? 11 : 7} /><text x=${x} y=${y + (isSelf(each) ? 28 : 22)} text-anchor="middle">${short(name, 28)}</text></a></g>`;
+        <circle class="${isSelf(each) ? "self" : each.type} ${each.entity_id === chosen ? "chosen" : ""}" cx=${x} cy=${y} r=${isSelf(each) ? 11 : 7} /><text x=${x} y=${y + (isSelf(each) ? 28 : 22)} text-anchor="middle">${inert(short(name, 28))}</text></a></g>`;
     })}</svg>`;
 }
 

@@ -3,7 +3,7 @@
 import { html, useMemo, useState } from "../vendor/preact-htm.js";
 import { address, get, getAll, path, useData } from "../api.js";
 import { useLive } from "../live.js";
-import { announce, Bar, Chip, ConversationLink, Curve, day, Empty, FactLink, LiveMark, MOST_ROWS, number, plural, Said, share, Shown, useNarrow, When } from "../parts.js";
+import { announce, Bar, Chip, ConversationLink, Curve, day, Empty, FactLink, inert, LiveMark, MOST_ROWS, number, plural, Said, share, Shown, useNarrow, When } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
 import Graph from "./graph.js";
 import { Nearest } from "./people.js";
@@ -141,7 +141,7 @@ function Timeline({ facts, time, first, last, clock }) {
       const spans = clock === "true"
         ? [...each.past.map((one) => [one.valid_from, one.valid_to]), [each.valid_from, each.valid_to]]
         : [[each.learned_at, each.status === "active" ? null : each.changed_at]];
-      const text = each.statement.length > letters ? `${each.statement.slice(0, letters - 1)}…` : each.statement;
+      const text = inert(each.statement.length > letters ? `${each.statement.slice(0, letters - 1)}…` : each.statement);
       return html`<g key=${each.fact_id}><a href=${address(path`/facts/${each.fact_id}`, { user_id: each.user_id })}><title>${each.statement}</title><text x="0" y=${y + 12} direction="auto">${text}</text>
         ${spans.map(([from, to]) => html`<rect class="span ${to ? "over" : ""}" x=${x(Date.parse(from))} y=${y + (narrow ? 18 : 3)} height="11" rx="3" width=${Math.max(3, x(to ? Date.parse(to) : last) - x(Date.parse(from)))} opacity=${0.35 + each.confidence * 0.65} />`)}</a></g>`;
     })}
