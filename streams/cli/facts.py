@@ -62,7 +62,8 @@ def show(
             print_json(fact)
         return
     if not facts:
-        print(UNREAD.format(user=printable(user)) if is_unread else _nothing(user, tenant, everything, known=known))
+        unread = UNREAD.format(user=printable(user))
+        print(unread if is_unread else _nothing(user, tenant, everything, known=known))
         for line in asyncio.run(waiting.describe(settings, user, tenant)):
             print(printable(line))
     for kind, of_kind in groupby(facts, key=lambda fact: fact.kind):

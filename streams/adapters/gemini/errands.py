@@ -29,8 +29,10 @@ _MOST_CHARACTERS = 200_000
 
 
 class Means(NamedTuple):
-    """What every errand needs.  ``count`` counts the tokens of a text; ``hedge_seconds``: after how much silence
-    a second call is made, 0: never; ``schemas``: tokens of those that were counted, by version of the prompt.
+    """What every errand needs.
+
+    ``count`` counts the tokens of a text; ``hedge_seconds``: after how much silence a second call is made, 0:
+    never; ``schemas``: tokens of those that were counted, by version of the prompt.
     """
 
     model: str
