@@ -33,7 +33,7 @@ _BARE_VERB = re.compile(
 )
 _TOLD_VERBS = """
 add aim avoid begin build click compare create define encourage ensure focus highlight identify implement
-include install list monitor optimize outline provide reach remember review run select set start stay
+include install list monitor optimize outline provide reach read remember review run select set start stay
 stick test track update utilize verify visualize
 """
 _TOLD = frozenset(_TOLD_VERBS.split())
@@ -75,10 +75,15 @@ def is_consent(reply: str) -> bool:
     return _SURE.match(reply) is not None
 
 
+def is_instruction(sentence: str) -> bool:
+    """Tell whether a sentence is a verb, without who does it, and what is to be done to what."""
+    bare = _BARE_VERB.match(sentence[:1].upper() + sentence[1:])
+    return bool(bare or is_imperative(sentence)) and _SUBJECT_FOLLOWS.match(sentence) is None
+
+
 def _advises(sentence: str) -> bool:
     """Tell whether an assistant's sentence tells somebody to do something, or shows how."""
     plain = _NEXT.sub("", sentence)
-    if _ADVICE.search(plain) or _MAXIM.search(plain) or _PRAISE.search(plain) or _BARE_VERB.match(plain):
+    if _ADVICE.search(plain) or _MAXIM.search(plain) or _PRAISE.search(plain):
         return True
-    first = plain.partition(" ")[0].lower()
-    return (first in _TOLD or is_imperative(plain)) and _SUBJECT_FOLLOWS.match(plain) is None
+    return plain.partition(" ")[0].lower() in _TOLD or is_instruction(plain)

@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 
 from models.messages import Role
-from processors.summaries.advice import is_shown
+from processors.summaries.advice import is_instruction, is_shown
 from processors.summaries.antecedents import leaves_open
 from processors.summaries.contact import is_phatic
 from processors.summaries.cues import Section, cued_section
@@ -28,6 +28,7 @@ from processors.summaries.dialogue import (
     is_contradicted,
     is_met,
     is_outdone,
+    is_reply,
     is_turned_down,
     next_turn,
 )
@@ -39,7 +40,7 @@ from processors.summaries.pointing import (
     names_nothing,
     points_back,
 )
-from processors.summaries.reading import ELLIPSIS, Sentence, Turn
+from processors.summaries.reading import ELLIPSIS, Sentence, Turn, only_says_when
 from processors.summaries.reservations import (
     encourages,
     is_habit,
@@ -57,7 +58,6 @@ from processors.summaries.speech_acts import (
     is_proposal,
     is_request,
     leans_back,
-    points_elsewhere,
 )
 from processors.summaries.standing import is_in_doubt, is_outweighed, is_over, is_undone
 from processors.summaries.worth import Conversation
@@ -65,17 +65,31 @@ from processors.summaries.worth import Conversation
 #: What holds beyond today.
 PROFILE = frozenset((Section.PREFERENCES, Section.CONSTRAINTS))
 
-_FIRST_PERSON = re.compile(r"\b(?:i|i['’]\w+|me|my|mine|we|us|our|we['’]\w+|let['’]s)\b", re.IGNORECASE)
+#: What somebody can, does or is, the question before says.
+_CAN = re.compile(
+    r"\b(?:can|could|do|does|did|will|would|should|must|may|might|have|has|am|is|are|was|were)(?:n['’]t| not)?"
+    r"(?=\W*\Z|[,.;!?]| (?:if|but|because|so|and|when|as|too|that|though|either|already|yet)\b)",
+    re.IGNORECASE,
+)
 
-#: What "one" is, the question before says.
+#: English without a word that may be a verb: "Another question about the fee".
+_NO_VERB_THERE = re.compile(
+    r"(?!.*[a-z](?:s|ed)\b).*\b(?:the|about|my|your|and|from|this|with|another|than)\b", re.IGNORECASE
+)
+
+#: What "one" is, or how many there are of what, the question before says.
 _ANAPHORIC = re.compile(
-    r"\b(?:there(?:'s| is)|ha(?:ve|s)|got|see) (?:only )?one"
+    r"\b(?:there(?:'s| is| are)|ha(?:ve|s)|got|see|need|want) (?:only |about )?(?:one|two|three|four|five|"
+    r"\d+|some|any|none|"
+    r"several|both|all|enough|more|many)"
     r"(?=\W*\Z|[,;]| (?:across|near|next|behind|opposite|around|down|over|on|in|at|by|here|just|left)\b)",
     re.IGNORECASE,
 )
 
 #: Of what it is the length, the number or the place, an answer need not say again.
 _HOW_MUCH = re.compile(r"(?:how (?:long|often|many|much|far|old)|when|since when)\b", re.IGNORECASE)
+
+_TO_YOU = re.compile(r"\byou\b", re.IGNORECASE)
 
 #: Somebody sees what it is, a reader does not.
 POINTED_AT = re.compile(
@@ -108,9 +122,12 @@ def section_of(said: Conversation, turn: Turn, sentence: Sentence) -> Section | 
         return None if section is Section.TODOS or is_proposal(text) else section
     if is_transition(text) or encourages(text):
         return None
-    if text.endswith(ELLIPSIS) and not is_clause(text):
+    if (text.endswith(ELLIPSIS) and not is_clause(text)) or only_says_when(text):
         return None  # its verb was cut off
     if turn.role is Role.ASSISTANT and is_shown(sentence):
+        return None
+    # What somebody is told to do, or an assistant answers, says something only behind what was asked.
+    if (turn.role is Role.ASSISTANT or is_instruction(text)) and is_reply(said.turns, sentence.turn):
         return None
     if is_proposal(text):
         agreed = is_agreed(said.turns, sentence)
@@ -160,7 +177,8 @@ def _is_seen_to(said: Conversation, turn: Turn, to_do: Sentence) -> bool:
     reply = next_turn(said.turns, to_do.turn)
     if reply is None or reply.role is not Role.ASSISTANT:
         return False
-    return to_do.plain.endswith(ELLIPSIS) or any(s.asks or is_request(s.plain) for s in turn.sentences)
+    to_it = to_do.plain.endswith(ELLIPSIS) or _TO_YOU.search(to_do.plain)
+    return bool(to_it) or any(s.asks or is_request(s.plain) for s in turn.sentences)
 
 
 def _requested(said: Conversation, request: Sentence) -> Section | None:
@@ -187,14 +205,12 @@ def _is_fact(said: Conversation, statement: Sentence) -> bool:
         or (said.named and _is_of_others(said.turns, statement))
     ):
         return False
-    # "Later this month." says something only behind its question.
-    by_itself = len(statement.words) >= ELLIPTIC or _FIRST_PERSON.search(text)
     if is_answer(said.turns, statement):
         question = said.turns[statement.turn - 1].sentences[-1]
-        if len(statement.words) >= ELLIPTIC and is_elliptic(question, statement) and not points_back(text):
-            return False
-        return bool(by_itself and not _ANAPHORIC.search(text) and (is_clause(text) or not said.named))
-    return not said.named or (is_clause(text) and not POINTED_AT.match(text))
+        return points_back(text) or says_it_all(said, question, statement)
+    if not said.named:
+        return is_clause(text) or _NO_VERB_THERE.match(text) is None
+    return is_clause(text) and not POINTED_AT.match(text)
 
 
 def _is_of_others(turns: Sequence[Turn], statement: Sentence) -> bool:
@@ -206,12 +222,13 @@ def _is_of_others(turns: Sequence[Turn], statement: Sentence) -> bool:
     return is_we_with_another(statement.plain, " ".join(s.plain for s in before + own))
 
 
-def is_elliptic(question: Sentence, answer: Sentence) -> bool:
-    """Tell whether what an answer is about, its question says: "How long ago was it?" "Two years."."""
-    if len(answer.words) < ELLIPTIC or _ANAPHORIC.search(answer.plain) or points_back(answer.plain):
-        return True
-    if leaves_open(answer.plain) and not leaves_open(f"{question.plain} {answer.plain}"):
-        return True
-    if _HOW_MUCH.match(question.plain) is None or points_elsewhere(question.plain):
+def says_it_all(said: Conversation, question: Sentence, answer: Sentence) -> bool:
+    """Tell whether an answer needs no question: a whole clause of a person, about what it names itself."""
+    text = answer.plain
+    if said.turns[answer.turn].role is not Role.USER or not is_clause(text):
         return False
-    return not question.words <= answer.words
+    if _ANAPHORIC.search(text) or _CAN.search(text) or points_back(text) or leaves_open(text):
+        return False
+    if len(answer.words) < ELLIPTIC and question.words and not is_phatic(question.plain):
+        return False
+    return _HOW_MUCH.match(question.plain) is None or question.words <= answer.words

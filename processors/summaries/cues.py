@@ -116,7 +116,7 @@ _TODO = any_of(
 _PREFERENCE = any_of(
     rf"\bi{_ADVERBS} (?:like|love|prefer|enjoy|adore|hate|dislike|detest|loathe|favou?r)\b"
     r"(?! (?:it|that|this|these|those|them|your|you|him|her|something\b|to do (?:it|that)\b|"
-    r"the (?:\w+ )?ones?\b|to (?:know|ask|hear|see if|say|think)|how|what|when)\b)",
+    r"the (?:\w+ )?ones?\b|to (?:know|ask|hear|see if|say|think)|how|wh\w+)\b)",
     rf"\bi{_ADVERBS} (?:don't|do not|never)(?: really| particularly| much)* (?:like|love|enjoy)\b"
     r"(?! (?:it|that|this|them|your|you|him|her)\b)",
     r"\b(?:i'd|i would)(?: much| really)? (?:rather|prefer)\b",

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-#: "Ralph, I heard ...": whom it is said to.
-#: A name that somebody is called by; "Weekdays, I" says when.
+#: "Ralph, I heard ...", "Ooh Ralph, I ...": whom it is said to; "Weekdays, I" says when.
 _VOCATIVE = re.compile(
-    r"\A(?:(?:Mr|Mrs|Ms|Dr|Miss)\.? )?(?!\w*(?:days?|nights?|ends?|times?|morrow|mornings?|noons?|evenings?|"
+    r"\A(?:(?:Mr|Mrs|Ms|Dr|Miss)\.? |(?!In |At |On |By |For |To |From |With |Like |"
+    r"Since )[A-Z][a-z]{1,4} )?(?!\w*(?:days?|nights?|ends?|times?|morrow|mornings?|noons?|evenings?|"
     r"ly|now|then|once|here|fore|ever)\b)[A-Z][a-z]+, (?=I\b)"
 )
 _QUOTED = re.compile(r"[\"“”«»]")
@@ -127,7 +127,7 @@ def is_imperative(sentence: str) -> bool:
 def _lacks_subject(sentence: str) -> bool:
     """Tell whether a sentence begins with a verb in the past tense: "Had a look, and I think it fits"."""
     first = sentence.split(maxsplit=1)[0].lower()
-    return first in _PAST or first in ("been", "gonna", "gotta", "wanna")
+    return first in _PAST or first in ("been", "gonna", "gotta", "wanna") or first.endswith("ing")
 
 
 def is_verb(word: str) -> bool:

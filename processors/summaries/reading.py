@@ -36,7 +36,7 @@ _LAID_OUT = re.compile(
 #: Words that only lead in, and who speaks in a transcript that somebody pasted ("assistant: ").
 _MARKER = re.compile(
     r"(?:(?:system|user|assistant|human|ai|bot|tool):\s+)?"
-    r"(?:(?:yeah|yes|yep|oh|ah|wow|well|okay|ok|hmm+|haha\w*|so|then|anyway|by the way|btw|"
+    r"(?:(?:yeah|yes|ye[ps]|yup|oh|ah|wow|who?ah?|man|well|okay|ok|hmm+|haha\w*|so|then|anyway|by the way|btw|"
     r"on another note|however|also|plus|and|but|"
     r"sure|thanks|thank you|great|cool|alright|all right|certainly|of course|absolutely|definitely|"
     r"understood|right|you know|you see|i see|i mean|excuse me|look|listen|say|hi|hey|hello)"
@@ -79,7 +79,7 @@ _ASKING = re.compile(
 _UNSPLIT = re.compile(
     r"(?<=[a-z]{3}[.!?])(?<!\b[Pp]rof\.)(?<!\b[Cc]apt\.)(?<!\b[Rr]ev\.)(?<!\b[Gg]en\.)(?<!\b[Ss]gt\.)\s+(?=[A-Z])|"
     r"(?:,\s+|\s+(?=and|so|but))(?=(?:(?:and|so|but) )?"
-    r"(?:(?:can|could|would|will) you|(?:can|could|may) (?:I|we|some(?:one|body)|any(?:one|body)))\b)"
+    r"(?:(?:can|could|would) you|(?:can|could|may) (?:I|we|some(?:one|body)|any(?:one|body)))\b)"
 )
 #: Spaces around an apostrophe, as in texts that were cut into tokens: "I ' ve", "don ' t".
 _LOOSE_APOSTROPHE = re.compile(r"(?<=\w)(?: ['’] ?|['’] )(?=(?:m|re|ve|ll|d|s|t)\b)", re.IGNORECASE)
@@ -241,6 +241,11 @@ def _shortened(text: str) -> str:
     if not ends:  # no spaces: CJK may be cut anywhere but in what is written in other characters
         ends = [at for at in range(first, LONGEST_SENTENCE) if _is_letter_alone(text[at - 1 : at + 1])]
     return text[: ends[-1]].rstrip(" \t\n,;:–—-") + ELLIPSIS if ends else ""
+
+
+def only_says_when(text: str) -> bool:
+    """Tell whether a text that no stop ends is a condition whose main clause was cut off."""
+    return text[-1:].isalnum() and _CONDITION.match(text) is not None
 
 
 def _parts_words(before: str, after: str) -> bool:

@@ -142,7 +142,8 @@ is_wish = says(r"\b(?:i|we)(?:'d| would) like\b|\b(?:i|we) want\b")
 #: Whether somebody says that they were wrong, or do not know.
 retracts = says(
     r"\b(?:i|we)(?:'m| am|'re| are) (?:\w+ )?not (?:so |really )?sure\b|\bi don't think (?:this|that|it) is\b",
-    r"\bi (?:was|am|must be|must have been) (?:wrong|mistaken|confused)\b|\bmy (?:mistake|fault|bad)\b",
+    r"\bi (?:was|am|must be|must have been) (?:just )?(?:wrong|mistaken|confused)\b|\bmy (?:mistake|fault|"
+    r"bad)\b",
     r"\bi (?:messed up|made a mistake|got (?:it|that) wrong|misread|mixed up)\b",
 )
 #: Whether a sentence says how it is right now.

@@ -83,6 +83,8 @@ _INVERTED = any_of(
     r"should|shall|"
     r"would|will|have|has) (?:i|you|we|he|she|they|it|there|this|that|these|those|the|my|your|our)\b",
     r"^(?:can|could|would|will|shall|should|do|does|did|are|were|have|may) (?:i|you|we)\b",
+    # No statement begins like that, unless its subject is left out: "Should be fine".
+    r"^(?:can|could|would|should|does|is|are) (?!be\b|do\b|have\b|love\b|like\b|not\b|never\b|only\b|just\b)\w",
     r"^(?:what|where|who|how)s (?:your|the|my|it|his|her|our|their)\b",
     r"^(?:does|did|is|are|was|were|has) (?:he|she|it|they|the|this|that|there|my|your|his|her|our|their|"
     r"any\w*)\b",
@@ -100,11 +102,10 @@ _CLAUSE = any_of(
 )
 #: In what way, only the sentence before says.
 _IN_THAT_WAY = any_of(r"^(?:that|this) way\b", r"\bthe same (?:way|thing)\W*\Z")
-#: Whether a question is about something that only what was said before it names.
-points_elsewhere = says(r"\b(?:it|they|them|that|this|these|those|he|she|him|ones?|do so)\b")
 
 _YES_OR_NO = re.compile(
-    r"\W*(?:(?:oh|well|hm+)[,.! ]+)*(?:yes|yeah|yep|no|nope|not|sure|ok|okay|of course|certainly|right|exactly|"
+    r"\W*(?:(?:oh|well|hm+)[,.! ]+)*(?:yes|yeah|yep|no|nope|not|(?:for )?sure|ok|okay|of course|certainly|"
+    r"right|exactly|"
     r"absolutely|definitely|all ?right|alright)\b",
     re.IGNORECASE,
 )
@@ -112,6 +113,7 @@ _YES_OR_NO = re.compile(
 _EVASIVE = any_of(
     r"\b(?:i|we)(?:'m| am|'re| are) (?:not sure|unsure|undecided)\b",
     r"\b(?:no idea|not sure yet|don't know|do not know|haven't decided|have not decided|hard to say)\b",
+    r"\b(?:no|nothing)\b.*\bfound\b|(?:\b(?:no|not|unable)|n't)\b.*\b(?:information|results?)\b",
     r"\b(?:get back to you|let you know|let me (?:check|think|see|look|ask|find out)|"
     r"i'll (?:check|think|ask|find out|look)|will check|one moment|decide later|"
     r"talk about (?:it|that) later|(?:just|wait) a (?:minute|moment|sec(?:ond)?)|(?:hold|hang) on)\b",

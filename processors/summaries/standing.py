@@ -29,9 +29,9 @@ from processors.summaries.worth import Conversation
 
 def is_outdated(said: Conversation, last: Sentence, told: str, about: frozenset[str], by: str = "") -> bool:
     """Tell whether the talk went on to say otherwise, or another number."""
-    if not said.named:
-        return False
-    return is_reversed(said.end, last, told, about, by) or is_recounted(said.end, last, told, about)
+    if is_reversed(said.end, last, told, about, by):
+        return True
+    return said.named and is_recounted(said.end, last, told, about)
 
 
 def is_in_doubt(said: Conversation, sentence: Sentence) -> bool:

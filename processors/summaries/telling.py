@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from models.messages import Role
-from processors.summaries.advice import is_consent, is_shown
+from processors.summaries.advice import is_consent, is_instruction, is_shown
 from processors.summaries.antecedents import leaves_open
-from processors.summaries.choosing import NAME_ALONE, PROFILE, is_elliptic, section_of
+from processors.summaries.choosing import NAME_ALONE, PROFILE, says_it_all, section_of
 from processors.summaries.contact import greets, is_phatic
 from processors.summaries.cues import Section
-from processors.summaries.dialogue import beginning, is_agreed, is_answered, is_outdone, next_turn
+from processors.summaries.dialogue import beginning, is_agreed, is_answer, is_answered, is_outdone, next_turn
 from processors.summaries.ending import is_settled_after
 from processors.summaries.perspective import third_person
 from processors.summaries.pointing import points_at_some, points_back, turns_on
@@ -18,12 +18,14 @@ from processors.summaries.reading import Sentence, Turn, sentence_of
 from processors.summaries.reservations import encourages, is_guess, is_intention, is_transition
 from processors.summaries.speech_acts import (
     accepts,
+    is_clause,
     is_command,
     is_evasive,
     is_fragment,
     is_proposal,
     is_request,
     is_yes_or_no,
+    leans_back,
     objects,
 )
 from processors.summaries.standing import is_outdated, is_outweighed
@@ -31,6 +33,20 @@ from processors.summaries.worth import Conversation
 
 #: Asked back about something that neither the question nor its answer names.
 _WHICH_ONE = re.compile(r"\bwhich (?:one|ones|of (?:them|these|those))\W*\Z", re.IGNORECASE)
+
+#: No clause of the same sentence follows.
+_ENDS = re.compile(r"[.!?;:…。！？][\"'”’)\]*]*\Z")
+
+#: Asked for something that is named in answer.
+_NAMING = re.compile(r"(?:what|who|whom|whose|which|when|where|how)\b(?! about\b)", re.IGNORECASE)
+
+#: What an answer goes on with that is not so, or not always.
+_TAKES_BACK = re.compile(r"(?:but|however|unless|except|although|though|only if|not)\b", re.IGNORECASE)
+
+#: A question that goes on from another.
+_GOES_ON = re.compile(
+    r"\b(?:else|another|(?:what|how) about|more info\w*|more details)\b|^if\b[^,]*\Z", re.IGNORECASE
+)
 
 #: Said of what only those who talk see: "These are mine".
 _SHOWN = re.compile(r"this\b|these\b|those\b", re.IGNORECASE)
@@ -63,6 +79,15 @@ def line_of(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section
     if is_outdated(said, sentence, sentence.plain, sentence.words, whose):
         return None
     return section, _told(said, turn, sentence), sentence.words
+
+
+def _fits(question: Sentence, answer: Sentence) -> bool:
+    """Tell whether an answer may be one to a question: no yes to "what", no noun alone to "is it"."""
+    if not question.asks:
+        return True
+    if _NAMING.match(question.plain):
+        return not is_yes_or_no(answer.lead + answer.plain)
+    return is_yes_or_no(answer.lead + answer.plain) or is_clause(answer.plain) or not question.plain.isascii()
 
 
 def _takes_up(sentence: Sentence, reply: Turn) -> bool:
@@ -113,9 +138,9 @@ def _explaining(
     at behind one that has it and cannot be told.
     """
     earlier = [(turn, other) for other in reversed(turn.sentences) if other.nth < sentence.nth]
-    if said.named and not is_turn:
-        for before in reversed(said.turns[max(sentence.turn - 2, 0) : sentence.turn]):
-            earlier += [(before, other) for other in reversed(before.sentences)]
+    if not is_turn and is_answer(said.turns, sentence):
+        asking = said.turns[sentence.turn - 1]
+        earlier.append((asking, asking.sentences[-1]))
     adjacent = is_turn or points_back(sentence.plain)
     for whose, other in earlier[: 1 if adjacent else REACH]:
         if leaves_open(f"{other.plain} {sentence.plain}"):
@@ -125,23 +150,36 @@ def _explaining(
         if points_back(other.plain) or len(other.text) + len(sentence.text) > LONGEST_TOLD:
             return None
         if other.asks:
-            # What follows an answer goes on from that, not from the question.
-            answers = sentence is turn.sentences[0] and other is whose.sentences[-1]
-            asked = whose.speaker != turn.speaker and answers and not adjacent
-            return (whose, other) if asked and not is_phatic(other.plain) else None
+            return (whose, other) if whose is not turn and not adjacent and not is_phatic(other.plain) else None
         return (whose, other) if section_of(said, whose, other) is not None else None
     return None
 
 
 def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section, str, frozenset[str]] | None:
-    if not question.words or is_phatic(question.plain) or _WHICH_ONE.search(question.plain):
+    if (
+        len(question.words) < (1 if said.named else 2)
+        or is_phatic(question.plain)
+        or _WHICH_ONE.search(question.plain)
+    ):
         return None
+    if _GOES_ON.search(question.plain) and not (said.named and is_proposal(question.plain)):
+        return None
+    if any(
+        other.nth == question.nth - 1
+        and other.words
+        and not is_phatic(other.plain)
+        and not _ENDS.search(other.plain)
+        for other in turn.sentences
+    ):
+        return None  # the end of a sentence
     if turn.role is Role.ASSISTANT and is_shown(question):
         return None
     if not is_answered(said.turns, question):
-        if len(question.words) < 2 or question is not turn.sentences[-1]:
-            return None  # who goes on asks nobody
-        if said.named and leaves_open(question.plain):
+        if question is not turn.sentences[-1] or (
+            turn.role is Role.ASSISTANT and is_instruction(question.plain)
+        ):
+            return None  # who goes on, or says what to read, asks nobody
+        if leaves_open(question.plain):
             return None
         return Section.OPEN_QUESTIONS, _told(said, turn, question), question.words
     proposed = is_proposal(question.plain)
@@ -161,7 +199,7 @@ def _with_reply(
 ) -> tuple[Section, str, frozenset[str]] | None:
     """What ends a turn, with the reply that says what becomes of it: what was asked, asked for, or supposed."""
     reply = next_turn(said.turns, sentence.turn)
-    if reply is None or sentence is not turn.sentences[-1] or not reply.statements:
+    if reply is None or not (agreed or sentence is turn.sentences[-1]) or not reply.statements:
         return None
     answer = reply.sentences[0]
     if (
@@ -173,13 +211,12 @@ def _with_reply(
         or is_command(answer.plain)
         or is_proposal(answer.plain)  # which is another one, and not the end of it
         or is_evasive(answer.plain)  # and yet answered: later, by something else
+        or not (agreed or _fits(sentence, answer))
         or is_outdone(said.turns, sentence, answer)
     ):
         return None
-    if not (agreed or is_elliptic(sentence, answer)) and (
-        not said.named or len(sentence.words - answer.words) < 2
-    ):
-        return None  # the answer says it all
+    if not agreed and says_it_all(said, sentence, answer) and len(sentence.words - answer.words) < 2:
+        return None
     if not sentence.asks and (
         not _takes_up(sentence, reply)
         or is_settled_after(said.end, sentence.turn)
@@ -193,13 +230,19 @@ def _with_reply(
     if (is_phatic(answer.plain) or _is_thanks_alone(answer)) and not (agreed or is_yes_or_no(told)):
         return None
     about = sentence.words | answer.words
+    if (
+        not agreed
+        and len(reply.sentences) > 1
+        and _TAKES_BACK.match(reply.sentences[1].lead + reply.sentences[1].plain)
+    ):
+        return None  # half of an answer
     if is_outdated(said, answer, told, about):
         return None
-    goes_on = reply.sentences[1] if len(reply.sentences) > 1 and not agreed and not answer.words else None
-    if goes_on is not None and not goes_on.asks and len(goes_on.words) >= 2:
+    goes_on = reply.sentences[1] if len(reply.sentences) > 1 and not agreed and len(answer.words) < 2 else None
+    if goes_on is not None and not goes_on.asks and goes_on.words and not leans_back(goes_on.plain):
         # "For sure! Maps and old letters": what was asked for comes behind the yes.
         told, about = f"{told} {goes_on.lead}{goes_on.text}", about | goes_on.words
-    if said.named and leaves_open(f"{sentence.plain} {told}"):
+    if leaves_open(f"{sentence.plain} {told}"):
         return None
     text = f"{turn.speaker}: {asked} {reply.speaker}: {told}" if said.named else f"{asked} – {told}"
     return section, text, about

@@ -183,7 +183,6 @@ def test_what_only_sounds_like_thanks_or_cheers_is_told(said: str) -> None:
     [
         "These tablets make me dizzy in the morning.",
         "These days I work from home in Porto.",
-        "They raised my rent by 80 euros in May.",
         "They say the bridge closes in June.",
     ],
 )
@@ -354,8 +353,8 @@ def test_a_turn_of_the_thought_that_names_its_thing_stays(said: str) -> None:
     assert " ".join(said.split()[-3:]) in told(("ada", f"Do you think so? {said}"), OTHER)
 
 
-def test_among_several_a_reply_about_people_whom_they_talk_of_is_told() -> None:
+def test_whom_only_the_other_named_a_line_is_not_about() -> None:
     said = told(
         ("ben", "My neighbours sail a lot."), ("ada", "But they always want me to paint the boat in winter.")
     )
-    assert "They always want ada to paint the boat in winter." in said
+    assert "want" not in said

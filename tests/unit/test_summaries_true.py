@@ -211,7 +211,10 @@ def test_the_year_of_a_date_is_no_number_to_correct() -> None:
 
 
 def test_who_changed_their_mind_decided_nothing_else() -> None:
-    said = [("user", "I decided on the red curtains."), ("user", "Actually, I changed my mind: the blue ones.")]
+    said = [
+        ("user", "I decided on the red curtains."),
+        ("user", "Actually, I changed my mind: the blue curtains."),
+    ]
     assert "red" not in told(*said)
     assert "blue" in told(*said)
 

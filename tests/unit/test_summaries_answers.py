@@ -1,0 +1,129 @@
+"""An answer is told with its question, a pronoun with what it stands for, a question whole; or nothing is."""
+
+from __future__ import annotations
+
+import pytest
+
+from processors.summaries.antecedents import leaves_open
+from processors.summaries.perspective import third_person
+from tests.unit.test_summaries_true import lines, summarize, told
+
+ASKED = "How long does the harbour office keep the boat licence?"
+
+
+def test_what_an_assistant_answers_stands_behind_its_question() -> None:
+    answer = "Send the blue form to the harbour office."
+    assert told(("user", "How do I renew my boat licence?"), ("assistant", answer)) == (
+        f"How do I renew my boat licence? – {answer}"
+    )
+
+
+@pytest.mark.parametrize("answer", ["In less than 2 winters", "The office keeps the licence for nine years."])
+def test_what_an_assistant_answers_after_it_asked_back_is_not_told_alone(answer: str) -> None:
+    said = [
+        ("user", ASKED),
+        ("assistant", "Did you register the boat?"),
+        ("user", "yes"),
+        ("assistant", answer),
+    ]
+    assert answer not in told(*said)
+
+
+def test_how_an_assistant_goes_on_from_its_answer_is_not_told_alone() -> None:
+    said = [
+        ("user", "Where can I register my boat?"),
+        ("assistant", "Boats are registered at the harbour office. The office on the hill closes in winter."),
+    ]
+    assert told(*said) == "Where can I register my boat? – Boats are registered at the harbour office."
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["Sadly, nothing about boats could be found.", "We don't have any information on boats."],
+)
+def test_that_nothing_was_found_is_no_answer(answer: str) -> None:
+    summary = summarize(("user", "Which harbour takes boats with a crew of nine?"), ("assistant", answer))
+    assert summary.key_facts == ()
+    assert summary.open_questions == ("Which harbour takes boats with a crew of nine?",)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        (
+            "What sort of soup do you cook for the sailors?",
+            "Something milder with fennel and white beans, mostly.",
+        ),
+        ("How many lanterns hang in the chapel?", "I counted around forty of brass near the tower."),
+    ],
+)
+def test_an_answer_whose_matter_stands_in_the_question_is_told_with_it(asked: str, answer: str) -> None:
+    said = lines(summarize(("ada", asked), ("ben", answer), ("ada", "I see.")))
+    assert said == [f"ada: {asked} ben: {answer}"]
+
+
+def test_a_yes_with_a_but_behind_it_is_not_told_as_a_yes() -> None:
+    answer = "Yes, the harbour office registers boats. But only boats with a crew, and none in winter."
+    assert "Yes" not in told(("user", "Can I register my boat in town?"), ("assistant", answer))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Put your sleeve or glove in it for the night.",
+        "The sailors wrote a song for them.",
+        "We rowed all morning and it was lovely.",
+        "Is that licence only for the summer boats?",
+        "I have no such lantern, sadly.",
+    ],
+)
+def test_a_noun_of_the_same_clause_is_not_what_a_pronoun_stands_for(line: str) -> None:
+    assert leaves_open(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "The boat lost its mast.",
+        "I bought the lantern to hang it in the chapel.",
+        "My sister wrote that she sold her boat.",
+        "My uncle keeps bees, and this year he sold forty jars.",
+        "I think that people like old boats.",
+    ],
+)
+def test_what_an_earlier_clause_names_a_pronoun_stands_for(line: str) -> None:
+    assert not leaves_open(line)
+
+
+def test_what_another_names_is_not_what_somebody_goes_on_to_speak_of() -> None:
+    said = [
+        ("ada", "I invited nine captains to supper on the boat."),
+        ("ben", "There are several other very fine taverns around the harbour."),
+        ("ada", "I can't reach them by radio now, the fog is too thick."),
+    ]
+    assert "reach them" not in told(*said)
+
+
+def test_a_question_is_told_whole_or_not_at_all() -> None:
+    said = [
+        ("ada", "I want to stand on the mast and shout, Rosa, will you sail to Bergen with me?!"),
+        ("ben", "You had better not, the mast is old."),
+    ]
+    assert all("will you" not in line or "shout" in line for line in lines(summarize(*said)))
+    cut = "I always row to the cheapest pier, could you find me another?"
+    assert "could you" not in told(("user", cut), ("assistant", "The pier of the mill costs two euros."))
+
+
+def test_whom_it_is_said_to_is_no_part_of_what_is_told() -> None:
+    assert third_person("Ooh Rosa, I won the regatta.", "Ben") == "Ben won the regatta."
+    assert third_person("In May, I won the regatta.", "Ben") == "In May, Ben won the regatta."
+
+
+def test_to_like_what_somebody_does_is_no_taste() -> None:
+    for said in ("I like where this harbour is heading.", "I love who you are on the boat."):
+        assert summarize(("user", said)).profile.preferences == ()
+
+
+def test_an_open_question_names_what_it_is_about() -> None:
+    said = [("user", "Can I get a boat licence?"), ("assistant", "Yes."), ("user", "Is that licence dear?")]
+    assert summarize(*said).open_questions == ()
