@@ -28,11 +28,12 @@ ALONE = (
 _IDIOM = any_of(
     r"\bit(?:'s| is| was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| might be|"
     r" must be| feels?| felt| seems?| takes?| took| costs?| hurts?| helps?| makes?| means?)(?: not|"
-    r"n't)?(?: (?!(?:to|that|how|when|if|for|going|used|supposed|about|due|ready|able|meant)\b)\w[\w-]*){0,6} "
+    r"n't)?(?: (?!(?:to|that|how|when|if|for|going|used|supposed|about|due|ready|able|meant|"
+    r"based|on|in|of|by|at|with|from)\b)\w[\w-]*){0,5} "
     r"(?:to \w|that\b|for (?:me|us|you|\w+) to\b|how\b|when\b|if\b|since\b)",
     r"\bit(?:'s| is| was) (?:not )?\w+ (?:i|we|you|he|she|they|the|my|our|\w+ing)\b",
     r"\bit(?:'s| is| was|'ll be| will be|'s been| has been| looks like| gets| got| turns? out|"
-    r" turned out)(?: (?!with\b|for\b|in\b|on\b)\w+){0,3} (?:rain\w*|snow\w*|cold|hot|warm|sunny|windy|late|"
+    r" turned out)(?: (?!with\b|for\b|in\b|on\b)\w+){0,3} (?:rain\w*|snow\w*|sunny|windy|late|"
     r"early|"
     r"dark|time|noon|midnight|\d[\d:]*|half|a (?:long )?(?:while|time)|(?:mon|tues|wednes|thurs|fri|satur|"
     r"sun)day|spring|"
@@ -46,7 +47,11 @@ _IDIOM = any_of(
 )
 _ANY_IT = re.compile(r"\bit\b", re.IGNORECASE)
 _IT = re.compile(r"\b(?:it|its|itself)\b(?!['’]?s? (?:\w+ )?(?:you|me|us) (?:who|that))", re.IGNORECASE)
-_THAT = any_of(rf"(?<![a-z] so )\b(?:this|that){ALONE}(?! (?:i|we|you|he|she|it|they|the|there)\b)")
+_THAT = any_of(
+    r"(?:\A|(?<=[,.!?] ))this(?= (?:gave|gives|made|makes|took|takes|meant|means)\b)",
+    r"(?:\A|(?<=[,.!?] ))that(?= \w+s\b)",
+    rf"(?<![a-z] so )\b(?:this|that){ALONE}(?! (?:i|we|you|he|she|it|they|the|there)\b)",
+)
 #: Whoever decides such things: "they say", "the hall that they built".
 _WHOEVER = any_of(r"\b(?:they say|that they|which they)\b")
 _THEY = any_of(rf"\b(?:they|them|their|theirs|themselves)\b|\b(?:these|those){ALONE}")
@@ -54,12 +59,13 @@ _PERSON = any_of(r"\b(?:he|him|his|himself|she|her|hers|herself)\b")
 _END = r"(?=\W*\Z|\W*[,;.!?]| (?:is|was|are|were|has|had|have|will|can|to|for|and|but|so|in|on|with|when)\b)"
 _AFTER_NOUN = r"(?=\W*\Z|\W*[,;.!?]| (?:for|and|but|so|on|with|when|last|this|next|\w+day)\b)"
 _ONE = any_of(
-    rf"\b(?:the|this|that|another|new|old|\w+er) one{_END}(?! in\b| with\b)|\bones\b(?! (?:who|that)\b)"
+    rf"\b(?:\w+ ){{0,2}}(?:the|this|that|another|new|old|\w+er) one{_END}(?! in\b| with\b)|"
+    rf"\b(?:\w+ ){{0,2}}ones\b(?! who\b)"
 )
 #: Of what there are others, so many or any: no noun says.
 _OTHER_ONE = any_of(
     rf"\bthe other(?: ones?)?\b{_END}",
-    rf"\b(?:any|some|a few)\b(?:{_END}|(?= (?:around|here|near|left)\b))",
+    rf"\b(?:any|some|a few)\b(?:{_END}|(?= (?:around|here|near\w*|left|within|from|in|at)\b))",
     r"\b(?:it|them|this|that),? too\W*\Z|\bany (?:that|who|which)\b|\b(?:so|too) many\b(?=\W*\Z|[,;.!?])|"
     r"\ban? (?:\w+ )?fan\W*\Z|\b(?:that|this) (?:place|thing)\b",
 )
@@ -122,7 +128,7 @@ _NAMED_FIRST = re.compile(r"\A[A-Z]\w+(?:['’]s)? (?=(?:is|was|has|had|will|and
 _DOING = re.compile(r"\b\w+ing\s+\Z")
 #: A subject, or whose something is.
 _OWN_CLAUSE = any_of(
-    r"(?:he|she|they|his|her|their|its|\w+ one|ones)\b|(?:it|this|that|these|those)(?:'s|'ll|'d| (?:\w+ly |"
+    r"(?:he|she|they|his|her|their|its|(?:\w+ )*ones?)\b|(?:it|this|that|these|those)(?:'s|'ll|'d| (?:\w+ly |"
     r"also |just |still |"
     r"never |always |only )?(?:is|are|was|were|has|have|had|will|would|can|could|may|might|must|should|do|does|"
     r"did|got|came|went|took|gave|made|\w+n't|\w{2,}(?<!s)s|\w+ed)\b)"

@@ -25,10 +25,10 @@ from processors.summaries.dialogue import (
     is_agreed,
     is_answer,
     is_answered,
+    is_asked,
     is_contradicted,
     is_met,
     is_outdone,
-    is_reply,
     is_turned_down,
     next_turn,
 )
@@ -37,7 +37,6 @@ from processors.summaries.pointing import (
     follows_from_advice,
     is_seen,
     is_we_with_another,
-    names_nothing,
     points_back,
 )
 from processors.summaries.reading import ELLIPSIS, Sentence, Turn, only_says_when
@@ -65,24 +64,15 @@ from processors.summaries.worth import Conversation
 #: What holds beyond today.
 PROFILE = frozenset((Section.PREFERENCES, Section.CONSTRAINTS))
 
-#: What somebody can, does or is, the question before says.
-_CAN = re.compile(
-    r"\b(?:can|could|do|does|did|will|would|should|must|may|might|have|has|am|is|are|was|were)(?:n['’]t| not)?"
-    r"(?=\W*\Z|[,.;!?]| (?:if|but|because|so|and|when|as|too|that|though|either|already|yet)\b)",
-    re.IGNORECASE,
-)
-
-#: English without a word that may be a verb: "Another question about the fee".
-_NO_VERB_THERE = re.compile(
-    r"(?!.*[a-z](?:s|ed)\b).*\b(?:the|about|my|your|and|from|this|with|another|than)\b", re.IGNORECASE
-)
-
-#: What "one" is, or how many there are of what, the question before says.
+#: What "one" is, how many there are of what, or what somebody can, does or is, the question before says.
 _ANAPHORIC = re.compile(
     r"\b(?:there(?:'s| is| are)|ha(?:ve|s)|got|see|need|want) (?:only |about )?(?:one|two|three|four|five|"
-    r"\d+|some|any|none|"
-    r"several|both|all|enough|more|many)"
-    r"(?=\W*\Z|[,;]| (?:across|near|next|behind|opposite|around|down|over|on|in|at|by|here|just|left)\b)",
+    r"\d+|some|any|"
+    r"none|several|both|all|enough|more|many)(?=\W*\Z|[,;]| (?:across|near|next|behind|opposite|around|down|"
+    r"over|on|in|"
+    r"at|by|here|just|left)\b)|"
+    r"\b(?:can|could|do|does|did|will|would|should|must|may|might|have|has|am|is|are|was|were)(?:n['’]t| not)?"
+    r"(?=\W*\Z|[,.;!?]| (?:if|but|because|so|and|when|as|too|that|though|either|already|yet)\b)",
     re.IGNORECASE,
 )
 
@@ -126,8 +116,10 @@ def section_of(said: Conversation, turn: Turn, sentence: Sentence) -> Section | 
         return None  # its verb was cut off
     if turn.role is Role.ASSISTANT and is_shown(sentence):
         return None
-    # What somebody is told to do, or an assistant answers, says something only behind what was asked.
-    if (turn.role is Role.ASSISTANT or is_instruction(text)) and is_reply(said.turns, sentence.turn):
+    # What an assistant answers, or somebody is told to do, says something only behind what was asked.
+    if turn.role is Role.ASSISTANT and is_asked(said.turns, sentence.turn):
+        return None
+    if is_instruction(text) and is_asked(said.turns, sentence.turn, within=1):
         return None
     if is_proposal(text):
         agreed = is_agreed(said.turns, sentence)
@@ -142,9 +134,7 @@ def section_of(said: Conversation, turn: Turn, sentence: Sentence) -> Section | 
     section = _cued(said, turn, sentence)
     if section is Section.DECISIONS and (is_undone(said, sentence) or (said.named and is_seen(text))):
         return None
-    if section is Section.TODOS and (
-        is_over(said, sentence) or (said.named and names_nothing(text, sentence.words))
-    ):
+    if section is Section.TODOS and is_over(said, sentence):
         return None
     if said.named and is_trouble(text) and is_met(said.turns, sentence):
         return None
@@ -184,7 +174,7 @@ def _is_seen_to(said: Conversation, turn: Turn, to_do: Sentence) -> bool:
 def _requested(said: Conversation, request: Sentence) -> Section | None:
     """A request is to be done until somebody answers it; among people also when somebody agrees to do it."""
     if not is_answered(said.turns, request):
-        return Section.TODOS
+        return Section.TODOS if not said.named or is_clause(request.plain) else None
     if not said.named or not is_agreed(said.turns, request) or is_refused(said.turns, said.end, request):
         return None
     if not is_on_the_spot(request.plain) and not is_wish(request.plain):
@@ -208,9 +198,7 @@ def _is_fact(said: Conversation, statement: Sentence) -> bool:
     if is_answer(said.turns, statement):
         question = said.turns[statement.turn - 1].sentences[-1]
         return points_back(text) or says_it_all(said, question, statement)
-    if not said.named:
-        return is_clause(text) or _NO_VERB_THERE.match(text) is None
-    return is_clause(text) and not POINTED_AT.match(text)
+    return not said.named or (is_clause(text) and not POINTED_AT.match(text))
 
 
 def _is_of_others(turns: Sequence[Turn], statement: Sentence) -> bool:
@@ -227,7 +215,7 @@ def says_it_all(said: Conversation, question: Sentence, answer: Sentence) -> boo
     text = answer.plain
     if said.turns[answer.turn].role is not Role.USER or not is_clause(text):
         return False
-    if _ANAPHORIC.search(text) or _CAN.search(text) or points_back(text) or leaves_open(text):
+    if _ANAPHORIC.search(text) or points_back(text) or leaves_open(text):
         return False
     if len(answer.words) < ELLIPTIC and question.words and not is_phatic(question.plain):
         return False

@@ -11,10 +11,12 @@ _PHATIC = any_of(
     r"like)|you(?:'re| are) welcome|no problem|my pleasure|bye|goodbye|see you|take care|glad|happy|sorry|"
     r"i'm sorry|"
     r"i am sorry|i see|got it|i know|i understand|me too|have a|keep (?:it )?up|my (?:god|goodness|gosh)|"
-    r"i think so|i hope so|i guess so|you're right|you are right|i (?:\w+ly )?agree|here you are|here it is|"
+    r"i think so|i hope so|i guess so|you're right|you are right|"
+    r"(?:i )?(?:\S+ )?agree|here you are|here it is|"
     r"there you are|let me see|let me think|that (?:sounds|would be|will be)|that's (?:\w+ )?(?:great|"
     r"awesome|cool|nice|good|amazing|wonderful|right|true|fine|ok|okay|all|it|too bad|terrible|awful)|"
-    r"how are you|how have you been|how's it going|how is it going|what's up|what's new|"
+    r"how are you|how have you been|been (?:a|so|quite|ages|forever)|how's it going|how is it going|"
+    r"what's up|what's new|"
     r"this is \w+ speaking)\b",
     r"^you are (?:a|an|the) (?:\w+ ){0,3}(?:assistant|chatbot|bot)\b",
     r"\b(?:how (?:can|may) i (?:help|assist)|(?:can|may) i help you|what can i do for you|anything else|"

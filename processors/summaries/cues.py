@@ -132,7 +132,8 @@ _PREFERENCE = any_of(
 
 #: What the favourite is, only what was said before names.
 _UNNAMED = any_of(
-    r"^(?:it|this|that|they|these|those|he|she)(?:'s|'re| is| are| was| were)(?: \w+){0,3}? my " + _FAVOURITE
+    r".*\bthis \w+\W*\Z",
+    r"^(?:it|this|that|they|these|those|he|she)(?:'s|'re| is| are| was| were)(?: \w+){0,3}? my " + _FAVOURITE,
 )
 
 #: In the order they are tried: "I'm allergic to nuts, so I need to check" is a constraint.

@@ -32,7 +32,6 @@ from processors.summaries.speech_acts import (
     denies_that,
     is_evasive,
     is_proposal,
-    is_request,
     is_yes_or_no,
     objects,
 )
@@ -206,16 +205,9 @@ def is_answer(turns: Sequence[Turn], statement: Sentence) -> bool:
     return bool(asked) and before.sentences[-1].asks
 
 
-def is_reply(turns: Sequence[Turn], place: int) -> bool:
-    """Tell whether a turn gives what somebody asked for: right before it, or before it asked them back."""
-    speaker = turns[place].speaker
-    before = next((at for at in range(place - 1, -1, -1) if turns[at].speaker != speaker), None)
-    if before is None:
-        return False
-    asked_back = (
-        before > 0 and is_answer(turns, turns[before].sentences[0]) if turns[before].sentences else False
-    )
-    return asked_back or any(s.asks or is_request(s.plain) for s in turns[before].sentences)
+def is_asked(turns: Sequence[Turn], place: int, within: int = SAME_TALK) -> bool:
+    """Tell whether one of so many turns before asks for something, which a turn may give."""
+    return any(turn.asks for turn in turns[max(place - within, 0) : place])
 
 
 def _rest(turns: Sequence[Turn], said: Sentence) -> list[Sentence]:

@@ -21,6 +21,7 @@ from processors.summaries.contact import is_phatic
 from processors.summaries.corrections import corrected
 from processors.summaries.cues import Section
 from processors.summaries.days import is_of_a_day, is_stale
+from processors.summaries.dialogue import is_asked
 from processors.summaries.packing import Candidate, pack
 from processors.summaries.reading import Turn, read, words
 from processors.summaries.speech_acts import is_fragment, is_proposal
@@ -40,7 +41,7 @@ _SECTION_WORTH = {
     Section.PREFERENCES: 0.0,
     Section.CONSTRAINTS: 1.5,
     Section.KEY_FACTS: 0.0,
-    Section.DECISIONS: 1.5,
+    Section.DECISIONS: 1.8,
     Section.OPEN_QUESTIONS: 0.65,
     Section.TODOS: 0.85,
 }
@@ -83,8 +84,9 @@ def summarize_messages(
 
 def _opening(turns: Sequence[Turn]) -> Iterator[Candidate]:
     """Where nothing else is to be told: what assistants say before they lay something out, as theirs."""
-    for turn in turns:
-        for place, sentence in enumerate(turn.sentences if turn.role is Role.ASSISTANT else ()):
+    for at, turn in enumerate(turns):
+        alone = turn.role is Role.ASSISTANT and not is_asked(turns, at)
+        for place, sentence in enumerate(turn.sentences if alone else ()):
             told = not (
                 sentence.laid_out
                 or sentence.asks

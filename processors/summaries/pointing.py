@@ -12,11 +12,12 @@ _TIME = (
 _EXPLETIVE = (
     r"it(?:'s| is| was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| might be|"
     r" must be| feels?| felt| seems?| takes?| took| makes?| made| means?| helps?| costs?)(?:(?! (?:to|that|"
-    r"how|when|if|like|for|all|about|because)\b) \w[\w-]*){1,6} (?:to \w|that (?:i|we|you|he|she|it|they|"
+    r"how|when|if|like|for|all|about|because|on|in|of|by|"
+    r"based)\b) \w[\w-]*){1,6} (?:to \w|that (?:i|we|you|he|she|it|they|"
     r"the|my|our|there)\b|(?:how|when|if|seeing|having|being) )"
 )
 _NO_MATTER = (
-    r"it(?:'s| is| was|'ll be| will be) (?:\w+ ){0,3}(?:rain|snow|cold|hot|warm|sunny|windy|late|early|time|"
+    r"it(?:'s| is| was|'ll be| will be) (?:\w+ ){0,3}(?:rain|snow|sunny|windy|late|early|time|"
     r"\d|half|quarter|noon|midnight|(?:mon|tues|wednes|thurs|fri|satur|sun)day|spring|summer|autumn|winter|"
     r"christmas|(?:my|our|\w+'s) (?:\w+ )?(?:birthday|anniversary|turn))|it (?:seems|appears|turns out|"
     r"turned out) that\b|it (?:seems|seems like|looks like|turns out|turned out) (?:i|we|my|our|there)\b"
@@ -33,8 +34,6 @@ points_back = says(
     r"his|her) ",
     r"^(?:one|some|both|neither|none|all|most) of (?:them|these|those|it)\b",
 )
-#: "They seem simpler" behind a line that names both.
-_SOME = any_of(r"(?:they(?! say\b)|(?:these|those)(?! days\b))\b(?!.*\b(?:me|my)\b)|(?:he|she)\b")
 _PICTURE = r"(?:pics?|pictures?|photos?|snaps?|shots?)"
 #: Whether a sentence is about what is shown to whom it is said to.  A picture, or what somebody stands before.
 is_seen = says(
@@ -42,69 +41,9 @@ is_seen = says(
     r"^check (?:out(?! of\b)|this|these|my)\b",
     rf"^(?:this|that|the) (?:\w+ )?{_PICTURE}\b(?! of (?:the|my|our)\b)|"
     rf"\b(?:your|great|nice|cool|gorgeous|chill) {_PICTURE}\b",
-    r"\b(?:like|of|with|about|from) (?:this|these)\W*\Z|"
-    r"\b(?:include|chose|picked|take) this (?:at|in|on|for|because)\b",
+    r"\b(?:this|these)\W*\Z|\b(?:include|chose|picked|take) this (?:at|in|on|for|because)\b",
     r"\b(?:that|this) way\W*\Z",
 )
-
-
-def points_at_some(sentence: str) -> bool:
-    """Tell whether a sentence begins with people or things that it does not name."""
-    return _SOME.match(sentence) is not None
-
-
-#: What a sentence turns stands before it: "However, they leaked".
-_TURNS = any_of(
-    r"\A(?:\W*(?:yeah|yes|no|oh|well|and|so|sure)\b[,.!]*\s*)*(?:however|but|though|although|still|instead|"
-    r"otherwise|given)\b(?:,? (?:then|again|still|instead|now|all|also))*[,\s]+(?P<rest>.*)",
-)
-_PEOPLE = any_of(r"they\b")
-#: Its subject, or what somebody does something to.
-_TURNED = any_of(
-    rf"^(?!{_EXPLETIVE}|{_NO_MATTER})(?:they(?! say\b)|it(?!\W*\Z)|these(?= (?:are|were|have|had)\b)|"
-    r"(?:this|that)(?='s|,| (?:is|was|has|had|will|would|could|can|gave|made|means|meant|took)\b))\b",
-    r"^(?:i|we|you|he|she)(?:'(?:d|ve|ll|m|re))? (?:(?:have|had|will|would|can|could|did|do|am|was|to|want|"
-    r"need|really|still|just|also|never|always|not|don't|didn't|can't|couldn't|won't) )*\w+ (?:it|"
-    r"them)\b(?! (?:is|was|would|will|has|had|takes?|took|rain|snow)\w*\b)",
-)
-
-
-def turns_on(sentence: str, *, people: bool) -> bool:
-    """Tell whether a sentence, with what leads in, turns what was said before it, which it names by a pronoun
-    alone: "But it leaked".
-
-    ``people``: also where it begins with "they".
-    """
-    turn = _TURNS.match(sentence)
-    if turn is None or (not people and _PEOPLE.match(turn["rest"])):
-        return False
-    return _TURNED.search(turn["rest"]) is not None
-
-
-#: No noun follows: "that", but not "that tax form".
-_ALONE = (
-    r"\b(?=\W*\Z|\W*[,;.!?]| (?:after|again|and|as|at|because|before|but|by|every|first|for|from|if|in|instead|"
-    r"later|more|myself|next|now|on|once|or|right|so|soon|then|to|today|together|tomorrow|tonight|too|until|when|"
-    r"while|with|without|yet)\b)"
-)
-#: "I will add it to the list", "I have not read them yet".
-_STANDS_IN = any_of(
-    r"\b(?:it|them|one)\b(?! (?:\w+ ){0,1}(?:week|month|year|time|day|is|was|are))",
-    rf"\b(?:this|that|these|those){_ALONE}",
-)
-#: At any length: what is to be done, it leaves open itself.
-_DOES_THAT = any_of(
-    r"\b(?:do|does|doing|did|start|starting|try|trying) (?:(?:it|so|the same)\b(?! \w+ing\b)|"
-    rf"(?:this|that){_ALONE})"
-)
-#: A sentence of fewer content words that names something by such a word alone says nothing without it.
-_SAYS_WHAT = 4
-
-
-def names_nothing(sentence: str, about: frozenset[str]) -> bool:
-    """Tell whether a sentence of so few words leaves to what was said before it what they are about."""
-    few = len(about) < _SAYS_WHAT and _STANDS_IN.search(sentence) is not None
-    return few or _DOES_THAT.search(sentence) is not None
 
 
 #: Who "we" are besides the speaker, only what is said around it says.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from models.messages import Role
 from models.windows import WindowMessage
-from processors.summaries.speech_acts import is_question
+from processors.summaries.speech_acts import is_clause, is_fragment, is_question, is_request
 from processors.text.sentences import sentence_spans
 from processors.text.stemming import stem_of
 
@@ -42,7 +42,7 @@ _MARKER = re.compile(
     r"understood|right|you know|you see|i see|i mean|excuse me|look|listen|say|hi|hey|hello)"
     r"(?: (?-i:[A-Z])\w+)?(?:[,!.…]+\s+)+|"
     r"(?:and|but|well|oh|yeah|yes|so(?!\s(?:much|many|far|long|few|little|good|cool|nice|glad|happy|sad|proud|"
-    r"true)\b))\s+"
+    r"true|\w+ (?:to|that))\b))\s+"
     r"(?=[^\W\d]))*",
     re.IGNORECASE,
 )
@@ -121,12 +121,15 @@ class Sentence(NamedTuple):
 
 
 class Turn(NamedTuple):
-    """A message: who speaks (a person's id, or the role of who is none), its sentences, when it was sent."""
+    """A message: who speaks (a person's id, or the role of who is none), its sentences, when it was sent, and
+    whether it asks for anything: also in what was cut off, or by half a condition ("And if it rains").
+    """
 
     speaker: str
     role: Role
     sentences: tuple[Sentence, ...]
     sent: datetime
+    asks: bool
 
     @property
     def statements(self) -> tuple[Sentence, ...]:
@@ -137,18 +140,18 @@ class Turn(NamedTuple):
 def read(messages: Sequence[WindowMessage]) -> list[Turn]:
     """Return what people, assistants and tools said, in order."""
     said = [message for message in messages if message.role in READ_ROLES]
-    return [
-        Turn(
-            message.user_id if message.role is Role.USER else message.role.value,
-            message.role,
-            tuple(
-                sentence_of(text, turn, nth, lead, laid_out)
-                for nth, (lead, text, laid_out) in enumerate(_texts(message.content))
-            ),
-            message.sent_at,
-        )
-        for turn, message in enumerate(said)
-    ]
+    return [_turn(place, message) for place, message in enumerate(said)]
+
+
+def _turn(place: int, message: WindowMessage) -> Turn:
+    sentences = tuple(
+        sentence_of(text, place, nth, lead, laid_out)
+        for nth, (lead, text, laid_out) in enumerate(_texts(message.content))
+    )
+    asks = "?" in message.content or "？" in message.content
+    asks = asks or any(s.asks or is_request(s.plain) or is_fragment(s.plain) for s in sentences)
+    speaker = message.user_id if message.role is Role.USER else message.role.value
+    return Turn(speaker, message.role, sentences, message.sent_at, asks)
 
 
 def sentence_of(text: str, turn: int, nth: int, lead: str = "", laid_out: bool = False) -> Sentence:
@@ -227,7 +230,7 @@ def _shortened(text: str) -> str:
         return text
     first = LONGEST_SENTENCE // 3
     clauses = [found.start() for found in _CLAUSE_END.finditer(text, first, LONGEST_SENTENCE)]
-    ends = [end for end in clauses if not _TAKES_BACK.match(text, end)]
+    ends = [end for end in clauses if not _TAKES_BACK.match(text, end) and _is_whole(text, end)]
     if clauses and not ends:
         return ""  # only up to what is taken back: it would tell what is wrong
     ends = ends or [
@@ -246,6 +249,12 @@ def _shortened(text: str) -> str:
 def only_says_when(text: str) -> bool:
     """Tell whether a text that no stop ends is a condition whose main clause was cut off."""
     return text[-1:].isalnum() and _CONDITION.match(text) is not None
+
+
+def _is_whole(text: str, end: int) -> bool:
+    """Tell whether what was joined last before an end has a verb: not "... and my neighbour, Rosa"."""
+    joined = max(text.rfind(" and ", 0, end), text.rfind(" but ", 0, end), text.rfind(" because ", 0, end))
+    return joined < 0 or is_clause(text[joined + 1 : end])
 
 
 def _parts_words(before: str, after: str) -> bool:

@@ -44,6 +44,8 @@ is_command = says(
 is_fragment = says(
     r"(?:\.\s*\.|[,:–—-])\s*\Z",
     r"\A(?:if|when|because|unless|not|since (?:there|i|you|he|she|it|we|they|the|my|your))\b[^,]*\Z",
+    r"\Anot (?:unless|if|until|without)\b|\A(?:now,? )?(?:according to|when it comes to|regarding|"
+    r"concerning)\b[^,]*\Z",
     # It says what was meant by what stood before it.
     r"\bi mean(?:t)?(?:,|\W*\Z)|\Ai mean(?:t)?\b",
     r"\A(?:the|my|his|her|its|our) (?:first|second|third|last|other|next) (?:time|one)\b",
@@ -75,6 +77,8 @@ _QUESTION_OPENING = any_of(
     r"^(?:what|where|when|who|whom|whose|why|how|which)\b",
     r"^(?:can|could|would|will|shall|should|do|does|did|is|are|was|were|have|has|may) "
     r"(?:i|you|we|they|he|she|it|there|this|that|these|those|the|my|your|our|anyone|any)\b",
+    # No statement begins like that, unless its subject is left out: "Should be fine".
+    r"^(?:can|could|would|should|does|is|are) (?!be\b|do\b|have\b|love\b|like\b|not\b|never\b|only\b|just\b)\w",
 )
 _QUESTION_END = re.compile(r"[?？][\s\"'”’)!?？]*\Z")
 #: Asked whatever it ends with: "How should I get there."
@@ -83,8 +87,6 @@ _INVERTED = any_of(
     r"should|shall|"
     r"would|will|have|has) (?:i|you|we|he|she|they|it|there|this|that|these|those|the|my|your|our)\b",
     r"^(?:can|could|would|will|shall|should|do|does|did|are|were|have|may) (?:i|you|we)\b",
-    # No statement begins like that, unless its subject is left out: "Should be fine".
-    r"^(?:can|could|would|should|does|is|are) (?!be\b|do\b|have\b|love\b|like\b|not\b|never\b|only\b|just\b)\w",
     r"^(?:what|where|who|how)s (?:your|the|my|it|his|her|our|their)\b",
     r"^(?:does|did|is|are|was|were|has) (?:he|she|it|they|the|this|that|there|my|your|his|her|our|their|"
     r"any\w*)\b",
@@ -101,7 +103,7 @@ _CLAUSE = any_of(
     r"would|should|must|may|might)\b|'(?:s|re|m|ve|ll|d)\b|n't\b",
 )
 #: In what way, only the sentence before says.
-_IN_THAT_WAY = any_of(r"^(?:that|this) way\b", r"\bthe same (?:way|thing)\W*\Z")
+_IN_THAT_WAY = any_of(r"^(?:that|this) way\b", r"\bthe same (?:way|thing)\W*\Z", r"\b(?!up\b)\w+ to\W*\Z")
 
 _YES_OR_NO = re.compile(
     r"\W*(?:(?:oh|well|hm+)[,.! ]+)*(?:yes|yeah|yep|no|nope|not|(?:for )?sure|ok|okay|of course|certainly|"

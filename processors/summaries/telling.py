@@ -13,8 +13,8 @@ from processors.summaries.cues import Section
 from processors.summaries.dialogue import beginning, is_agreed, is_answer, is_answered, is_outdone, next_turn
 from processors.summaries.ending import is_settled_after
 from processors.summaries.perspective import third_person
-from processors.summaries.pointing import points_at_some, points_back, turns_on
-from processors.summaries.reading import Sentence, Turn, sentence_of
+from processors.summaries.pointing import points_back
+from processors.summaries.reading import ELLIPSIS, Sentence, Turn, sentence_of
 from processors.summaries.reservations import encourages, is_guess, is_intention, is_transition
 from processors.summaries.speech_acts import (
     accepts,
@@ -31,25 +31,24 @@ from processors.summaries.speech_acts import (
 from processors.summaries.standing import is_outdated, is_outweighed
 from processors.summaries.worth import Conversation
 
-#: Asked back about something that neither the question nor its answer names.
-_WHICH_ONE = re.compile(r"\bwhich (?:one|ones|of (?:them|these|those))\W*\Z", re.IGNORECASE)
-
-#: No clause of the same sentence follows.
-_ENDS = re.compile(r"[.!?;:…。！？][\"'”’)\]*]*\Z")
-
 #: Asked for something that is named in answer.
 _NAMING = re.compile(r"(?:what|who|whom|whose|which|when|where|how)\b(?! about\b)", re.IGNORECASE)
 
 #: What an answer goes on with that is not so, or not always.
 _TAKES_BACK = re.compile(r"(?:but|however|unless|except|although|though|only if|not)\b", re.IGNORECASE)
 
-#: A question that goes on from another.
+#: A question that goes on from another, or asks back what neither it nor its answer names.
 _GOES_ON = re.compile(
-    r"\b(?:else|another|(?:what|how) about|more info\w*|more details)\b|^if\b[^,]*\Z", re.IGNORECASE
+    r"\b(?:else|another|the other|(?:what|how) about|more info\w*|more details)\b|^if\b[^,]*\Z|"
+    r"which (?:ones?|of (?:them|these|those))\W*\Z",
+    re.IGNORECASE,
 )
 
 #: Said of what only those who talk see: "These are mine".
-_SHOWN = re.compile(r"this\b|these\b|those\b", re.IGNORECASE)
+_SHOWN = re.compile(r"(?:this|these|those)\b", re.IGNORECASE)
+
+#: What "that" is, stands right before it.
+_POINTS = re.compile(r"\b(?:this|that)(?=\W*\Z|[,;.!?]|['’]s\b| is\b| was\b)", re.IGNORECASE)
 
 #: Characters of two sentences that are told as one.
 LONGEST_TOLD = 260
@@ -65,13 +64,7 @@ def line_of(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section
     section = section_of(said, turn, sentence)
     if section is None:
         return _with_reply(said, turn, sentence) if said.named and _calls_for_a_reply(sentence) else None
-    # Where several talk, "But they ..." mostly goes on with what another named: it says much by itself.
-    people = not said.named or sentence is not turn.sentences[0]
-    if section is not Section.TODOS and turns_on(sentence.lead + sentence.plain, people=people):
-        return _with_what_explains(said, turn, sentence, is_turn=True)
-    if section in (Section.KEY_FACTS, Section.DECISIONS) and (
-        points_back(sentence.plain) or (not said.named and points_at_some(sentence.plain))
-    ):
+    if section in (Section.KEY_FACTS, Section.DECISIONS) and points_back(sentence.plain):
         return _with_what_explains(said, turn, sentence)
     if leaves_open(sentence.plain):
         return _with_what_explains(said, turn, sentence)
@@ -107,13 +100,10 @@ def _calls_for_a_reply(sentence: Sentence) -> bool:
 
 
 def _with_what_explains(
-    said: Conversation, turn: Turn, sentence: Sentence, *, is_turn: bool = False
+    said: Conversation, turn: Turn, sentence: Sentence
 ) -> tuple[Section, str, frozenset[str]] | None:
-    """A sentence that points back, behind the fact that it points to; ``None``: there is none near enough.
-
-    ``is_turn``: it turns against what it points to ("But they leaked"), which stands in the same message.
-    """
-    found = _explaining(said, turn, sentence, is_turn)
+    """A sentence that points back, behind the fact that it points to; ``None``: there is none near enough."""
+    found = _explaining(said, turn, sentence)
     if found is None:
         return None
     whose, before_it = found
@@ -121,27 +111,23 @@ def _with_what_explains(
     if is_outdated(said, sentence, f"{before_it.plain} {sentence.plain}", about):
         return None
     if whose.speaker == turn.speaker:
-        lead = sentence.lead if is_turn else ""
-        both = sentence_of(
-            f"{before_it.text} {lead}{sentence.text}", sentence.turn, sentence.nth, "", sentence.laid_out
-        )
-        return Section.KEY_FACTS, _told(said, turn, both), about
+        lead = sentence.lead if before_it.nth == sentence.nth - 1 else ""
+        both = f"{before_it.text} {lead}{sentence.text}"
+        return Section.KEY_FACTS, _told(said, turn, sentence_of(both, sentence.turn, sentence.nth)), about
     return Section.KEY_FACTS, f"{whose.speaker}: {before_it.text} {turn.speaker}: {sentence.text}", about
 
 
-def _explaining(
-    said: Conversation, turn: Turn, sentence: Sentence, is_turn: bool
-) -> tuple[Turn, Sentence] | None:
-    """What names all that a sentence points to: in its own message, or the end of what it replies to.
+def _explaining(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Turn, Sentence] | None:
+    """What names all that a sentence points to: in its own message, or the question that it answers.
 
     The nearest that has somebody or something of the kind is meant, so that what is further away is not looked
     at behind one that has it and cannot be told.
     """
     earlier = [(turn, other) for other in reversed(turn.sentences) if other.nth < sentence.nth]
-    if not is_turn and is_answer(said.turns, sentence):
+    if is_answer(said.turns, sentence):
         asking = said.turns[sentence.turn - 1]
         earlier.append((asking, asking.sentences[-1]))
-    adjacent = is_turn or points_back(sentence.plain)
+    adjacent = points_back(sentence.plain) or _POINTS.search(sentence.plain) is not None
     for whose, other in earlier[: 1 if adjacent else REACH]:
         if leaves_open(f"{other.plain} {sentence.plain}"):
             continue
@@ -156,11 +142,7 @@ def _explaining(
 
 
 def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section, str, frozenset[str]] | None:
-    if (
-        len(question.words) < (1 if said.named else 2)
-        or is_phatic(question.plain)
-        or _WHICH_ONE.search(question.plain)
-    ):
+    if len(question.words) < (1 if said.named else 2) or is_phatic(question.plain):
         return None
     if _GOES_ON.search(question.plain) and not (said.named and is_proposal(question.plain)):
         return None
@@ -168,7 +150,7 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
         other.nth == question.nth - 1
         and other.words
         and not is_phatic(other.plain)
-        and not _ENDS.search(other.plain)
+        and other.plain[-1:].isalnum()
         for other in turn.sentences
     ):
         return None  # the end of a sentence
@@ -210,9 +192,9 @@ def _with_reply(
         or is_fragment(answer.plain)
         or is_command(answer.plain)
         or is_proposal(answer.plain)  # which is another one, and not the end of it
+        or answer.plain.endswith(ELLIPSIS)  # and with it perhaps the condition
         or is_evasive(answer.plain)  # and yet answered: later, by something else
         or not (agreed or _fits(sentence, answer))
-        or is_outdone(said.turns, sentence, answer)
     ):
         return None
     if not agreed and says_it_all(said, sentence, answer) and len(sentence.words - answer.words) < 2:
@@ -237,6 +219,8 @@ def _with_reply(
     ):
         return None  # half of an answer
     if is_outdated(said, answer, told, about):
+        return None
+    if is_outdone(said.turns, sentence, answer):
         return None
     goes_on = reply.sentences[1] if len(reply.sentences) > 1 and not agreed and len(answer.words) < 2 else None
     if goes_on is not None and not goes_on.asks and goes_on.words and not leans_back(goes_on.plain):

@@ -127,3 +127,98 @@ def test_to_like_what_somebody_does_is_no_taste() -> None:
 def test_an_open_question_names_what_it_is_about() -> None:
     said = [("user", "Can I get a boat licence?"), ("assistant", "Yes."), ("user", "Is that licence dear?")]
     assert summarize(*said).open_questions == ()
+
+
+def test_what_was_asked_in_a_part_that_was_cut_off_is_answered_all_the_same() -> None:
+    asked = (
+        "Because my boat has a mast of nine metres and a crew of five sailors, and because it lies in the old "
+        "harbour between the mill and the chapel all winter long, must a pilot come with me?"
+    )
+    answer = "The harbour office wants a pilot on board."
+    assert answer not in told(("user", asked), ("assistant", answer))
+
+
+def test_half_of_a_long_answer_is_not_told() -> None:
+    answer = f"The harbour office registers a boat {'with a mast and a crew of nine sailors ' * 5}in June."
+    assert "registers" not in told(("user", "When can I register my boat in town?"), ("assistant", answer))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "I wanted to take that boat this winter.",
+        "My sister can paint that up on Sunday.",
+        "They help me to row.",
+        "Rosa, that takes courage!",
+        "It's safe with nine sailors of the harbour and our dog.",
+    ],
+)
+def test_what_no_earlier_clause_names_stays_open(line: str) -> None:
+    assert leaves_open(line)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("What papers do I bring?", "Yes, the office has them."),
+        ("Can I row there at night?", "Lanterns of brass"),
+    ],
+)
+def test_what_cannot_answer_a_question_is_not_told_as_its_answer(asked: str, answer: str) -> None:
+    assert answer not in told(("user", asked), ("assistant", answer))
+
+
+def test_a_short_answer_is_told_with_what_comes_behind_it() -> None:
+    said = [("user", "What does the boat licence cost?"), ("assistant", "Nothing. The office pays until May.")]
+    assert told(*said) == "What does the boat licence cost? – Nothing. The office pays until May."
+
+
+def test_what_can_be_only_the_question_says() -> None:
+    asked = "Are you sure that we reach the ferry to Bergen?"
+    answer = "Usually we can if nothing breaks and the wind holds all morning."
+    assert lines(summarize(("ada", asked), ("ben", answer))) == [f"ada: {asked} ben: {answer}"]
+
+
+def test_what_asks_without_its_mark_is_no_fact() -> None:
+    assert summarize(("user", "can automatically renew my boat licence If I row in winter")).key_facts == ()
+
+
+def test_a_condition_whose_question_stands_apart_is_no_fact() -> None:
+    said = ("ada", "While you wait for the ferry to Bergen, would you like to see the boats?")
+    assert "While" not in told(said, ("ben", "The boats are red."))
+
+
+def test_what_somebody_gives_an_assistant_is_not_to_be_done() -> None:
+    said = ("user", "I need to give you my new berth in the harbour.")
+    assert summarize(said, ("assistant", "Good, the berth is noted.")).todos == ()
+
+
+def test_what_follows_from_half_a_condition_is_not_told_without_it() -> None:
+    answer = "The harbour office gives you a licence for nine weeks."
+    said = [("user", "I think of the sailing test. And if I pass it in May"), ("assistant", answer)]
+    assert answer not in told(*said)
+
+
+@pytest.mark.parametrize(
+    "said", ["I wasn't planning to.", "It's based on a boat that Rosa loves.", "It's cold."]
+)
+def test_what_leaves_its_matter_to_what_was_said_before_is_not_told(said: str) -> None:
+    assert said not in told(("ada", f"Rosa rows at night. {said}"), ("ben", "The lake is deep."))
+
+
+def test_a_sentence_is_cut_where_what_was_joined_last_is_whole() -> None:
+    cut = (
+        "I'm painting the boat of my uncle in the old harbour, and my neighbour, Rosa Lind from the mill by "
+        "the chapel on the hill behind the old harbour, wrote that the colour is too dark for the sea."
+    )
+    line = told(("user", cut), ("assistant", "Noted."))
+    assert line.startswith("I'm painting the boat of my uncle in the old harbour") and "neighbour" not in line
+
+
+def test_an_order_of_a_moment_is_no_to_do() -> None:
+    assert summarize(("ada", "Would you like a drink?"), ("ben", "Lemonade, please.")).todos == ()
+
+
+def test_a_statement_that_leaves_out_its_subject_asks_nothing() -> None:
+    summary = summarize(("assistant", "How old is the boat?"), ("user", "Is almost 65."))
+    assert summary.open_questions == ()
