@@ -25,12 +25,18 @@ ALONE = (
     r"without|yet)\b)"
 )
 #: "It" that stands for nothing before it: the weather, the time, what follows, a set phrase.
+_OPINION = (
+    r"(?:(?:(?!an?\b|the\b)\w+ ){0,2}(?!an?\b|the\b)\w+|"
+    r"an? (?:\w+ )?(?:shame|pity|relief|wonder|miracle|fact|thing))"
+)
 _IDIOM = any_of(
     r"\bit(?:'s| is| was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| might be|"
     r" must be| feels?| felt| seems?| takes?| took| costs?| hurts?| helps?| makes?| means?)(?: not|"
     r"n't)?(?: (?!(?:to|that|how|when|if|for|going|used|supposed|about|due|ready|able|meant|"
     r"based|on|in|of|by|at|with|from)\b)\w[\w-]*){0,5} "
-    r"(?:to \w|that\b|for (?:me|us|you|\w+) to\b|how\b|when\b|if\b|since\b)",
+    r"(?:to \w|for (?:me|us|you|\w+) to\b|how\b|when\b|if\b|since\b)",
+    # "It's a boat that I love" is a boat.
+    rf"\bit(?:'s| is| was|'s been| has been| seems?| means?) (?:{_OPINION} )?that\b",
     r"\bit(?:'s| is| was) (?:not )?\w+ (?:i|we|you|he|she|they|the|my|our|\w+ing)\b",
     r"\bit(?:'s| is| was|'ll be| will be|'s been| has been| looks like| gets| got| turns? out|"
     r" turned out)(?: (?!with\b|for\b|in\b|on\b)\w+){0,3} (?:rain\w*|snow\w*|sunny|windy|late|"

@@ -10,6 +10,7 @@ _TIME = (
 )
 #: "It", which stands for what comes behind, for the time or for the weather.
 _EXPLETIVE = (
+    r"(?!it(?:'s| is| was) an? (?:\w+ ){1,6}that\b(?<!shame that)(?<!pity that)(?<!relief that))"
     r"it(?:'s| is| was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| might be|"
     r" must be| feels?| felt| seems?| takes?| took| makes?| made| means?| helps?| costs?)(?:(?! (?:to|that|"
     r"how|when|if|like|for|all|about|because|on|in|of|by|"

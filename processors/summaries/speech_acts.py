@@ -48,7 +48,8 @@ is_fragment = says(
     r"concerning)\b[^,]*\Z",
     # It says what was meant by what stood before it.
     r"\bi mean(?:t)?(?:,|\W*\Z)|\Ai mean(?:t)?\b",
-    r"\A(?:the|my|his|her|its|our) (?:first|second|third|last|other|next) (?:time|one)\b",
+    r"\A(?:the|my|his|her|its|our) (?:first|second|third|last|other|next)(?:,| (?:time|one)\b)|"
+    r"\A\*\*[^*]*\*\*\Z",
     r"\A\W*(?:well|so|um+|er+|hm+|oh|ah|uh)\W*\Z",
 )
 #: What somebody can, will or would, without the verb.
