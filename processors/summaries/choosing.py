@@ -76,6 +76,12 @@ _ANAPHORIC = re.compile(
     re.IGNORECASE,
 )
 
+#: An answer that goes on in the words of its question, or turns to who asked: "to the first, but not the rest".
+_GOES_ON_FROM = re.compile(
+    r"(?:no|nope|to|of|because|but|or|except|only|sir|madam|ma['’]am|miss)\b",
+    re.IGNORECASE,
+)
+
 #: Of what it is the length, the number or the place, an answer need not say again.
 _HOW_MUCH = re.compile(r"(?:how (?:long|often|many|much|far|old)|when|since when)\b", re.IGNORECASE)
 
@@ -198,7 +204,11 @@ def _is_fact(said: Conversation, statement: Sentence) -> bool:
     if is_answer(said.turns, statement):
         question = said.turns[statement.turn - 1].sentences[-1]
         return points_back(text) or says_it_all(said, question, statement)
-    return not said.named or (is_clause(text) and not POINTED_AT.match(text))
+    if said.named:
+        return is_clause(text) and not POINTED_AT.match(text)
+    return is_clause(text) or not (
+        text.isascii() and text[-1:].isalnum()
+    )  # "Old maps": nothing is said of them
 
 
 def _is_of_others(turns: Sequence[Turn], statement: Sentence) -> bool:
@@ -215,7 +225,7 @@ def says_it_all(said: Conversation, question: Sentence, answer: Sentence) -> boo
     text = answer.plain
     if said.turns[answer.turn].role is not Role.USER or not is_clause(text):
         return False
-    if _ANAPHORIC.search(text) or points_back(text) or leaves_open(text):
+    if _ANAPHORIC.search(text) or points_back(text) or leaves_open(text) or _GOES_ON_FROM.match(text):
         return False
     if len(answer.words) < ELLIPTIC and question.words and not is_phatic(question.plain):
         return False

@@ -228,7 +228,10 @@ def _with_reply(
         told, about = f"{told} {goes_on.lead}{goes_on.text}", about | goes_on.words
     if leaves_open(f"{sentence.plain} {told}"):
         return None
-    text = f"{turn.speaker}: {asked} {reply.speaker}: {told}" if said.named else f"{asked} – {told}"
+    if said.named:
+        return section, f"{turn.speaker}: {asked} {reply.speaker}: {told}", about
+    whose = f"{turn.speaker}: " if turn.role is not Role.USER else ""
+    text = f"{whose}{asked} – {told}"
     return section, text, about
 
 
@@ -239,6 +242,8 @@ def _is_thanks_alone(answer: Sentence) -> bool:
 def _told(said: Conversation, turn: Turn, sentence: Sentence) -> str:
     if said.named:
         return third_person(sentence.plain, turn.speaker)
-    if turn.role is not Role.USER and not sentence.asks:
-        return f"{turn.speaker}: {sentence.text}"  # what nobody but a model says is not the person's own
+    if turn.role is not Role.USER:
+        return (
+            f"{turn.speaker}: {sentence.text}"  # what nobody but a model says or asks is not the person's own
+        )
     return sentence.text

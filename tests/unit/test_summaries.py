@@ -112,7 +112,9 @@ def test_each_kind_of_sentence_lands_in_its_list() -> None:
         "My mother can't climb many stairs.",
     )
     assert summary.decisions == ("Let's go with Hotel Borges.",)
-    assert summary.open_questions == ("Do your parents have any food allergies that I should keep in mind?",)
+    assert summary.open_questions == (
+        "assistant: Do your parents have any food allergies that I should keep in mind?",
+    )
     assert summary.todos == (
         "I need to ask my sister whether she can feed the cat that week.",
         "Remind me to book the airport transfer next Tuesday.",

@@ -222,3 +222,40 @@ def test_an_order_of_a_moment_is_no_to_do() -> None:
 def test_a_statement_that_leaves_out_its_subject_asks_nothing() -> None:
     summary = summarize(("assistant", "How old is the boat?"), ("user", "Is almost 65."))
     assert summary.open_questions == ()
+
+
+def test_a_we_with_others_who_were_spoken_of_is_not_told_as_those_who_talk() -> None:
+    said = [
+        ("Ada", "I rowed home with some crewmates. We shared a love of old maps."),
+        ("Ben", "That is nice to hear, I am mending my sails today."),
+    ]
+    assert "love of old maps" not in told(*said)
+
+
+def test_what_an_assistant_asks_is_not_told_as_the_person_s_question() -> None:
+    said = [
+        ("user", "Can the harbour office give my fee back?"),
+        ("assistant", "Did you hand in your boat licence?"),
+    ]
+    assert "assistant: Did you hand in your boat licence?" in told(*said)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Yes, to the nine winters served but I am unable to add more winters at sea.",
+        "No, I did not agree to nine more winters at sea.",
+    ],
+)
+def test_half_of_an_answer_is_not_told_alone(answer: str) -> None:
+    said = [
+        ("user", "Can I pass my boat on to my son?"),
+        ("assistant", "Did you serve nine winters?\nOr did you agree to more of them?"),
+        ("user", answer),
+        ("assistant", "Then you can."),
+    ]
+    assert "winters at sea" not in told(*said)
+
+
+def test_a_matter_that_is_only_named_is_no_fact() -> None:
+    assert summarize(("user", "Harbour fees with special rules")).key_facts == ()
