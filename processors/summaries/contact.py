@@ -20,8 +20,8 @@ _PHATIC = any_of(
     r"this is \w+ speaking)\b",
     r"^you are (?:a|an|the) (?:\w+ ){0,3}(?:assistant|chatbot|bot)\b",
     r"\b(?:how (?:can|may) i (?:help|assist)|(?:can|may) i help you|what can i do for you|anything else|"
-    r"feel free|let me know if|hope (?:this|that) helps|is there anything|(?:good|nice|pleased|pleasant|"
-    r"glad) to (?:see|meet|hear))\b",
+    r"feel free|let me know if|hope (?:this|that) helps|hope (?:(?:all|everything) is|you are|you're) well|"
+    r"is there anything|(?:good|nice|pleased|pleasant|glad) to (?:see|meet|hear))\b",
 )
 _PHATIC_WORDS = 8
 

@@ -52,7 +52,7 @@ _WE = any_of(r"\bwe\b")
 _ANOTHER = any_of(
     r"\b(?:he|she|him|her|my (?:\w+ )?(?:mom|mum|mother|dad|father|parents|wife|husband|girlfriend|boyfriend|"
     r"fianc\w+|friends?|brother|sister|boss|team|family|company|firm)|(?:\w+ )?friends|\w+mates?|colleagues|"
-    r"co-?workers|neighbou?rs|(?<!both of )them)\b"
+    r"co-?workers|neighbou?rs|you and (?!i\b|me\b)\w+|(?<!both of )them)\b"
 )
 
 

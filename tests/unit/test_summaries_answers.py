@@ -232,6 +232,19 @@ def test_a_we_with_others_who_were_spoken_of_is_not_told_as_those_who_talk() -> 
     assert "love of old maps" not in told(*said)
 
 
+def test_nor_as_them_where_another_is_named_beside_who_is_asked() -> None:
+    said = [
+        ("Ada", "You and Tom make a fine crew."),
+        ("Ben", "In fact, we are beginning to build a boat of our own."),
+    ]
+    assert "build a boat" not in told(*said)
+
+
+def test_good_wishes_are_no_answer() -> None:
+    said = [("user", "I was wondering where a boat is registered?"), ("assistant", "Hope all is well.")]
+    assert "Hope all is well" not in told(*said)
+
+
 def test_what_an_assistant_asks_is_not_told_as_the_person_s_question() -> None:
     said = [
         ("user", "Can the harbour office give my fee back?"),
