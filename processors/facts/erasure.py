@@ -97,6 +97,7 @@ def _without(line: Line, fact_id: str, until: datetime) -> Line:
         facts=tuple(_unaware(each, fact_id) for each in line.facts if each.fact_id != fact_id),
         marks=tuple(mark for mark in line.marks if not _is_of(mark, fact_id, until)),
         given=None,
+        given_before=(),
     )
 
 

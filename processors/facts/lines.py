@@ -52,7 +52,8 @@ class Line(msgspec.Struct, frozen=True, tag="line"):
 
     ``absorbed``: the lines of facts that were merged into these.  ``forgotten_version`` and ``floors``: of
     facts that were let go, the highest version, and up to where their evidence is known.  ``values`` (line ids)
-    and ``latest`` are those of a slot that holds many.  ``given``: what the latest merge gave.
+    and ``latest`` are those of a slot that holds many.  ``given``: what the latest merge gave;
+    ``given_before``: what those before it did, the latest first.
     """
 
     single: bool
@@ -65,6 +66,7 @@ class Line(msgspec.Struct, frozen=True, tag="line"):
     values: tuple[str, ...] = ()
     latest: Latest | None = None
     given: Given | None = None
+    given_before: tuple[Given, ...] = ()
 
     def fact(self, fact_id: str) -> Fact | None:
         """Return a fact of the line."""

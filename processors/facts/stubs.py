@@ -89,7 +89,7 @@ def corrected_until(stub: Stub | None) -> int:
 
 
 class Given(msgspec.Struct, frozen=True, array_like=True):
-    """What the fact that was merged last into one of a line has given it; fields as those of :class:`Stub`.
+    """What a fact that was merged into one of a line has given it; fields as those of :class:`Stub`.
 
     The line of the fact that stays is stored first: if nothing else was before a crash, the stub is made of
     this.

@@ -18,6 +18,9 @@ from processors.facts.refinement import absorbed
 from processors.facts.stubs import Given, Stub, corrected_until
 from processors.merging.guards import may_merge
 
+#: Merges into one line whose gifts are known: more in one batch, and a crash in its midst, are not told apart.
+_GIVEN_KEPT = 16
+
 
 class Merged(NamedTuple):
     """The line of the fact that stays, that of the other, and what to publish of each."""
@@ -51,11 +54,13 @@ def merged(
     since = corrected_until(into.stub(fact.fact_id))
     gone, stub, rest, joined = absorbed(left, other, left_id, into, own, erasure, cause, since)
     after, changed = settled(into, joined, cause, FactChange.MERGED)
-    given = into.given if is_folded else None
-    if given is None or given.fact_id != gone.fact_id:
+    known = [each for each in (into.given, *into.given_before) if each is not None]
+    given = next((each for each in known if each.fact_id == gone.fact_id), None) if is_folded else None
+    if given is None:
         given = _given(gone, fact, joined.fact(fact.fact_id) or fact)
+    before = tuple(each for each in known if each.fact_id != gone.fact_id)[: _GIVEN_KEPT - 1]
     rest = with_stub(rest, _restorable(stub, gone, left, given))
-    return Merged(msgspec.structs.replace(after, given=given), rest, changed, [gone])
+    return Merged(msgspec.structs.replace(after, given=given, given_before=before), rest, changed, [gone])
 
 
 def _given(gone: Fact, before: Fact, after: Fact) -> Given:
