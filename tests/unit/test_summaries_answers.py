@@ -189,7 +189,7 @@ def test_a_condition_whose_question_stands_apart_is_no_fact() -> None:
 
 
 def test_what_somebody_gives_an_assistant_is_not_to_be_done() -> None:
-    said = ("user", "I need to give you my new berth in the harbour.")
+    said = ("user", "I need to give you both berths in the harbour.")
     assert summarize(said, ("assistant", "Good, the berth is noted.")).todos == ()
 
 
@@ -227,7 +227,7 @@ def test_a_statement_that_leaves_out_its_subject_asks_nothing() -> None:
 def test_a_we_with_others_who_were_spoken_of_is_not_told_as_those_who_talk() -> None:
     said = [
         ("Ada", "I rowed home with some crewmates. We shared a love of old maps."),
-        ("Ben", "That is nice to hear, I am mending my sails today."),
+        ("Ben", "Good for you, I am mending my sails today."),
     ]
     assert "love of old maps" not in told(*said)
 
@@ -235,7 +235,7 @@ def test_a_we_with_others_who_were_spoken_of_is_not_told_as_those_who_talk() -> 
 def test_nor_as_them_where_another_is_named_beside_who_is_asked() -> None:
     said = [
         ("Ada", "You and Tom make a fine crew."),
-        ("Ben", "In fact, we are beginning to build a boat of our own."),
+        ("Ben", "Indeed, we are about to build a boat of our own."),
     ]
     assert "build a boat" not in told(*said)
 
@@ -256,8 +256,8 @@ def test_what_an_assistant_asks_is_not_told_as_the_person_s_question() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        "Yes, to the nine winters served but I am unable to add more winters at sea.",
-        "No, I did not agree to nine more winters at sea.",
+        "Yes, to the nine winters served but I cannot take on more winters at sea.",
+        "No, I never said yes to nine more winters at sea.",
     ],
 )
 def test_half_of_an_answer_is_not_told_alone(answer: str) -> None:
