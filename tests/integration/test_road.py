@@ -497,7 +497,7 @@ def test_a_window_whose_log_has_expired_is_read_from_the_topic(road: Road) -> No
 
     async def expire() -> int:
         folder = road.settings.namespace.folder(road.folder / "data")
-        client = LocalValkey(folder, "a").client()
+        client = LocalValkey(folder, "recall").client()
         try:
             (log,) = await client.keys("*log:*:kitchen")
             return int(await client.delete(log))
