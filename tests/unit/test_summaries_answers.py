@@ -256,8 +256,8 @@ def test_what_an_assistant_asks_is_not_told_as_the_person_s_question() -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        "Yes, to the nine winters served but I cannot take on more winters at sea.",
-        "No, I never said yes to nine more winters at sea.",
+        "Yes, to the nine winters served but I was unable to add any winters at sea.",
+        "No, I did not sign up for nine more winters at sea.",
     ],
 )
 def test_half_of_an_answer_is_not_told_alone(answer: str) -> None:
