@@ -22,6 +22,7 @@ from models.summaries import Summary
 from streams import kafka
 from streams.background import in_background
 from streams.backoff import backoff
+from streams.kafka.pacing import pace
 from streams.settings import Settings
 from streams.topics.catalog import catalog_for
 
@@ -117,6 +118,7 @@ class Filtered:
             try:
                 async with kafka.connected(client, self._settings, self._settings.request_timeout_seconds):
                     attempt = 0
+                    pace(client)
                     await self._follow(client)
             except OffsetOutOfRangeError as error:  # what is missing then is missed by whoever is told the rest
                 log.warning("answers are gone before they were read back", error=str(error))

@@ -110,6 +110,22 @@ ASSUMPTIONS = [
         ),
     ),
     Assumption(
+        "the fetcher asks for what _get_actions_per_node(assignment) says, and again after the time that it says",
+        mentions(
+            AIOKafkaFetcher._fetch_requests_routine,
+            "fetch_requests,\n                    reset_requests,\n                    timeout,",
+            "= self._get_actions_per_node(assignment)",
+            "timeout=timeout,",
+        ),
+    ),
+    Assumption(
+        "how long a fetch may wait at the broker is read for each",
+        mentions(
+            AIOKafkaFetcher._get_actions_per_node,
+            "req = FetchRequest(\n                self._fetch_max_wait_ms,",
+        ),
+    ),
+    Assumption(
         "the last field of a partition in a fetch's answer is its batches, and it may hold none",
         mentions(
             AIOKafkaFetcher._proc_fetch_request,

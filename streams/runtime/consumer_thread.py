@@ -21,6 +21,7 @@ from aiokafka.errors import (
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
 
 from streams import kafka
+from streams.kafka.pacing import pace
 from streams.runtime.aiokafka_internals import ConsumerStoppedError, HeartbeatRequest, JoinGroupRequest
 from streams.runtime.epoch import Epoch, Offsets
 from streams.runtime.faust_internals import TP, AIOKafkaConsumerThread, ensure_aiokafka_TP
@@ -102,9 +103,11 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
         return consumer
 
     async def on_start(self) -> None:
-        """Start the consumer, and renew the lease with each heartbeat that the group answers."""
+        """Start the consumer at its pace, and renew the lease with each heartbeat that the group answers."""
         await super().on_start()
-        self.watch(self._ensure_consumer()._coordinator, self.runtime.lease)
+        consumer = self._ensure_consumer()
+        pace(consumer)
+        self.watch(consumer._coordinator, self.runtime.lease)
 
     @staticmethod
     def watch(coordinator: Any, lease: Lease) -> None:

@@ -21,6 +21,7 @@ from aiokafka.util import commit_structure_validate
 from yarl import URL
 
 from streams.kafka import clients
+from streams.runtime import consumer_thread
 from streams.runtime.consumer_thread import BatchConsumerThread
 from streams.runtime.epoch import Epoch
 from streams.runtime.faust_internals import TP, AIOKafkaConsumerThread
@@ -226,8 +227,9 @@ class TestPartitions:
 
         monkeypatch.setattr(AIOKafkaConsumerThread, "on_start", by_faust)
         monkeypatch.setattr(thread, "watch", lambda *both: watched.append(both))
+        monkeypatch.setattr(consumer_thread, "pace", lambda consumer: watched.append((consumer,)))
         await thread.on_start()
-        assert watched == [(thread._consumer._coordinator, thread.app.runtime.lease)]
+        assert watched == [(thread._consumer,), (thread._consumer._coordinator, thread.app.runtime.lease)]
 
     async def test_what_stopped_the_groups_coordination_is_raised(self, thread: BatchConsumerThread) -> None:
         thread.thread_loop = asyncio.get_running_loop()
