@@ -132,7 +132,8 @@ def _chats(figures: dict[str, Any]) -> list[str]:
     return [
         f"{chats} chats at once: added to the first piece p50 {of['first']['p50'] * 1e3:.0f} ms, "
         f"p95 {of['first']['p95'] * 1e3:.0f} ms; to a piece p50 {of['piece']['p50'] * 1e3:.0f} ms, "
-        f"p95 {of['piece']['p95'] * 1e3:.0f} ms; {of['lost']:.1%} of the pieces did not come; "
+        f"p95 {of['piece']['p95'] * 1e3:.0f} ms; {of['lost']:.1%} of the pieces and "
+        f"{of['unanswered']:.1%} of the answers did not come; "
         "of the way to the first piece, p50: "
         + ", ".join(f"{step} {took['p50'] * 1e3:.0f}" for step, took in of["steps"].items())
         + " ms; CPU of a turn: "

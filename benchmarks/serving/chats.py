@@ -39,11 +39,12 @@ STEPS = {"confirmed": "turn", "remembered": "understanding", "laid": "prompt", "
 
 class Chatted(NamedTuple):
     """Seconds to the first piece of each chat, of each piece from the model to whoever reads, and of each step
-    on the way to the first piece."""
+    on the way to the first piece; and what was said in chats that the model's words did not reach."""
 
     first: list[float]
     pieces: list[float]
     steps: dict[str, list[float]]
+    unanswered: list[str]
 
 
 @contextmanager
@@ -95,6 +96,7 @@ async def measure(deployment: Deployment, short: bool) -> dict[str, Any]:
                 "first": _added(ours.first, theirs.first),
                 "piece": _added(ours.pieces, theirs.pieces),
                 "lost": max(0.0, lost),
+                "unanswered": len(ours.unanswered) / (chats * rounds),
                 "steps": {step: percentiles(took) for step, took in ours.steps.items()},
                 "cpu_seconds_per_turn": {name: spent / (chats * rounds) for name, spent in cpu.items()},
             }
@@ -108,7 +110,7 @@ def _added(ours: list[float], theirs: list[float]) -> dict[str, float]:
 
 
 def _nothing() -> Chatted:
-    return Chatted([], [], {step: [] for step in STEPS})
+    return Chatted([], [], {step: [] for step in STEPS}, [])
 
 
 async def _directly(client: httpx.AsyncClient, chats: int, found: Chatted) -> None:
@@ -130,7 +132,6 @@ async def _chats(client: httpx.AsyncClient, chats: int, name: str, found: Chatte
 
 async def _all(requests: list[httpx.Request], client: httpx.AsyncClient, found: Chatted) -> None:
     """Send them evenly over the time of an answer, and read side by side; ``found`` grows by what they took."""
-    others: list[str] = []
 
     async def read(number: int, request: httpx.Request) -> None:
         await asyncio.sleep(PIECES / RATE * number / len(requests))
@@ -152,7 +153,8 @@ async def _all(requests: list[httpx.Request], client: httpx.AsyncClient, found: 
                         reached.setdefault(name, now)
                     found.pieces.extend(now - at for at in sent)
             if "text" not in reached:
-                others.append(said)
+                found.unanswered.append(said)
+                return
             for step, took in _steps(began, reached).items():
                 found.steps[step].append(took)
         finally:
@@ -160,8 +162,8 @@ async def _all(requests: list[httpx.Request], client: httpx.AsyncClient, found: 
 
     async with asyncio.timeout(PATIENCE):
         await asyncio.gather(*(read(number, request) for number, request in enumerate(requests)))
-    if others:
-        raise RuntimeError(f"{len(others)} chats were not answered in the model's words, but {others[0]}")
+    if len(found.unanswered) == len(requests):
+        raise RuntimeError(f"no chat was answered in the model's words, but {found.unanswered[0]}")
 
 
 def _name_of(event: str) -> str:

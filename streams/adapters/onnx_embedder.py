@@ -1,15 +1,20 @@
 """An offline embedder on onnxruntime: all-MiniLM-L6-v2 (int8 weights), or another sentence model.
 
-The model runs in one worker thread, a small batch at a time, so the event loop is never blocked and a
-search query waits for at most the batches that were queued before it, not for a whole backlog.  Queries that
-wait at the same time are one batch: eight short texts take half the time of one and one again.
+The model runs in worker threads, a small batch at a time, so the event loop is never blocked.  What nobody
+waits for, a backlog of turns and facts, has a thread of its own that lets everything else on the machine go
+first: an answer of 256 tokens takes 130 ms of a core, and neither who searches meanwhile nor a chat that is
+being answered waits for it.  Queries that wait at the same time are one batch: eight short texts take half the
+time of one and one again.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
+import threading
 from collections import OrderedDict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -18,6 +23,7 @@ from numpy.typing import NDArray
 
 from models.errors import DependencyUnavailable, Unanswered
 from models.index import Vectors
+from models.ports import Embedder
 from streams.adapters.onnx_model import MAX_TOKENS, BuiltIn, Loaded, SentenceModel
 
 #: A batch is at most this many texts and (padded) tokens: about 50 ms of one core.
@@ -29,15 +35,19 @@ _TOGETHER_TEXTS = 8
 _TOGETHER_TOKENS = 256
 
 
+#: How far the thread of what nobody waits for steps back (0: not at all, 19: as far as it goes).
+_NICENESS = 10
+
+
 class _Job(NamedTuple):
-    """A batch that waits for the worker thread, and where its vectors go."""
+    """A batch that waits for a worker thread, and where its vectors go."""
 
     texts: Sequence[str]
     vectors: Future[Vectors]
 
 
 class OnnxEmbedder:
-    """Implements :class:`models.ports.Embedder`.
+    """Implements :class:`models.ports.Embedder`; so does :attr:`behind`, for what nobody waits for.
 
     Without a ``model`` it is the built-in one.  The same text always gets the same vector, whatever else is in
     its batch.  The empty text is a text like any other: its vector is the model's for "no words".  ``threads``
@@ -58,10 +68,10 @@ class OnnxEmbedder:
         self._timeout = timeout
         self._cache_size = cache_size
         self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
-        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="embedder")
-        self._waiting: deque[_Job] = deque()
-        self._before: dict[str, NDArray[np.float32]] = {}
         self._loaded: Loaded | None = None
+        self._loading = threading.Lock()
+        self._soon = _Worker("embedder", lambda batch: self._compute(batch))
+        self._later = _Worker("embedder-behind", lambda batch: self._compute(batch), initializer=_step_back)
         self._closed = False
 
     @property
@@ -72,12 +82,17 @@ class OnnxEmbedder:
     def dimensions(self) -> int:
         return self._model.dimensions
 
+    @property
+    def behind(self) -> Embedder:
+        """The same embedder for a backlog: what is asked for here delays nothing that is asked for there."""
+        return _Behind(self)
+
     async def start(self) -> None:
         """Load and verify the model now (about a second) rather than with the first text.
 
         Raises :class:`ConfigurationError` when a file is missing or not the expected one.
         """
-        await self._in_worker(())
+        await self._in_worker(self._soon, ())
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, float32, shape ``(len(texts), dimensions)``.
@@ -85,6 +100,20 @@ class OnnxEmbedder:
         Raises :class:`DependencyUnavailable` when a batch takes longer than the timeout or the embedder
         is closed, :class:`ConfigurationError` when the model cannot be loaded.
         """
+        return await self._embed(self._soon, texts)
+
+    async def embed_behind(self, texts: Sequence[str]) -> Vectors:
+        """Do the same in the thread that steps back; returns and raises as :meth:`embed`."""
+        return await self._embed(self._later, texts)
+
+    async def close(self) -> None:
+        """Refuse further work and drop what is queued.  A batch that is being computed is not awaited."""
+        self._closed = True
+        self._soon.close()
+        self._later.close()
+        self._cache.clear()
+
+    async def _embed(self, worker: _Worker, texts: Sequence[str]) -> Vectors:
         found: dict[str, NDArray[np.float32]] = {}
         missing: list[str] = []
         for text in dict.fromkeys(texts):
@@ -94,29 +123,18 @@ class OnnxEmbedder:
             else:
                 missing.append(text)
         for batch in _batches(missing):
-            for text, vector in zip(batch, await self._in_worker(batch), strict=True):
+            for text, vector in zip(batch, await self._in_worker(worker, batch), strict=True):
                 found[text] = vector
                 self._remember(text, vector)
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         return np.stack([found[text] for text in texts])
 
-    async def close(self) -> None:
-        """Refuse further work and drop what is queued.  A batch that is being computed is not awaited."""
-        self._closed = True
-        self._executor.shutdown(wait=False, cancel_futures=True)
-        for job in self._waiting.copy():
-            job.vectors.cancel()
-        self._cache.clear()
-
-    async def _in_worker(self, batch: Sequence[str]) -> Vectors:
+    async def _in_worker(self, worker: _Worker, batch: Sequence[str]) -> Vectors:
         if self._closed:
             raise DependencyUnavailable("embedder", "it is closed")
-        job = _Job(batch, Future())
-        self._waiting.append(job)
-        self._executor.submit(self._work)
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(job.vectors), self._timeout)
+            return await asyncio.wait_for(asyncio.wrap_future(worker.submit(batch)), self._timeout)
         except TimeoutError:
             raise Unanswered(
                 "embedder", f"no vectors within {self._timeout:g} s; is the machine overloaded?"
@@ -134,7 +152,60 @@ class OnnxEmbedder:
         while len(self._cache) > self._cache_size:
             self._cache.popitem(last=False)
 
-    # -- in the worker thread ------------------------------------------------------------------------------
+    def _compute(self, batch: Sequence[str]) -> Vectors:
+        """Run the model, in a worker thread; whichever comes first loads it."""
+        with self._loading:
+            loaded = self._loaded
+            if loaded is None:
+                loaded = self._loaded = self._model.load(self._threads)
+        return loaded.embed(batch) if batch else np.empty((0, self.dimensions), dtype=np.float32)
+
+
+class _Behind(NamedTuple):
+    """Implements :class:`models.ports.Embedder` in the thread that steps back."""
+
+    embedder: OnnxEmbedder
+
+    @property
+    def model(self) -> str:
+        return self.embedder.model
+
+    @property
+    def dimensions(self) -> int:
+        return self.embedder.dimensions
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        return await self.embedder.embed_behind(texts)
+
+
+class _Worker:
+    """A thread that makes vectors of what waits, oldest first."""
+
+    def __init__(
+        self,
+        name: str,
+        compute: Callable[[Sequence[str]], Vectors],
+        initializer: Callable[[], None] | None = None,
+    ) -> None:
+        self._compute = compute
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name, initializer=initializer)
+        self._waiting: deque[_Job] = deque()
+        self._before: dict[str, NDArray[np.float32]] = {}
+
+    def submit(self, batch: Sequence[str]) -> Future[Vectors]:
+        """Have a batch computed."""
+        job = _Job(batch, Future())
+        self._waiting.append(job)
+        self._executor.submit(self._work)
+        return job.vectors
+
+    def close(self) -> None:
+        """Drop what waits; what is being computed is not awaited."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        for job in self._waiting.copy():
+            job.vectors.cancel()
+
+    # -- in the thread -------------------------------------------------------------------------------------
 
     def _work(self) -> None:
         """Do what waits longest; nothing, if it was done together with what was asked for before."""
@@ -179,11 +250,11 @@ class OnnxEmbedder:
         self._before = found
         return np.stack([found[text] for text in texts]) if texts else computed
 
-    def _compute(self, batch: Sequence[str]) -> Vectors:
-        loaded = self._loaded
-        if loaded is None:
-            loaded = self._loaded = self._model.load(self._threads)
-        return loaded.embed(batch) if batch else np.empty((0, self.dimensions), dtype=np.float32)
+
+def _step_back() -> None:
+    """Let everything else on this machine go before this thread: niceness is a thread's own on Linux alone."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import threading
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -104,7 +106,7 @@ async def test_what_waits_at_the_same_time_is_one_batch(
     await asyncio.to_thread(held.first.wait, 60)
     others = [asyncio.create_task(embedder.embed([f"cup {n}", f"milk {n}"])) for n in range(5)]
     others.append(asyncio.create_task(embedder.embed(["a long story " * 100])))
-    while len(embedder._waiting) < len(others):
+    while len(embedder._soon._waiting) < len(others):
         await asyncio.sleep(0)
     held.go_on.set()
     vectors = await asyncio.gather(first, *others)
@@ -134,7 +136,7 @@ async def test_who_gave_up_waiting_is_passed_over(
     tasks = [asyncio.create_task(embedder.embed(["tea"]))]
     await asyncio.to_thread(held.first.wait, 60)
     tasks += [asyncio.create_task(embedder.embed([text])) for text in ("milk", "honey")]
-    while len(embedder._waiting) < 2:
+    while len(embedder._soon._waiting) < 2:
         await asyncio.sleep(0)
     tasks[1].cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -153,6 +155,49 @@ async def test_what_is_asked_for_twice_at_once_is_computed_once(monkeypatch: pyt
     first, second = await asyncio.gather(embedder.embed(["tea", "milk"]), embedder.embed(["milk", "honey"]))
     assert sorted(computed) == ["honey", "milk", "tea"]
     np.testing.assert_allclose(first[1], second[0])
+    await embedder.close()
+
+
+async def test_who_waits_goes_on_while_a_backlog_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = OnnxEmbedder()
+    await embedder.start()
+    computing, go_on = threading.Event(), threading.Event()
+    compute = embedder._compute
+
+    def held(batch: Sequence[str]) -> Vectors:
+        if "an old turn" in batch:
+            computing.set()
+            go_on.wait(60)
+        return compute(batch)
+
+    monkeypatch.setattr(embedder, "_compute", held)
+    backlog = asyncio.create_task(embedder.behind.embed(["an old turn"]))
+    await asyncio.to_thread(computing.wait, 60)
+    assert (await embedder.embed(["what was it?"])).shape == (1, 384)
+    assert not backlog.done()
+    go_on.set()
+    np.testing.assert_allclose(await backlog, await embedder.embed(["an old turn"]))
+    await embedder.close()
+    with pytest.raises(DependencyUnavailable):
+        await embedder.behind.embed(["honey"])
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="niceness is a thread's own on Linux alone")
+async def test_a_backlog_lets_everything_else_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = OnnxEmbedder()
+    await embedder.start()
+    ours = os.getpriority(os.PRIO_PROCESS, 0)
+    asked: list[int] = []
+    compute = embedder._compute
+
+    def watched(batch: Sequence[str]) -> Vectors:
+        asked.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+        return compute(batch)
+
+    monkeypatch.setattr(embedder, "_compute", watched)
+    await embedder.embed(["a question"])
+    await embedder.behind.embed(["an old turn"])
+    assert asked[0] == ours < asked[1]
     await embedder.close()
 
 
