@@ -21,9 +21,6 @@ from streams.topics.catalog import catalog_for
 
 _SOURCE = "/switchboard/serve"
 
-#: How long a record may wait for others to go with it: pieces of many answers are one request then (ms).
-_LINGER_MS = 5
-
 
 class Outgoing(NamedTuple):
     """A record: its topic in the catalog, its key (which picks the partition), its value, its event's id and
@@ -129,7 +126,7 @@ class Sender:
     async def _connected(self) -> AIOKafkaProducer:
         async with self._connecting:
             if self._producer is None:
-                made = kafka.make_producer(self._settings, "switchboard-serve", linger_ms=_LINGER_MS)
+                made = kafka.make_producer(self._settings, "switchboard-serve")
                 try:
                     await kafka.connect(made, self._settings, self._patience)
                 except BaseException:

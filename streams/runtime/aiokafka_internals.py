@@ -110,7 +110,7 @@ ASSUMPTIONS = [
         ),
     ),
     Assumption(
-        "the fetcher asks for what _get_actions_per_node(assignment) says, and again after the time that it says",
+        "the fetcher asks for what _get_actions_per_node(assignment) says, again after the time that it says",
         mentions(
             AIOKafkaFetcher._fetch_requests_routine,
             "fetch_requests,\n                    reset_requests,\n                    timeout,",

@@ -50,7 +50,13 @@ class FlowSettings(ModelSettings):
     batches_in_flight: int = setting(
         8, "batches a service may have unconfirmed at once", "batches", ge=1, le=1000
     )
-    fetch_max_wait_ms: int = setting(50, "longest the broker waits to fill a fetch", "ms", ge=1, le=30_000)
+    fetch_max_wait_ms: int = setting(
+        50,
+        "longest that a fetch waits at the broker for a record; ten times as long when there was none for 2 s",
+        "ms",
+        ge=1,
+        le=30_000,
+    )
     commit_interval_seconds: float = setting(1.0, "how often offsets are committed", "s", gt=0, le=60)
 
     # Runtime: patience
