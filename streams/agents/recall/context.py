@@ -60,7 +60,9 @@ class ContextStage:
             name="context",
             sources=(CONTEXT_REQUESTS,),
             async_step=self.step,
-            batch_records=8 * self._settings.call_batch_records,
+            # So many that most of what waits is overtaken, and so few that a step has time to make them,
+            # however large the indexes are: 256 took a minute beside an import.
+            batch_records=2 * self._settings.call_batch_records,
             decided_by=self._settings.chosen("context_tokens") | {"embedder": self._model},
         )
 
