@@ -5,15 +5,29 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
+import msgspec
 import typer
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.graph import Entity, Relation
 from models.messages import DEFAULT_TENANT
 from streams.cli import recall_api
-from streams.cli.output import print_json, printable
-from streams.search.graph import NEIGHBOURS_LIMIT, STEPS_LIMIT, Neighbourhood
+from streams.cli.output import UNKNOWN, UNREAD, print_json, printable
+from streams.search.graph import NEIGHBOURS_LIMIT, STEPS_LIMIT
 from streams.settings import load_settings
+
+
+class Page(msgspec.Struct, frozen=True):
+    """What the API answers."""
+
+    user_id: str
+    tenant_id: str
+    entities: list[Entity]
+    relations: list[Relation]
+    is_cut: bool
+    next: str | None
+    known: bool
+    unread: bool
 
 
 def show(
@@ -33,7 +47,7 @@ def show(
     parameters: dict[str, str | int] = {
         "user_id": user, "tenant_id": tenant, "q": query, "steps": steps, "limit": limit
     }  # fmt: skip
-    found = asyncio.run(recall_api.get(settings, "/v1/graph", parameters, Neighbourhood))
+    found = asyncio.run(recall_api.get(settings, "/v1/graph", parameters, Page))
     if found is None:
         raise DependencyUnavailable(
             "recall", "it does not run here; start it with `switchboard worker recall`, or all with `make demo`"
@@ -42,13 +56,23 @@ def show(
         print_json(found)
         return
     if not found.entities:
-        print("nothing of this name" if query else "nothing is known yet")
+        print(_nothing(found, query))
     for entity in found.entities:
         print(_entity(entity))
     for relation in found.relations:
         print(f"  {_relation(relation)}")
     if found.is_cut:
         print("there is more: raise --limit, or name whom you mean")
+
+
+def _nothing(found: Page, query: str) -> str:
+    """Say why there is nothing: nobody is called so, or nothing was read yet, or learned, or of this name."""
+    who = printable(found.user_id)
+    if found.unread:
+        return UNREAD.format(user=who)
+    if not found.known:
+        return UNKNOWN.format(user=who, tenant=printable(found.tenant_id))
+    return f"{who} speaks of nothing of this name." if query else f"{who} is known, and speaks of nobody yet."
 
 
 def _entity(entity: Entity) -> str:

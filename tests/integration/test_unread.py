@@ -24,6 +24,7 @@ from streams.kafka.lookup import Lookup
 from streams.kafka.readers import Readers
 from streams.runtime.partitioner import partition_of
 from streams.search import Empty, Results, Wanted
+from streams.search.graph import Neighbourhood
 from streams.search.results import scope_of
 from streams.sending import Sender
 from streams.settings import Settings
@@ -64,6 +65,9 @@ class Views:
     async def page(self, *_: Any) -> tuple[list[Any], None]:
         return [], None
 
+    async def look(self, *_: Any) -> Neighbourhood:
+        return Neighbourhood([], [])
+
     async def count(self, *_: Any) -> int:
         return 0
 
@@ -94,6 +98,7 @@ async def client(settings: Settings, views: Views) -> AsyncIterator[httpx.AsyncC
     parts = Parts(
         search=looked,
         facts=looked,
+        graph=looked,
         conversations=Conversations(settings, looked, Sender(settings), Lookup(settings, readers=readers)),
         unread=Unread(settings, views, readers),
     )
@@ -155,13 +160,18 @@ async def answers(client: httpx.AsyncClient, user: str) -> dict[str, Any]:
     search = await client.get("/v1/search", params={"q": "Where?", **asked})
     posted = await client.post("/v1/search", json={"q": "Where?", **asked})
     facts = await client.get("/v1/facts", params=asked)
+    graph = await client.get("/v1/graph", params=asked)
+    conversations = await client.get("/v1/conversations", params=asked)
     person = await client.get(f"/v1/people/{user}")
     export = await client.get(f"/v1/people/{user}/export")
-    assert all(each.is_success for each in (search, posted, facts)), search.text
+    assert all(each.is_success for each in (search, posted, facts, graph, conversations)), search.text
     assert search.json()["empty"] == posted.json()["empty"]
     assert (person.status_code, export.status_code) == (404, 404)
     assert person.json()["type"] == export.json()["type"]
-    assert search.json()["known"] is facts.json()["known"] is False
+    pages = [facts.json(), graph.json(), conversations.json()]
+    assert [page["known"] for page in (search.json(), *pages)] == [False] * 4
+    assert [(page["user_id"], page["tenant_id"]) for page in pages] == [(user, "default")] * 3
+    assert len({page["unread"] for page in pages}) == 1
     return {
         "search": search.json()["empty"],
         "facts": facts.json()["unread"],

@@ -74,12 +74,18 @@ class PageParameters(Parameters, frozen=True, kw_only=True):
 
 
 class ConversationsAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """A page, the conversation with the latest message first; ``next``: the cursor of the next, if any."""
+    """A page, the conversation with the latest message first; ``next``: the cursor of the next, if any.
+
+    ``known``: there is a conversation of theirs.  ``unread``: there is none, and something was said that nobody
+    has read yet.
+    """
 
     user_id: str
     tenant_id: str
     conversations: list[ListedConversation]
     next: str | None
+    known: bool
+    unread: bool
 
 
 class ConversationAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -144,17 +150,24 @@ async def list_conversations(call: Call, wanted: ConversationsParameters) -> Con
     """The conversations of a person, the one with the latest message first, a page at a time."""
     found: Conversations = call.part("conversations")
     names = await found.names(wanted.tenant_id, wanted.user_id)
+    known = bool(names)
     if wanted.cursor is not None:
         last = after("conversations", wanted.cursor)
         # It may have moved up since, by a new message: then the page begins anew, and nothing is passed over.
         names = names[names.index(last) + 1 :] if last in names else names
     page = names[: wanted.limit]
     listed = await asyncio.gather(*(found.listed(wanted.tenant_id, wanted.user_id, name) for name in page))
+
+    async def has_any() -> bool:
+        return bool(await found.names(wanted.tenant_id, wanted.user_id))
+
     return ConversationsAnswer(
         user_id=wanted.user_id,
         tenant_id=wanted.tenant_id,
         conversations=list(listed),
         next=cursor_of("conversations", page[-1]) if len(names) > len(page) else None,
+        known=known,
+        unread=not known and await call.is_unread(wanted.tenant_id, wanted.user_id, has_any),
     )
 
 

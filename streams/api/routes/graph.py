@@ -7,6 +7,7 @@ from uuid import UUID
 
 import msgspec
 
+from models.graph import Entity, Relation
 from models.messages import DEFAULT_TENANT, Identifier
 from processors.recall.question import LONGEST_QUESTION
 from streams.adapters.qdrant_payload import is_point_id
@@ -14,7 +15,7 @@ from streams.api.cursors import after, cursor_of
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import INVALID_REQUEST, Problem
 from streams.remembered.ports import Graph
-from streams.search.graph import NEIGHBOURS_LIMIT, STEPS_LIMIT, GraphWanted, Neighbourhood
+from streams.search.graph import NEIGHBOURS_LIMIT, STEPS_LIMIT, GraphWanted
 
 #: What a cursor is of.
 _LIST = "graph"
@@ -36,8 +37,25 @@ class GraphParameters(Parameters, frozen=True, kw_only=True):
     cursor: str | None = None
 
 
+class GraphAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The entities that were reached, nearest first, and the relations between them.
+
+    ``is_cut``: there is more than was asked for.  ``next``: the cursor of the next page of the relations of the
+    first step; further steps are walked from what is on the page.  ``known``, ``unread``: see a list of facts.
+    """
+
+    user_id: str
+    tenant_id: str
+    entities: list[Entity]
+    relations: list[Relation]
+    is_cut: bool
+    next: str | None
+    known: bool
+    unread: bool
+
+
 @operation("GET", "/v1/graph", scope=Scope.READ, example={"user_id": "ada", "q": "my sister"})
-async def get_graph(call: Call, wanted: GraphParameters) -> Neighbourhood:
+async def get_graph(call: Call, wanted: GraphParameters) -> GraphAnswer:
     """People, pets, places, organizations and dates that a person speaks of, and what ties them."""
     graph: Graph = call.part("graph")
     found = await graph.look(
@@ -51,7 +69,17 @@ async def get_graph(call: Call, wanted: GraphParameters) -> Neighbourhood:
             start=None if wanted.cursor is None else _start(wanted.cursor),
         )
     )
-    return found if found.next is None else msgspec.structs.replace(found, next=cursor_of(_LIST, found.next))
+    known = bool(found.entities) or await call.part("search").knows(wanted.user_id, wanted.tenant_id)
+    return GraphAnswer(
+        user_id=wanted.user_id,
+        tenant_id=wanted.tenant_id,
+        entities=found.entities,
+        relations=found.relations,
+        is_cut=found.is_cut,
+        next=None if found.next is None else cursor_of(_LIST, found.next),
+        known=known,
+        unread=not known and await call.is_unread(wanted.tenant_id, wanted.user_id),
+    )
 
 
 def _start(cursor: str) -> str:

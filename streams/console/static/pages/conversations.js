@@ -4,6 +4,7 @@ import { html } from "../vendor/preact-htm.js";
 import { address, get, getAll, useData } from "../api.js";
 import { Empty, PersonLink, plural, Said, Shown, When } from "../parts.js";
 import { go, setQuery, useRoute } from "../router.js";
+import { Unread } from "./waits.js";
 
 /** As they are told of, by what was said last: old ones that were brought in came all at once. */
 export const latestFirst = (conversations) => [...conversations].sort((a, b) => Date.parse(b.last_at ?? 0) - Date.parse(a.last_at ?? 0));
@@ -30,7 +31,9 @@ export default function Conversations() {
 
 function List({ user }) {
   const data = useData(user, (signal) => getAll("/v1/conversations", { user_id: user, limit: 200 }, "conversations", signal));
-  return html`<${Shown} of=${data} what="conversations">${(found) => found.conversations.length === 0
+  return html`<${Shown} of=${data} what="conversations">${(found) => found.unread
+    ? html`<${Unread} name=${user} retry=${data.reload} />`
+    : found.conversations.length === 0
     ? html`<${Empty} title="No conversations"><p>Nothing was said by or to <${Said} text=${user} /> that is still kept. <a href="/people">Who there is</a>.</p><//>`
     : html`<p class="muted lead">${plural(found.conversations.length, "conversation")} of <${PersonLink} id=${user} />${found.more ? ", and more" : ""}</p>
       <div class="tablebox"><table class="cards"><thead><tr><th>conversation</th><th>begins</th><th class="num">messages</th><th class="num">last said</th></tr></thead>
