@@ -21,16 +21,21 @@ from streams.runtime.aiokafka_internals import FetchRequest
 #: Pause after an answer that held records (seconds).
 PAUSE_SECONDS = 0.01
 
-#: After so long without a record (seconds) a fetch may wait so much longer than it is set to.
-_SILENCE_SECONDS, _LONGER = 2.0, 10
+#: After so long without a record (seconds) a fetch may wait so long at the broker (ms).
+_SILENCE_SECONDS, _SILENT_MS = 2.0, 500
 
 
-def pace(consumer: AIOKafkaConsumer, pause: float = PAUSE_SECONDS) -> None:
-    """Have a started ``consumer`` ask a broker anew ``pause`` seconds after it has sent records, or later."""
+def pace(consumer: AIOKafkaConsumer, pause: float = PAUSE_SECONDS, *, rests: bool = False) -> None:
+    """Have a started ``consumer`` ask a broker anew ``pause`` seconds after it has sent records, or later.
+
+    ``rests``: where nothing comes, a fetch waits longer at the broker than the consumer is set to, and so does
+    what else the consumer asks that broker.
+    """
     fetcher, client = consumer._fetcher, consumer._client
     send, decide, usual_ms = client.send, fetcher._get_actions_per_node, fetcher._fetch_max_wait_ms
     heard: dict[int, float] = {}
-    started = time.monotonic()
+    assigned: Any = None
+    since = time.monotonic()
 
     async def send_and_note(node_id: int, request: Any, **options: Any) -> Any:
         response = await send(node_id, request, **options)
@@ -39,11 +44,15 @@ def pace(consumer: AIOKafkaConsumer, pause: float = PAUSE_SECONDS) -> None:
         return response
 
     def decide_in_time(assignment: Any) -> tuple[Any, ...]:
+        nonlocal assigned, since
         now = time.monotonic()
-        # While records wait here, those of their partition are not asked for: when they are taken, that should
-        # not have to wait for a fetch of all others.
-        silent = not fetcher._records and now - max(heard.values(), default=started) > _SILENCE_SECONDS
-        fetcher._fetch_max_wait_ms = usual_ms * _LONGER if silent else usual_ms
+        if assignment is not assigned:
+            assigned, since = assignment, now
+        if rests:
+            # While records wait here, those of their partition are not asked for: when they are taken, that
+            # should not have to wait for a fetch of all others.
+            is_silent = not fetcher._records and now - max([since, *heard.values()]) > _SILENCE_SECONDS
+            fetcher._fetch_max_wait_ms = max(usual_ms, _SILENT_MS) if is_silent else usual_ms
         requests, resets, timeout, *others = decide(assignment)
         left = {node: heard[node] + pause - now for node, _ in requests if node in heard}
         due = [(node, request) for node, request in requests if left.get(node, 0.0) <= 0]

@@ -106,7 +106,7 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
         """Start the consumer at its pace, and renew the lease with each heartbeat that the group answers."""
         await super().on_start()
         consumer = self._ensure_consumer()
-        pace(consumer)
+        pace(consumer, rests=True)
         self.watch(consumer._coordinator, self.runtime.lease)
 
     @staticmethod

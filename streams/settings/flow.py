@@ -52,7 +52,7 @@ class FlowSettings(ModelSettings):
     )
     fetch_max_wait_ms: int = setting(
         50,
-        "longest that a fetch waits at the broker for a record; ten times as long when there was none for 2 s",
+        "longest that a fetch waits at the broker for a record; 500 when there was none for 2 s",
         "ms",
         ge=1,
         le=30_000,

@@ -22,7 +22,7 @@ USUAL_MS, TIMEOUT, PAUSE = 50, 0.2, 0.01
 class Rig:
     """A fetcher that wants to ask both brokers, and a client that answers what it is told to."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, rests: bool = True) -> None:
         self.now = 100.0
         self.answer: list[tuple[str, list[tuple[Any, ...]]]] = []
         self.wanted = [HERE, THERE]
@@ -31,25 +31,28 @@ class Rig:
         )
         self.client = SimpleNamespace(send=self._send)
         monkeypatch.setattr(pacing.time, "monotonic", lambda: self.now)
-        pacing.pace(SimpleNamespace(_fetcher=self.fetcher, _client=self.client), PAUSE)
+        self.assigned = "assigned"
+        consumer: Any = SimpleNamespace(_fetcher=self.fetcher, _client=self.client)
+        pacing.pace(consumer, PAUSE, rests=rests)
 
     async def _send(self, node: int, request: Any, **options: Any) -> Any:
         return SimpleNamespace(topics=self.answer)
 
     def _decide(self, assignment: Any) -> Any:
-        assert assignment == "assigned"
+        assert assignment is self.assigned
         waits = self.fetcher._fetch_max_wait_ms
         return [(node, waits) for node in self.wanted], {HERE: ["a reset"]}, TIMEOUT, False, ["a pause"]
 
     def decide(self) -> tuple[list[int], float]:
         """Return who is asked now, and after what time (seconds) that is looked at again."""
-        requests, resets, timeout, *others = self.fetcher._get_actions_per_node("assigned")
+        requests, resets, timeout, *others = self.fetcher._get_actions_per_node(self.assigned)
         assert (resets, others) == ({HERE: ["a reset"]}, [False, ["a pause"]])
         return [node for node, _ in requests], timeout
 
     def waits(self) -> int:
         """Return how long a fetch of this moment may wait at the broker (ms)."""
-        return self.fetcher._get_actions_per_node("assigned")[0][0][1]  # type: ignore[no-any-return]
+        requests = self.fetcher._get_actions_per_node(self.assigned)[0]
+        return int(requests[0][1])
 
     async def hear(self, records: bytes, request: Any = None) -> None:
         self.answer = [("t", [(0, 0, 5, b""), (1, 0, 5, records)])]
@@ -87,7 +90,7 @@ async def test_who_is_not_to_be_asked_anyway_sets_no_time(rig: Rig) -> None:
 async def test_a_fetch_waits_longer_where_nothing_happens(rig: Rig) -> None:
     assert rig.waits() == USUAL_MS
     rig.now += 2.5
-    assert rig.waits() == 10 * USUAL_MS
+    assert rig.waits() == 500
     rig.fetcher._records = {"a partition": "that is not asked for"}
     assert rig.waits() == USUAL_MS
     rig.fetcher._records = {}
@@ -95,7 +98,17 @@ async def test_a_fetch_waits_longer_where_nothing_happens(rig: Rig) -> None:
     rig.now += 1.0
     assert rig.waits() == USUAL_MS
     rig.now += 1.5
-    assert rig.waits() == 10 * USUAL_MS
+    assert rig.waits() == 500
+    rig.assigned = "otherwise"
+    assert rig.waits() == USUAL_MS
+    rig.now += 2.5
+    assert rig.waits() == 500
+
+
+async def test_who_is_asked_other_things_meanwhile_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig(monkeypatch, rests=False)
+    rig.now += 2.5
+    assert rig.waits() == USUAL_MS
 
 
 @pytest.mark.kafka

@@ -227,9 +227,11 @@ class TestPartitions:
 
         monkeypatch.setattr(AIOKafkaConsumerThread, "on_start", by_faust)
         monkeypatch.setattr(thread, "watch", lambda *both: watched.append(both))
-        monkeypatch.setattr(consumer_thread, "pace", lambda consumer: watched.append((consumer,)))
+        monkeypatch.setattr(
+            consumer_thread, "pace", lambda consumer, *, rests: watched.append((consumer, rests))
+        )
         await thread.on_start()
-        assert watched == [(thread._consumer,), (thread._consumer._coordinator, thread.app.runtime.lease)]
+        assert watched == [(thread._consumer, True), (thread._consumer._coordinator, thread.app.runtime.lease)]
 
     async def test_what_stopped_the_groups_coordination_is_raised(self, thread: BatchConsumerThread) -> None:
         thread.thread_loop = asyncio.get_running_loop()
