@@ -35,6 +35,7 @@ from processors.summaries.dialogue import (
 from processors.summaries.ending import is_refused
 from processors.summaries.pointing import (
     follows_from_advice,
+    is_past_we,
     is_seen,
     is_we_with_another,
     points_back,
@@ -85,7 +86,7 @@ _GOES_ON_FROM = re.compile(
 #: Of what it is the length, the number or the place, an answer need not say again.
 _HOW_MUCH = re.compile(r"(?:how (?:long|often|many|much|far|old)|when|since when)\b", re.IGNORECASE)
 
-_TO_YOU = re.compile(r"\byou\b", re.IGNORECASE)
+_TO_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
 
 #: Somebody sees what it is, a reader does not.
 POINTED_AT = re.compile(
@@ -113,10 +114,7 @@ def section_of(said: Conversation, turn: Turn, sentence: Sentence) -> Section | 
         question = said.turns[sentence.turn - 1].sentences[-1]
         if is_outdone(said.turns, question, sentence):
             return None
-    if len(sentence.words) < 2:  # "I'm vegan." says much, "I have to work." little
-        section = _cued(said, turn, sentence)
-        return None if section is Section.TODOS or is_proposal(text) else section
-    if is_transition(text) or encourages(text):
+    if is_transition(text) or encourages(text) or leans_back(text):
         return None
     if (text.endswith(ELLIPSIS) and not is_clause(text)) or only_says_when(text):
         return None  # its verb was cut off
@@ -128,6 +126,8 @@ def section_of(said: Conversation, turn: Turn, sentence: Sentence) -> Section | 
     if is_instruction(text) and is_asked(said.turns, sentence.turn, within=1):
         return None
     if is_proposal(text):
+        if len(sentence.words) < 2:
+            return None
         agreed = is_agreed(said.turns, sentence)
         if is_outweighed(said, sentence, agreed) or is_turned_down(said.turns, sentence):
             return None
@@ -135,7 +135,7 @@ def section_of(said: Conversation, turn: Turn, sentence: Sentence) -> Section | 
             return Section.DECISIONS
         if said.named and next_turn(said.turns, sentence.turn) is not None:
             return None  # somebody replied, and did not agree
-    if said.named and is_in_doubt(said, sentence):
+    if said.named and (is_in_doubt(said, sentence) or _is_of_others(said.turns, sentence)):
         return None
     section = _cued(said, turn, sentence)
     if section is Section.DECISIONS and (is_undone(said, sentence) or (said.named and is_seen(text))):
@@ -146,6 +146,8 @@ def section_of(said: Conversation, turn: Turn, sentence: Sentence) -> Section | 
         return None
     if said.named and section is Section.CONSTRAINTS and is_contradicted(said.turns, sentence):
         return None
+    if len(sentence.words) < 2:  # "I'm vegan." says much, "I have to work." little
+        return None if section is Section.TODOS else section
     if section is not None:
         return Section.KEY_FACTS if section is Section.TODOS and _is_seen_to(said, turn, sentence) else section
     if turn.role is Role.USER and is_request(text):
@@ -195,10 +197,8 @@ def _is_fact(said: Conversation, statement: Sentence) -> bool:
         or NAME_ALONE.match(text)
         or is_command(text)
         or is_evasive(text)
-        or leans_back(text)
         or is_seen(text)
         or is_contradicted(said.turns, statement)
-        or (said.named and _is_of_others(said.turns, statement))
     ):
         return False
     if is_answer(said.turns, statement):
@@ -216,6 +216,10 @@ def _is_of_others(turns: Sequence[Turn], statement: Sentence) -> bool:
     own = [other for other in turns[statement.turn].sentences if other is not statement]
     if any(s.nth < statement.nth and follows_from_advice(s.plain, statement.plain) for s in own):
         return True
+    around = turns[max(statement.turn - WE_REACH, 0) : statement.turn + WE_REACH]
+    others = [s.plain for turn in around if turn.speaker != turns[statement.turn].speaker for s in turn.sentences]
+    if is_past_we(statement.plain) and any(_TO_YOU.search(plain) for plain in others):
+        return True  # they hear of it
     before = [s for turn in turns[max(statement.turn - WE_REACH, 0) : statement.turn] for s in turn.sentences]
     return is_we_with_another(statement.plain, " ".join(s.plain for s in before + own))
 

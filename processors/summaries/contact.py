@@ -11,7 +11,7 @@ _PHATIC = any_of(
     r"like)|you(?:'re| are) welcome|no problem|my pleasure|bye|goodbye|see you|take care|glad|happy|sorry|"
     r"i'm sorry|"
     r"i am sorry|i see|got it|i know|i understand|me too|have a|keep (?:it )?up|my (?:god|goodness|gosh)|"
-    r"i think so|i hope so|i guess so|you're right|you are right|"
+    r"i(?:'m)? (?:think|hope|guess|afraid) so|you're right|you are right|"
     r"(?:i )?(?:\S+ )?agree|here you are|here it is|"
     r"there you are|let me see|let me think|that (?:sounds|would be|will be)|that's (?:\w+ )?(?:great|"
     r"awesome|cool|nice|good|amazing|wonderful|right|true|fine|ok|okay|all|it|too bad|terrible|awful)|"
@@ -65,8 +65,15 @@ _THANKS = any_of(
 _FEELS_FOR = any_of(
     r"^(?:\w+, )?(?:(?:that|it|this) )?(?:sounds? like|must be|must have been)\b[^,;\d]*$",
     r"^(?:\w+, )?i can (?:only |just )?imagine\b[^,;\d]*$",
-    r"^i(?:'ll| will)(?: definitely| always| just)? keep (?:pushing|going|trying|at it)\b[^,;\d]*$",
-    r"^(?:\w+, )?(?:you(?:'re| are) (?:the (?:best|\w+est)|(?:so|such an?|an?) (?:\w+ )?(?:inspir\w+|"
+    r"^(?:i(?:'ll| will|'m gonna)|gonna)(?: definitely| always| just)? keep (?:pushing|going|trying|at it|"
+    r"spreading|on|believing|up)\b[^,;\d]*$|^(?:always )?keep (?:on )?(?:being|pushing|going|up)\b[^,;\d]*$",
+    # What is so for everybody: "Losing a friend is tough".
+    r"^(?:\w+(?:, )?)?\w{2,}ing\b(?!.*\b(?:i|me|my|mine|we|our|us)\b)[^,;:\d]*?(?:'s| is| are| can| could| helps?| "
+    r"makes?| takes?| brings?| keeps?| gives?| means?)\b[^\d]*$",
+    r"^(?:\w+, )?(?:you(?:'ve| have)? (?:come a long way|(?:really |both )?worked)|(?:all )?your (?:\w+ (?:and|&) )?"
+    r"(?:hard work|support|passion|courage|strength|talent|dedication|determination|kindness|friendship|"
+    r"boldness|creativity|positivity|resilience|enthusiasm|encouragement|\w+ journey)\b|"
+    r"cherish|nice (?:talking|speaking|chatting)|you(?:'re| are) (?:the (?:best|\w+est)|(?:so|really|truly|such an?|an?) (?:\w+ )?(?:inspir\w+|"
     r"amazing|awesome|great|kind|talented|lucky))|your \w+ (?:looks?|is|are) (?:so |really )?(?:great|"
     r"amazing|awesome|gorgeous)|way to go|long time no|(?:i'm |i am )?(?:so )?sorry (?:to hear|"
     r"about))\b[^;\d?]*$",

@@ -58,7 +58,7 @@ _DECISION = any_of(
     r"(?:decided|agreed|chose|chosen|picked(?! up\b)|settled on|opted|went with|gone with|made up (?:my|"
     r"our) minds?)\b",
     rf"{_WILL}{_ADVERBS} (?:go (?:with|for)|use|"
-    r"take(?! (?:(?:good |great |some )?care|off|a look|a break|a seat|a nap|a walk|long|part|place|turns)\b)|"
+    r"take(?! (?:(?:good |great |some )?care|it easy|off|a look|a break|a seat|a nap|a walk|long|part|place|turns)\b)|"
     r"choose|pick(?! (?:up|on)\b)|stick (?:with|to)|opt for|adopt|settle)\b",
     r"\b(?:i'm|i am|we're|we are) going (?:with(?! (?:you|him|her|them|my|our)\b)|for the)\b",
     _RESTATED,

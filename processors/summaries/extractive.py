@@ -49,6 +49,9 @@ _SECTION_WORTH = {
 #: A fact of so few content words says little: "John agrees".
 FEW, FEWEST = -0.5, 3
 
+#: What is worth less than this part of the best line of its talk fills room, and tells nothing.
+FILLS = 0.4
+
 #: In a roll-up an open question or a to-do fades with every summary that followed it; the rest fades slowly.
 _FADING = {Section.OPEN_QUESTIONS: 0.4, Section.TODOS: 0.7}
 _SLOW_FADING = 0.93
@@ -79,7 +82,9 @@ def summarize_messages(
                 worth += FEW * (section is Section.KEY_FACTS and len(about) < FEWEST)
                 score = _ROLE_WEIGHT[turn.role] * max(LEAST, worth)
                 candidates.append(Candidate(section, text, score, len(candidates), about))
-    return pack(candidates or list(_opening(turns)), limit, count)
+    floor = FILLS * max((candidate.score for candidate in candidates), default=0.0)
+    worthwhile = [candidate for candidate in candidates if candidate.score > floor]
+    return pack(worthwhile or list(_opening(turns)), limit, count)
 
 
 def _opening(turns: Sequence[Turn]) -> Iterator[Candidate]:

@@ -26,7 +26,7 @@ _UNSURE = re.compile(
     # Of two, or a verb of two parts, "I hand-feed": its end would be another.
     r"\A(?:[\w'’-]+ ){1,3}and I\b|\bI \w+-\w|"
     r"(?i:\b(?:mr|mrs|ms|dr|sir)\.? i\b|^(?:me|my) (?:too|neither)\b|^(?:let|excuse) me\b|"
-    r"\boh my\b|\bmy (?:god|goodness|gosh|word)\b|^(?:for|to) me,? i\b)"
+        r", my name is\b|, i['’]m afraid\W*\Z|\boh my\b|\bmy (?:god|goodness|gosh|word)\b|^(?:for|to) me,? i\b)"
 )
 _ADVERB = (
     r"(?:really|also|just|still|only|always|usually|actually|absolutely|definitely|now|already|probably|"
@@ -127,7 +127,15 @@ def is_imperative(sentence: str) -> bool:
 def _lacks_subject(sentence: str) -> bool:
     """Tell whether a sentence begins with a verb in the past tense: "Had a look, and I think it fits"."""
     first = sentence.split(maxsplit=1)[0].lower()
-    return first in _PAST or first in ("been", "gonna", "gotta", "wanna") or first.endswith("ing")
+    if first in _PAST or first in ("been", "gonna", "gotta", "wanna"):
+        return True
+    return first.endswith(("ing", "ed", "n't", "n’t"))
+
+
+def is_past(word: str) -> bool:
+    """Tell whether a word is a verb in the past tense."""
+    folded = word.lower()
+    return folded in _PAST or folded in ("was", "were", "did", "been") or folded.endswith("ed")
 
 
 def is_verb(word: str) -> bool:

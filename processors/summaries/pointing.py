@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from processors.summaries.perspective import is_past
 from processors.summaries.speech_acts import any_of, says
 
 _TIME = (
@@ -59,6 +60,17 @@ _ANOTHER = any_of(
 def is_we_with_another(sentence: str, around: str) -> bool:
     """Tell whether a "we" may be its speaker and somebody who is spoken of around it."""
     return bool(_WE.search(sentence) and not _ANOTHER.search(sentence) and _ANOTHER.search(around))
+
+
+_PAST_WE = any_of(
+    r"\bwe(?:'ve| have)? (?:all |both |just |also |even |really |already |finally |recently )*(?P<verb>\w+)\b"
+)
+
+
+def is_past_we(sentence: str) -> bool:
+    """Tell whether somebody tells what "we" did or were, and not with whom."""
+    told = (is_past(found["verb"]) or "'ve " in found[0] for found in _PAST_WE.finditer(sentence))
+    return any(told) and not _ANOTHER.search(sentence)
 
 
 _ADVISED = any_of(

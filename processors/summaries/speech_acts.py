@@ -49,7 +49,7 @@ is_fragment = says(
     # It says what was meant by what stood before it.
     r"\bi mean(?:t)?(?:,|\W*\Z)|\Ai mean(?:t)?\b",
     r"\A(?:the|my|his|her|its|our) (?:first|second|third|last|other|next)(?:,| (?:time|one)\b)|"
-    r"\A\*\*[^*]*\*\*\Z",
+    r"\A\*\*[^*]*\*\*\Z|\A[\\)\]}]",
     r"\A\W*(?:well|so|um+|er+|hm+|oh|ah|uh)\W*\Z",
 )
 #: What somebody can, will or would, without the verb.
@@ -81,7 +81,7 @@ _QUESTION_OPENING = any_of(
     # No statement begins like that, unless its subject is left out: "Should be fine".
     r"^(?:can|could|would|should|does|is|are) (?!be\b|do\b|have\b|love\b|like\b|not\b|never\b|only\b|just\b)\w",
 )
-_QUESTION_END = re.compile(r"[?？][\s\"'”’)!?？]*\Z")
+_QUESTION_END = re.compile(r"[?？][\s\"'”’)!?？.]*\Z")
 #: Asked whatever it ends with: "How should I get there."
 _INVERTED = any_of(
     r"^(?:what|where|when|who|whom|why|how|which)(?: \w+){0,2} (?:do|does|did|is|are|was|were|can|could|"
@@ -104,7 +104,7 @@ _CLAUSE = any_of(
     r"would|should|must|may|might)\b|'(?:s|re|m|ve|ll|d)\b|n't\b",
 )
 #: In what way, only the sentence before says.
-_IN_THAT_WAY = any_of(r"^(?:that|this) way\b", r"\bthe same (?:way|thing)\W*\Z", r"\b(?!up\b)\w+ to\W*\Z")
+_IN_THAT_WAY = any_of(r"^(?:that|this) way\b", r"\b(?:the same (?:way|thing)|do the same)\W*\Z", r"\b(?!up\b)\w+ to\W*\Z")
 
 _YES_OR_NO = re.compile(
     r"\W*(?:(?:oh|well|hm+)[,.! ]+)*(?:yes|yeah|yep|no|nope|not|(?:for )?sure|ok|okay|of course|certainly|"
@@ -150,6 +150,11 @@ _OBJECTION = any_of(
     r"isn't|couldn't|unfortunately|afraid|sorry|(?:is|are|it's|that's) (?:full|booked|taken|sold out|closed|"
     r"unavailable)|rather|instead|how about|what about|why not|doubt|(?:sounds|too) (?:late|early|far|"
     r"expensive|much|boring|bad))\b",
+)
+#: Whether somebody takes what they speak of: what it is, their wish said.
+takes = says(
+    r"^(?:(?:then|well|so|and|in that case|good|great|fine|perfect|i think)[, ]+)*(?:i|we)(?:'ll| will|'d like to) "
+    r"(?:take|buy) (?:it|them|this|that|one|both|two)(?: one)?(?=\W*\Z|[,;.]| (?:please|then|and)\b)",
 )
 #: Whether a reply begins with something else instead.
 counters = says(

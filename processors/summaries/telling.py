@@ -10,7 +10,15 @@ from processors.summaries.antecedents import leaves_open
 from processors.summaries.choosing import NAME_ALONE, PROFILE, says_it_all, section_of
 from processors.summaries.contact import greets, is_phatic
 from processors.summaries.cues import Section
-from processors.summaries.dialogue import beginning, is_agreed, is_answer, is_answered, is_outdone, next_turn
+from processors.summaries.dialogue import (
+    SAME_TALK,
+    beginning,
+    is_agreed,
+    is_answer,
+    is_answered,
+    is_outdone,
+    next_turn,
+)
 from processors.summaries.ending import is_settled_after
 from processors.summaries.perspective import third_person
 from processors.summaries.pointing import points_back
@@ -22,17 +30,31 @@ from processors.summaries.speech_acts import (
     is_command,
     is_evasive,
     is_fragment,
+    is_negative,
     is_proposal,
     is_request,
     is_yes_or_no,
     leans_back,
     objects,
+    takes,
 )
-from processors.summaries.standing import is_outdated, is_outweighed
-from processors.summaries.worth import Conversation
+from processors.summaries.standing import is_in_doubt, is_undone, is_outdated, is_outweighed
+from processors.summaries.worth import WANTS, Conversation
 
 #: Asked for something that is named in answer.
 _NAMING = re.compile(r"(?:what|who|whom|whose|which|when|where|how)\b(?! about\b)", re.IGNORECASE)
+
+#: What several people leave open: "Are you saying that ...?" asks of the moment.
+_TO_SETTLE = re.compile(
+    r"(?:who|what|when|where|which|how (?:much|many|long|far|often|do|can|should))\b|"
+    r"\w+ (?:we|i|they|he|she|it|there|the|my|our|any\w+|some\w+)\b",
+    re.IGNORECASE,
+)
+
+#: Said of what is not to be had, or of something else: who then takes "it" takes that.
+_ANOTHER_ONE = re.compile(
+    r"\b(?:sorry|afraid|unfortunately|out of|sold|full|off|instead|(?:an)?other|rather|but)\b", re.IGNORECASE
+)
 
 #: What an answer goes on with that is not so, or not always.
 _TAKES_BACK = re.compile(r"(?:but|however|unless|except|although|though|only if|not)\b", re.IGNORECASE)
@@ -61,6 +83,8 @@ def line_of(said: Conversation, turn: Turn, sentence: Sentence) -> tuple[Section
     """Where a sentence belongs, as it is told, and the words that it is about; ``None``: nowhere."""
     if sentence.asks:
         return _asked(said, turn, sentence)
+    if turn.role is Role.USER and takes(sentence.plain):
+        return _with_the_wish(said, turn, sentence)
     section = section_of(said, turn, sentence)
     if section is None:
         return _with_reply(said, turn, sentence) if said.named and _calls_for_a_reply(sentence) else None
@@ -97,6 +121,24 @@ def _calls_for_a_reply(sentence: Sentence) -> bool:
     if is_evasive(plain):
         return False
     return is_request(plain) or is_proposal(plain) or is_intention(plain) or is_guess(plain)
+
+
+def _with_the_wish(
+    said: Conversation, turn: Turn, taken: Sentence
+) -> tuple[Section, str, frozenset[str]] | None:
+    """What somebody takes, behind what they last said that they look for, if that was not refused."""
+    talk = said.turns[max(taken.turn - SAME_TALK, 0) : taken.turn + 1]
+    own = (s for t in reversed(talk) if t.speaker == turn.speaker for s in reversed(t.sentences))
+    earlier = (s for s in own if (s.turn, s.nth) < (taken.turn, taken.nth))
+    wish = next((s for s in earlier if not s.asks and WANTS.search(s.plain)), None)
+    if wish is None or is_negative(wish.plain) or leaves_open(wish.plain) or is_undone(said, taken):
+        return None
+    between = (t for t in talk if t.speaker != turn.speaker and t.sentences and t.sentences[0].turn > wish.turn)
+    if any(_ANOTHER_ONE.search(s.plain) for t in between for s in t.sentences):
+        return None
+    text = f"{wish.text} {taken.lead}{taken.text}"
+    about = wish.words | taken.words
+    return Section.DECISIONS, f"{turn.speaker}: {text}" if said.named else text, about
 
 
 def _with_what_explains(
@@ -161,7 +203,7 @@ def _asked(said: Conversation, turn: Turn, question: Sentence) -> tuple[Section,
             turn.role is Role.ASSISTANT and is_instruction(question.plain)
         ):
             return None  # who goes on, or says what to read, asks nobody
-        if leaves_open(question.plain):
+        if leaves_open(question.plain) or (said.named and not _TO_SETTLE.match(question.plain)):
             return None
         return Section.OPEN_QUESTIONS, _told(said, turn, question), question.words
     proposed = is_proposal(question.plain)
@@ -194,6 +236,7 @@ def _with_reply(
         or is_proposal(answer.plain)  # which is another one, and not the end of it
         or answer.plain.endswith(ELLIPSIS)  # and with it perhaps the condition
         or is_evasive(answer.plain)  # and yet answered: later, by something else
+        or (said.named and is_in_doubt(said, answer))  # and overruled later
         or not (agreed or _fits(sentence, answer))
     ):
         return None

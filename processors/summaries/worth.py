@@ -15,7 +15,7 @@ from processors.summaries.reading import Sentence, Turn
 _POINTS_BACK = re.compile(r"\A(?:it|that|this|they|these|those|he|she|there)\b", re.IGNORECASE)
 _SECOND_PERSON = re.compile(r"\byou(?:['’]\w+|rs?|rself)?\b", re.IGNORECASE)
 _NEGATION = re.compile(r"n't\b|\b(?:not|no|never)\b", re.IGNORECASE)
-_WANTS = re.compile(r"\b(?:want|would like|'d like|need|looking for)\b", re.IGNORECASE)
+WANTS = re.compile(r"\b(?:want|would like|'d like|need|looking for)\b", re.IGNORECASE)
 _SPECIFIC = re.compile(
     r"\d|(?<=[^.!?] )[A-Z][a-z]+|\b(?:yesterday|today|tonight|tomorrow|(?:last|next|this) \w+|ago|weekend)\b"
 )
@@ -35,7 +35,7 @@ _SOMEBODY = re.compile(
 #: ridge regression on half of a set of dialogues with summaries by people (benchmarks/quality/summaries.py).
 SHORTEST = -0.9  #: What a sentence has to make up for to be told at all.
 CENTRAL = 3.5  #: It is about what all are about (its cosine with their centroid, mostly 0.1 to 0.5).
-EARLY = 0.7  #: It stands in the first two turns, where people say what they come for ...
+EARLY = 0.8  #: It stands in the first two turns, where people say what they come for ...
 LATE = 0.5  #: ... or in the last three, where they say what comes of it.
 WANTED = 0.4  #: Somebody wants or needs something.
 CROWDED = -0.3  #: For each doubling of the sentences of its turn: the more, the less each matters.
@@ -84,7 +84,7 @@ def worth_of(said: Conversation, sentence: Sentence, text: str, about: frozenset
     for cue, worth in (
         (_NEGATION, DENIED),
         (_SECOND_PERSON, ADDRESSED),
-        (_WANTS, WANTED),
+        (WANTS, WANTED),
         (_DATED, DATED),
         (_POINTS_BACK, POINTING),
     ):

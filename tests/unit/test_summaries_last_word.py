@@ -1,0 +1,162 @@
+"""What is told at the end of a talk is what came of it, and what says nothing is not told at all."""
+
+import pytest
+
+from models.summaries import SessionSummary
+from tests.unit.test_summaries_true import lines, summarize, told
+
+TALK = ("ada", "The ferry to Hydra leaves the old harbour at noon.")
+
+
+def after(said: str) -> list[str]:
+    """The lines of a talk in which somebody says so last."""
+    return lines(summarize(TALK, ("ben", said)))
+
+
+@pytest.mark.parametrize("taken", ["OK, I'll take it.", "In that case I will take this one.", "I'll buy both, please."])
+def test_who_takes_what_they_look_for_has_decided(taken: str) -> None:
+    said = [
+        ("ada", "I'm looking for a small copper lamp."),
+        ("ben", "The one by the window costs 40 euros."),
+        ("ada", taken),
+    ]
+    assert summarize(*said).decisions == (f"ada: I'm looking for a small copper lamp. {taken}",)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        # What it is, nobody has said.
+        [("ada", "Look over there."), ("ben", "A fine piece of work."), ("ada", "I'll take it.")],
+        # It is given up again.
+        [
+            ("ada", "I'm looking for a small copper lamp."),
+            ("ben", "The one by the window costs 40 euros."),
+            ("ada", "I'll take it."),
+            ("ben", "The box is a bit torn."),
+            ("ada", "On second thought, forget it."),
+        ],
+        # It is another one.
+        [
+            ("ada", "I'd like two seats for the ferry on Friday."),
+            ("ben", "I'm sorry, that one is full."),
+            ("ada", "And the one on Sunday?"),
+            ("ben", "There are two left."),
+            ("ada", "I'll take them."),
+        ],
+        # What they do not want.
+        [("ada", "I don't want a plastic handle."), ("ben", "This one is of copper."), ("ada", "I'll take it.")],
+        [("ada", "I need a strong ladder."), ("ben", "Mine is broken."), ("ada", "I'll take it easy then.")],
+    ],
+)
+def test_what_is_taken_is_known_and_not_given_up(said: list[tuple[str, str]]) -> None:
+    assert summarize(*said).decisions == ()
+
+
+def test_few_words_are_overruled_like_many() -> None:
+    said = [
+        ("ada", "Shall we eat at the Harbour Inn?"),
+        ("ben", "I'd rather go to the Mill."),
+        ("ada", "The Mill is closed for repairs, and the music is awful."),
+        ("ben", "All right, the Harbour Inn is fine with me."),
+    ]
+    assert "rather" not in told(*said)
+
+
+def test_the_same_as_another_did_is_no_to_do() -> None:
+    assert after("Since you painted a boat for me, I thought I should do the same!") == [f"ada: {TALK[1]}"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I have another question about the renewal of permits.",
+        "One more question regarding the permits of the harbour.",
+        "Another question about the charges of the harbour office.",
+        "I'm afraid so, dear Ada.",
+        "Something wonderful happened to me.",
+        "A lot has changed since we last talked.",
+        "Crazy things have been happening since we last talked.",
+        "Losing an old boat is tough.",
+        "Working together makes every harbour a better place.",
+        "Your hard work and talent will pay off!",
+        "Your support, Ada, means a lot too.",
+        "All your hard work really paid off.",
+        "You've come a long way since the regatta.",
+        "You're really inspiring with your passion for boats.",
+        "Nice talking to you and give the family our love.",
+        "Keep on being positive and rowing.",
+        "I'll definitely keep spreading joy.",
+        "Cherish those moments by the sea!",
+    ],
+)
+def test_what_only_cheers_or_announces_is_not_told(said: str) -> None:
+    assert after(said) == [f"ada: {TALK[1]}"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Trying to get the old boat going, it's hard.",
+        "Sharing my love for boats has been fun.",
+        "Your bill includes the fee of the harbour.",
+        "Something happened to the mast of my boat.",
+        "You've come to the wrong harbour office.",
+    ],
+)
+def test_what_only_sounds_like_cheers_is_told(said: str) -> None:
+    assert len(after(said)) == 2
+
+
+@pytest.mark.parametrize(
+    ("said", "telling"),
+    [
+        ("Harbour Inn, my name is Ben.", "ben: Harbour Inn, my name is Ben."),
+        ("It's hard to tell the price of the boat, I'm afraid.", "ben: It's hard to tell the price of the boat, "),
+        ("Don't move the boat while I am at the market.", "ben: Don't move the boat while I am at the market."),
+        ("Painted my boat last week with a wide brush.", "ben: Painted my boat last week with a wide brush."),
+        ("Can't wait to share the boat with my customers.", "ben: Can't wait to share the boat with my customers."),
+    ],
+)
+def test_what_lacks_its_subject_stays_as_it_was_said(said: str, telling: str) -> None:
+    assert telling in told(TALK, ("ben", said))
+
+
+@pytest.mark.parametrize(
+    "said", ["Are you saying that boats can't fly?", "How was your day at the harbour?"]
+)
+def test_what_is_asked_of_the_moment_stays_open_for_nobody(said: str) -> None:
+    assert summarize(TALK, ("ben", said)).open_questions == ()
+
+
+@pytest.mark.parametrize("said", ["Who brings the tent to the harbour?", "Should we book the ferry to Hydra?"])
+def test_what_is_to_be_settled_stays_open(said: str) -> None:
+    assert len(summarize(TALK, ("ben", said)).open_questions) == 1
+
+
+def test_a_question_with_a_stop_behind_it_is_no_fact() -> None:
+    summary: SessionSummary = summarize(("user", "Now, what if my son lived in Norway for a long time?."))
+    assert summary.key_facts == ()
+
+
+def test_the_rest_of_a_formula_says_nothing() -> None:
+    formula = "\\( a + b \\) is derived from the rule of signs and applied to the problems above."
+    assert "derived" not in told(("user", "Ok?"), ("assistant", f"The sum of.\n{formula[9:]}"))
+
+
+def test_a_list_of_numbers_is_not_cut() -> None:
+    said = (
+        "I'm trying to find the area of a triangle that my teacher drew on the blackboard with sides of 7, 24, and "
+        "25 but I got the semi-perimeter wrong when I added them up and then I could not go on"
+    )
+    assert "24…" not in told(("user", said))
+
+
+def test_whose_we_was_is_not_known_where_the_hearer_is_asked() -> None:
+    said = [
+        ("ada", "How was your journey?"),
+        ("ben", "The pilot was late. So we were stuck in Lhasa for two whole nights."),
+        ("ada", "The poor pilot of the plane to Lhasa."),
+    ]
+    assert "we were" not in told(*said)
+    assert "we were" in told(("ada", "The journey began in Oslo."), *said[1:])
