@@ -66,7 +66,8 @@ _END = r"(?=\W*\Z|\W*[,;.!?]| (?:is|was|are|were|has|had|have|will|can|to|for|an
 _AFTER_NOUN = r"(?=\W*\Z|\W*[,;.!?]| (?:for|and|but|so|on|with|when|last|this|next|\w+day)\b)"
 _ONE = any_of(
     rf"\b(?:\w+ ){{0,2}}(?:the|this|that|another|new|old|\w+er) one{_END}(?! in\b| with\b)|"
-    rf"\b(?:\w+ ){{0,2}}ones\b(?! who\b)"
+    rf"\b(?:\w+ ){{0,2}}ones\b(?! who\b)",
+    rf"\b(?:buy|get|got|have|need|want|order|rent|take|try|find|bring|make|use) one(?:{_END}|(?= right| now))",
 )
 #: Of what there are others, so many or any: no noun says.
 _OTHER_ONE = any_of(

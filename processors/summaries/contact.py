@@ -15,7 +15,8 @@ _PHATIC = any_of(
     r"(?:i )?(?:\S+ )?agree|here you are|here it is|"
     r"there you are|let me see|let me think|that (?:sounds|would be|will be)|that's (?:\w+ )?(?:great|"
     r"awesome|cool|nice|good|amazing|wonderful|right|true|fine|ok|okay|all|it|too bad|terrible|awful)|"
-    r"how are you|how have you been|been (?:a|so|quite|ages|forever)|how's it going|how is it going|"
+    r"how are you|how have you been|been (?:a|so|quite|ages|forever)|how(?:'s| is| was| has| were) (?:it going|life|everything|"
+    r"(?:your|the) (?:\w+ )?(?:day|week|weekend))|good for you|excellent that|"
     r"what's up|what's new|"
     r"this is \w+ speaking)\b",
     r"^you are (?:a|an|the) (?:\w+ ){0,3}(?:assistant|chatbot|bot)\b",
@@ -67,8 +68,11 @@ _FEELS_FOR = any_of(
     r"^(?:\w+, )?i can (?:only |just )?imagine\b[^,;\d]*$",
     r"^(?:i(?:'ll| will|'m gonna)|gonna)(?: definitely| always| just)? keep (?:pushing|going|trying|at it|"
     r"spreading|on|believing|up)\b[^,;\d]*$|^(?:always )?keep (?:on )?(?:being|pushing|going|up)\b[^,;\d]*$",
+    r"^it(?:'s| is) (?:(?:so|super|really|always|also) )*(?:(?:important|crucial|key|vital) (?:to|for|that)|(?:amazing|"
+    r"awesome|great|inspiring|wonderful|cool|incredible|nice) (?:how|what|when))\b(?!.*\b(?:i|me|my|mine)\b)[^,;\d]*$|"
+    r"^(?:i )?can't wait\b.*\byou\b",
     # What is so for everybody: "Losing a friend is tough".
-    r"^(?:\w+(?:, )?)?\w{2,}ing\b(?!.*\b(?:i|me|my|mine|we|our|us)\b)[^,;:\d]*?(?:'s| is| are| can| could| helps?| "
+    r"^(?:\w+(?:, )?)?\w{2,}ing\b(?!.*\b(?:i|me|my|mine|we|our|us)\b)[^,;:\d]*?(?:'s| is| are| can| could| must| helps?| "
     r"makes?| takes?| brings?| keeps?| gives?| means?)\b[^\d]*$",
     r"^(?:\w+, )?(?:you(?:'ve| have)? (?:come a long way|(?:really |both )?worked)|(?:all )?your (?:\w+ (?:and|&) )?"
     r"(?:hard work|support|passion|courage|strength|talent|dedication|determination|kindness|friendship|"

@@ -43,6 +43,7 @@ is_seen = says(
     r"^check (?:out(?! of\b)|this|these|my)\b",
     rf"^(?:this|that|the) (?:\w+ )?{_PICTURE}\b(?! of (?:the|my|our)\b)|"
     rf"\b(?:your|great|nice|cool|gorgeous|chill) {_PICTURE}\b",
+    r"\bthis (?:book|series|place|recipe|movie|painting|dress|game|song|spot|shop|car)\b(?! of\b)|"
     r"\b(?:this|these)\W*\Z|\b(?:include|chose|picked|take) this (?:at|in|on|for|because)\b",
     r"\b(?:that|this) way\W*\Z",
 )

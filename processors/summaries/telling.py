@@ -56,6 +56,9 @@ _ANOTHER_ONE = re.compile(
     r"\b(?:sorry|afraid|unfortunately|out of|sold|full|off|instead|(?:an)?other|rather|but)\b", re.IGNORECASE
 )
 
+#: Asked after several at once.
+_TWO_THINGS = re.compile(r"(?:how|what|which|where|when|who)\b.*\band\b", re.IGNORECASE)
+
 #: What an answer goes on with that is not so, or not always.
 _TAKES_BACK = re.compile(r"(?:but|however|unless|except|although|though|only if|not)\b", re.IGNORECASE)
 
@@ -261,6 +264,8 @@ def _with_reply(
         and _TAKES_BACK.match(reply.sentences[1].lead + reply.sentences[1].plain)
     ):
         return None  # half of an answer
+    if not agreed and _TWO_THINGS.match(sentence.plain) and len(reply.statements) > 1:
+        return None  # the other half comes behind it
     if is_outdated(said, answer, told, about):
         return None
     if is_outdone(said.turns, sentence, answer):

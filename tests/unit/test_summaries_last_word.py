@@ -88,6 +88,13 @@ def test_the_same_as_another_did_is_no_to_do() -> None:
         "Keep on being positive and rowing.",
         "I'll definitely keep spreading joy.",
         "Cherish those moments by the sea!",
+        "It's super important to teach children how to row.",
+        "Losing so many boats must be really frustrating.",
+        "Good for you to get the boat!",
+        "Can't wait to hear about the boats that you painted.",
+        "Excellent that you explain the permits to me.",
+        "I'm reading this book and it grabs me.",
+        "I had better order one right now.",
     ],
 )
 def test_what_only_cheers_or_announces_is_not_told(said: str) -> None:
@@ -102,6 +109,8 @@ def test_what_only_cheers_or_announces_is_not_told(said: str) -> None:
         "Your bill includes the fee of the harbour.",
         "Something happened to the mast of my boat.",
         "You've come to the wrong harbour office.",
+        "It's important to my sister to row on Sunday.",
+        "I have one brother at the harbour.",
     ],
 )
 def test_what_only_sounds_like_cheers_is_told(said: str) -> None:
@@ -160,3 +169,16 @@ def test_whose_we_was_is_not_known_where_the_hearer_is_asked() -> None:
     ]
     assert "we were" not in told(*said)
     assert "we were" in told(("ada", "The journey began in Oslo."), *said[1:])
+
+
+def test_half_of_an_answer_to_two_questions_is_not_told() -> None:
+    said = [
+        ("ada", "How about the mileage and the petrol of the boat?"),
+        ("ben", "There is no charge for the mileage. Fill it up when you bring it back."),
+    ]
+    assert "mileage" not in told(TALK, *said)
+    assert "mileage" in told(TALK, ("ada", "How about the mileage of the boat?"), said[1])
+
+
+def test_how_the_week_was_is_no_question() -> None:
+    assert "week" not in told(TALK, ("ada", "How's your week been?"), ("ben", "Ouch, bummer about the boat."))
