@@ -35,7 +35,7 @@ from processors.summaries.dialogue import (
 from processors.summaries.ending import is_refused
 from processors.summaries.pointing import (
     follows_from_advice,
-    is_past_we,
+    is_own_we,
     is_seen,
     is_we_with_another,
     points_back,
@@ -218,7 +218,7 @@ def _is_of_others(turns: Sequence[Turn], statement: Sentence) -> bool:
         return True
     around = turns[max(statement.turn - WE_REACH, 0) : statement.turn + WE_REACH]
     others = [s.plain for turn in around if turn.speaker != turns[statement.turn].speaker for s in turn.sentences]
-    if is_past_we(statement.plain) and any(_TO_YOU.search(plain) for plain in others):
+    if is_own_we(statement.plain) and any(_TO_YOU.search(plain) for plain in others):
         return True  # they hear of it
     before = [s for turn in turns[max(statement.turn - WE_REACH, 0) : statement.turn] for s in turn.sentences]
     return is_we_with_another(statement.plain, " ".join(s.plain for s in before + own))

@@ -71,6 +71,8 @@ _FEELS_FOR = any_of(
     r"^it(?:'s| is) (?:(?:so|super|really|always|also) )*(?:(?:important|crucial|key|vital) (?:to|for|that)|(?:amazing|"
     r"awesome|great|inspiring|wonderful|cool|incredible|nice) (?:how|what|when))\b(?!.*\b(?:i|me|my|mine)\b)[^,;\d]*$|"
     r"^(?:i )?can't wait\b.*\byou\b",
+    r"^(?:\w+, )?you\b[^,;\d]*!\W*$|\bcan (?:(?:truly|really) )?make a (?:real |big )?difference\W*$|"
+    r"^you(?:'re| are) always\b",
     # What is so for everybody: "Losing a friend is tough".
     r"^(?:\w+(?:, )?)?\w{2,}ing\b(?!.*\b(?:i|me|my|mine|we|our|us)\b)[^,;:\d]*?(?:'s| is| are| can| could| must| helps?| "
     r"makes?| takes?| brings?| keeps?| gives?| means?)\b[^\d]*$",
@@ -78,7 +80,7 @@ _FEELS_FOR = any_of(
     r"(?:hard work|support|passion|courage|strength|talent|dedication|determination|kindness|friendship|"
     r"boldness|creativity|positivity|resilience|enthusiasm|encouragement|\w+ journey)\b|"
     r"cherish|nice (?:talking|speaking|chatting)|you(?:'re| are) (?:the (?:best|\w+est)|(?:so|really|truly|such an?|an?) (?:\w+ )?(?:inspir\w+|"
-    r"amazing|awesome|great|kind|talented|lucky))|your \w+ (?:looks?|is|are) (?:so |really )?(?:great|"
+    r"amazing|awesome|great|kind|talented|lucky))|(?:your|that|those|this) \w+ (?:looks?|is|are) (?:so |really )?(?:great|beautiful|stunning|incredible|"
     r"amazing|awesome|gorgeous)|way to go|long time no|(?:i'm |i am )?(?:so )?sorry (?:to hear|"
     r"about))\b[^;\d?]*$",
 )

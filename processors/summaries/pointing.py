@@ -63,14 +63,15 @@ def is_we_with_another(sentence: str, around: str) -> bool:
     return bool(_WE.search(sentence) and not _ANOTHER.search(sentence) and _ANOTHER.search(around))
 
 
-_PAST_WE = any_of(
-    r"\bwe(?:'ve| have)? (?:all |both |just |also |even |really |already |finally |recently )*(?P<verb>\w+)\b"
+_OWN_WE = any_of(
+    r"\bwe(?:'ve| have)? (?:all |both |just |also |even |really |already |finally |recently )*(?P<verb>\w+)\b",
+    r"\bwe(?:'re| are) (?:\w+ly |all |both |just |now )?(?P<doing>(?!going\b|being\b|having\b)\w+ing)\b",
 )
 
 
-def is_past_we(sentence: str) -> bool:
-    """Tell whether somebody tells what "we" did or were, and not with whom."""
-    told = (is_past(found["verb"]) or "'ve " in found[0] for found in _PAST_WE.finditer(sentence))
+def is_own_we(sentence: str) -> bool:
+    """Tell whether somebody tells what "we" did, were or are doing, and not with whom."""
+    told = (found["doing"] or is_past(found["verb"]) or "'ve " in found[0] for found in _OWN_WE.finditer(sentence))
     return any(told) and not _ANOTHER.search(sentence)
 
 

@@ -64,13 +64,13 @@ _TAKES_BACK = re.compile(r"(?:but|however|unless|except|although|though|only if|
 
 #: A question that goes on from another, or asks back what neither it nor its answer names.
 _GOES_ON = re.compile(
-    r"\b(?:else|another|the other|(?:what|how) about|more info\w*|more details)\b|^if\b[^,]*\Z|"
+    r"\b(?:else|another|(?:the|any) other|(?:what|how) about|more info\w*|more details)\b|^if\b[^,]*\Z|"
     r"which (?:ones?|of (?:them|these|those))\W*\Z",
     re.IGNORECASE,
 )
 
 #: Said of what only those who talk see: "These are mine".
-_SHOWN = re.compile(r"(?:this|these|those)\b", re.IGNORECASE)
+_SHOWN = re.compile(r"(?:this|these|those)\b|.*\b(?:listed|described|shown) below\b", re.IGNORECASE)
 
 #: What "that" is, stands right before it.
 _POINTS = re.compile(r"\b(?:this|that)(?=\W*\Z|[,;.!?]|['’]s\b| is\b| was\b)", re.IGNORECASE)

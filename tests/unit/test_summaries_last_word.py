@@ -95,6 +95,10 @@ def test_the_same_as_another_did_is_no_to_do() -> None:
         "Excellent that you explain the permits to me.",
         "I'm reading this book and it grabs me.",
         "I had better order one right now.",
+        "You want to ruin my harbour!",
+        "You're always painting something new for us.",
+        "Ada, that boat is awesome!",
+        "Boats and letters can truly make a difference.",
     ],
 )
 def test_what_only_cheers_or_announces_is_not_told(said: str) -> None:
@@ -182,3 +186,22 @@ def test_half_of_an_answer_to_two_questions_is_not_told() -> None:
 
 def test_how_the_week_was_is_no_question() -> None:
     assert "week" not in told(TALK, ("ada", "How's your week been?"), ("ben", "Ouch, bummer about the boat."))
+
+
+def test_what_we_are_doing_is_told_by_nobody_who_is_asked() -> None:
+    said = [("ada", "What are your plans for the club?"), ("ben", "Rowing, mostly. We're building a new pier in May.")]
+    assert "pier" not in told(TALK, *said)
+    assert "pier" in told(TALK, ("ada", "The club is closed."), said[1])
+
+
+def test_a_pair_is_not_cut_in_two() -> None:
+    said = (
+        'I\'m stuck between two topics for the essay that my teacher wants to read in May, "Boats of the Old Harbour" '
+        'and "Lamps of the New Town", and I need to decide by March 10 which of them it is going to be'
+    )
+    assert '"Boats of the Old Harbour"…' not in told(("user", said))
+
+
+def test_what_is_listed_below_is_not_there() -> None:
+    said = [("user", "Can I moor the boat here?"), ("assistant", "You may if you meet the rules listed below.")]
+    assert "below" not in told(*said)
