@@ -68,21 +68,27 @@ _FEELS_FOR = any_of(
     r"^(?:\w+, )?i can (?:only |just )?imagine\b[^,;\d]*$",
     r"^(?:i(?:'ll| will|'m gonna)|gonna)(?: definitely| always| just)? keep (?:pushing|going|trying|at it|"
     r"spreading|on|believing|up)\b[^,;\d]*$|^(?:always )?keep (?:on )?(?:being|pushing|going|up)\b[^,;\d]*$",
-    r"^it(?:'s| is) (?:(?:so|super|really|always|also) )*(?:(?:important|crucial|key|vital) (?:to|for|that)|(?:amazing|"
-    r"awesome|great|inspiring|wonderful|cool|incredible|nice) (?:how|what|when))\b(?!.*\b(?:i|me|my|mine)\b)[^,;\d]*$|"
-    r"^(?:i )?can't wait\b.*\byou\b",
-    r"^(?:\w+, )?you\b[^,;\d]*!\W*$|\bcan (?:(?:truly|really) )?make a (?:real |big )?difference\W*$|"
-    r"^you(?:'re| are) always\b",
-    # What is so for everybody: "Losing a friend is tough".
-    r"^(?:\w+(?:, )?)?\w{2,}ing\b(?!.*\b(?:i|me|my|mine|we|our|us)\b)[^,;:\d]*?(?:'s| is| are| can| could| must| helps?| "
-    r"makes?| takes?| brings?| keeps?| gives?| means?)\b[^\d]*$",
-    r"^(?:\w+, )?(?:you(?:'ve| have)? (?:come a long way|(?:really |both )?worked)|(?:all )?your (?:\w+ (?:and|&) )?"
+    r"^(?:(?:i(?:'m| am)? )?(?:so |really )?(?:can't wait|looking forward|hope|bet|good|excited)\b|"
+    r"nice (?:talking|speaking|chatting))(?=.*\byou(?:r|'\w+)?\b)[^\d]*$",
+    r"^(?:\w+, )?(?:you\b[^,;\d]*!\W*$|you(?:'re| are) always\b|(?:all )?(?:your|that) (?:\w+ (?:and|&) )?"
     r"(?:hard work|support|passion|courage|strength|talent|dedication|determination|kindness|friendship|"
-    r"boldness|creativity|positivity|resilience|enthusiasm|encouragement|\w+ journey)\b|"
-    r"cherish|nice (?:talking|speaking|chatting)|you(?:'re| are) (?:the (?:best|\w+est)|(?:so|really|truly|such an?|an?) (?:\w+ )?(?:inspir\w+|"
-    r"amazing|awesome|great|kind|talented|lucky))|(?:your|that|those|this) \w+ (?:looks?|is|are) (?:so |really )?(?:great|beautiful|stunning|incredible|"
-    r"amazing|awesome|gorgeous)|way to go|long time no|(?:i'm |i am )?(?:so )?sorry (?:to hear|"
-    r"about))\b[^;\d?]*$",
+    r"boldness|creativity|positivity|resilience|enthusiasm|encouragement|\w+ journey)\b)",
+    r"^(?:\w+, )?(?:you(?:'ve| have)? (?:come a long way|(?:really |both )?worked)|cherish|"
+    r"you(?:'re| are) (?:the (?:best|\w+est)|(?:so|really|truly|such an?|an?) (?:\w+ )?(?:inspir\w+|"
+    r"amazing|awesome|great|kind|talented|lucky))|(?:your|that|those|this) \w+ (?:looks?|is|are) (?:so |really )?"
+    r"(?:great|beautiful|stunning|incredible|amazing|awesome|gorgeous)|way to go|long time no|"
+    r"(?:i'm |i am )?(?:so )?sorry (?:to hear|about))\b[^;\d?]*$",
+)
+
+#: What is so for everybody: "Losing a friend is tough".
+_MAXIM = any_of(
+    r"^(?:\w+(?:, )?)?\w{2,}ing\b(?!.*\b(?:i|me|my|mine|we|our|us)\b)[^,;:\d]*?(?:'s| is| are| can| could| must|"
+    r" helps?| makes?| takes?| brings?| keeps?| gives?| means?)\b[^\d]*$",
+    r"^it(?:'s| is) (?:(?:so|super|really|always|also) )*(?:(?:important|crucial|key|vital) (?:to|for|that)|"
+    r"(?:amazing|awesome|great|inspiring|wonderful|cool|incredible|nice) (?:how|what|when|to(?! know that)))\b"
+    r"(?!.*\b(?:i|me|my|mine)\b)[^,;\d]*$",
+    r"^(?:hard work|life(?:'s| is| has| can| sure))\b(?!.*\b(?:i|me|my|mine)\b)[^,;\d]*$|"
+    r"\bcan (?:(?:truly|really) )?make a (?:real |big )?difference\W*$",
 )
 
 #: Whether a reply begins with a greeting.
@@ -93,6 +99,6 @@ def is_phatic(sentence: str) -> bool:
     """Tell whether a sentence only greets, thanks, agrees or offers help."""
     if len(sentence.split()) <= _PHATIC_WORDS and _PHATIC.search(sentence):
         return True
-    if _FEELS_FOR.search(sentence):
+    if _FEELS_FOR.search(sentence) or _MAXIM.search(sentence):
         return True
     return _THANKS.search(sentence) is not None or _OFFERS_HELP.search(sentence) is not None

@@ -13,7 +13,7 @@ import re
 _VOCATIVE = re.compile(
     r"\A(?:(?:Mr|Mrs|Ms|Dr|Miss)\.? |(?!In |At |On |By |For |To |From |With |Like |"
     r"Since )[A-Z][a-z]{1,4} )?(?!\w*(?:days?|nights?|ends?|times?|morrow|mornings?|noons?|evenings?|"
-    r"ly|now|then|once|here|fore|ever)\b)[A-Z][a-z]+, (?=I\b)"
+    r"ly|now|then|once|here|fore|ever)\b)[A-Z][a-z]+, (?=(?:I|my)\b)"
 )
 _QUOTED = re.compile(r"[\"“”«»]")
 #: Said to somebody or of several: "you" and "we" are others to a reader than to who hears it.

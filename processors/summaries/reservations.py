@@ -9,7 +9,7 @@ from processors.summaries.speech_acts import any_of, says
 #: Whether a sentence only says what comes next in the talk.
 is_transition = says(
     r"\blet's (?:see|face|say|hope|hurry|go\b\W*$|go (?:on|ahead|over|through|back)|move on|continue|"
-    r"(?:begin|start|get started|talk|turn|look|get (?:going|out))\b|have a look|take a look|get down to)",
+    r"(?:begin|start|get started|talk|turn|look|get (?:going|out))\b|have a look|take a look|get down to|(?:dive|dig|go|get) (?:\w+er )?into)",
     r"\b(?:another|(?:one|a) (?:more|last|final|quick)) question\b|\bwe can (?:decide|talk|see)\b",
     # What it is, is told next, or in no words.
     r"^(?:\w+ly )?(?:some|so much|a lot|an? \w+ (?:thing|lot)|\w+ (?:things?|stuff)|something)\b[^,;-]*"

@@ -95,6 +95,13 @@ def test_the_same_as_another_did_is_no_to_do() -> None:
         "Excellent that you explain the permits to me.",
         "I'm reading this book and it grabs me.",
         "I had better order one right now.",
+        "I hope I can hear you sing by the sea some day.",
+        "Good to hear that you're finding comfort in the boat.",
+        "Can't wait to make more memories at your boat house!",
+        "It's also inspiring to use letters to encourage others.",
+        "Life's been pretty wild by the sea lately.",
+        "Let's dive deeper into the rules of the harbour.",
+        "The clerk explained the rules of this process.",
         "You want to ruin my harbour!",
         "You're always painting something new for us.",
         "Ada, that boat is awesome!",
@@ -124,6 +131,7 @@ def test_what_only_sounds_like_cheers_is_told(said: str) -> None:
 @pytest.mark.parametrize(
     ("said", "telling"),
     [
+        ("Ada, my family's been great with the boat.", "ben's family's been great with the boat."),
         ("Harbour Inn, my name is Ben.", "ben: Harbour Inn, my name is Ben."),
         ("It's hard to tell the price of the boat, I'm afraid.", "ben: It's hard to tell the price of the boat, "),
         ("Don't move the boat while I am at the market.", "ben: Don't move the boat while I am at the market."),
