@@ -88,6 +88,8 @@ _HOW_MUCH = re.compile(r"(?:how (?:long|often|many|much|far|old)|when|since when
 
 _TO_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
 
+_CURIOUS = re.compile(r"I(?:['’]m| am|['’]ve been| was)? (?:\w+ )?(?:curious|wondering|wonder)\b", re.IGNORECASE)
+
 #: Somebody sees what it is, a reader does not.
 POINTED_AT = re.compile(
     r"(?:(?:these|those)(?! days\b)|(?:this|that)(?! (?:week|month|year|morning|afternoon|evening|spring|"
@@ -116,8 +118,8 @@ def section_of(said: Conversation, turn: Turn, sentence: Sentence) -> Section | 
             return None
     if is_transition(text) or encourages(text) or leans_back(text):
         return None
-    if (text.endswith(ELLIPSIS) and not is_clause(text)) or only_says_when(text):
-        return None  # its verb was cut off
+    if (text.endswith(ELLIPSIS) and (not is_clause(text) or _CURIOUS.match(text))) or only_says_when(text):
+        return None  # its verb was cut off, or what it asks
     if turn.role is Role.ASSISTANT and is_shown(sentence):
         return None
     # What an assistant answers, or somebody is told to do, says something only behind what was asked.

@@ -264,8 +264,11 @@ def _with_reply(
         and _TAKES_BACK.match(reply.sentences[1].lead + reply.sentences[1].plain)
     ):
         return None  # half of an answer
-    if not agreed and _TWO_THINGS.match(sentence.plain) and len(reply.statements) > 1:
-        return None  # the other half comes behind it
+    more = reply.statements[1:] if answer in reply.statements else ()
+    if not agreed and more and (
+        _TWO_THINGS.match(sentence.plain) or (WANTS.search(more[0].plain) and not is_yes_or_no(told))
+    ):
+        return None  # the other half, or what they want, comes behind it
     if is_outdated(said, answer, told, about):
         return None
     if is_outdone(said.turns, sentence, answer):

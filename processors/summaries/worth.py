@@ -37,14 +37,14 @@ SHORTEST = -0.9  #: What a sentence has to make up for to be told at all.
 CENTRAL = 3.5  #: It is about what all are about (its cosine with their centroid, mostly 0.1 to 0.5).
 EARLY = 0.8  #: It stands in the first two turns, where people say what they come for ...
 LATE = 0.5  #: ... or in the last three, where they say what comes of it.
-WANTED = 0.4  #: Somebody wants or needs something.
+WANTED = 0.5  #: Somebody wants or needs something.
 CROWDED = -0.3  #: For each doubling of the sentences of its turn: the more, the less each matters.
 MOST_CROWDED = 2.5
 DATED = 0.1  #: It says when, or how much.
 DENIED = -0.15  #: What is not so,
 ADDRESSED = -0.25  #: and what is said to somebody is told less often.
 DENSE = -0.13  #: For each content word: of two as long, the one that joins more to fewer is plainer.
-POINTING = -0.2  #: It begins with what only the sentence before explains.
+POINTING = -0.1  #: It begins with what only the sentence before explains.
 IMPERSONAL = -0.4  #: It is about nobody, mostly a maxim or a remark.
 LEAST = 0.05  #: No less than this: lists of one short line are summaries too.
 

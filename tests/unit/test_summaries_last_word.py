@@ -95,6 +95,10 @@ def test_the_same_as_another_did_is_no_to_do() -> None:
         "Excellent that you explain the permits to me.",
         "I'm reading this book and it grabs me.",
         "I had better order one right now.",
+        "All we need now is the number of the boat.",
+        "Wishing you all the best with everything that you paint.",
+        "We haven't talked in a few days.",
+        "Since we last chatted, some stuff's happened.",
         "I hope I can hear you sing by the sea some day.",
         "Good to hear that you're finding comfort in the boat.",
         "Can't wait to make more memories at your boat house!",
@@ -213,3 +217,18 @@ def test_a_pair_is_not_cut_in_two() -> None:
 def test_what_is_listed_below_is_not_there() -> None:
     said = [("user", "Can I moor the boat here?"), ("assistant", "You may if you meet the rules listed below.")]
     assert "below" not in told(*said)
+
+
+def test_what_they_want_is_the_answer_and_not_what_they_have() -> None:
+    asked = ("ada", "What size of boat were you thinking of?")
+    have, want = "I've already got a small boat.", "I need a big boat."
+    assert "thinking of" not in told(TALK, asked, ("ben", f"{have} {want}"))
+    assert "thinking of" in told(TALK, asked, ("ben", f"{have} The harbour is full."))
+
+
+def test_a_question_that_was_cut_before_it_asks_is_not_told() -> None:
+    said = (
+        "I'm kinda curious, between April 25 and May 1, 2026, how can I use the fact that five different harbours "
+        "have already asked for one of my painted boats to sell many more of them to the other harbours"
+    )
+    assert "curious" not in told(("user", said))
