@@ -73,8 +73,8 @@ _ONE = any_of(
 _OTHER_ONE = any_of(
     rf"\bthe other(?: ones?)?\b{_END}",
     rf"\b(?:any|some|a few)\b(?:{_END}|(?= (?:around|here|near\w*|left|within|from|in|at)\b))",
-    r"\b(?:it|them|this|that),? too\W*\Z|\bany (?:that|who|which)\b|\b(?:so|too) many\b(?=\W*\Z|[,;.!?])|"
-    r"\ban? (?:\w+ )?fan\W*\Z|\b(?:that|this) (?:place|thing|process|purpose|procedure|case)\b",
+    r"\b(?:it|them|this|that),? too\W*\Z|\bof (?:that|this) (?:kind|sort|type)\b|\bany (?:that|who|which)\b|\b(?:so|too) many\b(?=\W*\Z|[,;.!?])|"
+    r"\ban? (?:\w+ )?fan\W*\Z|\b(?:that|this) (?:place|thing|shelf|process|purpose|procedure|case)\b",
 )
 #: Which one is meant, without more: "that way", "those days".
 _KNOWN = (

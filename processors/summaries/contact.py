@@ -68,7 +68,7 @@ _FEELS_FOR = any_of(
     r"^(?:\w+, )?i can (?:only |just )?imagine\b[^,;\d]*$",
     r"^(?:i(?:'ll| will|'m gonna)|gonna)(?: definitely| always| just)? keep (?:pushing|going|trying|at it|"
     r"spreading|on|believing|up)\b[^,;\d]*$|^(?:always )?keep (?:on )?(?:being|pushing|going|up)\b[^,;\d]*$",
-    r"^(?:(?:i(?:'m| am)? )?(?:so |really )?(?:can't wait|looking forward|hope|bet|good|excited)\b|"
+    r"^(?:\w+, )?(?:(?:i(?:'m| am)? )?(?:so |really )?(?:can't wait|looking forward|hope|bet|good|excited|glad)\b|"
     r"nice (?:talking|speaking|chatting))(?=.*\byou(?:r|'\w+)?\b)[^\d]*$",
     r"^(?:\w+, )?(?:you\b[^,;\d]*!\W*$|you(?:'re| are) always\b|(?:all )?(?:your|that) (?:\w+ (?:and|&) )?"
     r"(?:hard work|support|passion|courage|strength|talent|dedication|determination|kindness|friendship|"
@@ -87,6 +87,7 @@ _MAXIM = any_of(
     r"^it(?:'s| is) (?:(?:so|super|really|always|also) )*(?:(?:important|crucial|key|vital) (?:to|for|that)|"
     r"(?:amazing|awesome|great|inspiring|wonderful|cool|incredible|nice) (?:how|what|when|to(?! know that)))\b"
     r"(?!.*\b(?:i|me|my|mine)\b)[^,;\d]*$",
+    r"^you(?:'re| are) right\b[^;\d]*$|^what would (?:i|you|we) do without\b",
     r"^(?:hard work|life(?:'s| is| has| can| sure))\b(?!.*\b(?:i|me|my|mine)\b)[^,;\d]*$|"
     r"\bcan (?:(?:truly|really) )?make a (?:real |big )?difference\W*$",
 )

@@ -48,7 +48,7 @@ _MARKER = re.compile(
 )
 #: Never inside a number ("12,400", "10:45", "12, 400") or right behind one ("5, 2021").
 _CLAUSE_END = re.compile(
-    r"[，；：、]|(?<!\d)[,;:](?=\s)|(?<=\d)[,;](?=\s+(?!(?:and|or)\b)\D)|\s[-–—]\s|\s(?=(?:because|which|but|and\s(?:I|we|it|he|she|they|then|now|my|the)|so)\b)"
+    r"[，；：、]|(?<!\d)[,;:](?=\s)|(?<=\d)[,;](?=\s+(?!(?:and|or)\b)\D)|\s[-–—]\s|(?<![\"”])\s(?=(?:because|which|but|and(?!\s\d)|so)\s)"
 )
 #: Behind the end of a clause: what it says is not the last word, "..., but the bank put it at 31".
 _TAKES_BACK = re.compile(

@@ -70,6 +70,7 @@ contradicts = says(
 denies_that = says(
     r"\b(?:i|we) (?:don't|do not) (?:think|believe|agree with) (?:it|that|this|so)\b"
     r"(?=\W*\Z| (?:is|'s|was) (?:true|so|right))",
+    r"^\W*(?:(?:well|but|oh)[, ]+)+i(?:'m| am) afraid\b",
     r"\b(?:it|that|this)(?:'s not| is not|n't| isn't| was not| wasn't) (?:\w+ )?(?:true|so|right|the case)\b",
 )
 

@@ -95,6 +95,10 @@ def test_the_same_as_another_did_is_no_to_do() -> None:
         "Excellent that you explain the permits to me.",
         "I'm reading this book and it grabs me.",
         "I had better order one right now.",
+        "Boats of that kind are by the pier.",
+        "Something else I want to ask about the boats.",
+        "You're right, every small boat makes a big wave.",
+        "Ada, I'm glad you're finding peace there by the sea.",
         "All we need now is the number of the boat.",
         "Wishing you all the best with everything that you paint.",
         "We haven't talked in a few days.",
@@ -232,3 +236,9 @@ def test_a_question_that_was_cut_before_it_asks_is_not_told() -> None:
         "have already asked for one of my painted boats to sell many more of them to the other harbours"
     )
     assert "curious" not in told(("user", said))
+
+
+def test_what_its_speaker_takes_back_at_once_is_not_told() -> None:
+    said = "The maps of Hydra are by the window. Well, {} all of the maps."
+    assert "window" not in told(TALK, ("ben", said.format("I'm afraid we've sold")))
+    assert "window" in told(TALK, ("ben", said.format("people love")))
