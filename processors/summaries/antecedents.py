@@ -65,7 +65,7 @@ _PERSON = any_of(r"\b(?:he|him|his|himself|she|her|hers|herself)\b")
 _END = r"(?=\W*\Z|\W*[,;.!?]| (?:is|was|are|were|has|had|have|will|can|to|for|and|but|so|in|on|with|when)\b)"
 _AFTER_NOUN = r"(?=\W*\Z|\W*[,;.!?]| (?:for|and|but|so|on|with|when|last|this|next|\w+day)\b)"
 _ONE = any_of(
-    rf"\b(?:\w+ ){{0,2}}(?:the|this|that|another|new|old|\w+er) one{_END}(?! in\b| with\b)|"
+    rf"\b(?:\w+ ){{0,2}}(?:the|this|that|another|new|old|normal|\w+er) one{_END}(?! in\b| with\b)|"
     rf"\b(?:\w+ ){{0,2}}ones\b(?! who\b)",
     rf"\b(?:buy|get|got|have|need|want|order|rent|take|try|find|bring|make|use) one(?:{_END}|(?= right| now))",
 )

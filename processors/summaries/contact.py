@@ -64,11 +64,11 @@ _THANKS = any_of(
 
 #: At any length, unless a clause or a number follows: what it says of another, they know.
 _FEELS_FOR = any_of(
-    r"^(?:\w+, )?(?:(?:that|it|this) )?(?:sounds? like|must be|must have been)\b[^,;\d]*$",
+    r"^(?:\w+, )?(?:(?:that|it|this) )?(?:sounds? like|must (?:be|feel|have been|have felt))\b[^,;\d]*$",
     r"^(?:\w+, )?i can (?:only |just )?imagine\b[^,;\d]*$",
     r"^(?:i(?:'ll| will|'m gonna)|gonna)(?: definitely| always| just)? keep (?:pushing|going|trying|at it|"
     r"spreading|on|believing|up)\b[^,;\d]*$|^(?:always )?keep (?:on )?(?:being|pushing|going|up)\b[^,;\d]*$",
-    r"^(?:\w+, )?(?:(?:i(?:'m| am)? )?(?:so |really )?(?:can't wait|looking forward|hope|bet|good|excited|glad)\b|"
+    r"^(?:\w+, )?(?:(?:i(?:'m| am)? )?(?:so |really )?(?:can't wait|looking forward|hope|bet|good|excited|glad|stoked|thrilled)\b|"
     r"nice (?:talking|speaking|chatting))(?=.*\byou(?:r|'\w+)?\b)[^\d]*$",
     r"^(?:\w+, )?(?:you\b[^,;\d]*!\W*$|you(?:'re| are) always\b|(?:all )?(?:your|that) (?:\w+ (?:and|&) )?"
     r"(?:hard work|support|passion|courage|strength|talent|dedication|determination|kindness|friendship|"
