@@ -76,14 +76,14 @@ _FEELS_FOR = any_of(
     r"^(?:\w+, )?(?:you(?:'ve| have)? (?:come a long way|(?:really |both )?worked)|cherish|"
     r"you(?:'re| are) (?:the (?:best|\w+est)|(?:so|really|truly|such an?|an?) (?:\w+ )?(?:inspir\w+|"
     r"amazing|awesome|great|kind|talented|lucky))|(?:your|that|those|this) \w+ (?:looks?|is|are) (?:so |really )?"
-    r"(?:great|beautiful|stunning|incredible|amazing|awesome|gorgeous)|way to go|long time no|"
+    r"(?:great|beautiful|stunning|incredible|amazing|awesome|gorgeous)|way to go|congrat\w*|any ?time you|long time no|"
     r"(?:i'm |i am )?(?:so )?sorry (?:to hear|about))\b[^;\d?]*$",
 )
 
 #: What is so for everybody: "Losing a friend is tough".
 _MAXIM = any_of(
-    r"^(?:\w+(?:, )?)?\w{2,}ing\b(?!.*\b(?:i|me|my|mine|we|our|us)\b)[^,;:\d]*?(?:'s| is| are| can| could| must|"
-    r" helps?| makes?| takes?| brings?| keeps?| gives?| means?)\b[^\d]*$",
+    r"^(?:\w+, )?(?!\w+thing\b|\w+ conditions\b)\w{2,}ing\b(?!.*\b(?:i|me|my|mine|we|our|us)\b)[^,;:\d]*?(?:'s| is| are| can| could| must|"
+    r" helps?| makes?| takes?| brings?| keeps?| gives?| means?)\b[^,;\d]*$",
     r"^it(?:'s| is) (?:(?:so|super|really|always|also) )*(?:(?:important|crucial|key|vital) (?:to|for|that)|"
     r"(?:amazing|awesome|great|inspiring|wonderful|cool|incredible|nice) (?:how|what|when|to(?! know that)))\b"
     r"(?!.*\b(?:i|me|my|mine)\b)[^,;\d]*$",

@@ -27,10 +27,12 @@ from processors.summaries.reservations import (
 )
 from processors.summaries.speech_acts import (
     accepts,
+    charges,
     contradicts,
     counters,
     denies_that,
     is_evasive,
+    is_negative,
     is_proposal,
     is_yes_or_no,
     objects,
@@ -192,8 +194,10 @@ def is_contradicted(turns: Sequence[Turn], statement: Sentence) -> bool:
     said = turns[statement.turn].sentences
     if any(denies_that(s.lead + s.plain) for s in said if statement.nth < s.nth <= statement.nth + REPLY):
         return True
-    last = said[-1] is statement
-    return last and after is not None and contradicts(beginning(after))
+    if said[-1] is not statement or after is None:
+        return False
+    replied = beginning(after)
+    return contradicts(replied) or (charges(statement.plain) and is_negative(replied) and not is_yes_or_no(replied))
 
 
 def is_answer(turns: Sequence[Turn], statement: Sentence) -> bool:

@@ -15,7 +15,7 @@ _VOCATIVE = re.compile(
     r"Since )[A-Z][a-z]{1,4} )?(?!\w*(?:days?|nights?|ends?|times?|morrow|mornings?|noons?|evenings?|"
     r"ly|now|then|once|here|fore|ever)\b)[A-Z][a-z]+, (?=(?:I|my)\b)"
 )
-_QUOTED = re.compile(r"[\"“”«»]")
+_QUOTED = re.compile(r"[\"“”«»]|(?<!\w)['‘]\s?\w")
 #: Said to somebody or of several: "you" and "we" are others to a reader than to who hears it.
 _TOGETHER = re.compile(r"\b(?:you|your|yours|yourself|we|us|our|ours|ourselves)\b", re.IGNORECASE)
 _SINGULAR = re.compile(r"\b(?:I|i|me|my|mine|myself)\b", re.IGNORECASE)

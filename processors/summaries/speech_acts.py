@@ -66,6 +66,11 @@ contradicts = says(
     r"are you (?:kidding|joking|crazy)|you must be (?:kidding|joking|mistaken)|nonsense|don't be silly)",
 )
 
+#: Whether a sentence says of whom it is said to what they are, have or did: they know better.
+charges = says(
+    r"\b(?:heard|told me|says?|said|fact)(?: that)? you\b|"
+    r"^you(?:'re|'ve| are| were| have| had| did| always| never)\b",
+)
 #: Whether a sentence says that what was told before it is not so.
 denies_that = says(
     r"\b(?:i|we) (?:don't|do not) (?:think|believe|agree with) (?:it|that|this|so)\b"

@@ -35,7 +35,7 @@ _SOMEBODY = re.compile(
 #: ridge regression on half of a set of dialogues with summaries by people (benchmarks/quality/summaries.py).
 SHORTEST = -0.9  #: What a sentence has to make up for to be told at all.
 CENTRAL = 3.5  #: It is about what all are about (its cosine with their centroid, mostly 0.1 to 0.5).
-EARLY = 0.8  #: It stands in the first two turns, where people say what they come for ...
+EARLY = 0.85  #: It stands in the first two turns, where people say what they come for ...
 LATE = 0.5  #: ... or in the last three, where they say what comes of it.
 WANTED = 0.5  #: Somebody wants or needs something.
 CROWDED = -0.3  #: For each doubling of the sentences of its turn: the more, the less each matters.

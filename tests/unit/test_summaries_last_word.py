@@ -95,6 +95,8 @@ def test_the_same_as_another_did_is_no_to_do() -> None:
         "Excellent that you explain the permits to me.",
         "I'm reading this book and it grabs me.",
         "I had better order one right now.",
+        "Congrats on the permit to write about what you love by the sea!",
+        "Any time you need help with the boat I am by the pier.",
         "Must feel great to row your own boat.",
         "I'm so stoked for you that the boat is yours.",
         "A normal one has no extra cost for the boats.",
@@ -245,3 +247,13 @@ def test_what_its_speaker_takes_back_at_once_is_not_told() -> None:
     said = "The maps of Hydra are by the window. Well, {} all of the maps."
     assert "window" not in told(TALK, ("ben", said.format("I'm afraid we've sold")))
     assert "window" in told(TALK, ("ben", said.format("people love")))
+
+
+def test_a_charge_that_is_denied_is_not_told() -> None:
+    charge = ("ada", "Rosa told me that you were rowing with another club.")
+    assert "rowing" not in told(charge, ("ben", "My dear, I've never touched the oars of any other club!"))
+    assert "rowing" in told(charge, ("ben", "My dear, the other club has better oars!"))
+
+
+def test_what_is_quoted_stays_in_its_own_words() -> None:
+    assert "ben wants" not in told(TALK, ("ben", "I said 'I want money' to the baker."))
