@@ -19,10 +19,9 @@ from processors.summaries.speech_acts import any_of, is_clause
 #: No noun follows: "that", but not "that tax form".
 ALONE = (
     r"\b(?=\W*\Z|\W*[,;.!?]|'(?:s|ll|d)\b| (?:after|again|and|as|at|because|before|but|by|every|first|for|"
-    r"from|if|in|instead|up|out|off|down|away|back|is|isn't|was|wasn't|will|would|has|had|can|could|may|"
-    r"might|later|more|myself|next|"
-    r"now|on|once|or|right|so|soon|then|to|today|together|tomorrow|tonight|too|until|when|while|with|"
-    r"without|yet)\b)"
+    r"from|if|in|instead|up|out|off|down|away|back|is|isn't|was|wasn't|will|would|has|had|can|could|may|might|"
+    r"later|more|myself|next|now|on|once|or|right|so|soon|then|to|today|together|tomorrow|tonight|too|until|"
+    r"when|while|with|without|yet)\b)"
 )
 #: "It" that stands for nothing before it: the weather, the time, what follows, a set phrase.
 _OPINION = (
@@ -30,19 +29,16 @@ _OPINION = (
     r"an? (?:\w+ )?(?:shame|pity|relief|wonder|miracle|fact|thing))"
 )
 _IDIOM = any_of(
-    r"\bit(?:'s| is| was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| might be|"
-    r" must be| feels?| felt| seems?| takes?| took| costs?| hurts?| helps?| makes?| means?)(?: not|"
-    r"n't)?(?: (?!(?:to|that|how|when|if|for|going|used|supposed|about|due|ready|able|meant|"
-    r"based|on|in|of|by|at|with|from)\b)\w[\w-]*){0,5} "
-    r"(?:to \w|for (?:me|us|you|\w+) to\b|how\b|when\b|if\b|since\b)",
+    r"\bit(?:'s| is| was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| might be| must "
+    r"be| feels?| felt| seems?| takes?| took| costs?| hurts?| helps?| makes?| means?)(?: not|"
+    r"n't)?(?: (?!(?:to|that|how|when|if|for|going|used|supposed|about|due|ready|able|meant|based|on|in|of|by|"
+    r"at|with|from)\b)\w[\w-]*){0,5} (?:to \w|for (?:me|us|you|\w+) to\b|how\b|when\b|if\b|since\b)",
     # "It's a boat that I love" is a boat.
     rf"\bit(?:'s| is| was|'s been| has been| seems?| means?) (?:{_OPINION} )?that\b",
     r"\bit(?:'s| is| was) (?:not )?\w+ (?:i|we|you|he|she|they|the|my|our|\w+ing)\b",
-    r"\bit(?:'s| is| was|'ll be| will be|'s been| has been| looks like| gets| got| turns? out|"
-    r" turned out)(?: (?!with\b|for\b|in\b|on\b)\w+){0,3} (?:rain\w*|snow\w*|sunny|windy|late|"
-    r"early|"
-    r"dark|time|noon|midnight|\d[\d:]*|half|a (?:long )?(?:while|time)|(?:mon|tues|wednes|thurs|fri|satur|"
-    r"sun)day|spring|"
+    r"\bit(?:'s| is| was|'ll be| will be|'s been| has been| looks like| gets| got| turns? out| turned "
+    r"out)(?: (?!with\b|for\b|in\b|on\b)\w+){0,3} (?:rain\w*|snow\w*|sunny|windy|late|early|dark|time|noon|"
+    r"midnight|\d[\d:]*|half|a (?:long )?(?:while|time)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|spring|"
     r"summer|autumn|fall|winter|christmas|years?|months?|weeks?|days?|hours?|minutes?)\b",
     r"\bit (?:rains?|rained|snows?|snowed|depends)\b|\b(?:when|as far as) it comes? to\b|\b(?:find|found|"
     r"think|make|makes|made|consider|take|takes|took|feel|felt) it (?:\w+ )?\w+ (?:to|that|when|if)\b|"
@@ -73,8 +69,9 @@ _ONE = any_of(
 _OTHER_ONE = any_of(
     rf"\bthe other(?: ones?)?\b{_END}",
     rf"\b(?:any|some|a few)\b(?:{_END}|(?= (?:around|here|near\w*|left|within|from|in|at)\b))",
-    r"\b(?:it|them|this|that),? too\W*\Z|\bof (?:that|this) (?:kind|sort|type)\b|\bany (?:that|who|which)\b|\b(?:so|too) many\b(?=\W*\Z|[,;.!?])|"
-    r"\ban? (?:\w+ )?fan\W*\Z|\b(?:that|this) (?:place|thing|shelf|process|purpose|procedure|case)\b",
+    r"\b(?:it|them|this|that),? too\W*\Z|\bof (?:that|this) (?:kind|sort|type)\b|\bany (?:that|who|which)\b|"
+    r"\b(?:so|too) many\b(?=\W*\Z|[,;.!?])|\ban? (?:\w+ )?fan\W*\Z|\b(?:that|this) (?:place|thing|shelf|"
+    r"process|purpose|procedure|case)\b",
 )
 #: Which one is meant, without more: "that way", "those days".
 _KNOWN = (
@@ -136,14 +133,12 @@ _DOING = re.compile(r"\b\w+ing\s+\Z")
 #: A subject, or whose something is.
 _OWN_CLAUSE = any_of(
     r"(?:he|she|they|his|her|their|its|(?:\w+ )*ones?)\b|(?:it|this|that|these|those)(?:'s|'ll|'d| (?:\w+ly |"
-    r"also |just |still |"
-    r"never |always |only )?(?:is|are|was|were|has|have|had|will|would|can|could|may|might|must|should|do|does|"
-    r"did|got|came|went|took|gave|made|\w+n't|\w{2,}(?<!s)s|\w+ed)\b)"
+    r"also |just |still |never |always |only )?(?:is|are|was|were|has|have|had|will|would|can|could|may|might|"
+    r"must|should|do|does|did|got|came|went|took|gave|made|\w+n't|\w{2,}(?<!s)s|\w+ed)\b)"
 )
 _CLAUSE_BEGINS = any_of(
     r"(?P<stop>[;:.!?–—])\s|,\s|\b(?:and|but|or|so|because|if|when|while|since|until|till|that|which|who|"
-    r"where|what|how|"
-    r"after|before|as|than|though|although|to)\b"
+    r"where|what|how|after|before|as|than|though|although|to)\b"
 )
 #: When or where.
 _CIRCUMSTANCE = any_of(

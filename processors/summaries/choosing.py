@@ -67,13 +67,11 @@ PROFILE = frozenset((Section.PREFERENCES, Section.CONSTRAINTS))
 
 #: What "one" is, how many there are of what, or what somebody can, does or is, the question before says.
 _ANAPHORIC = re.compile(
-    r"\b(?:there(?:'s| is| are)|ha(?:ve|s)|got|see|need|want) (?:only |about )?(?:one|two|three|four|five|"
-    r"\d+|some|any|"
-    r"none|several|both|all|enough|more|many)(?=\W*\Z|[,;]| (?:across|near|next|behind|opposite|around|down|"
-    r"over|on|in|"
-    r"at|by|here|just|left)\b)|"
-    r"\b(?:can|could|do|does|did|will|would|should|must|may|might|have|has|am|is|are|was|were)(?:n['’]t| not)?"
-    r"(?=\W*\Z|[,.;!?]| (?:if|but|because|so|and|when|as|too|that|though|either|already|yet)\b)",
+    r"\b(?:there(?:'s| is| are)|ha(?:ve|s)|got|see|need|want) (?:only |about )?(?:one|two|three|four|five|\d+|"
+    r"some|any|none|several|both|all|enough|more|many)(?=\W*\Z|[,;]| (?:across|near|next|behind|opposite|"
+    r"around|down|over|on|in|at|by|here|just|left)\b)|\b(?:can|could|do|does|did|will|would|should|must|may|"
+    r"might|have|has|am|is|are|was|were)(?:n['’]t| not)?(?=\W*\Z|[,.;!?]| (?:if|but|because|so|and|when|as|"
+    r"too|that|though|either|already|yet)\b)",
     re.IGNORECASE,
 )
 
@@ -88,7 +86,9 @@ _HOW_MUCH = re.compile(r"(?:how (?:long|often|many|much|far|old)|when|since when
 
 _TO_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
 
-_CURIOUS = re.compile(r"I(?:['’]m| am|['’]ve been| was)? (?:\w+ )?(?:curious|wondering|wonder)\b", re.IGNORECASE)
+_CURIOUS = re.compile(
+    r"I(?:['’]m| am|['’]ve been| was)? (?:\w+ )?(?:curious|wondering|wonder)\b", re.IGNORECASE
+)
 
 #: Somebody sees what it is, a reader does not.
 POINTED_AT = re.compile(
@@ -219,7 +219,9 @@ def _is_of_others(turns: Sequence[Turn], statement: Sentence) -> bool:
     if any(s.nth < statement.nth and follows_from_advice(s.plain, statement.plain) for s in own):
         return True
     around = turns[max(statement.turn - WE_REACH, 0) : statement.turn + WE_REACH]
-    others = [s.plain for turn in around if turn.speaker != turns[statement.turn].speaker for s in turn.sentences]
+    others = [
+        s.plain for turn in around if turn.speaker != turns[statement.turn].speaker for s in turn.sentences
+    ]
     if is_own_we(statement.plain) and any(_TO_YOU.search(plain) for plain in others):
         return True  # they hear of it
     before = [s for turn in turns[max(statement.turn - WE_REACH, 0) : statement.turn] for s in turn.sentences]

@@ -5,20 +5,17 @@ from __future__ import annotations
 from processors.summaries.speech_acts import any_of, says
 
 _PHATIC = any_of(
-    r"^\W*(?:hi|hey|hello|howdy|good (?:morning|afternoon|evening|night|day|luck|idea|point)|thanks?|"
-    r"thank you|thx|wow|cool|nice|great|awesome|amazing|congrat\w*|sure|ok|okay|yes|yeah|yep|no|nope|"
-    r"of course|absolutely|definitely|exactly|welcome|come in|excuse me|pardon|cheers|sounds? (?:good|great|"
-    r"like)|you(?:'re| are) welcome|no problem|my pleasure|bye|goodbye|see you|take care|glad|happy|sorry|"
-    r"i'm sorry|"
+    r"^\W*(?:hi|hey|hello|howdy|good (?:morning|afternoon|evening|night|day|luck|idea|point)|thanks?|thank "
+    r"you|thx|wow|cool|nice|great|awesome|amazing|congrat\w*|sure|ok|okay|yes|yeah|yep|no|nope|of course|"
+    r"absolutely|definitely|exactly|welcome|come in|excuse me|pardon|cheers|sounds? (?:good|great|like)|"
+    r"you(?:'re| are) welcome|no problem|my pleasure|bye|goodbye|see you|take care|glad|happy|sorry|i'm sorry|"
     r"i am sorry|i see|got it|i know|i understand|me too|have a|keep (?:it )?up|my (?:god|goodness|gosh)|"
-    r"i(?:'m)? (?:think|hope|guess|afraid) so|you're right|you are right|"
-    r"(?:i )?(?:\S+ )?agree|here you are|here it is|"
-    r"there you are|let me see|let me think|that (?:sounds|would be|will be)|that's (?:\w+ )?(?:great|"
-    r"awesome|cool|nice|good|amazing|wonderful|right|true|fine|ok|okay|all|it|too bad|terrible|awful)|"
-    r"how are you|how have you been|been (?:a|so|quite|ages|forever)|how(?:'s| is| was| has| were) (?:it going|life|everything|"
-    r"(?:your|the) (?:\w+ )?(?:day|week|weekend))|good for you|excellent that|"
-    r"what's up|what's new|"
-    r"this is \w+ speaking)\b",
+    r"i(?:'m)? (?:think|hope|guess|afraid) so|you're right|you are right|(?:i )?(?:\S+ )?agree|here you are|"
+    r"here it is|there you are|let me see|let me think|that (?:sounds|would be|will be)|that's "
+    r"(?:\w+ )?(?:great|awesome|cool|nice|good|amazing|wonderful|right|true|fine|ok|okay|all|it|too bad|"
+    r"terrible|awful)|how are you|how have you been|been (?:a|so|quite|ages|forever)|how(?:'s| is| was| has|"
+    r" were) (?:it going|life|everything|(?:your|the) (?:\w+ )?(?:day|week|weekend))|good for you|excellent "
+    r"that|what's up|what's new|this is \w+ speaking)\b",
     r"^you are (?:a|an|the) (?:\w+ ){0,3}(?:assistant|chatbot|bot)\b",
     r"\b(?:how (?:can|may) i (?:help|assist)|(?:can|may) i help you|what can i do for you|anything else|"
     r"feel free|let me know if|hope (?:this|that) helps|hope (?:(?:all|everything) is|you are|you're) well|"
@@ -68,22 +65,23 @@ _FEELS_FOR = any_of(
     r"^(?:\w+, )?i can (?:only |just )?imagine\b[^,;\d]*$",
     r"^(?:i(?:'ll| will|'m gonna)|gonna)(?: definitely| always| just)? keep (?:pushing|going|trying|at it|"
     r"spreading|on|believing|up)\b[^,;\d]*$|^(?:always )?keep (?:on )?(?:being|pushing|going|up)\b[^,;\d]*$",
-    r"^(?:\w+, )?(?:(?:i(?:'m| am)? )?(?:so |really )?(?:can't wait|looking forward|hope|bet|good|excited|glad|stoked|thrilled)\b|"
-    r"nice (?:talking|speaking|chatting))(?=.*\byou(?:r|'\w+)?\b)[^\d]*$",
+    r"^(?:\w+, )?(?:(?:i(?:'m| am)? )?(?:so |really )?(?:can't wait|looking forward|hope|bet|good|great|nice|"
+    r"excited|glad|stoked|thrilled)\b|nice (?:talking|speaking|chatting))(?=.*\byou(?:r|'\w+)?\b)[^\d]*$",
     r"^(?:\w+, )?(?:you\b[^,;\d]*!\W*$|you(?:'re| are) always\b|(?:all )?(?:your|that) (?:\w+ (?:and|&) )?"
     r"(?:hard work|support|passion|courage|strength|talent|dedication|determination|kindness|friendship|"
     r"boldness|creativity|positivity|resilience|enthusiasm|encouragement|\w+ journey)\b)",
-    r"^(?:\w+, )?(?:you(?:'ve| have)? (?:come a long way|(?:really |both )?worked)|cherish|"
-    r"you(?:'re| are) (?:the (?:best|\w+est)|(?:so|really|truly|such an?|an?) (?:\w+ )?(?:inspir\w+|"
-    r"amazing|awesome|great|kind|talented|lucky))|(?:your|that|those|this) \w+ (?:looks?|is|are) (?:so |really )?"
-    r"(?:great|beautiful|stunning|incredible|amazing|awesome|gorgeous)|way to go|congrat\w*|any ?time you|long time no|"
+    r"^(?:\w+, )?(?:you(?:'ve| have)? (?:come a long way|(?:really |both )?worked)|cherish|you(?:'re|"
+    r" are) (?:the (?:best|\w+est)|(?:so|really|truly|such an?|an?) (?:\w+ )?(?:inspir\w+|amazing|awesome|"
+    r"great|kind|talented|lucky))|(?:your|that|those|this) \w+ (?:looks?|is|are) (?:so |really )?(?:great|"
+    r"beautiful|stunning|incredible|amazing|awesome|gorgeous)|way to go|congrat\w*|any ?time you|long time no|"
     r"(?:i'm |i am )?(?:so )?sorry (?:to hear|about))\b[^;\d?]*$",
 )
 
 #: What is so for everybody: "Losing a friend is tough".
 _MAXIM = any_of(
-    r"^(?:\w+, )?(?!\w+thing\b|\w+ conditions\b)\w{2,}ing\b(?!.*\b(?:i|me|my|mine|we|our|us)\b)[^,;:\d]*?(?:'s| is| are| can| could| must|"
-    r" helps?| makes?| takes?| brings?| keeps?| gives?| means?)\b[^,;\d]*$",
+    r"^(?:\w+, )?(?!\w+thing\b|\w+ conditions\b)\w{2,}ing\b(?!.*\b(?:i|me|my|mine|we|our|"
+    r"us)\b)[^,;:\d]*?(?:'s| is| are| can| could| must| helps?| makes?| takes?| brings?| keeps?| gives?|"
+    r" means?)\b[^,;\d]*$",
     r"^it(?:'s| is) (?:(?:so|super|really|always|also) )*(?:(?:important|crucial|key|vital) (?:to|for|that)|"
     r"(?:amazing|awesome|great|inspiring|wonderful|cool|incredible|nice) (?:how|what|when|to(?! know that)))\b"
     r"(?!.*\b(?:i|me|my|mine)\b)[^,;\d]*$",

@@ -58,8 +58,8 @@ _DECISION = any_of(
     r"(?:decided|agreed|chose|chosen|picked(?! up\b)|settled on|opted|went with|gone with|made up (?:my|"
     r"our) minds?)\b",
     rf"{_WILL}{_ADVERBS} (?:go (?:with|for)|use|"
-    r"take(?! (?:(?:good |great |some )?care|it easy|off|a look|a break|a seat|a nap|a walk|long|part|place|turns)\b)|"
-    r"choose|pick(?! (?:up|on)\b)|stick (?:with|to)|opt for|adopt|settle)\b",
+    r"take(?! (?:(?:good |great |some )?care|it easy|off|a look|a break|a seat|a nap|a walk|long|part|place|"
+    r"turns)\b)|choose|pick(?! (?:up|on)\b)|stick (?:with|to)|opt for|adopt|settle)\b",
     r"\b(?:i'm|i am|we're|we are) going (?:with(?! (?:you|him|her|them|my|our)\b)|for the)\b",
     _RESTATED,
     r"^(?:the|our|my|final|and the|so the|so our) (?:final )?(?:decision|choice|plan) is\b",
@@ -80,8 +80,7 @@ _CONSTRAINT = any_of(
     rf"not able to|not "
     r"allowed to)) (?:\w+ly )?(?:eat|drink|afford|fly|drive|climb|walk|swim|travel|tolerate|stay|attend|use|"
     r"wear|lift|spend|exceed|have (?:any |much )?(?:dairy|gluten|nuts|meat|milk|sugar|alcohol)|make it|come|"
-    r"pay|work|do (?:it )?(?:on |before |after )|go (?:above|over|beyond)|leave before|carry|sit|"
-    r"stand for)\b",
+    r"pay|work|do (?:it )?(?:on |before |after )|go (?:above|over|beyond)|leave before|carry|sit|stand for)\b",
     rf"\b{_MINE}{_ADVERBS} (?:don't|do not|doesn't|does not|won't|never) (?:eats?|drinks?|drives?|fly|flies|"
     r"smokes?|work on|works on|travel by|travels by)\b",
     r"\b(?:my|our|the|a|tight|strict) (?:\w+ )?(?:budget|deadline|limit)s? (?:is|are|of|for)\b",

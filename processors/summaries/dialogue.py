@@ -197,7 +197,9 @@ def is_contradicted(turns: Sequence[Turn], statement: Sentence) -> bool:
     if said[-1] is not statement or after is None:
         return False
     replied = beginning(after)
-    return contradicts(replied) or (charges(statement.plain) and is_negative(replied) and not is_yes_or_no(replied))
+    return contradicts(replied) or (
+        charges(statement.plain) and is_negative(replied) and not is_yes_or_no(replied)
+    )
 
 
 def is_answer(turns: Sequence[Turn], statement: Sentence) -> bool:

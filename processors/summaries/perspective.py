@@ -26,7 +26,7 @@ _UNSURE = re.compile(
     # Of two, or a verb of two parts, "I hand-feed": its end would be another.
     r"\A(?:[\w'’-]+ ){1,3}and I\b|\bI \w+-\w|"
     r"(?i:\b(?:mr|mrs|ms|dr|sir)\.? i\b|^(?:me|my) (?:too|neither)\b|^(?:let|excuse) me\b|"
-        r", my name is\b|, i['’]m afraid\W*\Z|\boh my\b|\bmy (?:god|goodness|gosh|word)\b|^(?:for|to) me,? i\b)"
+    r", my name is\b|, i['’]m afraid\W*\Z|\boh my\b|\bmy (?:god|goodness|gosh|word)\b|^(?:for|to) me,? i\b)"
 )
 _ADVERB = (
     r"(?:really|also|just|still|only|always|usually|actually|absolutely|definitely|now|already|probably|"

@@ -11,12 +11,11 @@ _TIME = (
 )
 #: "It", which stands for what comes behind, for the time or for the weather.
 _EXPLETIVE = (
-    r"(?!it(?:'s| is| was) an? (?:\w+ ){1,6}that\b(?<!shame that)(?<!pity that)(?<!relief that))"
-    r"it(?:'s| is| was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| might be|"
-    r" must be| feels?| felt| seems?| takes?| took| makes?| made| means?| helps?| costs?)(?:(?! (?:to|that|"
-    r"how|when|if|like|for|all|about|because|on|in|of|by|"
-    r"based)\b) \w[\w-]*){1,6} (?:to \w|that (?:i|we|you|he|she|it|they|"
-    r"the|my|our|there)\b|(?:how|when|if|seeing|having|being) )"
+    r"(?!it(?:'s| is| was) an? (?:\w+ ){1,6}that\b(?<!shame that)(?<!pity that)(?<!relief that))it(?:'s| is|"
+    r" was|'d be| would be| will be|'ll be| has been|'s been| can be| could be| might be| must be| feels?|"
+    r" felt| seems?| takes?| took| makes?| made| means?| helps?| costs?)(?:(?! (?:to|that|how|when|if|like|"
+    r"for|all|about|because|on|in|of|by|based)\b) \w[\w-]*){1,6} (?:to \w|that (?:i|we|you|he|she|it|they|the|"
+    r"my|our|there)\b|(?:how|when|if|seeing|having|being) )"
 )
 _NO_MATTER = (
     r"it(?:'s| is| was|'ll be| will be) (?:\w+ ){0,3}(?:rain|snow|sunny|windy|late|early|time|"
@@ -71,7 +70,9 @@ _OWN_WE = any_of(
 
 def is_own_we(sentence: str) -> bool:
     """Tell whether somebody tells what "we" did, were or are doing, and not with whom."""
-    told = (found["doing"] or is_past(found["verb"]) or "'ve " in found[0] for found in _OWN_WE.finditer(sentence))
+    told = (
+        found["doing"] or is_past(found["verb"]) or "'ve " in found[0] for found in _OWN_WE.finditer(sentence)
+    )
     return any(told) and not _ANOTHER.search(sentence)
 
 

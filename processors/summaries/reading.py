@@ -35,20 +35,18 @@ _LAID_OUT = re.compile(
 )
 #: Words that only lead in, and who speaks in a transcript that somebody pasted ("assistant: ").
 _MARKER = re.compile(
-    r"(?:(?:system|user|assistant|human|ai|bot|tool):\s+)?"
-    r"(?:(?:yeah|yes|ye[ps]|yup|oh|ah|wow|who?ah?|man|well|okay|ok|hmm+|haha\w*|so|then|anyway|by the way|btw|"
-    r"on another note|however|also|plus|and|but|"
-    r"sure|thanks|thank you|great|cool|alright|all right|certainly|of course|absolutely|definitely|"
-    r"understood|right|you know|you see|i see|i mean|excuse me|look|listen|say|hi|hey|hello)"
-    r"(?: (?-i:[A-Z])\w+)?(?:[,!.…]+\s+)+|"
-    r"(?:and|but|well|oh|yeah|yes|so(?!\s(?:much|many|far|long|few|little|good|cool|nice|glad|happy|sad|proud|"
-    r"true|\w+ (?:to|that))\b))\s+"
-    r"(?=[^\W\d]))*",
+    r"(?:(?:system|user|assistant|human|ai|bot|tool):\s+)?(?:(?:yeah|yes|ye[ps]|yup|oh|ah|wow|who?ah?|man|"
+    r"well|okay|ok|hmm+|haha\w*|so|then|anyway|by the way|btw|on another note|however|also|plus|and|but|sure|"
+    r"thanks|thank you|great|cool|alright|all right|certainly|of course|absolutely|definitely|understood|"
+    r"right|you know|you see|i see|i mean|excuse me|look|listen|say|hi|hey|"
+    r"hello)(?: (?-i:[A-Z])\w+)?(?:[,!.…]+\s+)+|(?:and|but|well|oh|yeah|yes|so(?!\s(?:much|many|far|long|few|"
+    r"little|good|cool|nice|glad|happy|sad|proud|true|\w+ (?:to|that))\b))\s+(?=[^\W\d]))*",
     re.IGNORECASE,
 )
 #: Never inside a number ("12,400", "10:45", "12, 400") or right behind one ("5, 2021").
 _CLAUSE_END = re.compile(
-    r"[，；：、]|(?<!\d)[,;:](?=\s)|(?<=\d)[,;](?=\s+(?!(?:and|or)\b)\D)|\s[-–—]\s|(?<![\"”])\s(?=(?:because|which|but|and(?!\s\d)|so)\s)"
+    r"[，；：、]|(?<!\d)[,;:](?=\s)|(?<=\d)[,;](?=\s+(?!(?:and|or)\b)\D)|\s[-–—]\s|(?<![\"”])\s(?=(?:because|"
+    r"which|but|and(?!\s\d)|so)\s)"
 )
 #: Behind the end of a clause: what it says is not the last word, "..., but the bank put it at 31".
 _TAKES_BACK = re.compile(
@@ -62,10 +60,9 @@ _PHRASE = re.compile(
 )
 #: All of it only says when, if or what for.
 _CONDITION = re.compile(
-    r"(?:to|if|when|while|although|though|since|because|as|after|before|given|once|until|unless|whether)\b"
-    r"(?!.*, (?:(?:please|then|maybe|perhaps) )?(?:I|you|we|he|she|it|they|the|my|your|our|his|her|its|"
-    r"their|this|these|that|there|"
-    r"(?-i:[A-Z])\w+|what|how|can|could|would|should|do|is|are)\b).*\Z",
+    r"(?:to|if|when|while|although|though|since|because|as|after|before|given|once|until|unless|"
+    r"whether)\b(?!.*, (?:(?:please|then|maybe|perhaps) )?(?:I|you|we|he|she|it|they|the|my|your|our|his|her|"
+    r"its|their|this|these|that|there|(?-i:[A-Z])\w+|what|how|can|could|would|should|do|is|are)\b).*\Z",
     re.IGNORECASE | re.DOTALL,
 )
 _SPACE = re.compile(r"\s+")

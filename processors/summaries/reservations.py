@@ -8,12 +8,16 @@ from processors.summaries.speech_acts import any_of, says
 
 #: Whether a sentence only says what comes next in the talk.
 is_transition = says(
-    r"\blet's (?:see|face|say|hope|hurry|go\b\W*$|go (?:on|ahead|over|through|back)|move on|continue|"
-    r"(?:begin|start|get started|talk|turn|look|get (?:going|out))\b|have a look|take a look|get down to|(?:dive|dig|go|get) (?:\w+er )?into)",
-    r"^all (?:i|we) need\b|^something else (?:i|we)\b|^wishing you\b|^(?:we|i) (?:haven't|have not) (?:talked|spoken|chatted|seen you)\b|\b(?:another|(?:one|a) (?:more|last|final|quick)) question\b|\bwe can (?:decide|talk|see)\b",
+    r"\blet's (?:see|face|say|hope|hurry|go\b\W*$|go (?:on|ahead|over|through|back)|move on|continue|(?:begin|"
+    r"start|get started|talk|turn|look|get (?:going|out))\b|have a look|take a look|get down to|(?:dive|dig|"
+    r"go|get) (?:\w+er )?into)",
+    r"^all (?:i|we) need\b|^something else (?:i|we)\b|^wishing you\b|^(?:we|i) (?:haven't|have not) (?:talked|"
+    r"spoken|chatted|seen you)\b|\b(?:another|(?:one|a) (?:more|last|final|quick)) question\b|\bwe can "
+    r"(?:decide|talk|see)\b",
     # What it is, is told next, or in no words.
-    r"^(?:\w+ly |since (?:we|you|i) [^,]*, )?(?:some|so much|a lot|an? \w+ (?:thing|lot)|\w+ (?:things?|stuff)|something)\b[^,;-]*"
-    r"\b(?:happened|happening|changed|going on)\b(?! to (?:the|our|an?|his|her|their|my \w+ )| (?:at|in) )[^,;-]*\Z",
+    r"^(?:\w+ly |since (?:we|you|i) [^,]*, )?(?:some|so much|a lot|an? \w+ (?:thing|lot)|\w+ (?:things?|"
+    r"stuff)|something)\b[^,;-]*\b(?:happened|happening|changed|going on)\b(?! to (?:the|our|an?|his|her|"
+    r"their|my \w+ )| (?:at|in) )[^,;-]*\Z",
 )
 #: Whether a sentence only cheers whom it is said to, and whoever says it.
 encourages = says(

@@ -110,12 +110,13 @@ _CLAUSE = any_of(
     r"would|should|must|may|might)\b|'(?:s|re|m|ve|ll|d)\b|n't\b",
 )
 #: In what way, only the sentence before says.
-_IN_THAT_WAY = any_of(r"^(?:that|this) way\b", r"\b(?:the same (?:way|thing)|do the same)\W*\Z", r"\b(?!up\b)\w+ to\W*\Z")
+_IN_THAT_WAY = any_of(
+    r"^(?:that|this) way\b", r"\b(?:the same (?:way|thing)|do the same)\W*\Z", r"\b(?!up\b)\w+ to\W*\Z"
+)
 
 _YES_OR_NO = re.compile(
     r"\W*(?:(?:oh|well|hm+)[,.! ]+)*(?:yes|yeah|yep|no|nope|not|(?:for )?sure|ok|okay|of course|certainly|"
-    r"right|exactly|"
-    r"absolutely|definitely|all ?right|alright)\b",
+    r"right|exactly|absolutely|definitely|all ?right|alright)\b",
     re.IGNORECASE,
 )
 
@@ -159,8 +160,8 @@ _OBJECTION = any_of(
 )
 #: Whether somebody takes what they speak of: what it is, their wish said.
 takes = says(
-    r"^(?:(?:then|well|so|and|in that case|good|great|fine|perfect|i think)[, ]+)*(?:i|we)(?:'ll| will|'d like to) "
-    r"(?:take|buy) (?:it|them|this|that|one|both|two)(?: one)?(?=\W*\Z|[,;.]| (?:please|then|and)\b)",
+    r"^(?:(?:then|well|so|and|in that case|good|great|fine|perfect|i think)[, ]+)*(?:i|we)(?:'ll| will|'d "
+    r"like to) (?:take|buy) (?:it|them|this|that|one|both|two)(?: one)?(?=\W*\Z|[,;.]| (?:please|then|and)\b)",
 )
 #: Whether a reply begins with something else instead.
 counters = says(

@@ -38,7 +38,7 @@ from processors.summaries.speech_acts import (
     objects,
     takes,
 )
-from processors.summaries.standing import is_in_doubt, is_undone, is_outdated, is_outweighed
+from processors.summaries.standing import is_in_doubt, is_outdated, is_outweighed, is_undone
 from processors.summaries.worth import WANTS, Conversation
 
 #: Asked for something that is named in answer.
@@ -265,8 +265,10 @@ def _with_reply(
     ):
         return None  # half of an answer
     more = reply.statements[1:] if answer in reply.statements else ()
-    if not agreed and more and (
-        _TWO_THINGS.match(sentence.plain) or (WANTS.search(more[0].plain) and not is_yes_or_no(told))
+    if (
+        not agreed
+        and more
+        and (_TWO_THINGS.match(sentence.plain) or (WANTS.search(more[0].plain) and not is_yes_or_no(told)))
     ):
         return None  # the other half, or what they want, comes behind it
     if is_outdated(said, answer, told, about):

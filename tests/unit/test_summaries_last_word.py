@@ -13,7 +13,9 @@ def after(said: str) -> list[str]:
     return lines(summarize(TALK, ("ben", said)))
 
 
-@pytest.mark.parametrize("taken", ["OK, I'll take it.", "In that case I will take this one.", "I'll buy both, please."])
+@pytest.mark.parametrize(
+    "taken", ["OK, I'll take it.", "In that case I will take this one.", "I'll buy both, please."]
+)
 def test_who_takes_what_they_look_for_has_decided(taken: str) -> None:
     said = [
         ("ada", "I'm looking for a small copper lamp."),
@@ -45,7 +47,11 @@ def test_who_takes_what_they_look_for_has_decided(taken: str) -> None:
             ("ada", "I'll take them."),
         ],
         # What they do not want.
-        [("ada", "I don't want a plastic handle."), ("ben", "This one is of copper."), ("ada", "I'll take it.")],
+        [
+            ("ada", "I don't want a plastic handle."),
+            ("ben", "This one is of copper."),
+            ("ada", "I'll take it."),
+        ],
         [("ada", "I need a strong ladder."), ("ben", "Mine is broken."), ("ada", "I'll take it easy then.")],
     ],
 )
@@ -146,19 +152,23 @@ def test_what_only_sounds_like_cheers_is_told(said: str) -> None:
     [
         ("Ada, my family's been great with the boat.", "ben's family's been great with the boat."),
         ("Harbour Inn, my name is Ben.", "ben: Harbour Inn, my name is Ben."),
-        ("It's hard to tell the price of the boat, I'm afraid.", "ben: It's hard to tell the price of the boat, "),
+        (
+            "It's hard to tell the price of the boat, I'm afraid.",
+            "ben: It's hard to tell the price of the boat, ",
+        ),
         ("Don't move the boat while I am at the market.", "ben: Don't move the boat while I am at the market."),
         ("Painted my boat last week with a wide brush.", "ben: Painted my boat last week with a wide brush."),
-        ("Can't wait to share the boat with my customers.", "ben: Can't wait to share the boat with my customers."),
+        (
+            "Can't wait to share the boat with my customers.",
+            "ben: Can't wait to share the boat with my customers.",
+        ),
     ],
 )
 def test_what_lacks_its_subject_stays_as_it_was_said(said: str, telling: str) -> None:
     assert telling in told(TALK, ("ben", said))
 
 
-@pytest.mark.parametrize(
-    "said", ["Are you saying that boats can't fly?", "How was your day at the harbour?"]
-)
+@pytest.mark.parametrize("said", ["Are you saying that boats can't fly?", "How was your day at the harbour?"])
 def test_what_is_asked_of_the_moment_stays_open_for_nobody(said: str) -> None:
     assert summarize(TALK, ("ben", said)).open_questions == ()
 
@@ -180,8 +190,8 @@ def test_the_rest_of_a_formula_says_nothing() -> None:
 
 def test_a_list_of_numbers_is_not_cut() -> None:
     said = (
-        "I'm trying to find the area of a triangle that my teacher drew on the blackboard with sides of 7, 24, and "
-        "25 but I got the semi-perimeter wrong when I added them up and then I could not go on"
+        "I'm trying to find the area of a triangle that my teacher drew on the blackboard with sides of 7, 24, "
+        "and 25 but I got the semi-perimeter wrong when I added them up and then I could not go on"
     )
     assert "24…" not in told(("user", said))
 
@@ -210,15 +220,18 @@ def test_how_the_week_was_is_no_question() -> None:
 
 
 def test_what_we_are_doing_is_told_by_nobody_who_is_asked() -> None:
-    said = [("ada", "What are your plans for the club?"), ("ben", "Rowing, mostly. We're building a new pier in May.")]
+    said = [
+        ("ada", "What are your plans for the club?"),
+        ("ben", "Rowing, mostly. We're building a new pier in May."),
+    ]
     assert "pier" not in told(TALK, *said)
     assert "pier" in told(TALK, ("ada", "The club is closed."), said[1])
 
 
 def test_a_pair_is_not_cut_in_two() -> None:
     said = (
-        'I\'m stuck between two topics for the essay that my teacher wants to read in May, "Boats of the Old Harbour" '
-        'and "Lamps of the New Town", and I need to decide by March 10 which of them it is going to be'
+        "I'm stuck between two topics for the essay that my teacher wants to read in May, \"Boats of the Old "
+        'Harbour" and "Lamps of the New Town", and I need to decide by March 10 which of them it is going to be'
     )
     assert '"Boats of the Old Harbour"…' not in told(("user", said))
 
@@ -237,8 +250,8 @@ def test_what_they_want_is_the_answer_and_not_what_they_have() -> None:
 
 def test_a_question_that_was_cut_before_it_asks_is_not_told() -> None:
     said = (
-        "I'm kinda curious, between April 25 and May 1, 2026, how can I use the fact that five different harbours "
-        "have already asked for one of my painted boats to sell many more of them to the other harbours"
+        "I'm kinda curious, between April 25 and May 1, 2026, how can I use the fact that five different "
+        "harbours have already asked for one of my painted boats to sell many more of them to the other harbours"
     )
     assert "curious" not in told(("user", said))
 
