@@ -15,7 +15,7 @@ _PHATIC = any_of(
     r"(?:\w+ )?(?:great|awesome|cool|nice|good|amazing|wonderful|right|true|fine|ok|okay|all|it|too bad|"
     r"terrible|awful)|how are you|how have you been|been (?:a|so|quite|ages|forever)|how(?:'s| is| was| has|"
     r" were) (?:it going|life|everything|(?:your|the) (?:\w+ )?(?:day|week|weekend))|good for you|excellent "
-    r"that|what's up|what's new|this is \w+ speaking)\b",
+    r"that|what's (?:been )?up|oops|what's new|this is \w+ speaking)\b",
     r"^you are (?:a|an|the) (?:\w+ ){0,3}(?:assistant|chatbot|bot)\b",
     r"\b(?:how (?:can|may) i (?:help|assist)|(?:can|may) i help you|what can i do for you|anything else|"
     r"feel free|let me know if|hope (?:this|that) helps|hope (?:(?:all|everything) is|you are|you're) well|"

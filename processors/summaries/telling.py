@@ -157,7 +157,8 @@ def _with_what_explains(
         return None
     if whose.speaker == turn.speaker:
         lead = sentence.lead if before_it.nth == sentence.nth - 1 else ""
-        both = f"{before_it.text} {lead}{sentence.text}"
+        stop = "." if before_it.text[-1:].isalnum() else ""
+        both = f"{before_it.text}{stop} {lead}{sentence.text}"
         return Section.KEY_FACTS, _told(said, turn, sentence_of(both, sentence.turn, sentence.nth)), about
     return Section.KEY_FACTS, f"{whose.speaker}: {before_it.text} {turn.speaker}: {sentence.text}", about
 

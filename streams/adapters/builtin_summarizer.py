@@ -27,7 +27,7 @@ class BuiltinSummarizer:
     @property
     def name(self) -> str:
         """Name and version, as stored in each summary."""
-        return "builtin-extractive-10"
+        return "builtin-extractive-11"
 
     async def summarize(self, request: SummaryRequest) -> Summarized:
         """Return the summary: at most 7 % of the request's tokens (25 % for a roll-up), within 48 to 150."""

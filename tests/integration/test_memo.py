@@ -723,7 +723,7 @@ async def test_the_built_in_one_stands_in_and_says_so(
     if fault is not None:
         rig.server.fail(fault)
     made = await Summing(rig, await rig.readers(model_budget_usd=budget)).answer(request())
-    assert made.summarizer == f"builtin-extractive-10 {by}"
+    assert made.summarizer == f"builtin-extractive-11 {by}"
     assert made.summary != SessionSummary()
 
 

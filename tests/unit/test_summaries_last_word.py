@@ -251,7 +251,7 @@ def test_what_they_want_is_the_answer_and_not_what_they_have() -> None:
 def test_a_question_that_was_cut_before_it_asks_is_not_told() -> None:
     said = (
         "I'm kinda curious, between April 25 and May 1, 2026, how can I use the fact that five different "
-        "harbours have already asked for one of my painted boats to sell many more of them to the other harbours"
+        "harbours have already asked for one of my painted boats to sell more of them to the other harbours"
     )
     assert "curious" not in told(("user", said))
 
@@ -270,3 +270,17 @@ def test_a_charge_that_is_denied_is_not_told() -> None:
 
 def test_what_is_quoted_stays_in_its_own_words() -> None:
     assert "ben wants" not in told(TALK, ("ben", "I said 'I want money' to the baker."))
+
+
+def test_two_sentences_that_are_told_as_one_are_parted() -> None:
+    said = (
+        "I'm trying to improve the old boat for better speed, can you review this and suggest improvements? "
+        "I want to make sure it handles the waves properly, especially in the bay."
+    )
+    assert "for better speed. I want" in told(("user", said), ("assistant", "Certainly!"))
+
+
+def test_what_has_been_up_is_no_question() -> None:
+    assert "talked" not in told(
+        TALK, ("ada", "What's been up since we last talked?"), ("ben", "Oops, sorry about the boat!")
+    )
