@@ -33,6 +33,7 @@ from processors.summaries.dialogue import (
     next_turn,
 )
 from processors.summaries.ending import is_refused
+from processors.summaries.perspective import is_past
 from processors.summaries.pointing import (
     follows_from_advice,
     is_own_we,
@@ -85,6 +86,9 @@ _GOES_ON_FROM = re.compile(
 _HOW_MUCH = re.compile(r"(?:how (?:long|often|many|much|far|old)|when|since when)\b", re.IGNORECASE)
 
 _TO_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
+
+#: What came of it is told, too: "I decided to fry some chips, so I took the pan".
+_STORY = re.compile(r"\b(?:so|and|then),? (?:I|we) (\w+)")
 
 _CURIOUS = re.compile(
     r"I(?:['’]m| am|['’]ve been| was)? (?:\w+ )?(?:curious|wondering|wonder)\b", re.IGNORECASE
@@ -164,7 +168,7 @@ def _cued(said: Conversation, turn: Turn, sentence: Sentence) -> Section | None:
         return Section.KEY_FACTS
     if section in PROFILE and is_passing(text):
         return Section.KEY_FACTS
-    if section is Section.DECISIONS and is_habit(text):
+    if section is Section.DECISIONS and (is_habit(text) or any(is_past(s[1]) for s in _STORY.finditer(text))):
         return Section.KEY_FACTS
     return section
 

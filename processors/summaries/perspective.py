@@ -135,7 +135,11 @@ def _lacks_subject(sentence: str) -> bool:
 def is_past(word: str) -> bool:
     """Tell whether a word is a verb in the past tense."""
     folded = word.lower()
-    return folded in _PAST or folded in ("was", "were", "did", "been") or folded.endswith("ed")
+    return (
+        folded in _PAST
+        or folded in ("was", "were", "did", "been")
+        or (folded.endswith("ed") and not folded.endswith("eed"))
+    )
 
 
 def is_verb(word: str) -> bool:

@@ -31,8 +31,8 @@ _SOMEBODY = re.compile(
     r"\b(?:[Ii]|[Mm]y|[Mm]e|[Mm]ine|[Ww]e|[Uu]s|[Oo]ur|[Yy]ou|[Yy]our)\b|\b\d|(?<=[a-z,] )[A-Z]"
 )
 
-#: What the worth of a sentence is made of, besides the logarithm of its words.  The proportions are near those of a
-#: ridge regression on half of a set of dialogues with summaries by people (benchmarks/quality/summaries.py).
+#: What the worth of a sentence is made of, besides the logarithm of its words.  The proportions are near those
+#: of a ridge regression on half of a set of dialogues that people summarized (benchmarks/quality/summaries.py).
 SHORTEST = -0.9  #: What a sentence has to make up for to be told at all.
 CENTRAL = 3.5  #: It is about what all are about (its cosine with their centroid, mostly 0.1 to 0.5).
 EARLY = 0.85  #: It stands in the first two turns, where people say what they come for ...

@@ -284,3 +284,14 @@ def test_what_has_been_up_is_no_question() -> None:
     assert "talked" not in told(
         TALK, ("ada", "What's been up since we last talked?"), ("ben", "Oops, sorry about the boat!")
     )
+
+
+def test_a_decision_of_a_story_is_a_fact() -> None:
+    summary = summarize(TALK, ("ben", "I decided to paint the boat, so I used a lot of blue."))
+    assert (len(summary.decisions), len(summary.key_facts)) == (0, 2)
+    assert summarize(TALK, ("ben", "I decided to paint the boat, so I need a lot of blue.")).decisions
+
+
+def test_what_we_need_is_told_to_who_is_asked() -> None:
+    said = [("ada", "We need a new mast for the boat by May."), ("ben", "Have you looked for one in Oslo?")]
+    assert "need a new mast" in told(TALK, *said)
