@@ -295,3 +295,17 @@ def test_a_decision_of_a_story_is_a_fact() -> None:
 def test_what_we_need_is_told_to_who_is_asked() -> None:
     said = [("ada", "We need a new mast for the boat by May."), ("ben", "Have you looked for one in Oslo?")]
     assert "need a new mast" in told(TALK, *said)
+
+
+def test_what_only_fills_room_is_left_out() -> None:
+    said = [
+        ("ada", "I've decided to rent the blue boat of the harbour for the regatta in July."),
+        ("ben", "The harbour rents its boats by the week."),
+        ("ada", "The regatta begins at the pier of the harbour."),
+        ("ben", "Gulls sit on wet ropes. Nets dry on poles. Crabs hide under stones. Foam lies on sand."),
+        ("ada", "The boat needs a mast for the regatta."),
+        ("ben", "The pier of the harbour is new."),
+    ]
+    assert "rents its boats by the week" in told(*said)
+    assert "pier of the harbour is new" not in told(*said)
+    assert "pier of the harbour is new" in told(*said[-2:])
