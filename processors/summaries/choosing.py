@@ -87,7 +87,7 @@ _HOW_MUCH = re.compile(r"(?:how (?:long|often|many|much|far|old)|when|since when
 
 _TO_YOU = re.compile(r"\byour?\b", re.IGNORECASE)
 
-#: What came of it is told, too: "I decided to fry some chips, so I took the pan".
+#: What came of it is told, too: "I decided to paint it, so I took a brush".
 _STORY = re.compile(r"\b(?:so|and|then),? (?:I|we) (\w+)")
 
 _CURIOUS = re.compile(
