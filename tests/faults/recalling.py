@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from models.errors import DependencyUnavailable
 from models.index import Vectors
@@ -14,14 +15,14 @@ from streams.settings import load_settings
 
 
 def main(control: Path) -> int:
-    embed = OnnxEmbedder.embed
+    embed = OnnxEmbedder._embed
 
-    async def unless_down(self: OnnxEmbedder, texts: Sequence[str]) -> Vectors:
+    async def unless_down(self: OnnxEmbedder, worker: Any, texts: Sequence[str]) -> Vectors:
         if (control / "down").exists():
             raise DependencyUnavailable("embedder", "switched off by the test")
-        return await embed(self, texts)
+        return await embed(self, worker, texts)
 
-    OnnxEmbedder.embed = unless_down  # type: ignore[method-assign]
+    OnnxEmbedder._embed = unless_down  # type: ignore[method-assign]
     return run("recall", load_settings())
 
 
