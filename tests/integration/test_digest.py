@@ -13,6 +13,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from deploy.local.kafka import LocalKafka
 from models.errors import NotFound
 from streams.cli import digest, main
+from streams.kafka import described
 from streams.runtime.partitioner import partition_of
 from streams.settings import load_settings
 from streams.topics import load_catalog
@@ -37,6 +38,10 @@ class Broker:
         client = AIOKafkaAdminClient(bootstrap_servers=self.servers)
         await client.start()
         await client.create_topics([NewTopic(self.name(which), partitions, 1)])
+        # It is made when the controller says so, and there when the broker knows of it.
+        async with asyncio.timeout(60):
+            while self.name(which) not in (await described(client, [self.name(which)])).found:
+                await asyncio.sleep(0.05)
         await client.close()
         return self.name(which)
 
