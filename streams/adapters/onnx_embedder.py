@@ -26,14 +26,13 @@ from models.index import Vectors
 from models.ports import Embedder
 from streams.adapters.onnx_model import MAX_TOKENS, BuiltIn, Loaded, SentenceModel
 
-#: A batch is at most this many texts and (padded) tokens: about 50 ms of one core.
+#: A batch is at most this many texts and (padded) tokens: about half a second of one core.
 _BATCH_TEXTS = 32
 _BATCH_TOKENS = 1024
 
 #: Texts that were asked for apart are one batch up to so many of them, and (padded) tokens: more gain nothing.
 _TOGETHER_TEXTS = 8
 _TOGETHER_TOKENS = 256
-
 
 #: How far the thread of what nobody waits for steps back (0: not at all, 19: as far as it goes).
 _NICENESS = 10
@@ -85,7 +84,7 @@ class OnnxEmbedder:
     @property
     def behind(self) -> Embedder:
         """The same embedder for a backlog: what is asked for here delays nothing that is asked for there."""
-        return _Behind(self)
+        return _Behind(self, self._later)
 
     async def start(self) -> None:
         """Load and verify the model now (about a second) rather than with the first text.
@@ -101,10 +100,6 @@ class OnnxEmbedder:
         is closed, :class:`ConfigurationError` when the model cannot be loaded.
         """
         return await self._embed(self._soon, texts)
-
-    async def embed_behind(self, texts: Sequence[str]) -> Vectors:
-        """Do the same in the thread that steps back; returns and raises as :meth:`embed`."""
-        return await self._embed(self._later, texts)
 
     async def close(self) -> None:
         """Refuse further work and drop what is queued.  A batch that is being computed is not awaited."""
@@ -165,6 +160,7 @@ class _Behind(NamedTuple):
     """Implements :class:`models.ports.Embedder` in the thread that steps back."""
 
     embedder: OnnxEmbedder
+    worker: _Worker
 
     @property
     def model(self) -> str:
@@ -175,7 +171,7 @@ class _Behind(NamedTuple):
         return self.embedder.dimensions
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        return await self.embedder.embed_behind(texts)
+        return await self.embedder._embed(self.worker, texts)
 
 
 class _Worker:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import Annotated
 
-import msgspec
 import typer
 
 from models.errors import ConfigurationError, DependencyUnavailable
@@ -13,21 +12,8 @@ from models.graph import Entity, Relation
 from models.messages import DEFAULT_TENANT
 from streams.cli import recall_api
 from streams.cli.output import UNKNOWN, UNREAD, print_json, printable
-from streams.search.graph import NEIGHBOURS_LIMIT, STEPS_LIMIT
+from streams.search.graph import NEIGHBOURS_LIMIT, STEPS_LIMIT, GraphAnswer
 from streams.settings import load_settings
-
-
-class Page(msgspec.Struct, frozen=True):
-    """What the API answers."""
-
-    user_id: str
-    tenant_id: str
-    entities: list[Entity]
-    relations: list[Relation]
-    is_cut: bool
-    next: str | None
-    known: bool
-    unread: bool
 
 
 def show(
@@ -47,7 +33,7 @@ def show(
     parameters: dict[str, str | int] = {
         "user_id": user, "tenant_id": tenant, "q": query, "steps": steps, "limit": limit
     }  # fmt: skip
-    found = asyncio.run(recall_api.get(settings, "/v1/graph", parameters, Page))
+    found = asyncio.run(recall_api.get(settings, "/v1/graph", parameters, GraphAnswer))
     if found is None:
         raise DependencyUnavailable(
             "recall", "it does not run here; start it with `switchboard worker recall`, or all with `make demo`"
@@ -65,7 +51,7 @@ def show(
         print("there is more: raise --limit, or name whom you mean")
 
 
-def _nothing(found: Page, query: str) -> str:
+def _nothing(found: GraphAnswer, query: str) -> str:
     """Say why there is nothing: nobody is called so, or nothing was read yet, or learned, or of this name."""
     who = printable(found.user_id)
     if found.unread:

@@ -19,13 +19,13 @@ from aiokafka import AIOKafkaConsumer
 from streams.runtime.aiokafka_internals import FetchRequest
 
 #: Pause after an answer that held records (seconds).
-PAUSE_SECONDS = 0.01
+_PAUSE_SECONDS = 0.01
 
 #: After so long without a record (seconds) a fetch may wait so long at the broker (ms).
 _SILENCE_SECONDS, _SILENT_MS = 2.0, 500
 
 
-def pace(consumer: AIOKafkaConsumer, pause: float = PAUSE_SECONDS, *, rests: bool = False) -> None:
+def pace(consumer: AIOKafkaConsumer, pause: float = _PAUSE_SECONDS, *, rests: bool = False) -> None:
     """Have a started ``consumer`` ask a broker anew ``pause`` seconds after it has sent records, or later.
 
     ``rests``: where nothing comes, a fetch waits longer at the broker than the consumer is set to, and so does

@@ -52,6 +52,19 @@ class Neighbourhood(msgspec.Struct, frozen=True):
     next: str | None = None
 
 
+class GraphAnswer(Neighbourhood, frozen=True, kw_only=True):
+    """A neighbourhood as whoever asks over HTTP is told of it; there ``next`` is a cursor.
+
+    ``known``: anything is known of the person.  ``unread``: nothing is, and something was said that nobody has
+    read yet.
+    """
+
+    user_id: str
+    tenant_id: str
+    known: bool
+    unread: bool
+
+
 class GraphSearch:
     """Looks up entities and relations in their indexes."""
 

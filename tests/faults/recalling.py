@@ -22,6 +22,7 @@ def main(control: Path) -> int:
             raise DependencyUnavailable("embedder", "switched off by the test")
         return await embed(self, worker, texts)
 
+    # Here both come along, who waits and the backlog; there is no switch for users to be down.
     OnnxEmbedder._embed = unless_down  # type: ignore[method-assign]
     return run("recall", load_settings())
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from streams.cli.graph import Page, _nothing
+from streams.cli.graph import _nothing
+from streams.search.graph import GraphAnswer
 
 
 @pytest.mark.parametrize(
@@ -17,14 +18,5 @@ from streams.cli.graph import Page, _nothing
     ],
 )
 def test_why_there_is_nothing(known: bool, unread: bool, query: str, told: str) -> None:
-    page = Page(
-        user_id="ada",
-        tenant_id="acme",
-        entities=[],
-        relations=[],
-        is_cut=False,
-        next=None,
-        known=known,
-        unread=unread,
-    )
+    page = GraphAnswer([], [], user_id="ada", tenant_id="acme", known=known, unread=unread)
     assert _nothing(page, query) == told

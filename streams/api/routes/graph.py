@@ -7,7 +7,6 @@ from uuid import UUID
 
 import msgspec
 
-from models.graph import Entity, Relation
 from models.messages import DEFAULT_TENANT, Identifier
 from processors.recall.question import LONGEST_QUESTION
 from streams.adapters.qdrant_payload import is_point_id
@@ -15,7 +14,7 @@ from streams.api.cursors import after, cursor_of
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import INVALID_REQUEST, Problem
 from streams.remembered.ports import Graph
-from streams.search.graph import NEIGHBOURS_LIMIT, STEPS_LIMIT, GraphWanted
+from streams.search.graph import NEIGHBOURS_LIMIT, STEPS_LIMIT, GraphAnswer, GraphWanted
 
 #: What a cursor is of.
 _LIST = "graph"
@@ -35,23 +34,6 @@ class GraphParameters(Parameters, frozen=True, kw_only=True):
     steps: Annotated[int, msgspec.Meta(ge=1, le=STEPS_LIMIT)] = 1
     limit: Annotated[int, msgspec.Meta(ge=1, le=NEIGHBOURS_LIMIT)] = 50
     cursor: str | None = None
-
-
-class GraphAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """The entities that were reached, nearest first, and the relations between them.
-
-    ``is_cut``: there is more than was asked for.  ``next``: the cursor of the next page of the relations of the
-    first step; further steps are walked from what is on the page.  ``known``, ``unread``: see a list of facts.
-    """
-
-    user_id: str
-    tenant_id: str
-    entities: list[Entity]
-    relations: list[Relation]
-    is_cut: bool
-    next: str | None
-    known: bool
-    unread: bool
 
 
 @operation("GET", "/v1/graph", scope=Scope.READ, example={"user_id": "ada", "q": "my sister"})
