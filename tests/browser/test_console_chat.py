@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 from looking import Tab, Visitor, kept, known, reach, speak
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from serve_rig import ServeRig
 
 pytestmark = [pytest.mark.kafka, pytest.mark.browser]
@@ -107,6 +107,29 @@ def test_who_leaves_a_chat_has_it_read_at_once(tab: Tab, rig: ServeRig) -> None:
     say(page, "I am allergic to walnuts.", 1)
     page.get_by_role("link", name="People").click()
     known(rig, "gwen", "walnuts")
+
+
+def test_what_is_open_in_an_answer_stays_so_when_the_log_has_it(tab: Tab, rig: ServeRig) -> None:
+    rig.need("respond")
+    page = tab.open("/chat/iris-asks?user_id=iris&fresh=1")
+    waiting: list[Route] = []
+    hold = True
+    page.route(
+        re.compile("/v1/conversations/iris-asks[?]"),
+        lambda route: waiting.append(route) if hold else route.continue_(),
+    )
+    say(page, "Where do I live?", 1)
+    answer = page.locator("article.turn.assistant").last
+    opened = answer.locator("summary", has_text="prompt:")
+    reach(page, opened)
+    page.keyboard.press("Enter")
+    expect(answer.locator(".tier").first).to_be_visible()
+    hold = False
+    for each in waiting:
+        each.continue_()
+    expect(answer.get_by_role("link", name="#1")).to_be_visible()
+    expect(answer.locator(".tier").first).to_be_visible()
+    expect(opened).to_be_focused()
 
 
 def test_a_sentence_is_followed_from_the_chat_to_its_offset_and_to_the_answers_that_it_shaped(

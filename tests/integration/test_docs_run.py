@@ -197,18 +197,21 @@ def test_dead_letters_are_dealt_with(rig: ServeRig, person: str, shell: Shell) -
 
 def test_tokens_are_made_listed_and_revoked(rig: ServeRig, person: str, shell: Shell) -> None:
     create, for_one, listed, revoke = lines_of("how-to/tokens.md")
-    made: list[str] = []
+
+    def rows() -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = json.loads(shell(f"{listed} --json", {}))
+        return found
+
     try:
         for line in (create, for_one):
-            text = re.search(r"sb_\w+", shell(line, {"ada": person}))
-            assert text is not None
-        rows = json.loads(shell(f"{listed} --json", {}))
-        made = [each["token_id"] for each in rows]
-        assert {each["name"] for each in rows} >= {"my bot"} and person in {each["user_id"] for each in rows}
+            assert re.search(r"^sb_[\w-]{43}$", shell(line, {"ada": person}), re.MULTILINE)
+        made = [each["token_id"] for each in rows()]
+        assert {each["name"] for each in rows()} >= {"my bot"}
+        assert person in {each["user_id"] for each in rows()}
         shell(revoke, {"ID": made[0]})
         assert made[0] not in shell(listed, {})
     finally:
-        for each in made:
+        for each in asyncio.run(tokens.read_all(rig.settings)):
             asyncio.run(tokens.put(rig.settings, each, None))
         with rig.client() as client:
             eventually(lambda: client.get("/v1/session").status_code == 200, "none is needed any more")

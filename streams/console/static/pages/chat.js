@@ -223,7 +223,7 @@ function Turns({ id, user, found, state, at, fresh, quotes, summaries, say, draf
   const turn = state.turn;
   const box = useRef(null);
   const text = useRef(null);
-  const shown = found.messages.filter((each) => !turn || (each.message_id !== turn.answer_id && each.message_id !== turn.message_id));
+  const shown = found.messages.filter((each) => !turn || (each.message_id !== turn.answer_id && !(turn.said && each.message_id === turn.message_id)));
   useEffect(() => {
     if (!at && box.current) box.current.scrollTop = box.current.scrollHeight;
   }, [shown.length, turn?.text, turn?.understanding, turn?.end]);
@@ -253,8 +253,10 @@ function Turns({ id, user, found, state, at, fresh, quotes, summaries, say, draf
       <span class="muted">messages ${number(tokens.messages)} + summaries ${number(tokens.summaries)}</span></p>`}
     <div class="turns" ref=${box} tabindex="0" aria-label="What was said">
       ${shown.length === 0 && !turn && html`<p class="muted">Nothing was said yet.</p>`}
-      ${shown.map((each, number) => html`<${Message} key=${each.message_id} each=${each} id=${id} lit=${at === each.message_id} choose=${each === last && !turn ? choose : null} understood=${each.role === "user" ? answerOf(shown[number + 1])?.understanding : null} summary=${summaries.find((one) => one.to_index === each.index)} />`)}
-      ${turn && html`<${Turn} turn=${turn} busy=${state.busy} user=${user} choose=${choose} again=${() => say({ turn_id: turn.turn_id, user_id: user })} />`}
+      ${[
+        ...shown.map((each, place) => html`<${Message} key=${each.message_id} each=${each} id=${id} lit=${at === each.message_id} choose=${each === last && !turn ? choose : null} understood=${each.role === "user" ? answerOf(shown[place + 1])?.understanding : null} summary=${summaries.find((one) => one.to_index === each.index)} />`),
+        ...(turn ? soon(turn) : []).map((each) => html`<${Message} key=${each.message_id} each=${each} id=${id} turn=${turn} busy=${state.busy} choose=${choose} understood=${each.role === "user" ? turn.understanding : null} summary=${each.role === "assistant" ? turn.summary : null} again=${() => say({ turn_id: turn.turn_id, user_id: user })} />`),
+      ]}
       ${state.trouble && html`<${Trouble} problem=${state.trouble} />`}
       <${WrittenDown} of=${written} />
     </div>
@@ -291,32 +293,36 @@ function above(text, understanding) {
   return at > 0 ? text.slice(0, at).replace(/\s*1[.)]\s*$/, "") : text;
 }
 
-function Message({ each, id, lit, choose, understood, summary }) {
-  const answer = answerOf(each);
-  const asks = choose && answer?.understanding?.is_ambiguous && answer.kind === "clarifying";
-  return html`<article class="turn ${each.role}" id=${`m-${each.message_id}`} aria-current=${lit ? "true" : undefined}>
-      <div class="meta"><strong>${each.role === "user" ? "you" : each.role === "assistant" ? "it" : each.role}</strong><a href=${address(path`/conversations/${id}`, { at: each.message_id })}>#${each.index}</a>
-        ${each.is_summarized && html`<${Chip}>summarized<//>`}<span class="end num">${each.token_count != null ? `${each.token_count} tok` : ""}</span></div>
-      <div class="text"><${Said} text=${asks ? above(each.content, answer.understanding) : each.content} /></div>
-      ${understood && html`<${Understanding} of=${understood} />`}
-      ${asks && html`<${Choices} of=${answer.understanding} choose=${choose} />`}
-      <${Duplicates} list=${each.metadata?.duplicates} />
-      ${answer && html`<${Prompt} of=${answer.prompt} searches=${answer.searches} />`}</article>
-    ${summary && html`<p class="threshold">summarized: #${summary.from_index}–#${summary.to_index} → ${plural(summary.tokens, "token")}</p>`}`;
+/** The two messages of a turn that is on its way, as they will be in the log but for their places there. */
+function soon(turn) {
+  const answer = { understanding: turn.understanding, searches: turn.searches, prompt: turn.prompt, ...answerOf(turn.message) };
+  const said = { message_id: turn.message_id ?? "said", role: "user", content: turn.said };
+  const told = { message_id: turn.answer_id ?? "told", role: "assistant", content: turn.text, metadata: { answer, duplicates: turn.duplicates } };
+  return turn.said ? [said, told] : [told];
 }
 
-function Turn({ turn, busy, user, choose, again }) {
-  const clarifying = turn.understanding?.is_ambiguous && (turn.end?.status === "clarifying" || !turn.prompt);
-  return html`${turn.said && html`<article class="turn user"><div class="meta"><strong>you</strong></div><div class="text"><${Said} text=${turn.said} /></div>
-      ${turn.understanding && html`<${Understanding} of=${turn.understanding} />`}</article>`}
-    <article class="turn assistant" aria-busy=${busy ? "true" : "false"}><div class="meta"><strong>it</strong>${busy && html`<span>${turn.again ? "connecting again …" : !turn.turn_id ? "sending …" : !turn.understanding ? "understanding …" : !turn.prompt ? "remembering …" : !turn.text ? "thinking …" : "writing …"}</span>`}</div>
-      <div class="text"><${Said} text=${turn.end && clarifying ? above(turn.text, turn.understanding) : turn.text} /></div>
-      <${Duplicates} list=${turn.duplicates} />
-      ${turn.end && clarifying && html`<${Choices} of=${turn.understanding} choose=${choose} />`}
-      ${turn.notices.map((each) => html`<p class="warn"><${Said} text=${each.message} /></p>`)}
-      ${turn.prompt && html`<${Prompt} of=${answerOf(turn.message)?.prompt ?? turn.prompt} searches=${turn.searches} />`}
-      ${turn.end && turn.end.status !== "answered" && turn.end.status !== "clarifying" && html`<p class="warn" role="alert">${turn.end.status}${turn.end.message ? ": " : ""}<${Said} text=${turn.end.message} /> ${turn.end.try_again && html`<button onClick=${again}>Try again</button>`}</p>`}</article>
-    ${turn.summary && html`<p class="threshold">summarized: #${turn.summary.from_index}–#${turn.summary.to_index}, ${number(turn.summary.tokens_before)} → ${number(turn.summary.tokens_after)} tokens</p>`}`;
+/** A message of the log; with `turn`, one that is on its way there.  It stays the same element, with what is open in it. */
+function Message({ each, id, lit, choose, understood, summary, turn, busy, again }) {
+  const answer = answerOf(each);
+  const clarifying = answer?.understanding?.is_ambiguous && (turn ? turn.end && (turn.end.status === "clarifying" || !turn.prompt) : choose && answer.kind === "clarifying");
+  return html`<article class="turn ${each.role}" id=${`m-${each.message_id}`} aria-current=${lit ? "true" : undefined} aria-busy=${turn && each.role === "assistant" ? String(busy) : undefined}>
+      <div class="meta"><strong>${each.role === "user" ? "you" : each.role === "assistant" ? "it" : each.role}</strong>${each.index != null && html`<a href=${address(path`/conversations/${id}`, { at: each.message_id })}>#${each.index}</a>`}
+        ${each.is_summarized && html`<${Chip}>summarized<//>`}${turn && busy && each.role === "assistant" && html`<span>${doing(turn)}</span>`}<span class="end num">${each.token_count != null ? `${each.token_count} tok` : ""}</span></div>
+      <div class="text"><${Said} text=${clarifying ? above(each.content, answer.understanding) : each.content} /></div>
+      ${understood && html`<${Understanding} of=${understood} />`}
+      ${clarifying && html`<${Choices} of=${answer.understanding} choose=${choose} />`}
+      <${Duplicates} list=${each.metadata?.duplicates} />
+      ${answer?.prompt && html`<${Prompt} of=${answer.prompt} searches=${answer.searches} />`}
+      ${turn && each.role === "assistant" && html`<${Ended} turn=${turn} again=${again} />`}</article>
+    ${summary && html`<p class="threshold">summarized: #${summary.from_index}–#${summary.to_index}${summary.tokens_before == null ? "" : `, ${number(summary.tokens_before)}`} → ${plural(summary.tokens_after ?? summary.tokens, "token")}</p>`}`;
+}
+
+const doing = (turn) =>
+  turn.again ? "connecting again …" : !turn.turn_id ? "sending …" : !turn.understanding ? "understanding …" : !turn.prompt ? "remembering …" : !turn.text ? "thinking …" : "writing …";
+
+function Ended({ turn: { notices, end }, again }) {
+  return html`${notices.map((each) => html`<p class="warn"><${Said} text=${each.message} /></p>`)}
+    ${end && end.status !== "answered" && end.status !== "clarifying" && html`<p class="warn" role="alert">${end.status}${end.message ? ": " : ""}<${Said} text=${end.message} /> ${end.try_again && html`<button onClick=${again}>Try again</button>`}</p>`}`;
 }
 
 function Understanding({ of }) {
