@@ -70,37 +70,38 @@ class ServeRig:
         own = self.values | {name: str(value) for name, value in more.items()}
         return inherited | {f"SWITCHBOARD_{name.upper()}": value for name, value in own.items()}
 
-    def start(self, service: str) -> None:
-        """Start a service, or serve, and wait until it is ready."""
-        log = self.log(service)
+    def start(self, *services: str) -> None:
+        """Start services, or serve, side by side, and wait until they are ready."""
+        for service in services:
+            self._spawn(service)
+        for service in services:
+            eventually(lambda service=service: self._is_ready(service), f"{service} is ready")
+
+    def _spawn(self, service: str) -> None:
         # Found when it is needed: one that was found earlier may be another's by now.
         [self._ports[service]] = free_ports(1)
         arguments = [service] if service == "serve" else ["worker", service]
-        with log.open("ab") as output:
-            process = leash.spawn(
+        with self.log(service).open("ab") as output:
+            self._running[service] = leash.spawn(
                 [sys.executable, "-m", "streams.cli", *arguments],
                 output=output,
                 env=self.environment(metrics_port=self._ports[service]),
                 cwd=self.folder,
             )
-        self._running[service] = process
 
-        def ready() -> bool:
-            assert process.poll() is None, (
-                f"{service} ended with {process.returncode}: {log.read_text()[-3000:]}"
-            )
-            try:
-                return self.health(service, "/readyz").is_success
-            except httpx.TransportError:
-                return False
-
-        eventually(ready, f"{service} is ready")
+    def _is_ready(self, service: str) -> bool:
+        process = self._running[service]
+        assert process.poll() is None, (
+            f"{service} ended with {process.returncode}: {self.log(service).read_text()[-3000:]}"
+        )
+        try:
+            return self.health(service, "/readyz").is_success
+        except httpx.TransportError:
+            return False
 
     def need(self, *services: str) -> None:
         """Start those that do not run."""
-        for service in services:
-            if service not in self._running:
-                self.start(service)
+        self.start(*(service for service in services if service not in self._running))
 
     def pid(self, service: str) -> int:
         return self._running[service].pid
