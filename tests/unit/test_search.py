@@ -250,6 +250,22 @@ def make_turn(
     )
 
 
+def resting_on(said: Turn, fact: Fact) -> Fact:
+    source = Provenance(
+        conversation_id=said.conversation_id,
+        window_id="w",
+        window_end_id="w",
+        message_ids=(said.message_id,),
+        quote=said.text,
+        topic="chat.messages.v1",
+        partition=0,
+        offsets=(0,),
+        sent_at=said.sent_at,
+        arrived_at=said.arrived_at,
+    )
+    return msgspec.structs.replace(fact, provenance=(source,))
+
+
 @pytest.fixture
 async def turns(tmp_path: Path) -> AsyncIterator[TurnIndex]:
     opened: TurnIndex = QdrantEdgeIndex(tmp_path / "turns", TURN_KIND, VectorSpace("words-1", DIMENSIONS))
@@ -417,19 +433,7 @@ async def test_a_fact_comes_before_the_turn_it_was_taken_from_and_before_a_quest
 ) -> None:
     said = make_turn(0, "porridge with berries is breakfast for me every single day of the week")
     asked = make_turn(2, "what is my breakfast?")
-    source = Provenance(
-        conversation_id="c-1",
-        window_id="w",
-        window_end_id="w",
-        message_ids=(said.message_id,),
-        quote=said.text,
-        topic="chat.messages.v1",
-        partition=0,
-        offsets=(0,),
-        sent_at=said.sent_at,
-        arrived_at=said.arrived_at,
-    )
-    fact = msgspec.structs.replace(make_fact("breakfast is porridge"), provenance=(source,))
+    fact = resting_on(said, make_fact("breakfast is porridge"))
     await store(index, embedder, fact)
     await keep(turns, embedder, said, asked, make_turn(4, "the ferry leaves soon"))
     found = await find(MemorySearch(index, embedder, turns), "breakfast is porridge?")
@@ -486,6 +490,20 @@ async def test_what_held_before_and_again(index: FactIndex, embedder: WordEmbedd
     search = MemorySearch(index, embedder)
     assert await find(search, "lives", as_of=january + timedelta(days=3))
     assert not await find(search, "lives", as_of=MARCH + timedelta(days=3))
+
+
+async def test_facts_of_a_conversation_are_found_among_many_that_are_nearer(
+    index: FactIndex, embedder: WordEmbedder
+) -> None:
+    before, later = make_turn(0, "so"), make_turn(1, "so", conversation_id="c-2")
+    near = [resting_on(before, make_fact(f"likes coffee and {number}")) for number in range(150)]
+    far = resting_on(later, make_fact("likes coffee and cake and rain on summer evenings"))
+    await store(index, embedder, *near, far)
+    search = MemorySearch(index, embedder)
+    found = await find(search, "likes coffee", conversation_id="c-2", search_type=SearchType.FACTS)
+    assert [each.fact for each in found] == [far]
+    found = await find(search, "likes coffee", since=later.sent_at, search_type=SearchType.FACTS)
+    assert [each.fact for each in found] == [far]
 
 
 async def test_facts_of_a_kind(index: FactIndex, turns: TurnIndex, embedder: WordEmbedder) -> None:
