@@ -17,28 +17,46 @@ from redis.asyncio import Redis
 from streams.adapters.begun import BEGIN, BEGUN_SECONDS, begun_by, begun_key, digest
 from streams.adapters.redis_view import RedisView
 from streams.namespace import Namespace
-from streams.remembered.ports import WhoseTurn, somebody_elses
+from streams.remembered.ports import Held, WhoseTurn, somebody_elses
 
 #: For how long a lease holds that nobody renews: a serve that was killed holds up its conversations so long.
 LEASE_SECONDS = 10.0
 
 _TYPES = {"turn": "string", "begun": "string", "running": "string"}
 
-#: KEYS: the lease, who began.  ARGV: who takes the lease, for how long (ms); who begins ("": nobody), known
-#: for how long (s).  Returns who has the lease then; false: somebody else began.  Who does not get the lease
+#: Takes or renews a lease: its key, the one of who began, who takes it, for how long (ms); who begins ("": nobody),
+#: known for how long (s).  Returns who has the lease then; false: somebody else began.  Who does not get the lease
 #: has begun nothing: after Redis was emptied the one who has it may be who did.
-_CLAIM = (
+_CLAIMING = (
     BEGIN
     + """
-if ARGV[3] ~= '' then
-  local begun = redis.call('GET', KEYS[2])
-  if begun and begun ~= ARGV[3] then return false end
+local function claim(lease, beginner, mine, milliseconds, who, kept)
+  if who ~= '' then
+    local begun = redis.call('GET', beginner)
+    if begun and begun ~= who then return false end
+  end
+  local held = redis.call('GET', lease)
+  if held and held ~= mine then return held end
+  redis.call('SET', lease, mine, 'PX', milliseconds)
+  if who ~= '' then begin(beginner, who, kept) end
+  return mine
 end
-local held = redis.call('GET', KEYS[1])
-if held and held ~= ARGV[1] then return held end
-redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-if ARGV[3] ~= '' then begin(KEYS[2], ARGV[3], ARGV[4]) end
-return ARGV[1]
+"""
+)
+
+#: KEYS: the lease, who began.  ARGV: for how long each is kept (ms, s), who takes the lease, who begins.
+_CLAIM = _CLAIMING + "return claim(KEYS[1], KEYS[2], ARGV[3], ARGV[1], ARGV[4], ARGV[2])"
+
+#: The same of many: KEYS and the last two of ARGV come again and again.  Returns for each who has it then.
+_RENEW = (
+    _CLAIMING
+    + """
+local has = {}
+for lease = 1, #KEYS / 2 do
+  local mine, who = ARGV[2 * lease + 1], ARGV[2 * lease + 2]
+  has[lease] = claim(KEYS[2 * lease - 1], KEYS[2 * lease], mine, ARGV[1], who, ARGV[2])
+end
+return has
 """
 )
 
@@ -80,6 +98,7 @@ class TurnLeases(RedisView):
         super().__init__(client, namespace, _TYPES, ready=ready)
         self._milliseconds = int(1000 * seconds)
         self._claim = client.register_script(_CLAIM)
+        self._renew = client.register_script(_RENEW)
         self._release = client.register_script(_RELEASE)
         self._heed = client.register_script(_HEED)
         self._stop = client.register_script(_STOP)
@@ -94,15 +113,31 @@ class TurnLeases(RedisView):
         Raises:
             NotFound: somebody else has begun it.
         """
-        place = tenant_id, conversation_id
-        keys = [self._key(*place), begun_key(self._namespace, conversation_id)]
-        mine = f"{holder} {turn_id}".encode()
-        who = begun_by(*place, begins) if begins else ""
-        arguments: list[bytes | str | int] = [mine, self._milliseconds, who, BEGUN_SECONDS]
+        held = Held(tenant_id, conversation_id, turn_id, begins)
+        keys, (mine, who) = self._keys(held), _claimed(held, holder)
+        arguments: list[bytes | str | int] = [self._milliseconds, BEGUN_SECONDS, mine, who]
         has: bytes | None = await self._ask(lambda: self._claim(keys, arguments), keys)
         if has is None:
             raise somebody_elses(begins, conversation_id)
         return None if has == mine else _turn_of(has)
+
+    async def renew(self, held: Sequence[Held], holder: str) -> list[str | None]:
+        """Renew leases, all in one call, as :meth:`claim` does one.
+
+        Returns of each ``None`` if it is the holder's then, else the turn that has it; ``""`` where somebody else
+        has begun the conversation.
+        """
+        if not held:
+            return []
+        keys = [key for each in held for key in self._keys(each)]
+        claimed = [_claimed(each, holder) for each in held]
+        arguments: list[bytes | str | int] = [self._milliseconds, BEGUN_SECONDS]
+        arguments += [each for pair in claimed for each in pair]
+        has: list[bytes | None] = await self._ask(lambda: self._renew(keys, arguments), keys)
+        return [
+            "" if whose is None else None if whose == mine else _turn_of(whose)
+            for whose, (mine, _) in zip(has, claimed, strict=True)
+        ]
 
     async def release(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> None:
         """Let go of the lease, if it is the holder's."""
@@ -134,11 +169,23 @@ class TurnLeases(RedisView):
         key = self._running(turn)
         await self._ask(lambda: self._client.set(key, f"ended:{status}", px=self._milliseconds), [key])
 
+    def _keys(self, held: Held) -> list[str]:
+        return [
+            self._key(held.tenant_id, held.conversation_id),
+            begun_key(self._namespace, held.conversation_id),
+        ]
+
     def _running(self, turn: WhoseTurn) -> str:
         return self._namespace.redis_key("running", digest(*turn))
 
     def _key(self, tenant_id: str, conversation_id: str) -> str:
         return self._namespace.redis_key("turn", str(len(tenant_id)), tenant_id, conversation_id)
+
+
+def _claimed(held: Held, holder: str) -> tuple[bytes, str]:
+    """Return what a lease says that the holder has for a turn, and who begins with it."""
+    who = begun_by(held.tenant_id, held.conversation_id, held.begins) if held.begins else ""
+    return f"{holder} {held.turn_id}".encode(), who
 
 
 def _turn_of(value: bytes) -> str:

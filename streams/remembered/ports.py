@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from models.context import Context
 from models.errors import NotFound
@@ -128,6 +128,15 @@ def somebody_elses(user_id: str, conversation_id: str) -> NotFound:
 WhoseTurn = tuple[str, str, str]
 
 
+class Held(NamedTuple):
+    """The lease of a conversation that a turn has; ``begins``: who begins the conversation with it, or ``""``."""
+
+    tenant_id: str
+    conversation_id: str
+    turn_id: str
+    begins: str
+
+
 class Leases(Protocol):
     """Which turn of a chat runs where, as :class:`streams.adapters.turn_leases.TurnLeases`."""
 
@@ -138,6 +147,10 @@ class Leases(Protocol):
 
         ``begins``: who begins the conversation with it; raises :class:`NotFound` if somebody else has.
         """
+        ...
+
+    async def renew(self, held: Sequence[Held], holder: str) -> list[str | None]:
+        """Renew leases in one call; return of each ``None``, or the turn that has it (``""``: who began it has)."""
         ...
 
     async def release(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> None:

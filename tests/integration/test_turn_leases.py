@@ -15,6 +15,7 @@ from streams.chat import leases as chat_leases
 from streams.chat.events import TurnNames
 from streams.chat.leases import Holder, TurnRunning
 from streams.namespace import Namespace
+from streams.remembered.ports import Held
 
 
 @pytest.fixture
@@ -112,6 +113,25 @@ async def test_a_redis_that_was_emptied_learns_again_who_has_begun(
     never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     async with asyncio.timeout(30):
         assert not await holder.keep(names("t-1"), never, begins=True), "it is another's now"
+    await client.aclose()
+
+
+async def test_many_leases_are_renewed_in_one_command(leases: TurnLeases, valkey: LocalValkey) -> None:
+    client = valkey.client()
+    held = [Held("default", f"c {number}", f"t-{number}", "ada" * (number % 2)) for number in range(200)]
+    assert await leases.renew([], "a") == []
+    assert await leases.renew(held, "a") == [None] * 200, "what nobody has is taken"
+    before = (await client.info("commandstats"))["cmdstat_evalsha"]["calls"]
+    assert await leases.renew(held, "a") == [None] * 200
+    assert (await client.info("commandstats"))["cmdstat_evalsha"]["calls"] == before + 1
+    await leases.release("default", "c 7", "t-7", "a")
+    await leases.release("default", "c 8", "t-8", "a")
+    assert await leases.claim("default", "c 8", "t-x", "b") is None
+    bob = held[7]._replace(begins="bob")
+    assert await leases.renew([held[6], bob, held[8], held[9]], "a") == [None, "", "t-x", None]
+    assert await leases.held("default", "c 7") is None, "who is refused takes no lease"
+    assert await leases.renew(held[:2], "b") == ["t-0", "t-1"], "the same turn at another process is another"
+    assert 0 < await client.pttl("test-turn:7:default:c 6") <= 60_000
     await client.aclose()
 
 

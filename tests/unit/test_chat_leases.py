@@ -1,66 +1,195 @@
-"""Keeping the lease of a turn."""
+"""Keeping the leases of turns."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from models.errors import DependencyUnavailable
 from streams.chat import leases
 from streams.chat.events import TurnNames
 from streams.chat.leases import Holder
+from streams.remembered.ports import Held
 
 
-class Hangs:
-    """Answers nothing; counts how often it is asked."""
+def names(number: int = 1) -> TurnNames:
+    return TurnNames(
+        turn_id=f"t-{number}", conversation_id=f"c-{number}", user_id="u", tenant_id="t", response_id="r"
+    )
+
+
+def future() -> asyncio.Future[None]:
+    return asyncio.get_running_loop().create_future()
+
+
+class Grants:
+    """Grants everything but the turns of ``others``, after so many steps of the loop as a server's answer takes."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+        self.others: set[str] = set()
+        self.may = asyncio.Event()
+        self.may.set()
+
+    async def renew(self, held: Sequence[Held], holder: str) -> list[str | None]:
+        self.asked.append([each.turn_id for each in held])
+        for _ in range(5):
+            await asyncio.sleep(0)
+        await self.may.wait()
+        return ["another" if each.turn_id in self.others else None for each in held]
+
+
+async def until_asked(grants: Grants, times: int) -> None:
+    async with asyncio.timeout(60):
+        while len(grants.asked) < times:
+            await asyncio.sleep(0.001)
+
+
+async def test_the_leases_of_all_turns_of_a_process_are_renewed_in_one_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
+    grants: Any = Grants()
+    holder, ended = Holder(grants), [future() for _ in range(50)]
+    keeping = [asyncio.create_task(holder.keep(names(number), end)) for number, end in enumerate(ended)]
+    await until_asked(grants, 3)
+    assert [sorted(each) for each in grants.asked[:3]] == [sorted(f"t-{number}" for number in range(50))] * 3
+    for end in ended:
+        end.set_result(None)
+    assert all(await asyncio.gather(*keeping))
+    assert not [each for each in asyncio.all_tasks() if each is not asyncio.current_task()], "nothing goes on"
+
+
+async def test_a_lease_that_is_another_s_is_lost_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
+    grants: Any = Grants()
+    grants.others.add("t-1")
+    holder, end = Holder(grants), future()
+    kept = asyncio.create_task(holder.keep(names(2), end))
+    async with asyncio.timeout(60):
+        assert not await holder.keep(names(1), future())
+    await until_asked(grants, len(grants.asked) + 2)
+    assert grants.asked[-1] == ["t-2"]
+    end.set_result(None)
+    assert await kept
+
+
+async def test_a_renewal_that_a_busy_process_reads_late_loses_nothing_that_nobody_else_took(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
+    monkeypatch.setattr(leases, "_LOST_SECONDS", 0.02)
+    grants: Any = Grants()
+    holder, end = Holder(grants), future()
+
+    async def busy() -> None:
+        """Leave the loop one step of everything else in longer than a lease lasts."""
+        while True:
+            time.sleep(0.03)
+            await asyncio.sleep(0)
+
+    working = asyncio.create_task(busy())
+    keeping = asyncio.create_task(holder.keep(names(), end))
+    await until_asked(grants, 3)
+    working.cancel()
+    end.set_result(None)
+    assert await keeping
+
+
+async def test_who_lets_go_does_not_while_a_renewal_may_take_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
+    grants: Any = Grants()
+    grants.may.clear()
+    holder, end = Holder(grants), future()
+    keeping = asyncio.create_task(holder.keep(names(), end))
+    await until_asked(grants, 1)
+    end.set_result(None)
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not keeping.done()
+    grants.may.set()
+    assert await keeping
+
+
+class Down:
+    """Cannot be reached at all."""
 
     def __init__(self) -> None:
         self.asked = 0
 
-    async def claim(self, *_: str) -> str | None:
+    async def renew(self, held: Sequence[Held], holder: str) -> list[str | None]:
+        self.asked += 1
+        raise DependencyUnavailable("redis", "it is down")
+
+
+class Hangs(Down):
+    """Answers nothing."""
+
+    async def renew(self, held: Sequence[Held], holder: str) -> list[str | None]:
         self.asked += 1
         await asyncio.Event().wait()
-        return None
+        return []
 
 
-async def test_a_claim_that_hangs_is_given_up_before_the_lease_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "RENEW_SECONDS", 30.0)
+@pytest.mark.parametrize("kind", [Down, Hangs])
+async def test_leases_are_lost_when_nothing_is_heard_of_them_for_as_long_as_they_last(
+    kind: type[Down], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
+    monkeypatch.setattr(leases, "_AGAIN_SECONDS", 0.01)
     monkeypatch.setattr(leases, "_LOST_SECONDS", 0.05)
-    monkeypatch.setattr(leases, "_ONCE_MORE_SECONDS", 0.05)
-    hangs: Any = Hangs()
-    names = TurnNames(turn_id="t", conversation_id="c", user_id="u", tenant_id="t", response_id="r")
-    never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+    monkeypatch.setattr(leases, "_AWAKE_SECONDS", 0.03)
+    down: Any = kind()
+    holder = Holder(down)
     async with asyncio.timeout(60):
-        assert not await Holder(hangs).keep(names, never)
+        assert (
+            await asyncio.gather(*(holder.keep(names(number), future()) for number in range(3))) == [False] * 3
+        )
+    assert down.asked >= 1
 
 
-class Answers:
-    """Grants everything; has ended at the third question.  After the first the process stands still."""
+async def test_a_call_that_hangs_is_given_up_before_the_leases_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long a call may take: another turn begins when they have ended."""
+    monkeypatch.setattr(leases, "_LOST_SECONDS", 0.05)
+    monkeypatch.setattr(leases, "_AWAKE_SECONDS", 0.05)
+    hangs: Any = Hangs()
+    holder = Holder(hangs)
+    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
+    keeping = asyncio.create_task(holder.keep(names(), future()))
+    async with asyncio.timeout(60):
+        while not hangs.asked:
+            await asyncio.sleep(0.001)
+        monkeypatch.setattr(leases, "RENEW_SECONDS", 3600.0)
+        assert not await keeping
+
+
+class StandsStill(Grants):
+    """Grants everything; after the first call the process stands still for an hour, at the third the turn ends."""
+
+    later = 0.0
 
     def __init__(self, ended: asyncio.Future[None]) -> None:
-        self.asked = 0
-        self.later = 0.0
-        self._ended = ended
+        super().__init__()
+        self.ended = ended
 
-    async def claim(self, *_: str) -> str | None:
-        self.asked += 1
-        if self.asked == 1:
+    async def renew(self, held: Sequence[Held], holder: str) -> list[str | None]:
+        if not self.asked:
             self.later = 3600.0
-        if self.asked == 3:
-            self._ended.set_result(None)
-        await asyncio.sleep(0)  # as whoever asks a server
-        return None
+        if len(self.asked) == 2:
+            self.ended.set_result(None)
+        return await super().renew(held, holder)
 
 
 async def test_who_stood_still_for_long_asks_once_more_whose_the_lease_is(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     loop = asyncio.get_running_loop()
-    answers: Any = Answers(loop.create_future())
+    stands: Any = StandsStill(future())
     monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
-    monkeypatch.setattr(loop, "time", lambda: time.monotonic() + answers.later)
-    names = TurnNames(turn_id="t", conversation_id="c", user_id="u", tenant_id="t", response_id="r")
-    assert await Holder(answers).keep(names, answers._ended)
-    assert answers.asked == 3
+    monkeypatch.setattr(loop, "time", lambda: time.monotonic() + stands.later)
+    assert await Holder(stands).keep(names(), stands.ended)
+    assert len(stands.asked) == 3

@@ -28,6 +28,7 @@ from streams.chat import unread as module_of_unread
 from streams.chat.chats import Chats
 from streams.chat.leases import TurnRunning
 from streams.kafka.lookup import Found
+from streams.remembered.ports import Held
 from streams.settings import Settings
 
 
@@ -78,6 +79,9 @@ class Leases:
             raise NotFound("another's")
         has = self.held_by.setdefault((tenant_id, conversation_id), turn_id)
         return None if has == turn_id else has
+
+    async def renew(self, held: Sequence[Held], holder: str) -> list[str | None]:
+        return [await self.claim(*each[:3], holder, each.begins) for each in held]
 
     async def release(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> None:
         if self.sticks:
