@@ -63,6 +63,7 @@ def model_server() -> Iterator[dict[str, str]]:
             "SWITCHBOARD_GEMINI_REQUESTS_PER_MINUTE": "1000000",
             "SWITCHBOARD_GEMINI_TOKENS_PER_MINUTE": "1000000000",
             "SWITCHBOARD_MODEL_BUDGET_USD": "1000000",
+            "SWITCHBOARD_CHAT_TURNS_AT_ONCE": "1000",
         }
     finally:
         leash.end(process, 0.0)

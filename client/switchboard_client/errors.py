@@ -13,7 +13,7 @@
         ├── NotFound              unknown-fact, unknown-conversation, ...: every other 404
         ├── Conflict              conflict: every 409
         ├── TooManyRequests       too-many-requests: .retry_after
-        └── Unavailable           part-unavailable, too-many-connections: .part says what is down
+        └── Unavailable           part-unavailable: .part says what is down; too-many-turns, ...: every 503
 
 What to raise is decided by the problem's ``type``, and by its status for types that this version does not know.
 """
@@ -81,7 +81,7 @@ class TooManyRequests(Problem):
 
 
 class Unavailable(Problem):
-    """A part is down; what it is that is, ``part`` says."""
+    """A part is down, which ``part`` names; or there is no room now (``retry_after``)."""
 
 
 _BY_NAME: dict[str, type[Problem]] = {
@@ -101,6 +101,7 @@ _BY_NAME: dict[str, type[Problem]] = {
     "too-many-requests": TooManyRequests,
     "part-unavailable": Unavailable,
     "too-many-connections": Unavailable,
+    "too-many-turns": Unavailable,
 }
 _BY_STATUS: dict[int, type[Problem]] = {
     400: InvalidRequest,

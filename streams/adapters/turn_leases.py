@@ -24,9 +24,9 @@ LEASE_SECONDS = 10.0
 
 _TYPES = {"turn": "string", "begun": "string", "running": "string"}
 
-#: Takes or renews a lease: its key, the one of who began, who takes it, for how long (ms); who begins ("": nobody),
-#: known for how long (s).  Returns who has the lease then; false: somebody else began.  Who does not get the lease
-#: has begun nothing: after Redis was emptied the one who has it may be who did.
+#: Takes or renews a lease: its key, the one of who began, who takes it, for how long (ms); who begins
+#: ("": nobody), known for how long (s).  Returns who has the lease then; false: somebody else began.  Who does
+#: not get the lease has begun nothing: after Redis was emptied the one who has it may be who did.
 _CLAIMING = (
     BEGIN
     + """
@@ -124,8 +124,8 @@ class TurnLeases(RedisView):
     async def renew(self, held: Sequence[Held], holder: str) -> list[str | None]:
         """Renew leases, all in one call, as :meth:`claim` does one.
 
-        Returns of each ``None`` if it is the holder's then, else the turn that has it; ``""`` where somebody else
-        has begun the conversation.
+        Returns of each ``None`` if it is the holder's then, else the turn that has it; ``""`` where somebody
+        else has begun the conversation.
         """
         if not held:
             return []

@@ -118,6 +118,12 @@ HEADERS_TOO_LARGE = Kind(
 MALFORMED = Kind("malformed-http", HTTPStatus.BAD_REQUEST, "Send HTTP/1.1.")
 MISTAKE = Kind("mistake", HTTPStatus.INTERNAL_SERVER_ERROR, "Report it with `trace_id`.")
 UNAVAILABLE = Kind("part-unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Try again; `part` says what is down.")
+TOO_MANY_TURNS = Kind(
+    "too-many-turns",
+    HTTPStatus.SERVICE_UNAVAILABLE,
+    "Say it again after `Retry-After`: nothing of it is written. Another `serve` shares the load, "
+    "`SWITCHBOARD_CHAT_TURNS_AT_ONCE` says how many turns one drives.",
+)
 TOO_MANY_CONNECTIONS = Kind(
     "too-many-connections", HTTPStatus.SERVICE_UNAVAILABLE, "Try again; keep fewer open."
 )

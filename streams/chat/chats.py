@@ -25,6 +25,7 @@ from streams.chat.counting import Session
 from streams.chat.elsewhere import LOOK_SECONDS, LOOKED_AT, Elsewhere
 from streams.chat.events import Status, TurnEvent, TurnNames
 from streams.chat.filtered import Filtered
+from streams.chat.room import Room
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import MESSAGES, Sending
 from streams.chat.stopping import Stops
@@ -79,10 +80,12 @@ class Chats:
         count: TokenCounter,
         lookup: Lookup,
         leases: Leases,
+        room: Room,
     ) -> None:
         self._settings = settings
         self._mask = mask_of(settings)
         self._lookup = lookup
+        self._room = room
         self._busy = Busy(leases)
         self._elsewhere = Elsewhere(log, lookup, self._busy.runs)
         self._stops = Stops(leases)
@@ -112,6 +115,7 @@ class Chats:
         and may say it once more if nobody knows whether it arrived: it is said once.
 
         Raises:
+            NoRoom: as many run here as may, and nobody has heard this one yet; nothing of it is written.
             TurnRunning: there is another one in this conversation.
             TurnEnded: the turn has been answered.
             NotFound: it is somebody else's conversation, or there is no such turn to be tried again.
@@ -126,14 +130,25 @@ class Chats:
             tenant_id=tenant_id,
             response_id=f"{turn_id}.{secrets.token_hex(4)}",
         )
+        if content and self._room.is_full and not (is_named and await self._was_said(names, content)):
+            raise self._room.refuse()
+        self._room.enter()
+        try:
+            return await self._begin(names, content, is_named=is_named)
+        except BaseException:
+            self._room.leave()
+            raise
+
+    async def _begin(self, names: TurnNames, content: str, *, is_named: bool) -> RunningTurn:
         said = self._saying(names, content)
+        place = names.tenant_id, names.conversation_id
         # It takes as long as all that comes before the turn runs, and what it finds nobody sees before.
         looking = self._means.answerer.look(said)
         try:
             is_new = await self._check(names)
             async with self._busy.take(names, begins=is_new) as taken:
                 known, before, _ = await asyncio.gather(
-                    self._told_summaries((tenant_id, conversation_id), is_new=is_new),
+                    self._told_summaries(place, is_new=is_new),
                     self._elsewhere.said_before(names, content) if is_named else _not_named(),
                     self._stops.announce(names),
                 )
@@ -144,12 +159,21 @@ class Chats:
                     said = await self._say(names, content, said)
                     taken.running = RunningTurn(names, said, self._means, known, looking)
                 self._keep(taken.running)
-                taken.running.start()
+                taken.running.start(self._room.leave)
                 self._stops.heed(taken.running)
         except BaseException:
             looking.cancel()
             raise
         return taken.running
+
+    async def _was_said(self, names: TurnNames, content: str) -> bool:
+        """Tell whether the log has what is said in a turn, which another process may have died of.
+
+        Raises:
+            TurnEnded: it has been answered.
+        """
+        await self._check(names)
+        return await self._elsewhere.said_before(names, content) is not None
 
     def _keep(self, running: RunningTurn) -> None:
         self._turns[_whose(running.names)] = running

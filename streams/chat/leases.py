@@ -133,8 +133,8 @@ class Holder:
     async def _renew_all(self, silent: float) -> float:
         """Renew what is kept, and tell which is lost.
 
-        ``silent``: for how long nothing was heard of the leases, so far and while this process was awake.  Returns
-        for how long it is now; 0: it was heard.
+        ``silent``: for how long nothing was heard of the leases, so far and while this process was awake.
+        Returns for how long it is now; 0: it was heard.
         """
         kept, clock = list(self._kept), asyncio.get_running_loop().time
         if not kept:

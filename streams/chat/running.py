@@ -78,9 +78,10 @@ class RunningTurn:
         """How it ended; ``None``: it goes on."""
         return self._told.ended
 
-    def start(self) -> None:
-        """Begin."""
+    def start(self, ended: Callable[[], None]) -> None:
+        """Begin; ``ended`` is called when it is over."""
         self._task = in_background(self._run(), f"turn-{self.names.turn_id}")
+        self._task.add_done_callback(lambda _: ended())
 
     async def stop(self) -> None:
         """End it: what was said so far stays; returns when it is written."""

@@ -129,7 +129,7 @@ WhoseTurn = tuple[str, str, str]
 
 
 class Held(NamedTuple):
-    """The lease of a conversation that a turn has; ``begins``: who begins the conversation with it, or ``""``."""
+    """A turn's lease of its conversation; ``begins``: who begins the conversation with it, or ``""``."""
 
     tenant_id: str
     conversation_id: str
@@ -150,7 +150,10 @@ class Leases(Protocol):
         ...
 
     async def renew(self, held: Sequence[Held], holder: str) -> list[str | None]:
-        """Renew leases in one call; return of each ``None``, or the turn that has it (``""``: who began it has)."""
+        """Renew leases in one call; return of each ``None``, or the turn that has it.
+
+        ``""``: somebody else has begun the conversation.
+        """
         ...
 
     async def release(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> None:

@@ -71,6 +71,7 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     from streams.answering.driving import Answerer
     from streams.answering.recollection import Recollection
     from streams.chat.chats import Chats
+    from streams.chat.room import Room
 
     count = open_counter(settings.tokenizer)
     talkers = await open_talkers(settings, metrics, count, resources, f"serve-{settings.api_port}")
@@ -80,7 +81,9 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     answerer = Answerer(
         memory, count, talkers.responder, budget=settings.answer_tokens, style=settings.answer_style
     )
-    parts.chats = Chats(settings, answerer, conversations, count, parts.part("lookup"), parts.part("leases"))
+    room = Room(settings.chat_turns_at_once, metrics)
+    shared = parts.part("lookup"), parts.part("leases")
+    parts.chats = Chats(settings, answerer, conversations, count, *shared, room)
     resources.push_async_callback(parts.chats.close)
 
 

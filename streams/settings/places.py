@@ -102,6 +102,13 @@ class PlaceSettings(AccessSettings):
     api_requests_per_second: float = setting(
         100.0, "requests of one token; twice as many at once", "requests/s", gt=0.0, le=100_000.0
     )
+    chat_turns_at_once: int = setting(
+        100,
+        "turns of chats that one switchboard serve drives at once; a further one is answered 503, come again",
+        "turns",
+        ge=1,
+        le=100_000,
+    )
     api_hosts: str = setting(
         "",
         "names that the HTTP API answers to besides localhost and loopback addresses",

@@ -49,6 +49,7 @@ class Metrics(Registered):
         self._memory()
         self._models()
         self._turns()
+        self._chats()
         self._contexts()
         self._responses()
         self._http()
@@ -197,6 +198,12 @@ class Metrics(Registered):
         )
         self.episodes_total = self._counter(
             "episodes_total", "Episodes published, by why they ended; erased: taken back.", "reason"
+        )
+
+    def _chats(self) -> None:
+        self.chat_turns_running = self._plain_gauge("chat_turns_running", "Turns of chats that run.")
+        self.chat_turns_refused_total = self._plain_counter(
+            "chat_turns_refused_total", "Turns of chats that did not begin because as many ran as may."
         )
 
     def _contexts(self) -> None:

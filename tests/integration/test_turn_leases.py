@@ -131,7 +131,7 @@ async def test_many_leases_are_renewed_in_one_command(leases: TurnLeases, valkey
     assert await leases.renew([held[6], bob, held[8], held[9]], "a") == [None, "", "t-x", None]
     assert await leases.held("default", "c 7") is None, "who is refused takes no lease"
     assert await leases.renew(held[:2], "b") == ["t-0", "t-1"], "the same turn at another process is another"
-    assert 0 < await client.pttl("test-turn:7:default:c 6") <= 60_000
+    assert 0 < await client.pttl(leases._key("default", "c 6")) <= 60_000
     await client.aclose()
 
 

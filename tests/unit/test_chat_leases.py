@@ -27,7 +27,7 @@ def future() -> asyncio.Future[None]:
 
 
 class Grants:
-    """Grants everything but the turns of ``others``, after so many steps of the loop as a server's answer takes."""
+    """Grants everything but the turns of ``others``, some steps of the loop later, as a server does."""
 
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
@@ -89,7 +89,7 @@ async def test_a_renewal_that_a_busy_process_reads_late_loses_nothing_that_nobod
     async def busy() -> None:
         """Leave the loop one step of everything else in longer than a lease lasts."""
         while True:
-            time.sleep(0.03)
+            time.sleep(0.03)  # noqa: ASYNC251 (that is what it is about)
             await asyncio.sleep(0)
 
     working = asyncio.create_task(busy())
@@ -168,7 +168,7 @@ async def test_a_call_that_hangs_is_given_up_before_the_leases_end(monkeypatch: 
 
 
 class StandsStill(Grants):
-    """Grants everything; after the first call the process stands still for an hour, at the third the turn ends."""
+    """Grants everything; after the first call the process stands still for an hour, the third is the last."""
 
     later = 0.0
 

@@ -27,9 +27,11 @@ from streams.chat import stopping as module_of_stopping
 from streams.chat import unread as module_of_unread
 from streams.chat.chats import Chats
 from streams.chat.leases import TurnRunning
+from streams.chat.room import NoRoom, Room
 from streams.kafka.lookup import Found
 from streams.remembered.ports import Held
 from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
 
 
 class Log:
@@ -204,11 +206,16 @@ class Lookup:
 
 
 class Rig:
+    #: Turns that there is room for.
+    most = 3
+
     def __init__(self, answerer: Any) -> None:
+        self.metrics = Metrics()
         self.log, self.leases = Log(), Leases()
         self.lookup = Lookup()
         self.answerer = answerer
-        parts: list[Any] = [answerer, self.log, len, self.lookup, self.leases]
+        self.room = Room(self.most, self.metrics)
+        parts: list[Any] = [answerer, self.log, len, self.lookup, self.leases, self.room]
         self.chats = Chats(Settings(), *parts)
         self.sending: Sending = self.chats._sending  # type: ignore[assignment]
 
@@ -320,7 +327,7 @@ async def test_a_turn_that_is_stopped_before_its_first_step_has_ended(rig: Rig) 
 async def test_a_turn_is_stopped_from_another_process(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module_of_stopping, "_HEED_SECONDS", 0.01)
     turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
-    other = Chats(Settings(), *cast(list[Any], [Silent(), rig.log, len, rig.lookup, rig.leases]))
+    other = Chats(Settings(), *cast(list[Any], [Silent(), rig.log, len, rig.lookup, rig.leases, rig.room]))
     for tenant, user, name in (("acme", "bob", "t-1"), ("other", "ada", "t-1"), ("acme", "ada", "t-2")):
         with pytest.raises(NotFound, match=f"no turn {name} of {user} runs"):
             await other.stop(tenant, user, name)
@@ -339,7 +346,7 @@ async def test_of_a_turn_that_has_its_answer_another_process_hears_so(rig: Rig) 
     turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
     async for _ in turn.events():
         pass
-    other = Chats(Settings(), *cast(list[Any], [Silent(), rig.log, len, rig.lookup, rig.leases]))
+    other = Chats(Settings(), *cast(list[Any], [Silent(), rig.log, len, rig.lookup, rig.leases, rig.room]))
     async with asyncio.timeout(60):
         assert await other.stop("acme", "ada", "t-1") == "answered"
     await other.close()
@@ -643,3 +650,72 @@ async def test_which_summaries_were_told_is_known_by_what_the_running_turn_tells
         each.set_result([])
     turn = await beginning
     assert rig.chats._known["acme", "c-1"] is turn._known
+
+
+def said_in(conversation_id: str, turn_id: str) -> Turn:
+    """What the log has of a turn that has no answer."""
+    return Turn(
+        turn_id=id_of_turn("acme", conversation_id, f"{turn_id}.user"),
+        message_id=f"{turn_id}.user",
+        conversation_id=conversation_id,
+        user_id="ada",
+        tenant_id="acme",
+        role=Role.USER,
+        text="Hello",
+        sent_at=datetime.now(UTC),
+        arrived_at=datetime.now(UTC),
+        began_at=datetime.now(UTC),
+        index=0,
+        source=TurnSource(topic="chat.messages.v1", partition=0, offset=0),
+        masked=0,
+    )
+
+
+def read(rig: Rig, name: str) -> float | None:
+    return rig.metrics.registry.get_sample_value(f"switchboard_{name}")
+
+
+async def test_a_turn_that_finds_no_room_is_refused_before_anything_is_written(rig: Rig) -> None:
+    running = [await rig.chats.begin("acme", "ada", f"c-{number}", "Hello") for number in range(3)]
+    assert read(rig, "chat_turns_running") == 3
+    said = len(rig.sending.said)
+    for name in ("", "t-mine"):
+        with pytest.raises(NoRoom, match="room for 3"):
+            await rig.chats.begin("acme", "ada", "c-new", "And me?", name)
+    assert len(rig.sending.said) == said and ("acme", "c-new") not in rig.leases.held_by
+    assert list(rig.answerer.looking) == ["Hello"], "nor is anything looked for"
+    assert read(rig, "chat_turns_refused_total") == 2
+    await running[0].stop()
+    await until(lambda: not rig.room.is_full)
+    assert (await rig.chats.begin("acme", "ada", "c-new", "And me?", "t-mine")).ended is None
+    assert len([each for each in rig.sending.said if each.content == "And me?"]) == 1
+
+
+async def test_many_that_begin_at_once_find_no_more_room_than_there_is(rig: Rig) -> None:
+    begun = await asyncio.gather(
+        *(rig.chats.begin("acme", "ada", f"c-{number}", "Hello") for number in range(10)),
+        return_exceptions=True,
+    )
+    assert sum(isinstance(each, NoRoom) for each in begun) == 7
+
+
+async def test_a_turn_that_does_not_begin_takes_no_room(rig: Rig) -> None:
+    rig.log.theirs["c-1"] = "bob"
+    for _ in range(5):
+        with pytest.raises(NotFound):
+            await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    assert read(rig, "chat_turns_running") == 0
+
+
+@pytest.mark.parametrize("content", ["", "Hello"])
+async def test_a_turn_that_another_process_died_of_is_taken_on_where_there_is_no_room(
+    rig: Rig, content: str
+) -> None:
+    for number in range(3):
+        await rig.chats.begin("acme", "ada", f"c-{number}", "Hello")
+    rig.log.theirs["c-9"] = "ada"
+    rig.log.turns = [said_in("c-9", "t-9")]
+    said = len(rig.sending.said)
+    assert (await rig.chats.begin("acme", "ada", "c-9", content, "t-9")).ended is None
+    assert len(rig.sending.said) == said
+    assert read(rig, "chat_turns_running") == 4 and read(rig, "chat_turns_refused_total") == 0

@@ -262,6 +262,19 @@ def test_a_stream_is_taken_up_where_it_broke_off(ask: Ask, server: Server) -> No
     assert rest[0][2]["last-event-id"] == "2"
 
 
+def test_a_turn_that_finds_no_room_is_said_again(ask: Ask, server: Server) -> None:
+    kind = {"content-type": "text/event-stream"}
+    full = refused(problems.TOO_MANY_TURNS, **{"retry-after": "0"})
+    server.answers = [full, full, (200, kind, events((1, "end", {"status": "answered"})))]
+    assert [each.kind for each in ask(server.url, "turn", "c-1", "Hello?")] == ["end"]
+    names = {json.loads(body)["turn_id"] for *_, body in server.asked}
+    assert len(names) == 1, "it is one turn, however often it is said"
+    server.answers = [full] * 3
+    with pytest.raises(errors.Unavailable) as raised:
+        ask(server.url, "turn", "c-1", "Hello?")
+    assert raised.value.type == problems.TOO_MANY_TURNS.type
+
+
 def test_a_stream_that_cannot_be_taken_up(ask: Ask, server: Server) -> None:
     server.answers = [None] * 3
     with pytest.raises(errors.Interrupted):

@@ -14,6 +14,7 @@ from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import (
     INVALID_REQUEST,
     TOO_LARGE,
+    TOO_MANY_TURNS,
     TURN_RUNNING,
     UNKNOWN_CONVERSATION,
     UNKNOWN_TURN,
@@ -24,11 +25,15 @@ from streams.chat.chats import Chats
 from streams.chat.elsewhere import TurnEnded
 from streams.chat.events import Status, TurnEvent
 from streams.chat.leases import TurnRunning
+from streams.chat.room import NoRoom
 from streams.live.sse import EventStream, frame
 
 _TurnId = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
 
 _STREAM = "text/event-stream"
+
+#: When to come again where no turn has room (seconds): an answer takes some.
+_ROOM_SECONDS = "2"
 
 
 class TurnParameters(Parameters, frozen=True, kw_only=True):
@@ -86,7 +91,7 @@ class Stopped(msgspec.Struct, frozen=True, kw_only=True):
     scope=Scope.CHAT,
     example={"conversation_id": "c-1"},
     example_body={"user_id": "ada", "content": "Where do I live?"},
-    problems=[UNKNOWN_CONVERSATION, UNKNOWN_TURN, TURN_RUNNING, TOO_LARGE],
+    problems=[UNKNOWN_CONVERSATION, UNKNOWN_TURN, TURN_RUNNING, TOO_LARGE, TOO_MANY_TURNS],
     media_type=_STREAM,
     answer=str,
 )
@@ -119,6 +124,12 @@ async def post_turn(call: Call, wanted: TurnParameters, body: TurnBody) -> Event
             TURN_RUNNING,
             "A turn of this conversation has not ended: wait for it, or stop it.",
             turn_id=str(error),
+        ) from None
+    except NoRoom as error:
+        raise Problem(
+            TOO_MANY_TURNS,
+            f"{error}. What you said is not written: say it again in a moment.",
+            {"retry-after": _ROOM_SECONDS},
         ) from None
     except InvalidRecord as error:
         raise Problem(INVALID_REQUEST, f"{error}. {usage(post_turn)}.") from error

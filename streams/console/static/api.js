@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState } from "./vendor/preact-htm.js
 
 const TIMEOUT_MS = 20000;
 
-/** What went wrong. `kind`: offline, token, rights, down, missing, busy, wrong. */
+/** What went wrong. `kind`: offline, token, rights, down, missing, busy, full, wrong. */
 export class Problem extends Error {
   constructor(kind, status, detail, body = {}) {
     super(detail);
@@ -51,7 +51,8 @@ export async function request(method, url, { body, signal, accept = "application
   } catch {
     told = {}; // a proxy's own page
   }
-  throw new Problem(KINDS[answer.status] ?? "wrong", answer.status, told.detail ?? answer.statusText, told);
+  const kind = told.type?.endsWith(":too-many-turns") ? "full" : KINDS[answer.status];
+  throw new Problem(kind ?? "wrong", answer.status, told.detail ?? answer.statusText, told);
 }
 
 export async function get(url, options) {

@@ -55,6 +55,7 @@ const SENTENCES = {
   down: ["A part is down", "What this page needs does not answer at the moment; the other pages may."],
   missing: ["Not there", ""],
   busy: ["Not now", ""],
+  full: ["Too many are talking at this moment", ""],
   wrong: ["That did not work", ""],
 };
 

@@ -110,6 +110,7 @@ async function takeTurn(id, user, body, dispatch, turnId) {
   let ended = false;
   let failures = 0;
   let begun = !body;
+  let waits = "";
   const read = async (answer) => {
     if (!begun) setQuery({ turn: turnId }); // who is answered at all has been heard
     begun = true;
@@ -131,15 +132,16 @@ async function takeTurn(id, user, body, dispatch, turnId) {
       await read(await (begun ? goOn() : say()));
       if (ended) break;
     } catch (error) {
-      const passes = !(error instanceof Problem) || error.kind === "offline" || ((begun || failures > 0) && error.kind === "down") || error.body.turn_id === turnId;
+      const passes = !(error instanceof Problem) || error.kind === "offline" || ((begun || failures > 0) && error.kind === "down") || (failures < 4 && error.kind === "full") || error.body.turn_id === turnId;
       if (begun && error.kind === "missing" && failures > 2) {
         dispatch({ name: "end", data: { status: "interrupted", try_again: true, message: "" } });
         break;
       }
       if (!(passes || (begun && error.kind === "missing")) || failures >= 40) return void dispatch({ name: "trouble", problem: error instanceof Problem ? error : new Problem("offline", 0, "") });
       failures += 1;
+      waits = error.kind === "full" ? "too many are talking, trying again …" : "";
     }
-    dispatch({ name: "again", data: true });
+    dispatch({ name: "again", data: waits || "connecting again …" });
     await new Promise((done) => setTimeout(done, Math.min(4000, 300 * 2 ** failures)));
   }
   setQuery({ turn: "" });
@@ -318,7 +320,7 @@ function Message({ each, id, lit, choose, understood, summary, turn, busy, again
 }
 
 const doing = (turn) =>
-  turn.again ? "connecting again …" : !turn.turn_id ? "sending …" : !turn.understanding ? "understanding …" : !turn.prompt ? "remembering …" : !turn.text ? "thinking …" : "writing …";
+  turn.again || (!turn.turn_id ? "sending …" : !turn.understanding ? "understanding …" : !turn.prompt ? "remembering …" : !turn.text ? "thinking …" : "writing …");
 
 function Ended({ turn: { notices, end }, again }) {
   return html`${notices.map((each) => html`<p class="warn"><${Said} text=${each.message} /></p>`)}
