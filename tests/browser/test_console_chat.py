@@ -132,6 +132,35 @@ def test_what_is_open_in_an_answer_stays_so_when_the_log_has_it(tab: Tab, rig: S
     expect(opened).to_be_focused()
 
 
+def test_where_too_many_are_talking_it_is_said_again_by_itself(tab: Tab, rig: ServeRig) -> None:
+    rig.need("respond")
+    tab.forgive("503")
+    page = tab.open("/chat/jana-asks?user_id=jana&fresh=1")
+    refused = {"type": "urn:switchboard:problem:too-many-turns", "status": 503, "detail": "100 turns run."}
+    full = True
+
+    def answer(route: Route) -> None:
+        if full:
+            route.fulfill(status=503, content_type="application/problem+json", body=json.dumps(refused))
+        else:
+            route.continue_()
+
+    page.route(re.compile("/turns$"), answer)
+    reach(page, page.get_by_label("Say something"))
+    page.keyboard.insert_text("Where do I live?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("too many are talking, trying again …")).to_be_visible()
+    full = False
+    ended(page, 1)
+    expect(page.locator("article.turn.assistant .text")).to_contain_text("know")
+    # Who waits in vain hears why, and still has what was to be said.
+    full = True
+    page.keyboard.insert_text("And where did I?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_text("Too many are talking at this moment")).to_be_visible()
+    expect(page.get_by_label("Say something")).to_have_value("And where did I?")
+
+
 def test_a_sentence_is_followed_from_the_chat_to_its_offset_and_to_the_answers_that_it_shaped(
     tab: Tab, rig: ServeRig
 ) -> None:
