@@ -21,7 +21,7 @@ from processors.extraction.favourites import named
 from processors.extraction.interpreting import interpret
 from processors.extraction.parts import KIDDING, Part, mask_quotes, parts, without_opener
 from processors.extraction.requests import asked_for
-from processors.extraction.tastes import topic_of
+from processors.extraction.tastes import first_topic, topic_of
 from processors.extraction.wordings import plainer, presupposed
 from processors.text.sentences import sentence_spans
 
@@ -47,7 +47,12 @@ def read_window(window: Window) -> list[Statement]:
         own = next(
             (each for each in earlier if (each.user_id, each.role) == (message.user_id, Role.USER)), None
         )
-        found.extend(_message(message, before, own, found, context))
+        new = _message(message, before, own, found, context)
+        after = next(iter(window.messages[at + 1 : at + 2]), None)
+        if after is not None and after.role is Role.ASSISTANT:
+            for each in new:
+                each.draft = _as_answered(each.draft, after.content)
+        found.extend(new)
     kept: dict[tuple[str, ...], Found] = {}
     for each in found:
         draft, person = each.draft, each.messages[-1].user_id
@@ -187,6 +192,25 @@ def _in_context(draft: Draft, topic: str) -> Draft:
     is_name = draft.sentence.startswith("Prefers ") and _NAME.fullmatch(draft.value) is not None
     is_of_it = topic and draft.attribute == "like" and is_name
     return replace(draft, attribute=f"favourite/{topic}") if is_of_it else draft
+
+
+_SENTENCE_END = re.compile(r"[.!?](?:\s|$)")
+#: What a name that nothing was said of is taken for, and what it may be instead.
+_MAY_BE = {
+    "music": {"news", "podcast", "radio station", "streaming"},
+    "radio station": {"news", "podcast"},
+    "news": {"podcast"},
+    "station": {"charging"},
+    "shop": {"charging", "restaurant"},
+}
+
+
+def _as_answered(draft: Draft, answer: str) -> Draft:
+    """ "Find Voltway" asks for a charging station where "the nearest Voltway charger" is the answer."""
+    may_be = _MAY_BE.get(draft.attribute.partition("/")[2])
+    _, _, behind = answer.partition(draft.value) if may_be and _NAME.fullmatch(draft.value) else ("", "", "")
+    of = first_topic(_SENTENCE_END.split(behind, maxsplit=1)[0])
+    return replace(draft, attribute=f"favourite/{of}") if may_be and of in may_be else draft
 
 
 #: No day is one.

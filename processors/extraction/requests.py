@@ -94,7 +94,9 @@ _POLITE = anycase(
 )
 _LASTING = anycase(
     r"\b(?:always|only|never|from now on|going forward|every time|in (?:the )?future|usual(?:ly)?|fav(?:ou?rite|e)|go-to|prefer\w*|"
-    r"no matter|exclusively|each time|all the time|permanently|instead|any ?more|for good)\b"
+    r"no matter|exclusively|each time|all the time|permanently|instead|any ?more|for good|regular(?:ly)?|i frequent|future|"
+    # "For the drive" is of today, "for my drives" is not.
+    r"(?:my|our|all) (?:trips|drives|rides|journeys|commutes|errands|travels|meals))\b"
 )
 _CLAUSE_END = anycase(
     r"[,;:!?]|\.(?!\d)|\s[-–—]|\b(?:because|since|when(?:ever)?|while|so (?:that|i|we)|but|where|if|unless|although|though|even|"
@@ -204,12 +206,14 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
         and (only := clean(PHRASE_END.split(what)[0], words=2))
         and HEAD.fullmatch(only)
     ):
-        is_road = flag == "-" and topic_of(only) == "route"  # "avoid tolls"
-        return Preference("route" if is_road else "", only.lower(), only.lower())
+        topic = topic_of(only)
+        is_kind = topic in ("route", "shop")  # "avoid tolls", "always supermarkets"
+        return Preference(topic if is_kind else "", only.lower(), only.lower())
     if flag == "-" and (title := _TITLE.match(match["v"])) is not None:
         return Preference("music", title[0], title[0])
-    if found is not None and not found.topic and flag == "-" and found.value[:1].isupper():
-        return found._replace(topic=topic_of(text))  # "exclude Smith's from my grocery search"
+    if found is not None and not found.topic and _NAME.fullmatch(found.value) is not None:
+        of = topic_of(text)  # "exclude Smith's from my grocery search", but not "take me to Leeds by a fast route"
+        return found._replace(topic="" if of == "route" or of in SET_TOPICS else of)
     return found
 
 

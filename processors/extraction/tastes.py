@@ -33,7 +33,7 @@ class Taste(NamedTuple):
 
 # fmt: off
 TASTES = {
-    "charging": Taste(r"(?:(?:fast|public|ev|car) )*(?:charging|chargers?|charge(?= (?:stations?|points?|spots?|stops?)))(?: (?:stations?|points?|spots?|stops?))?", doing="charge", wider=("station", "network", "shop")),
+    "charging": Taste(r"(?:(?:fast|public|ev|car) )*(?:charging|chargers?|charge(?= (?:stations?|points?|spots?|stops?)))(?: (?:stations?|points?|spots?|stops?))?|(?:quick|fast) charge|charge (?:the|my|our) \w+", doing="charge", wider=("station", "network", "shop")),
     "station": Taste(r"(?:(?:gas|fuel|petrol|filling) ?)?stations?|gas|fuel|petrol", doing="fill refuel", wider=("network", "shop")),
     "radio station": Taste(r"(?:radio|fm)(?: (?:stations?|channels?))?", wider=("station", "network")),
     "podcast": Taste(r"podcasts?(?: (?:shows?|episodes?))?|episodes?", wider=("station", "network")),
@@ -50,7 +50,7 @@ TASTES = {
     "airflow": Taste(r"air ?flow|(?:hot |cool |warm )?air(?: vents?)?|vents?"),
     "temperature": Taste(r"(?:inside |cabin |car )?temperature|degrees|climate(?: control)?", values=r"\d{2} ?(?:degrees?(?: celsius| fahrenheit)?|°[cf]?)"),
     "lighting": Taste(r"(?:(?:interior|ambient|mood|cabin) )*(?:(?<!stop )(?<!traffic )lights?|lighting|ambien[ct]e|brightness)(?: brightness| colou?r)?"),
-    "music": Taste(r"music|songs?|tunes?|playlists?|bands?|albums?|artists?", values=r"rock|pop|jazz|rap|hip[- ]hop|classical|country|soul|r&b|folk|blues|heavy metal|techno|reggae|indie|disco", doing="listen"),
+    "music": Taste(r"music|songs?|tunes?(?! in(?:to)?\b)|playlists?|bands?|albums?|artists?", values=r"rock|pop|jazz|rap|hip[- ]hop|classical|country|soul|r&b|folk|blues|heavy metal|techno|reggae|indie|disco", doing="listen"),
     "streaming": Taste(r"(?:music )?streaming(?: service)?|music service", wider=("music",)),
     "film": Taste(r"movies?|films?"),
     "book": Taste(r"(?<!you )(?<!to )(?<!and )(?<!please )book|books|novels?"),
@@ -137,6 +137,11 @@ def topic_of(text: str, context: str = "") -> str:
     return in_context(topic, text, context)
 
 
+def first_topic(text: str) -> str:
+    """The subject of taste that ``text`` names first."""
+    return next((topic for head in HEAD.finditer(text) if (topic := _HEADS[head.lastgroup])), "")
+
+
 def in_context(topic: str, text: str, context: str) -> str:
     """``topic`` as it is meant after ``context`` was spoken of: a "station" is of what one listens to, or charges at."""
     if not topic or not context:
@@ -181,7 +186,8 @@ def preference(text: str, context: str = "") -> Preference | None:
         return None
     if behind:
         return Preference(topic, value, f"{_plural(head[0])} {with_} {behind}")
-    if named is not None and not before:  # "fast food", "pizza places"
+    is_cut = named is not None and named[0].lower() not in f"{before} {head[0]}".lower()  # "support local markets"
+    if named is not None and (not before or is_cut):  # "fast food", "pizza places"
         is_head = head[0].lower() in named[0].lower()
         return Preference(topic, value, named[0] if is_head else f"{named[0]} {_plural(head[0])}")
     return Preference(topic, value, f"{before} {_plural(head[0])}")

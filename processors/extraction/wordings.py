@@ -15,8 +15,9 @@ _PLAINER = tuple(
         (r" (?:that|which) (?:also )?(?:has|have|offers?|serves?|includes?|accepts?) (?!been|to\b|\w+ed\b)", " with "),
         (r" (?:that|which) (?:focus(?:es)? on|covers?|talks? about|(?:is|are) about|discuss(?:es)?) ", " about "),
         (r"\b(i)(m|ve)\b", r"\1'\2"),
-        (r"\b(could|can|you|we|let's|please) start (play|look|find|show|pick|go|listen|stream|select)ing\b", r"\1 \2"),
-        (r"\b(could|can|you|we|let's|please) start (us|tak|choos)ing\b", r"\1 \2e"),
+        (r"\b(could|can|you|we|let's|please) start (play|look|find|show|go|listen|stream)ing\b", r"\1 \2"),
+        (r"\b(could|can|you|we|let's|please) start (pick|select)ing\b", r"\1 always \2"),
+        (r"\b(could|can|you|we|let's|please) start (us|tak|choos)ing\b", r"\1 always \2e"),
         (r"\b(do|did|does|ca|wo)nt\b", r"\1n't"),
         (r"(?<=\w) (?:types?|kinds?|sorts?|styles?) of (?!\W)", " "),
     )

@@ -528,6 +528,30 @@ def test_a_station_is_of_what_was_spoken_of() -> None:
 
 
 @pytest.mark.parametrize(
+    ("said", "answer", "attribute"),
+    [
+        ("Find Greenvolt stations.", "The nearest Greenvolt charging station is a mile away.", "charging"),
+        ("Tune in to Lanternpost.", "Tuning in to Lanternpost for the latest news.", "news"),
+        ("Put on Harbour News.", "Playing the Harbour News podcast.", "podcast"),
+        ("Tune in to Lanternpost.", "Starting Lanternpost. Shall I look for the news, too?", "music"),
+        ("Play Nightfall by Ana Lund.", "Playing Nightfall by Ana Lund on the fastest route.", "music"),
+    ],
+)
+def test_a_name_is_of_what_the_answer_takes_it_for(said: str, answer: str, attribute: str) -> None:
+    assert only(said, (ASSISTANT, answer)).attribute == f"favourite/{attribute}"
+
+
+def test_tuning_in_is_no_tune() -> None:
+    found = only("I'd like the news.", "Can you tune in to Lanternpost?")
+    assert (found.attribute, found.value) == ("favourite/news", "Lanternpost")
+
+
+def test_kinds_of_shops_are_of_shops_whatever_was_spoken_of() -> None:
+    found = only("Set the route to the mall.", "Always prefer bakeries.")
+    assert (found.attribute, found.value) == ("favourite/shop", "bakeries")
+
+
+@pytest.mark.parametrize(
     ("said", "value", "polarity", "assertion"),
     [
         ("Don't play Lanternpost podcasts anymore.", "Lanternpost", Polarity.AFFIRMED, Assertion.ENDED),
@@ -554,6 +578,11 @@ def test_what_is_turned_down(said: str, value: str, polarity: Polarity, assertio
         ("Set the lights to amber.", 0.6),
         ("Avoid toll roads.", 0.6),
         ("Always find me a parking spot with security.", 0.8),
+        ("Find covered parking for my trips.", 0.8),
+        ("Can you start taking the fastest route?", 0.8),
+        ("Find a charging station with DC charging at my regular places.", 0.8),
+        ("Can you start playing a jazz podcast?", 0.45),
+        ("Find covered parking for my trip.", 0.45),
     ],
 )
 def test_what_is_set_or_excluded_is_surer_than_what_is_looked_for(said: str, sure: float) -> None:
