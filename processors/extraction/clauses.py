@@ -167,7 +167,10 @@ _BASES = dict(
 #: "I have played chess" is past, "I have played chess for ten years" is not.
 _LASTING = frozenset(("lived", "worked", "played", "had"))
 _STILL = anycase(r"\b(?:for|since|all|whole|ever)\b")
-_GERUNDS = {"living": "live", "working": "work"}
+_GERUNDS = {
+    **{"living": "live", "based": "live", "residing": "live", "working": "work", "employed": "work"},
+    **{"studying": "study", "majoring": "major"},
+}
 #: For how long it has been so, counted back from when it is said, is no part of what is so.
 _SO_FAR = anycase(r"\s+(?:for|over|since) (?:[\w-]+ ){1,4}(?:years?|months?|weeks?|days?|decades?|ages)\b.*")
 _ADVERBS = anycase(r"(?:(?:really|always|quite|so|very|a bit|more|totally|super|pretty|getting|just) )+")

@@ -10,7 +10,7 @@ from models.statements import SELF
 from processors.extraction import predicates
 from processors.extraction.clauses import Clause, Mood, base_form, perfected
 from processors.extraction.drafts import AFFIRMED, ENDED, HOLDS, NEGATED, Draft, date_of, dated, say
-from processors.extraction.english import NO_EVENT, PARTICIPLES, anycase, gerund, is_past, third_person, words
+from processors.extraction.english import NO_EVENT, PARTICIPLES, anycase, gerund, is_past, words
 from processors.extraction.favourites import BARE_NOUN, favourite, prefers
 from processors.extraction.tastes import topic_of, with_noun
 from processors.extraction.values import clean, listed, points_at_one, with_article, without_article
@@ -117,8 +117,6 @@ def _values(row: predicates.Row, text: str) -> list[str]:
         return [each[0] for each in predicates.ONE_PET.finditer(text)]
     if attribute in _PLACES and (place := _PLACE.match(text)) is not None:
         return [place[0].strip(" .,'")]
-    if "s" in flags:
-        return [third_person(text)]
     members = listed(text, attribute) if "l" in flags else [text]
     words = 14 if "w" in flags or attribute == "plan" else 9 if "a" in flags else 7
     values = [clean(each, words=words, keep_article="a" in flags) for each in members]

@@ -24,7 +24,7 @@ class Row(NamedTuple):
     ``says`` begins with a base verb; ``{verb}`` is the clause's own.  ``flags``: ``-`` the words deny the value
     ("hate"), ``x`` they end it ("quit"), ``n`` only denied, ``p`` only not denied, ``e`` only ended, ``d`` only
     with a date, ``h`` only with a word of habit, ``a`` keeps the article, ``l`` a list of values, ``g`` a verb
-    that is liked, ``s`` as said, ``w`` a whole phrase of up to fourteen words.
+    that is liked, ``w`` a whole phrase of up to fourteen words.
     """
 
     pattern: re.Pattern[str]
@@ -90,35 +90,35 @@ LIKING = _rows(
     (r"(?:like|love|enjoy|adore|dig|fancy|savou?r) V", "like", "like {v}", LIKED, "l"),
     (r"(?:hate|dislike|detest|loathe|despise|can't stand|can't bear) (?:to )(?P<g>\w+)(?P<v>.*)", "like", "like {v}", LIKED, "g-"),
     (r"(?:hate|dislike|detest|loathe|despise|can't stand) V", "like", "like {v}", LIKED, "-l"),
-    (r"stick (?:with|to) (?!avoiding\b)V", "like", "prefer {v}", LIKED, ""),
     (r"find (?P<v>.{3,50}?) (?:to be )?(?:(?:the|more|most|so|very|really|quite|much|always) )*(?:relaxing|reliable|comfortable|convenient|easier|better|soothing|enjoyable|straightforward|calming|accurate|comforting|efficient|fun|interesting|perfect|ideal|the right \w+|just right)\b", "like", "like {v}", LIKED, ""),
     (r"(?:care(?: much)? about|worry about) V", "", "care about {v}", LIKED, "n"),
     (r"mind V", "", "mind {v}", LIKED, "n"),
     (r"(?:want|need|use|feel like) (?!to\b)V", "like", "want {v}", LIKED, "e"),
-    (r"care (?P<v>(?:how|what|where|whether|if) (?:(?!\bit\b|\bit's|\bthere\b)[^,.;]){3,60}?)(?=[,.;]| (?:i (?:can't|hate|just|love)|just|please|but)\b|$)", "", "care {v}", LIKED, "ns"),
-    (r"have (?:an? )?(?:\w+ )??(?P<v>(?!(?:severe|bad|mild|serious|food|strong|seasonal|any|such|no)\b)[\w-]+) (?:allergy|allergies|intolerance)\b(?! to\b)", "allergy", "be allergic to {v}", TOLD, ""),
 )
+ALLERGIES = _rows(
+    (r"(?:have|developed) (?:an? )?(?:[\w-]+ )?(?:allergy|allergies|intolerance) to V", "allergy", "be allergic to {v}", TOLD, "l"),
+    (r"(?:have|developed) (?:an? )?(?:\w+ )??(?P<v>(?!(?:severe|bad|mild|serious|food|strong|seasonal|any|such|no)\b)[\w-]+) (?:allergy|allergies|intolerance)\b(?! to\b)", "allergy", "be allergic to {v}", TOLD, ""),
+)
+AVOIDING = _rows((r"(?:avoid|not eat|stay away from|steer clear of|stick to avoiding) V", "constraint", "avoid {v}", LIKED, ""))
+SPEAKING = _rows((r"speak (?P<v>(?:(?:fluent|some|a little|basic|native) )?(?-i:[A-Z])\w+(?:(?:, (?-i:[A-Z])\w+)*,? and (?-i:[A-Z])\w+)?)$", "language", "speak {v}", TOLD, "l"))
 
 DO = _rows(
     (r"(?:live|reside|stay) (?:in|at|near|outside(?: of)?) (?P<v>(?-i:the |a |an )?(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, ""),
     (rf"work as (?P<v>(?:an?|the) .*?|(?:[\w-]+ )*{ROLE})(?= (?:at|for|with|in|on|who)\b|$)", "occupation", "work as {v}", TOLD, "a"),
-    (r"work (?:at|for) (?P<v>(?!the (?:moment|time|same)\b|\d|(?:money|fun|free|it|you|them|peace|love|change|hours|years)\b)\S.*?)(?= (?:as|so|to|during|full|part)\b|$)", "employer", "work at {v}", TOLD, ""),
+    (r"work (?:at|for|by) (?P<v>(?!the (?:moment|time|same)\b|\d|(?:money|fun|free|it|you|them|peace|love|change|hours|years)\b)\S.*?)(?= (?:as|so|to|during|full|part)\b|$)", "employer", "work at {v}", TOLD, ""),
     (r"work in (?P<v>(?!the (?:morning|evening|afternoon)|a (?:team|group)|bed)(?:(?:a|an|the) )?[\w-]+(?: [\w-]+){0,3})$", "occupation", "work in {v}", LIKED, "a"),
     (r"work (?P<v>from home|remotely|part[- ]time|full[- ]time|nights|night shifts?|freelance|shifts)\b", "habit", "work {v}", LIKED, ""),
     (r"teach (?P<v>(?!my\b|me\b|them\b|you\b|her\b|him\b|us\b).*)", "habit", "teach {v}", LIKED, ""),
     (r"(?:study|major in) (?P<v>(?!for\b|at\b|in\b|with\b|hard\b).*)", "education", "study {v}", LIKED, ""),
     (r"(?:run|own) (?P<v>(?:an?|my own) (?:[\w-]+ ){0,3}(?:business|company|shop|store|studio|restaurant|bakery|cafe|farm|agency|salon|startup)\b.*)", "occupation", "run {v}", LIKED, "a"),
     (r"(?:come|hail) from (?P<v>(?-i:[A-Z]).*)", "origin", "come from {v}", TOLD, ""),
-    (r"speak (?P<v>(?:(?:fluent|some|a little|basic|native) )?(?-i:[A-Z])\w+(?:(?:, (?-i:[A-Z])\w+)*,? and (?-i:[A-Z])\w+)?)$", "language", "speak {v}", TOLD, "l"),
     (r"have a birthday on V", "birthday", "have a birthday on {v}", TOLD, ""),
     (rf"have (?:got )?(?P<v>{_ONE_PET}(?:(?:,? and|,) {_ONE_PET})*)", "pet", "have {v}", TOLD, "a"),
     (rf"have (?P<v>{_COUNT} (?:[\w-]+ ){{0,2}}{RELATIVES}\b(?: and {_COUNT} (?:[\w-]+ )?{RELATIVES}\b)?)(?! (?:who|that|to|in))", "family", "have {v}", TOLD, "a"),
-    (r"have (?:an? )?(?:[\w-]+ )?(?:allergy|allergies|intolerance) to V", "allergy", "be allergic to {v}", TOLD, "l"),
     (rf"(?:have|suffer from|live with|struggle with) (?P<v>(?:\w+ )?{HEALTH})\b", "health", "have {v}", TOLD, "a"),
     (rf"have (?P<v>(?:an?|my|another|the) {_OCCASION}\b.*)", "plan", "have {v}", HAPPENED, "da"),
     (r"(?:have|own|drive) (?P<v>(?:an?|two|three) (?:(?!(?:in|for|with|at|of|from|to|on)\b)[\w-]+ ){0,3}(?:car|bike|motorcycle|truck|house|boat|piano|guitar|van|scooter|electric car|e-bike|camper|garden|flat|apartment|condo|cabin|farm|tesla|suv|violin)\b)", "possession", "own {v}", LIKED, "a"),
-    (r"(?:play|collect|practi[cs]e|knit|paint|coach|volunteer(?: at| with| for)?|meditate|run|swim|jog|teach) (?P<v>(?:the )?(?:guitar|piano|violin|drums|cello|flute|bass|ukulele|saxophone|trumpet|clarinet|chess|tennis|football|soccer|basketball|volleyball|badminton|golf|hockey|rugby|cricket|baseball|video games|stamps|coins|vinyl(?: records)?|yoga|tai chi|karate|judo|meditation|pottery)\b.*)", "habit", "{verb} {v}", LIKED, ""),
-    (r"(?:avoid|stay away from|steer clear of|stick to avoiding) V", "constraint", "avoid {v}", LIKED, ""),
+    (r"(?:play|collect|practi[cs]e|knit|paint|coach|volunteer(?: at| with| for)?|meditate|run|swim|jog) (?P<v>(?:the )?(?:guitar|piano|violin|drums|cello|flute|bass|ukulele|saxophone|trumpet|clarinet|chess|tennis|football|soccer|basketball|volleyball|badminton|golf|hockey|rugby|cricket|baseball|video games|stamps|coins|vinyl(?: records)?|yoga|tai chi|karate|judo|meditation|pottery)\b.*)", "habit", "{verb} {v}", LIKED, ""),
     (r"(?:eat|drink|consume) (?P<v>.*)", "habit", "{verb} {v}", LIKED, "h"),
     (r"(?:plan|intend|hope|aim|want) to (?P<v>(?:become|learn(?! (?:about|(?:a (?:bit|little|lot) )?more)\b)|move|start(?! with| by)|open|visit|travel|study|apply|buy|adopt|run|retire|launch|publish|get married|build|write|join|finish|complete|submit|be an?|work as|have (?:kids|children))\b.*)", "plan", "plan to {v}", HAPPENED, "wa"),
     (r"(?P<v>smoke|vape|meditate|journal|commute|snore|freelance|garden|ski|snowboard|surf|blog|crochet)\b(?P<o>.*)", "habit", "{v}", LIKED, ""),
@@ -129,23 +129,17 @@ BE = _rows(
     (r"(?P<v>\d{1,2})(?: years? old| yrs? old|$| and\b|,)", "age", "be {v} years old", TOLD, ""),
     (r"called (?P<v>(?-i:[A-Z]).*)", "name", "be called {v}", TOLD, ""),
     (r"(?:from|a native of) (?P<v>(?-i:the |a |an )?(?:small \w+ in )?(?-i:[A-Z]).*)", "origin", "be from {v}", TOLD, ""),
-    (r"born (?:and raised )?in (?P<v>(?-i:[A-Z]).*)", "origin", "be from {v}", TOLD, ""),
-    (r"born on V", "birthday", "be born on {v}", TOLD, ""),
-    (r"(?:living|based|residing|located) (?:in|at|near) V", "home", "live in {v}", TOLD, ""),
     (rf"(?P<v>{DIET})\b(?! (?:restaurant|food|place|option|menu|recipe|dish))", "diet", "be {v}", TOLD, ""),
     (r"(?:an? )(?:\w+ )?(?P<v>vegan|vegetarian|pescatarian)\b(?! \w+ing)", "diet", "be {v}", TOLD, ""),
     (r"(?:on|following|doing) an? (?P<v>(?:\w+[- ]?){1,2}) diet", "diet", "be on a {v} diet", TOLD, ""),
     (r"allergic to V", "allergy", "be allergic to {v}", TOLD, "l"),
     (r"(?P<v>(?:lactose|gluten|fructose|histamine)[- ]intolerant)", "allergy", "be {v}", TOLD, ""),
-    (r"(?:diagnosed with|recovering from|suffering from|living with) V", "health", "have {v}", TOLD, "a"),
+    (r"(?:recovering from|suffering from|living with) V", "health", "have {v}", TOLD, "a"),
     (r"(?P<v>diabetic|asthmatic|colou?r-?blind|pregnant|deaf|dyslexic|epileptic|autistic|left-handed|disabled|sober|hard of hearing|transgender|trans|gay|lesbian|bisexual|non-?binary)\b", "health", "be {v}", TOLD, ""),
     (r"(?P<v>(?:happily )?(?:married|engaged|divorced|widowed|separated|single)(?: to (?-i:[A-Z])\w+)?)(?= with\b|$|[,.;!]| and\b| for\b| since\b| now\b| again\b)", "relationship", "be {v}", TOLD, ""),
     (r"dating V", "relationship", "be dating {v}", LIKED, "a"),
     (r"(?P<v>retired|unemployed|self-employed|between jobs|a stay-at-home \w+)\b", "occupation", "be {v}", TOLD, "a"),
     (rf"(?P<v>an? (?:(?!fan|big|bit|huge|very|good|great|better|bad|terrible|little|(?:for|of|to|with|who|and|in|on|at|from|by|under|than)\b)[\w/-]+ ){{0,4}}{ROLE})\b(?! (?:lover|fan|myself|who thinks))(?P<o>.*)", "occupation", "be {v}", TOLD, "a"),
-    (r"(?:working|employed) as (?P<v>.+?)(?= (?:at|for|with|in|on|who)\b|$)", "occupation", "work as {v}", TOLD, "a"),
-    (r"(?:working|employed) (?:at|for|by) (?P<v>(?:an? |the |my )?(?:(?-i:[A-Z])|[\w-]+ (?:company|firm|hospital|school|agency|university|bank|store|shop|studio)).*)", "employer", "work at {v}", TOLD, ""),
-    (r"(?:studying|majoring in) (?P<v>(?!for\b|at\b|in\b|with\b|hard\b|how\b).*)", "education", "study {v}", LIKED, ""),
     (r"(?:learning|teaching myself)(?: how)? to V", "habit", "be learning to {v}", LIKED, "w"),
     (r"(?:learning|studying up on|teaching myself) V", "habit", "be learning {v}", LIKED, "w"),
     (r"(?:of )?an? (?:(?:big|huge|massive|real|great|avid|total) )*(?:fan of|sucker for|believer in) V", "like", "like {v}", LIKED, "l"),
@@ -169,8 +163,6 @@ WAS = _rows(
 )
 
 DID = _rows(
-    (r"developed (?:an? )?(?:[\w-]+ )?(?:allergy|allergies|intolerance) to V", "allergy", "be allergic to {v}", TOLD, "l"),
-    (r"developed (?:an? )?(?:\w+ )??(?P<v>[\w-]+) (?:allergy|allergies|intolerance)\b", "allergy", "be allergic to {v}", TOLD, ""),
     (r"(?:moved|relocated) (?:back )?(?:here )?to (?P<v>(?!a new|another|the next|the country)(?:the )?(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, ""),
     (r"grew up (?:in|on|near) (?P<v>(?:(?:rural|northern|southern|eastern|western|a|an|the|small|big|little) )*(?:(?-i:[A-Z])|(?:town|village|farm|city|suburbs|countryside|ranch|island)\b).*)", "origin", "be from {v}", TOLD, ""),
     (r"(?:quit|left|lost|resigned from) (?:my|our) (?:\w+ )?job (?:at|with) (?P<v>(?-i:[A-Z]).*)", "employer", "work at {v}", TOLD, "xp"),
@@ -196,21 +188,18 @@ CAN = _rows(
     (r"(?:stand|bear) V", "like", "like {v}", LIKED, "nl"),
     (r"(?:resist|get enough of|do without|go without|live without|say no to) V", "like", "like {v}", LIKED, "n-"),
     (r"(?:eat|drink|have|tolerate|digest|handle) (?P<v>(?!a conversation|enough|fun|been\b|\w+ed\b).*)", "constraint", "cannot {verb} {v}", TOLD, "n-a"),
-    (r"speak (?P<v>(?-i:[A-Z]).*)", "language", "speak {v}", TOLD, "pl"),
 )
-MUST = _rows((r"(?:avoid|not eat|stay away from) V", "constraint", "avoid {v}", TOLD, ""))
-
 # fmt: on
 
 TABLES: dict[Mood, tuple[Row, ...]] = {
-    Mood.DO: (*LIKING, *DO),
-    Mood.USED: DO,  # who used to love something may love it still
-    Mood.BE: BE,
+    Mood.DO: (*LIKING, *ALLERGIES, *SPEAKING, *AVOIDING, *DO),
+    Mood.USED: (*ALLERGIES, *SPEAKING, *AVOIDING, *DO),  # who used to love something may love it still
+    Mood.BE: (*WAS, *BE),
     Mood.WAS: WAS,
-    Mood.DID: DID,
+    Mood.DID: (*ALLERGIES, *DID),
     Mood.WILL: WILL,
-    Mood.CAN: CAN,
-    Mood.MUST: MUST,
+    Mood.CAN: (*SPEAKING, *CAN),
+    Mood.MUST: AVOIDING,
 }
 
 OCCASION = anycase(rf"{_OCCASION}$")

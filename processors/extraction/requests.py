@@ -45,7 +45,7 @@ _NO_DEED = r"(?!(?:indifferent|no|not|always|only|come|unpaved)\b|(?:consider|pr
 _CHOSEN = r"(?P<v>[^,]{2,50}?)"
 #: How something is asked for: the pattern, how it is said, and flags: ``-`` the thing is turned down, ``!`` it is
 #: told to last, ``w`` what it is of may stand anywhere in the sentence, ``p`` a way to pay, ``s`` a setting,
-#: ``f`` a favourite (``t`` of a subject that is known), ``m`` a title, ``n`` a name, ``d`` something done.
+#: ``f`` a favourite (``t`` of a subject that is known), ``m`` a title, ``n`` a name.
 # fmt: off
 _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
     (anycase(pattern.replace("V", r"(?P<v>\S.{1,120})")), says, flag)
@@ -58,28 +58,24 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (r".*?\b(?P<v>cash|cards?)(?: payments?)? only\b", "want", "p"),
         (r"(?:don't|do not|never|stop) (?:ever )?(?:play|show|take|use|want|find|choose|select|recommend|suggest|need|playing|using|showing|taking|selecting|suggesting|choosing)(?: me)? (?!to\b)V", "avoid", "-"),
         (r"(?:always )?(?:avoid(?:ing)?|skip|exclude|steer clear of|stay away from|remove|disable|no more|anything but|turn off|not keep|not use|not worry about|not set|stop (?:using|playing|focusing on|prioriti[sz]ing|going for|sticking to))(?: (?:suggest|select|choos|us|tak|play|show|pick)ing)?(?: me)? V", "avoid", "-"),
-        (r"no need (?:for|of) V", "do without", "-"),
+        (r"(?:no need (?:for|of)|(?:i |we )?(?:(?:don't|do not|no longer)(?: really)? (?:need|require|want)|won't (?:be needing|need|require))) (?!to\b)V", "do without", "-"),
         (r"(?:no|not(?! (?:limit|just|only|always|necessarily|sure)\b)|without) V", "avoid", "-"),
-        (r"(?:i |we )?(?:(?:don't|do not|no longer)(?: really)? (?:need|require|want)|won't (?:be needing|need|require)) (?!to\b)V", "do without", "-"),
         (rf"(?:i(?:'d| would)? (?:really |always |usually |generally |definitely |much |actually |only |strongly )*(?:prefer(?! (?:that|this|it|those|these) (?:over|to|rather|instead)\b)|rather have|favou?r)|i(?:'d| would) rather (?:go (?:to|for|with)|use|take|find)|i (?:really )?only like|prefer(?:ably)?|ideally|prioriti[sz]e) {_WANTED}V", "prefer", "!"),
         (rf"(?:i |we )(?:only|always|exclusively|usually)(?: to)? (?:want|use|pick|choose|go for|take|like|prefer|play|look for|buy|drive|go with|need|go to|opt for|stick (?:to|with)) {_WANTED}V", "prefer", "!"),
         (rf"(?:only|always|exclusively)(?! (?:in|at|on|for|from|there|here|been|a|an|one|two|three|four|five|\d+)\s)(?: to)? (?:(?:want|use|pick|choose|go for|take|like|prefer|play|look for|find|show|buy|drive|go with|select|consume|read|watch)(?: me)? )?{_WANTED}V", "prefer", "!"),
         (r"(?:yes|no|yeah|ok|definitely|just)?,? ?(?P<v>[\w'&-]+(?: [\w'&-]+){0,2}),? only$", "want only", "!"),
         (r"(?:make sure|ensure|be sure|please)(?: that| to| we| it| you| i| the \w+| my \w+)* (?:avoids?|excludes?|do not (?:use|take)|don't (?:use|take|get)|doesn't (?:have|use|include|take)|not|never|skips?|(?:is|are)n't) V", "avoid", "-"),
         (r"(?:make sure|ensure|be sure)(?: that| to)?(?: it's| it is| it has| there's| there is| they have| they accept| to (?:use|find|have|include)| we(?:'re| are)?(?: taking| using| go for)?| you(?: find| use| include)?| they| it stays (?:at|on)| we stick to| (?:the|my|our|all|any)(?: future)? [\w ]{3,30}? (?:has|have|is|are|offers?|accepts?|supports?))? V", "ask for", ""),
-        (r"(?:it |they |yes |yeah |but )*(?:must|has to|have to|needs? to|should)(?: be| offer| accept) V", "ask for", "c"),
+        (r"(?:it |they |yes |yeah |but )*(?:must|has to|have to|needs? to|should)(?: be| offer| accept) V", "ask for", ""),
         (r"(?:set|keep|turn|adjust|change|put|make|direct|switch|lower|raise|maintain|increase|decrease|reduce|bring|boost|have|activate|crank|heat|blow)(?: up| down| on)? (?P<x>(?!sure\b)(?:the |my |all |our )?[\w' ]{2,40}?) (?:(?:(?:set |stays? |kept )?(?:to|at|on|around|towards?|up to|down to|to maintain|on to)) |(?=\d))(?:an? |the |my |something )?(?P<s>[\w°.-]+(?: [\w°.-]+){0,2})", "want", "s"),
-        (rf"(?:(?:make|turn|set|keep) )?(?P<x>{_DEVICE}),? (?:set |stay |kept )?(?:to |on |at )?(?P<s>{_LEVEL})(?: (?:inside|please|for me))*$", "want", "s"),
-        (r"(?:make|set|keep|turn) (?P<x>it) (?:a |to |on |at )*(?P<s>(?!to|on|off|for|at|as|up|down|a)[\w°-]+)(?: (?:for me|please))*$", "want", "s"),
+        (rf"(?:(?:make|turn|set|keep) )?(?P<x>{_DEVICE}|it),? (?:a )?(?:set |stay |kept )?(?:to |on |at )?(?P<s>{_LEVEL})(?: (?:inside|please|for me))*$", "want", "s"),
         (rf"(?:set|make|add|use|choose|save)(?: up)? {_CHOSEN} (?:as |to )?(?:my|our) (?:new )?(?:fav(?:ou?rite|e)s?|go-to|preferred|default|usual|top|main|standard) (?P<x>(?![\w ]*(?:list|collection|queue|library)\b)[\w ]{{3,30}})", "prefer", "f"),
-        (rf"(?:set|make|use|choose|save) {_CHOSEN} as (?:my|our) (?P<x>[\w ]{{3,30}}?) (?:preference|choice|default)\b", "prefer", "f"),
         (rf"(?:set|make|change|switch|update) (?:my |our |the )?(?P<x>[\w ]{{3,30}}?) (?:preference|priority|default|choice)s? (?:to|as) {_NO_DEED}{_CHOSEN}(?= (?:always|permanently|from|for|when|only|instead)\b|$)", "prefer", "f"),
         (rf"(?:set|make|use|choose|save|add) {_CHOSEN} (?:as|to) (?:my|our) (?:list of )?(?:fav(?:ou?rite|e)s? )?(?P<x>[\w ]{{3,40}})", "prefer", "ft"),
         (rf"(?:switch|change|update) (?:my|our) (?P<x>[\w ]{{3,40}}?) to {_NO_DEED}{_CHOSEN}(?= (?:always|permanently|from|for|when|only|instead|and)\b|[,.]|$)", "prefer", "ft"),
         (r"(?:play|listen to|put on|start(?: playing)?|hear|switch to) (?:the )?(?:song |album |track )?['\"]?(?P<v>(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3})", "ask for", "m"),
         (rf"(?:play|listen to|put on|hear|start)(?: me)? (?:something|anything|some(?:thing)? \w+|some|(?:the )?latest|(?:the )?(?:latest )?(?:songs?|tracks?|hits|tunes|music|episodes?|news|updates?|shows?))(?: \w+)? (?:by|from|of|on) (?P<v>{_PROPER})", "ask for", "m"),
         (rf"(?:find|locate|search for|look for|look up|need|want|show|crav(?:e|ing)|in the mood for|grab)(?: me| us)? (?:a |an |some )?(?P<v>{_PROPER})(?=$|[,.]| (?:nearby|near|locations?|places?|spots?|around|close|for|on|and|please|here)\b)", "ask for", "n"),
-        (r"(?=(?:park|pay|charge|refuel|eat|dine|fly|shop) (?:my car |the car |it )?(?:in|on|at|with|by|up)\b)V", "ask for", "d"),
         (rf"(?:play|listen to|put on|go to|start(?: playing| with)?|turn on|open(?: up)?|switch to|tune in to|use|connect to|pull up) (?:some (?:good old )?)?(?P<v>{_PROPER}(?: \d+(?:\.\d+)?)?)(?=$|[,.?!]| (?:for|on|and|please|radio|app|podcast|now|again|to|at)\b)", "ask for", "m"),
         (rf"(?:find|navigate to|where(?:'s| is| are)|(?:always )?take (?:me|us) to|locate|look up|stop at|get me to|show)(?: me| us)? (?:(?:the |a |an )?(?:nearest|closest|nearby) |(?<=always take me to ))(?P<v>{_PROPER})(?! (?:station|restaurant|store|parking))", "ask for", "n"),
         (r"(?:(?:is|are) there(?= an? | any | some )(?! (?:a|an|any|some) (?:faster|better|new)\b|.*\b(?:you|routes?|traffic|artists)\b)|find(?:ing)?|show(?:ing)?|locate|filter for|know (?:of )?any|suggestions? for|recommendations? for|look(?:ing)? (?:for|up)|search(?:ing)? for|navigate(?: me)? to|take (?:me|us) to|direct (?:me|us) to|guide (?:me|us) to|get|recommend|suggest|book|pick|choose|need|want|start with|go (?:to|for|with)|stick (?:to|with)|head (?:to|for)|(?:start |set |begin )?(?:a |the )?(?:navigation|route|course|directions?) (?:to|for)|get (?:me|us) to|bring (?:me|us) to|crav(?:e|ing)|in the mood for|feel(?:ing)? like|include|add|try|use|" r"play|listen to|put on|start|tune in(?:to| to)?|turn on|switch(?: over)? to|open|hear|stream|follow|optimi[sz]e for|take)(?: (?:me|us))? (?:to (?:find|use|listen to|hear|have|eat|go to|visit|get|try|charge at|park at|stop at|refuel at) )?(?:a list of |one of the |some of the )?(?:something (?!that\b|to\b|like\b)|some |any |an? |the )?V", "ask for", ""),
@@ -137,7 +133,7 @@ def asked_for(text: str, context: str, *, alone: bool = False) -> Draft | None:
             sure = LIKED if lasting or flags[:1] in ("!", "f") else SET if is_set else ASKED
             found = _read_object(match, flags, text, context)
             if found is not None and (found.topic or _says_by_itself(found.value, flags, lasting)):
-                return _wish(found, "want" if flags == "d" else says, "-" in flags, sure, text, context)
+                return _wish(found, says, "-" in flags, sure, text, context)
     named = preference(text) if alone and not _NOT_BARE.match(text) else None
     if named is None or not named.topic:
         return None
