@@ -125,7 +125,7 @@ _ROWS: tuple[tuple[re.Pattern[str], bool], ...] = tuple(
         (rf"\b(?:eat|fill up|refuel|charge|shop|dine)(?:ing)? at (?P<v>{_NAME})", False),
         (rf"\b(?:part of|on|within|in) the (?P<v>{_NAME}) network\b", False),
         (rf"\b(?:specifically|especially|something like|informative like) (?P<v>{_NAME})", False),
-        (rf"\b(?:play|hear|listen(?:ing)? to|put on|album|songs?|tracks?|tunes?|like|over|love|enjoy|replaying)\b[^.?!]{{0,30}}? ['\"‘“]?(?P<v>{_WORK})", False),
+        (rf"\b(?:play(?:ing)?|hear|listen(?:ing)? to|put on|album|songs?|tracks?|tunes?|like|over|love|enjoy|replaying)\b[^.?!]{{0,30}}? ['\"‘“]?(?P<v>{_WORK})", False),
     )
 )
 #: "... that's my favourite", "... make it my favourite": of what was named before it.
@@ -165,9 +165,11 @@ def named(sentence: str, before: str, subject: str) -> Draft | None:
     topic = topic_of(sentence, topic_of(before, subject))
     for pattern, told in _ROWS:
         match = pattern.search(sentence)
-        if match is None or _NO_NAME.match(match["v"]) or not (told or topic):
+        if match is None or _NO_NAME.match(match["v"]):
             continue
         name = bare_name(match["v"])
+        if not (told or named_topic(name, topic)):
+            continue
         if (of := (match.groupdict().get("x") or "").strip()) and not topic_of(of):
             topic = of  # "my favourite character is ...", whatever was spoken of before
         near = [*sentence[: match.start()].split()[-_NEAR:], sentence[match.start() : match.start("v")]]

@@ -73,7 +73,6 @@ _ASKED: tuple[tuple[re.Pattern[str], str, str], ...] = tuple(
         (rf"(?:set|make|change|switch|update) (?:my |our |the )?(?P<x>[\w ]{{3,30}}?) (?:preference|priority|default|choice)s? (?:to|as) {_NO_DEED}{_CHOSEN}(?= (?:always|permanently|from|for|when|only|instead)\b|$)", "prefer", "f"),
         (rf"(?:set|make|use|choose|save|add) {_CHOSEN} (?:as|to) (?:my|our) (?:list of )?(?:fav(?:ou?rite|e)s? )?(?P<x>[\w ]{{3,40}})", "prefer", "ft"),
         (rf"(?:switch|change|update) (?:my|our) (?P<x>[\w ]{{3,40}}?) to {_NO_DEED}{_CHOSEN}(?= (?:always|permanently|from|for|when|only|instead|and)\b|[,.]|$)", "prefer", "ft"),
-        (r"(?:play|listen to|put on|start(?: playing)?|hear|switch to) (?:the )?(?:song |album |track )?['\"]?(?P<v>(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3})", "ask for", "m"),
         (rf"(?:play|listen to|put on|hear|start)(?: me)? (?:something|anything|some(?:thing)? \w+|some|(?:the )?latest|(?:the )?(?:latest )?(?:songs?|tracks?|hits|tunes|music|episodes?|news|updates?|shows?))(?: \w+)? (?:by|from|of|on) (?P<v>{_PROPER})", "ask for", "m"),
         (rf"(?:find|locate|search for|look for|look up|need|want|show|crav(?:e|ing)|in the mood for|grab)(?: me| us)? (?:a |an |some )?(?P<v>{_PROPER})(?=$|[,.]| (?:nearby|near|locations?|places?|spots?|around|close|for|on|and|please|here)\b)", "ask for", "n"),
         (rf"(?:play|listen to|put on|go to|start(?: playing| with)?|turn on|open(?: up)?|switch to|tune in to|use|connect to|pull up) (?:some (?:good old )?)?(?P<v>{_PROPER}(?: \d+(?:\.\d+)?)?)(?=$|[,.?!]| (?:for|on|and|please|radio|app|podcast|now|again|to|at)\b)", "ask for", "m"),
@@ -164,7 +163,6 @@ def _says_by_itself(value: str, flags: str, lasting: bool) -> bool:
     return told or (flags == "-" and _NAME.fullmatch(value) is not None)
 
 
-_TITLE = re.compile(r"(?-i:[A-Z])[^,.?!]{1,50} by (?-i:[A-Z])[\w&.']*(?: (?-i:[A-Z])[\w&.']*){0,3}")
 #: "Routes that are longer" are not all routes.
 _QUALIFIED = anycase(r"\b(?:that|which|with|where|longer|to)\b")
 
@@ -205,8 +203,6 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
         topic = topic_of(only)
         is_kind = topic in ("route", "shop")  # "avoid tolls", "always supermarkets"
         return Preference(topic if is_kind else "", only.lower(), only.lower())
-    if flag == "-" and (title := _TITLE.match(match["v"])) is not None:
-        return Preference("music", title[0], title[0])
     if found is not None and not found.topic and _NAME.fullmatch(found.value) is not None:
         of = topic_of(text)  # "exclude Smith's from my grocery search", but not "take me to Leeds by a fast route"
         return found._replace(topic="" if of == "route" or of in SET_TOPICS else of)
