@@ -90,8 +90,6 @@ def prefers(clause: Clause) -> list[Draft] | None:
     is_untold = points_at_one(with_article(match["v"], value)) and not topic_of(value)
     if read is not None and read.topic and not (is_verb and read.value.casefold() == verb.casefold()):
         shown = read.phrase if read.phrase.startswith(("to ", f"{value} ")) else with_article(match["v"], value)
-        if is_verb and polarity is AFFIRMED and not shown.startswith("to "):
-            shown = f"to {value}"
         attribute, value, sure = f"favourite/{read.topic}", read.value, TOLD
     elif verb in _BARE or is_untold or (" " not in value and tells_class(value)):
         return []

@@ -186,7 +186,7 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
         shown = f"{value} as {PHRASE_END.split(match['x'].strip())[0]}"
         return Preference(topic, value, shown) if value and topic and topic not in SET_TOPICS else None
     if flag in ("m", "n"):
-        return _title(bare_name(match["v"]), flag, match.string, topic_of(text, context))
+        return _title(bare_name(match["v"]), flag, match.string, _topic_of_name(text, context))
     context = topic_of(match.string[: match.start("v")], context)
     short = len(match["v"].split()) <= _SHORT_REPLY
     end = _CLAUSE_END.search(match["v"], 1)
@@ -204,9 +204,14 @@ def _read_object(match: re.Match[str], flag: str, text: str, context: str) -> Pr
         is_kind = topic in ("route", "shop")  # "avoid tolls", "always supermarkets"
         return Preference(topic if is_kind else "", only.lower(), only.lower())
     if found is not None and not found.topic and _NAME.fullmatch(found.value) is not None:
-        of = topic_of(text)  # "exclude Smith's from my grocery search", but not "take me to Leeds by a fast route"
-        return found._replace(topic="" if of == "route" or of in SET_TOPICS else of)
+        return found._replace(topic=_topic_of_name(text))  # "exclude Smith's from my grocery search"
     return found
+
+
+def _topic_of_name(text: str, context: str = "") -> str:
+    """The subject of a name in ``text``: where one is taken by a fast route is no route."""
+    topic = topic_of(text, context)
+    return "" if topic == "route" or topic in SET_TOPICS else topic
 
 
 def _title(named: str, flag: str, request: str, subject: str) -> Preference | None:

@@ -186,8 +186,8 @@ def preference(text: str, context: str = "") -> Preference | None:
         return None
     if behind:
         return Preference(topic, value, f"{_plural(head[0])} {with_} {behind}")
-    is_cut = named is not None and named[0].lower() not in f"{before} {head[0]}".lower()  # "support local markets"
-    if named is not None and (not before or is_cut):  # "fast food", "pizza places"
+    is_whole = named is not None and named[0].lower() in f"{before} {head[0]}".lower()
+    if named is not None and not (before and is_whole):  # "fast food", "pizza places", "support local markets"
         is_head = head[0].lower() in named[0].lower()
         return Preference(topic, value, named[0] if is_head else f"{named[0]} {_plural(head[0])}")
     return Preference(topic, value, f"{before} {_plural(head[0])}")

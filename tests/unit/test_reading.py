@@ -534,7 +534,8 @@ def test_a_station_is_of_what_was_spoken_of() -> None:
         ("Tune in to Lanternpost.", "Tuning in to Lanternpost for the latest news.", "news"),
         ("Put on Harbour News.", "Playing the Harbour News podcast.", "podcast"),
         ("Tune in to Lanternpost.", "Starting Lanternpost. Shall I look for the news, too?", "music"),
-        ("Play Nightfall by Ana Lund.", "Playing Nightfall by Ana Lund on the fastest route.", "music"),
+        ("Tune in to Lanternpost.", "Tuning in to Lanternpost, the fastest route to a good mood.", "music"),
+        ("Play Nightfall by Ana Lund.", "Playing Nightfall by Ana Lund.", "music"),
     ],
 )
 def test_a_name_is_of_what_the_answer_takes_it_for(said: str, answer: str, attribute: str) -> None:
@@ -547,8 +548,19 @@ def test_tuning_in_is_no_tune() -> None:
 
 
 def test_kinds_of_shops_are_of_shops_whatever_was_spoken_of() -> None:
-    found = only("Set the route to the mall.", "Always prefer bakeries.")
+    found = only("Set a route, please.", "Always prefer bakeries.")
     assert (found.attribute, found.value) == ("favourite/shop", "bakeries")
+
+
+def test_a_place_that_one_is_taken_to_is_no_favourite_route() -> None:
+    assert "favourite/route" not in {
+        each.attribute for each in read_window(window("Always take me to Leeds by road."))
+    }
+    assert only("Always take me to Greenfield for groceries.").attribute == "favourite/shop"
+
+
+def test_what_is_preferred_to_be_supported_is_named_whole() -> None:
+    assert only("I'd prefer to support local markets.").statement == "Prefers local markets"
 
 
 @pytest.mark.parametrize(
