@@ -36,13 +36,7 @@ class Row(NamedTuple):
 
 def _rows(*rows: tuple[str, str, str, float, str]) -> tuple[Row, ...]:
     return tuple(
-        Row(
-            anycase(pattern.replace("V", r"(?P<v>\S.*)")),
-            attribute,
-            says,
-            sure,
-            flags,
-        )
+        Row(anycase(pattern.replace("V", r"(?P<v>\S.*)")), attribute, says, sure, flags)
         for pattern, attribute, says, sure, flags in rows
     )
 
