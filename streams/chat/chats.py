@@ -6,6 +6,7 @@ import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import AsyncGenerator
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from typing import Protocol
 
@@ -132,12 +133,12 @@ class Chats:
         )
         if content and self._room.is_full and not (is_named and await self._was_said(names, content)):
             raise self._room.refuse()
-        self._room.enter()
-        try:
-            return await self._begin(names, content, is_named=is_named)
-        except BaseException:
-            self._room.leave()
-            raise
+        with ExitStack() as place:
+            self._room.enter()
+            place.callback(self._room.leave)
+            running = await self._begin(names, content, is_named=is_named)
+            running.when_over(place.pop_all().close)
+        return running
 
     async def _begin(self, names: TurnNames, content: str, *, is_named: bool) -> RunningTurn:
         said = self._saying(names, content)
@@ -159,7 +160,7 @@ class Chats:
                     said = await self._say(names, content, said)
                     taken.running = RunningTurn(names, said, self._means, known, looking)
                 self._keep(taken.running)
-                taken.running.start(self._room.leave)
+                taken.running.start()
                 self._stops.heed(taken.running)
         except BaseException:
             looking.cancel()

@@ -78,10 +78,14 @@ class RunningTurn:
         """How it ended; ``None``: it goes on."""
         return self._told.ended
 
-    def start(self, ended: Callable[[], None]) -> None:
-        """Begin; ``ended`` is called when it is over."""
+    def start(self) -> None:
+        """Begin."""
         self._task = in_background(self._run(), f"turn-{self.names.turn_id}")
-        self._task.add_done_callback(lambda _: ended())
+
+    def when_over(self, tell: Callable[[], None]) -> None:
+        """Have ``tell`` called when it is over, or soon if it is."""
+        if self._task is not None:
+            self._task.add_done_callback(lambda _: tell())
 
     async def stop(self) -> None:
         """End it: what was said so far stays; returns when it is written."""

@@ -123,8 +123,8 @@ def shown(events: list[tuple[str, Any]]) -> str:
 class Model:
     """The scripted model's server, in a process of its own, and a serve that asks it."""
 
-    def __init__(self, rig: ServeRig, pause: float = 0.0) -> None:
-        """``pause``: between two pieces of an answer (seconds)."""
+    def __init__(self, rig: ServeRig, pause: float = 0.0, **settings: object) -> None:
+        """``pause``: between two pieces of an answer (seconds); ``settings``: of the serve."""
         port, api, metrics = free_ports(3)
         self.url, self.api = f"http://127.0.0.1:{port}", f"http://127.0.0.1:{api}"
         command = ["-m", "deploy.local.model_server", "--port", str(port), "--pause", str(pause)]
@@ -132,7 +132,7 @@ class Model:
         eventually(lambda: self._answers(f"{self.url}/script/calls"), "the scripted model answers")
         # Whoever says nothing is waited for longer than any test takes.
         asked = {"responder": "gemini", "gemini_url": self.url, "gemini_timeout_seconds": 300}
-        environment = rig.environment(**asked, api_port=api, metrics_port=metrics)
+        environment = rig.environment(**asked, **settings, api_port=api, metrics_port=metrics)
         environment |= {"GEMINI_API_KEY": "scripted"}
         self._start = lambda: self._spawn(rig, "serve-model", ["-m", "streams.cli", "serve"], environment)
         self.start_serve()
@@ -174,9 +174,9 @@ class Model:
 
 @pytest.fixture(scope="module")
 def model(deployment: ServeRig) -> Iterator[Model]:
-    """Leave it running."""
+    """Leave it running.  Two turns at once are enough for each test, and one of them says a third."""
     deployment.need(*SERVICES)
-    made = Model(deployment)
+    made = Model(deployment, chat_turns_at_once=2)
     yield made
     made.close()
 
@@ -391,6 +391,29 @@ def test_two_at_once_are_refused_and_one_can_be_stopped(deployment: ServeRig, mo
     assert rest[-1][0] == "end" and rest[-1][1]["status"] == "stopped"
     went_on = second.say("I live in Porto, with my sister.")
     assert one(went_on, "end")["status"] == "answered", "the conversation goes on"
+
+
+def test_a_turn_beyond_those_that_may_run_is_refused_unwritten_and_finds_room_later(
+    deployment: ServeRig, model: Model
+) -> None:
+    first, second, late = (Chat(deployment, model.api) for _ in range(3))
+    before = model.failed("slow")
+    model.fail("slow", "slow")  # neither ends by itself
+    with (
+        first.saying("What do you think of the number 211, and why?") as one_runs,
+        second.saying("What do you think of the number 877, and why?") as other,
+    ):
+        turns = [next(one_runs)[1]["turn_id"], next(other)[1]["turn_id"]]
+        refused = late.post("I live in Porto, with my sister.", turn_id="t-late")
+        assert refused.status_code == 503 and refused.json()["type"].endswith("too-many-turns"), refused.text
+        assert refused.headers["retry-after"] == "2" and late.said() == []
+        # Not before: a fault that no call has had would be the next turn's.
+        eventually(lambda: model.failed("slow") == before + 2, "the model is asked by both")
+        for each, turn in zip((first, second), turns, strict=True):
+            assert each.http.post(f"/v1/turns/{turn}/stop", json={"user_id": each.user}).is_success
+    went_on = late.say("I live in Porto, with my sister.", turn_id="t-late")
+    assert one(went_on, "end")["status"] == "answered"
+    assert [role for _, role, _ in late.said()] == ["user", "assistant"]
 
 
 @pytest.mark.parametrize(

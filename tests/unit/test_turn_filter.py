@@ -189,7 +189,7 @@ async def test_an_answer_of_which_a_piece_is_missing_is_not_kept() -> None:
         sending=SimpleNamespace(chunk=write, message=write),
     )
     turn = RunningTurn(NAMES, None, means, set())  # type: ignore[arg-type]  # it is not asked here
-    turn.start(lambda: None)
+    turn.start()
     async with asyncio.timeout(60):
         told = [event async for event in turn.events()]
     assert [event.name for event in told] == ["turn", "text", "end"]
