@@ -1,1 +1,1 @@
-"""How good results are, on public sets in a folder of yours: ``python -m benchmarks.quality.NAME FOLDER``."""
+"""How good results are, on public sets in a folder of yours: ``python -m benchmarks.quality FOLDER``."""

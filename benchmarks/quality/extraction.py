@@ -1,6 +1,6 @@
 """How much the built-in extractor finds, and whether its slots carry a change of mind.
 
-``python -m benchmarks.quality.extraction FOLDER [--misses] [--lost] [--show N]``.
+``python -m benchmarks.quality.extraction FOLDER [--misses] [--lost] [--show N] [--json FILE]``.
 
 *Recall*: each conversation of CarMem (``carmem-dev.jsonl``) reveals one preference.  It counts as found when
 a statement mentions the revealed attribute: at least half of its words (of its topic's words where the
@@ -22,6 +22,7 @@ Exits 2 without the file.
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import re
@@ -159,8 +160,8 @@ def show_lost(kind: str, statements: list[Statement], later: Window) -> None:
             print(f"   {name}: {each.statement}   [{slot}]")
 
 
-def measure(people: list[dict[str, Any]], *, list_misses: bool, list_lost: bool) -> None:
-    """Read all conversations and print the figures."""
+def measure(people: list[dict[str, Any]], *, list_misses: bool, list_lost: bool) -> dict[str, Any]:
+    """Read all conversations; print what is asked for, and return the figures."""
     found: dict[str, list[bool]] = defaultdict(list)
     kept: dict[str, list[bool]] = defaultdict(list)
     met: dict[str, list[bool]] = defaultdict(list)
@@ -195,17 +196,31 @@ def measure(people: list[dict[str, Any]], *, list_misses: bool, list_lost: bool)
                 print("\n".join(f"   {role[0]} {text}" for role, text in turns(each)))
                 print("\n".join(f"   -> {statement.statement}" for statement in statements))
     seconds = time.process_time() - started
-    for name, hits in found.items():
-        print(f"recall       {name:34} {sum(hits) / len(hits):.3f}  of {len(hits)}")
-    for kind in QUESTIONS:
-        print(
-            f"maintenance  {kind:10} {sum(kept[kind]) / len(kept[kind]):.3f} of {len(kept[kind])}, "
-            f"where both were read {sum(met[kind]) / max(1, len(met[kind])):.3f} of {len(met[kind])}"
-        )
-    for kind, hits in surely.items():
-        print(f"told or set  {kind:10} holds no longer {sum(hits) / len(hits):.3f} of {len(hits)}")
-    print(f"statements per conversation {count / windows:.2f}")
-    print(f"windows per second of CPU   {windows * (1 + len(QUESTIONS)) / seconds:.0f}")
+
+    def share(of: dict[str, list[bool]]) -> dict[str, Any]:
+        return {name: {"share": sum(hits) / max(1, len(hits)), "of": len(hits)} for name, hits in of.items()}
+
+    return {
+        "recall": share(found),
+        "maintenance": share(kept),
+        "maintenance, both read": share(met),
+        "told or set, holds no longer": share(surely),
+        "statements per conversation": count / windows,
+        "windows per second of CPU": windows * (1 + len(QUESTIONS)) / seconds,
+    }
+
+
+def table(figures: dict[str, Any]) -> str:
+    """Return the figures for people."""
+    lines = []
+    for name, found in figures.items():
+        if isinstance(found, dict):
+            lines += [
+                f"{name:29} {what:34} {each['share']:.3f} of {each['of']}" for what, each in found.items()
+            ]
+        else:
+            lines.append(f"{name:29} {found:.2f}")
+    return "\n".join(lines)
 
 
 # --- statements to read ------------------------------------------------------------------------------------
@@ -258,27 +273,27 @@ def show(folder: Path, count: int) -> None:
 
 def main(arguments: list[str]) -> int:
     """Read the folder and measure."""
-    number = arguments.pop(arguments.index("--show") + 1) if "--show" in arguments[:-1] else ""
-    options = {argument for argument in arguments if argument.startswith("--")}
-    folders = [argument for argument in arguments if argument not in options]
-    path = Path(folders[0], FILE) if folders else Path(FILE)
-    wrong = (
-        len(folders) != 1
-        or not options <= {"--misses", "--lost", "--show"}
-        or ("--show" in options and not number.isdigit())
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.extraction")
+    parser.add_argument("folder", type=Path, help=f"holds {FILE}")
+    parser.add_argument("--misses", action="store_true", help="list what was not found")
+    parser.add_argument("--lost", action="store_true", help="list the changes of mind that changed nothing")
+    parser.add_argument(
+        "--show", type=int, default=0, metavar="N", help="print N statements of each set instead"
     )
-    if wrong or not path.is_file():
-        print(
-            "usage: python -m benchmarks.quality.extraction FOLDER [--misses] [--lost] [--show N]"
-            f"   (with {FILE})",
-            file=sys.stderr,
-        )
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    chosen = parser.parse_args(arguments)
+    path = chosen.folder / FILE
+    if not path.is_file():
+        print(f"{chosen.folder} holds no {FILE}", file=sys.stderr)
         return 2
-    if number:
-        show(path.parent, int(number))
+    if chosen.show:
+        show(chosen.folder, chosen.show)
         return 0
     people = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    measure(people, list_misses="--misses" in options, list_lost="--lost" in options)
+    figures = measure(people, list_misses=chosen.misses, list_lost=chosen.lost)
+    print(table(figures))
+    if chosen.json:
+        chosen.json.write_text(json.dumps(figures, indent=2), encoding="utf-8")
     return 0
 
 

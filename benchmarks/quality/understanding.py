@@ -51,7 +51,11 @@ def main() -> int:
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     arguments = parser.parse_args()
     began = time.perf_counter()
-    rows = _rows(arguments.folder / "clamber-dev.jsonl")
+    path = arguments.folder / "clamber-dev.jsonl"
+    if not path.is_file():
+        print(f"{arguments.folder} holds no {path.name}", file=sys.stderr)
+        return 2
+    rows = _rows(path)
     data = Data([*rows, *everyday.rows()])
     figures: dict[str, Any] = {"questions": len(rows), **_cross_validated(data)}
     if arguments.train:
