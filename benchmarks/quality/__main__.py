@@ -2,7 +2,7 @@
 
 Runs the parts one after another, each as ``python -m benchmarks.quality.PART FOLDER``, whose docstring says
 what its figures mean, and passes over those whose sets are not in FOLDER.  The file has the figures of each
-part by its name, and how long it took (seconds).  Exits 2 if no part was measured, and as the first that failed.
+part by its name, and how long it took (seconds).  Exits 2 if no part was measured, or as the first that failed.
 """
 
 from __future__ import annotations
