@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 import httpx
 import msgspec
@@ -16,6 +17,7 @@ from test_conversation_log import turn
 
 from models.episodes import Episode, EpisodeReason
 from models.facts import Fact
+from models.graph import Entity, EntityType, Relation
 from models.ids import episode_id, turn_id
 from models.index import VectorSpace
 from models.turns import Turn
@@ -24,7 +26,7 @@ from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.index_factory import open_index
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.qdrant_kinds import EPISODES, FACTS, TURNS
+from streams.adapters.qdrant_kinds import ENTITIES, EPISODES, FACTS, RELATIONS, TURNS
 from streams.api.access import Access
 from streams.api.app import create_api
 from streams.api.catalog import OPERATIONS
@@ -32,13 +34,13 @@ from streams.api.operations import Scope
 from streams.api.parts import Parts
 from streams.conversations.windows import WindowRetriever
 from streams.search import MemorySearch
+from streams.search.graph import GraphSearch
 from streams.settings import Settings
 
 #: Attacked where there is what they need.
 ELSEWHERE = {
     "/v1/context",
     "/v1/understanding",
-    "/v1/graph",
     "/v1/events",
     "/v1/status",
     "/v1/conversations/{conversation_id}/log",
@@ -121,6 +123,44 @@ def episode(tenant: str, user: str) -> Episode:
     )
 
 
+def tied(tenant: str, user: str) -> tuple[list[Entity], Relation]:
+    """Whom the person knows, and that they grow what only the person grows."""
+    word, at = WORDS[tenant, user], said(tenant, user)[0].sent_at
+    grower, tree = (
+        Entity(
+            entity_id=str(uuid5(NAMESPACE_URL, f"{tenant}/{user}/{name}")),
+            user_id=user,
+            tenant_id=tenant,
+            type=kind,
+            name=name,
+            aliases=(name,),
+            mentions=1,
+            first_said_at=at,
+            last_said_at=at,
+            changed_at=at,
+            version=1,
+        )
+        for name, kind in (("Anna", EntityType.PERSON), (f"{word} tree", EntityType.ORGANIZATION))
+    )
+    grows = Relation(
+        relation_id=str(uuid5(NAMESPACE_URL, f"{tenant}/{user}/grows")),
+        user_id=user,
+        tenant_id=tenant,
+        from_id=grower.entity_id,
+        from_name=grower.name,
+        relation="grows",
+        to_id=tree.entity_id,
+        to_name=tree.name,
+        valid_from=at,
+        learned_at=at,
+        changed_at=at,
+        evidence_count=1,
+        provenance=(),
+        version=1,
+    )
+    return [grower, tree], grows
+
+
 class Topic:
     """All turns, as the topic holds them."""
 
@@ -145,6 +185,9 @@ async def app(tmp_path: Path) -> AsyncIterator[Starlette]:
         resources.push_async_callback(facts.close)
         resources.push_async_callback(turns.close)
         resources.push_async_callback(episodes.close)
+        entities, relations = open_index(settings, ENTITIES, space), open_index(settings, RELATIONS, space)
+        resources.push_async_callback(entities.close)
+        resources.push_async_callback(relations.close)
         valkey = LocalValkey(folder, "n")
         resources.push_async_callback(valkey.close)
         log = ConversationLog(valkey.client(), settings.namespace, ready=valkey.ensure)
@@ -159,11 +202,15 @@ async def app(tmp_path: Path) -> AsyncIterator[Starlette]:
             told = episode(*person)
             await episodes.upsert([told])
             await episodes.store_vectors([told.episode_id], await embedder.embed([told.text]), space.model)
+            people, relation = tied(*person)
+            await entities.upsert(people)
+            await relations.upsert([relation])
             fact = known(*person)
             await facts.upsert([fact])
             await facts.store_vectors([fact.fact_id], await embedder.embed([fact.statement]), space.model)
         search = MemorySearch(facts, embedder, turns, log, episodes)
-        parts = Parts(search, facts, windows=WindowRetriever(log, Topic()))
+        graph = GraphSearch(entities, relations)
+        parts = Parts(search, facts, windows=WindowRetriever(log, Topic()), graph=graph)
         yield create_api(parts, Access(any_tenant=True))
 
 
@@ -180,6 +227,15 @@ def attacks(tenant: str, user: str) -> Iterator[tuple[str, str, dict[str, Any]]]
     for more in ({}, {"status": "any"}, {"start": fact}, {"start": "00000000-0000-0000-0000-000000000000"}):
         yield "/v1/facts", "/v1/facts", more
     yield "/v1/facts/{fact_id}", f"/v1/facts/{fact}", {}
+    (grower, tree), _ = tied(tenant, user)
+    for more in (
+        {},
+        {"q": "Anna"},
+        {"q": f"{word} tree"},
+        {"entity_id": grower.entity_id},
+        {"entity_id": tree.entity_id, "steps": 2},
+    ):
+        yield "/v1/graph", "/v1/graph", more
     path = f"/v1/conversations/{conversation(user)}/window"
     for more in ({"first": 0, "last": 5}, {"first": 2, "last": 2, "turns": 500}):
         yield "/v1/conversations/{conversation_id}/window", path, more
