@@ -63,6 +63,8 @@ CONVERSATIONS = [
         *("My name is Amara.", "Hello, Amara!"),
         *("I live in Leeds.", "A fine city."),
         *("I hate halloumi.", "No halloumi, then."),
+        *("The smoothie for breakfast was brilliant this morning.", "Good to hear."),
+        *("I moved to York.", "A fine city, too."),
         *("I work as a nurse.", "Thank you for what you do."),
     ),
     *conversation(2, "tomas", "I love bacalhau.", "A good choice.", "I prefer short answers.", "Understood."),
@@ -157,11 +159,13 @@ def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Dem
     status, first = demo.run(given)
     assert status == 0, first
     assert demo.left() == []
-    assert "16 messages of 2 people in 2 conversations" in first
-    assert re.search(r"sent +16 messages in", first)
+    assert "20 messages of 2 people in 2 conversations" in first
+    assert re.search(r"sent +20 messages in", first)
     assert "“I hate halloumi.” (c-1, 05 Jan 2026)" in first
     assert "“I love bacalhau.” (c-2, 05 Jan 2026)" in first
-    assert re.search(r"switchboard search \".+\" --user \w+\n  \d\.\d\d ", first)
+    assert re.search(r"amara: Lives in Leeds \(superseded, .+\), then: .*York", first)
+    found = re.search(r"switchboard search \".+\" --user \w+\n(?:  \d\.\d\d .+\n)+", first)
+    assert found is not None and re.search(r" turn .*smoothie for breakfast", found[0]), "no fact says it"
     assert re.search(
         r"switchboard context c-1 --user amara --prompt\n  Known about the user:\n(  - .+\n)+", first
     )
@@ -187,12 +191,12 @@ def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Dem
     assert down(demo).startswith("nothing to end")
 
     second = demo.log.read_text()
-    assert re.search(r"sent +0 messages, 16 were there already", second)
+    assert re.search(r"sent +0 messages, 20 were there already", second)
     assert re.search(r"new +0 windows, 0 episodes, 0 facts, 0 summaries", second)
     facts = re.compile(r"What is known now.*?^Search", re.DOTALL | re.MULTILINE)
     assert facts.search(first)[0] == facts.search(second)[0]
 
-    found = subprocess.run(
+    asked = subprocess.run(
         [sys.executable, "-m", "streams.cli", "search", "cheese", "--user", "amara", "--json"],
         env=demo.environment,
         capture_output=True,
@@ -200,7 +204,7 @@ def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Dem
         check=True,
         timeout=PATIENCE,
     )
-    assert "halloumi" in json.loads(found.stdout)["results"][0]["fact"]["statement"]
+    assert "halloumi" in json.loads(asked.stdout)["results"][0]["fact"]["statement"]
 
 
 def copied(printed: str, command: str) -> str:
