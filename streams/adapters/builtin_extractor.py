@@ -47,20 +47,27 @@ class BuiltinExtractor:
         return found
 
     def _read(self, window: Window, erased: Erased | None) -> Extracted:
-        said = ((each.user_id, each.arrived_at) for each in window.messages)
-        if erased is not None and erased.touches(said):
-            return self.read_left(window, erased)
-        return Extracted(tuple(read_window(window)))
+        left = left_of(window, erased)
+        if left is window:
+            return Extracted(tuple(read_window(window)))
+        # What is read of a part is signed for that.
+        return Extracted() if left is None else Extracted(tuple(read_window(left)), by=f"{self.name} (erased)")
 
     def read_left(self, window: Window, erased: Erased) -> Extracted:
         """Return the statements of what is left of a window of which something was erased, signed for that."""
-        kept = [not erased.covers(each.user_id, each.arrived_at) for each in window.messages]
-        if not any(kept):
-            return Extracted(())
-        left = msgspec.structs.replace(
-            window,
-            messages=tuple(each for each, stays in zip(window.messages, kept, strict=True) if stays),
-            message_ids=tuple(each for each, stays in zip(window.message_ids, kept, strict=True) if stays),
-            overlap=sum(kept[: window.overlap]),
-        )
-        return Extracted(tuple(read_window(left)), by=f"{self.name} (erased)")
+        return self._read(window, erased)
+
+
+def left_of(window: Window, erased: Erased | None) -> Window | None:
+    """Return what is left of a window: itself, if nothing of it was erased; ``None``: nothing is."""
+    if erased is None or not erased.touches((each.user_id, each.arrived_at) for each in window.messages):
+        return window
+    kept = [not erased.covers(each.user_id, each.arrived_at) for each in window.messages]
+    if not any(kept):
+        return None
+    return msgspec.structs.replace(
+        window,
+        messages=tuple(each for each, stays in zip(window.messages, kept, strict=True) if stays),
+        message_ids=tuple(each for each, stays in zip(window.message_ids, kept, strict=True) if stays),
+        overlap=sum(kept[: window.overlap]),
+    )

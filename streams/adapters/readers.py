@@ -12,6 +12,7 @@ from streams.adapters.builtin_summarizer import BuiltinSummarizer
 from streams.adapters.builtin_validator import BuiltinMergeValidator
 from streams.adapters.memo.marks import ErasureMarks
 from streams.adapters.memo.topic import MemoTopic
+from streams.adapters.own_extractor import OwnExtractor, load
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 
@@ -33,13 +34,17 @@ async def open_readers(
     """Return all of them; what must be closed at the end goes on ``resources``.
 
     Raises:
-        ConfigurationError: Gemini is to be asked, and something about it is set wrongly.
+        ConfigurationError: Gemini is to be asked, and something about it is set wrongly; or what is named as an
+            extractor is none.
     """
     summarizer, validator = BuiltinSummarizer(count), BuiltinMergeValidator()
+    own = load(settings.extractor) if settings.names_own_extractor else None
     if not settings.uses_gemini:
         topic = MemoTopic(settings)
         resources.push_async_callback(topic.close)
-        return Readers(BuiltinExtractor(ErasureMarks(topic).erased), summarizer, validator)
+        erased = ErasureMarks(topic).erased
+        reads = BuiltinExtractor(erased) if own is None else OwnExtractor(own, erased)
+        return Readers(reads, summarizer, validator)
     # Imported here because the library takes a second to load.
     from streams.adapters.gemini.extractor import GeminiExtractor
     from streams.adapters.gemini.factory import open_asking
@@ -49,9 +54,14 @@ async def open_readers(
 
     asking = await open_asking(settings, metrics, count, resources)
     per_call = settings.gemini_windows_per_call
-    extractor = BuiltinExtractor(asking.memos.erased_by_now)
+    builtin = BuiltinExtractor(asking.memos.erased_by_now)
+    extractor: Extractor = builtin
+    if settings.extractor == "gemini":
+        extractor = GeminiExtractor(asking, builtin, metrics, per_call)
+    elif own is not None:
+        extractor = OwnExtractor(own, asking.memos.erased_by_now)
     return Readers(
-        GeminiExtractor(asking, extractor, metrics, per_call) if settings.extractor == "gemini" else extractor,
+        extractor,
         GeminiSummarizer(asking, summarizer) if settings.summarizer == "gemini" else summarizer,
         GeminiMergeValidator(asking, validator) if settings.merge_validator == "gemini" else validator,
         GeminiGraphReader(asking, metrics, per_call) if settings.graph_reader == "gemini" else None,

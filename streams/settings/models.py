@@ -25,6 +25,7 @@ _BY_GEMINI = (
 )
 
 _MODEL_NAME = r"^[A-Za-z0-9._-]{1,100}$"
+_OWN = re.compile(r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
 _PRICE = re.compile(r"^\s*([A-Za-z0-9._-]+)\s*=\s*(\d+(?:\.\d+)?)\s*/\s*(\d+(?:\.\d+)?)\s*$")
 
 
@@ -39,8 +40,10 @@ class ModelSettings(StageSettings):
     """Extractor, summarizer and embedder; Gemini, its limits and its prices.  Part of ``Settings``."""
 
     # Models: what is asked of whom
-    extractor: Literal["builtin", "gemini"] = setting(
-        "builtin", "what finds facts in windows: rules on this machine, or Gemini, which is sent the messages"
+    extractor: str = setting(
+        "builtin",
+        "what finds facts in windows: rules on this machine, Gemini, which is sent them, or one of your own",
+        allowed="builtin, gemini, or package.module:name",
     )
 
     summarizer: Literal["builtin", "gemini"] = setting(
@@ -144,7 +147,16 @@ class ModelSettings(StageSettings):
     )
     @classmethod
     def _fold_choice(cls, value: object) -> object:
-        return value.lower() if isinstance(value, str) else value
+        return value.lower() if isinstance(value, str) and ":" not in value else value
+
+    @field_validator("extractor")
+    @classmethod
+    def _check_extractor(cls, value: str) -> str:
+        if value not in ("builtin", "gemini") and _OWN.match(value) is None:
+            raise ValueError(
+                f"{value!r} is not builtin, gemini, or where one of your own stands (package.module:name)"
+            )
+        return value
 
     @field_validator("model_prices")
     @classmethod
@@ -163,6 +175,11 @@ class ModelSettings(StageSettings):
                 f"{env_name(asked[0])} out for the built-in one"
             )
         return self
+
+    @property
+    def names_own_extractor(self) -> bool:
+        """Whether the extractor is one of somebody's own."""
+        return ":" in self.extractor
 
     @property
     def uses_gemini(self) -> bool:

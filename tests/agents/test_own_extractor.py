@@ -1,0 +1,139 @@
+"""An extractor of one's own, as docs/how-to/extractor.md shows one: named, opened, asked by the stage."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from memory_samples import ScriptedExtractor, said, statement, window
+from pydantic import ValidationError
+
+from models.errors import ConfigurationError, DependencyUnavailable
+from models.facts import FactCandidate
+from models.memo import Erased
+from models.ports import Extracted
+from models.windows import Window
+from streams.adapters import own_extractor
+from streams.adapters.own_extractor import OwnExtractor, load
+from streams.adapters.readers import open_readers
+from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.memory.extraction import CANDIDATES, Extraction
+from streams.runtime.testing import START, StageHarness
+from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
+
+PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "extractor.md"
+TALK = window(
+    said("I drink tea.", "assistant: I drink cocoa.", "Later I drink mate.", "I drink juice."), overlap=1
+)
+
+
+async def nothing_erased(_: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], Erased]:
+    return {}
+
+
+@pytest.fixture
+def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Where the example of the page can be imported from."""
+    (code,) = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    (tmp_path / "shown_extractor.py").write_text(
+        code + "\n\nnumber = 7\n\n\ndef broken():\n    raise OSError('no model')\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "shown_extractor"
+
+
+async def test_what_the_page_shows_is_opened_by_its_name_and_makes_candidates(
+    shown: str, tmp_path: Path
+) -> None:
+    (line,) = re.findall(
+        r"^SWITCHBOARD_EXTRACTOR=(\S+) switchboard worker memory$", PAGE.read_text(), re.MULTILINE
+    )
+    settings = Settings(data_dir=tmp_path, extractor=line.replace("my_package.reading", shown))
+    async with AsyncExitStack() as resources:
+        readers = await open_readers(settings, Metrics(), cl100k_counter(), resources)
+        assert isinstance(readers.extractor, OwnExtractor) and readers.extractor.name == "drinks-1"
+    harness = StageHarness(Extraction(settings, OwnExtractor(load(settings.extractor), nothing_erased)).stage())
+    await harness.call(harness.record(TALK))
+    found = harness.values(CANDIDATES, FactCandidate)
+    assert [(each.attribute, each.value, each.extractor) for each in found] == [
+        ("favourite/drink", "mate", "drinks-1"),
+        ("favourite/drink", "juice", "drinks-1"),
+    ]
+    assert harness.dead_letters == []
+
+
+async def test_what_was_erased_while_its_window_waited_is_not_shown_to_it() -> None:
+    other = window(said("I live in Leeds.", conversation="d"), conversation="d")
+    gone = {
+        ("default", "c"): Erased({"": START + timedelta(seconds=2)}),
+        ("default", "d"): Erased({"ada": START + timedelta(hours=1)}),
+    }
+
+    async def erased(_: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], Erased]:
+        return gone
+
+    inner = ScriptedExtractor(lambda each: [statement(one.content, one.message_id) for one in each.messages])
+    left, nothing = await OwnExtractor(inner, erased).extract([TALK, other])
+    assert [[each.content for each in asked.messages] for asked in inner.asked] == [["I drink juice."]]
+    assert isinstance(left, Extracted) and left.by == "scripted-1 (erased)" and len(left.statements) == 1
+    assert nothing == Extracted()
+
+
+class Odd:
+    """An extractor that does not do what it should."""
+
+    name = "odd-1"
+
+    def __init__(self, answer: Any = None) -> None:
+        self.answer = answer
+
+    async def extract(self, windows: Sequence[Window]) -> Any:
+        if self.answer is None:
+            await asyncio.Event().wait()
+        return self.answer
+
+
+async def test_one_that_does_not_answer_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own_extractor, "_ANSWER_SECONDS", 0.01)
+    harness = StageHarness(Extraction(Settings(), OwnExtractor(Odd(), nothing_erased)).stage())
+    with pytest.raises(DependencyUnavailable, match=r"odd-1.*did not answer"):
+        await harness.call(harness.record(TALK))
+
+
+async def test_one_that_leaves_a_window_out_is_told_so() -> None:
+    with pytest.raises(ValueError, match="odd-1 was given 1 windows and told of 0"):
+        await OwnExtractor(Odd([]), nothing_erased).extract([TALK])
+
+
+@pytest.mark.parametrize(
+    ("where", "why"),
+    [
+        ("no_such_package:Reader", "No module named 'no_such_package'"),
+        ("{shown}:Other", "no attribute 'Other'"),
+        ("{shown}:number", "not callable"),
+        ("{shown}:broken", "OSError: no model"),
+        ("builtins:dict", "no attribute 'name'"),
+    ],
+)
+def test_what_cannot_be_opened_says_why_and_what_to_do(shown: str, where: str, why: str) -> None:
+    with pytest.raises(ConfigurationError, match=why) as refused:
+        load(where.format(shown=shown))
+    assert "package.module:name" in str(refused.value)
+
+
+@pytest.mark.parametrize("value", ["mine", "my-package:Reader", "a:b:c", ":x", "a:", "os.system('x'):y"])
+def test_what_names_nothing_is_refused_at_start(value: str) -> None:
+    with pytest.raises(ValidationError, match="is not builtin, gemini, or where one of your own stands"):
+        Settings(extractor=value)
+
+
+def test_a_choice_may_be_written_large_and_a_name_stays_as_it_is() -> None:
+    assert Settings(extractor="BUILTIN").extractor == "builtin"
+    assert Settings(extractor="My.Own:Reader").names_own_extractor
