@@ -108,6 +108,10 @@ class TurnLog:
                 conversations.append(said)
                 continue
             if isinstance(said, Turn):
+                before = erased.get(said.turn_id)
+                if before is not None and before.covers(said):
+                    _bury_copy(said, before.until_ms, effects)
+                    continue
                 known = turns.get(said.turn_id)
                 # A copy of what was erased may follow what was said again under the same id.
                 if known is None or known[0].arrived_at <= said.arrived_at:
@@ -122,9 +126,7 @@ class TurnLog:
         if kept := [turn for turn, _ in turns.values() if turn.turn_id not in again]:
             await self._index.upsert(kept)
         for turn_id, until_ms in again.items():
-            # A late copy: compaction would keep it, and not the erasure before it.
-            _bury(turns[turn_id][0], datetime.fromtimestamp(until_ms / 1000, UTC), effects)
-            effects.count("skipped_records_total", "turn-log", "erased")
+            _bury_copy(turns[turn_id][0], until_ms, effects)
         if erased:
             await self._erase(erased, gone, effects)
         for erasing in conversations:
@@ -191,6 +193,12 @@ class TurnLog:
         told = sentence_ids(erased.turn_id) if turn is None else [each.id for each in requests_for(turn)]
         for sentence_id in told:
             embedding_requests.forget_of(effects, VectorKind.SENTENCE, sentence_id, user_id, _SOURCE)
+
+
+def _bury_copy(turn: Turn, until_ms: int, effects: Effects) -> None:
+    """Pass over a late copy of an erased turn: compaction would keep it, and not the erasure before it."""
+    _bury(turn, datetime.fromtimestamp(until_ms / 1000, UTC), effects)
+    effects.count("skipped_records_total", "turn-log", "erased")
 
 
 def _bury(turn: Turn, until: datetime, effects: Effects) -> None:
