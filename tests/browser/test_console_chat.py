@@ -132,6 +132,64 @@ def test_what_is_open_in_an_answer_stays_so_when_the_log_has_it(tab: Tab, rig: S
     expect(opened).to_be_focused()
 
 
+def test_a_long_chat_shows_its_end_and_the_way_to_what_was_said_before(tab: Tab, rig: ServeRig) -> None:
+    rig.need("respond")
+    speak(rig, "kira-long", "kira", [("user", f"Word {number}.") for number in range(1100)])
+    kept(rig, "kira", "kira-long", 1100)
+    page = tab.open("/chat/kira-long?user_id=kira")
+    turns = page.locator("article.turn")
+    expect(turns.last).to_contain_text("Word 1099.")
+    expect(turns.last).to_be_in_viewport()
+    told = page.get_by_label("What was said").locator("p").first
+    expect(told).to_contain_text("#600–#1099 of 1,100 messages")
+    # What is answered is found at the end of the log, and is in it: nothing stays on its way.
+    page.get_by_label("Say something").fill("What is a word?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="#1101")).to_be_visible()
+    expect(turns).to_have_count(500)
+    tab.check()
+    reach(page, page.get_by_role("button", name="Earlier ones"))
+    page.keyboard.press("Enter")
+    expect(told).to_contain_text("#102–#601 of 1,102 messages")
+    expect(turns.last).to_be_in_viewport()
+    page.get_by_role("button", name="Earlier ones").click()
+    expect(turns).to_have_count(102)
+    expect(page.get_by_role("button", name="Earlier ones")).to_have_count(0)
+    page.go_back()
+    expect(told).to_contain_text("#102–#601 of 1,102 messages")
+    # Who says something is at the end again.
+    page.get_by_label("Say something").fill("And what are two?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="#1103")).to_be_visible()
+    expect(turns.last).to_be_in_viewport()
+
+
+def test_who_reads_further_up_is_left_there_while_an_answer_comes(tab: Tab, rig: ServeRig) -> None:
+    rig.need("respond")
+    lines = [("user", f"I was in village {number} on a rainy day.") for number in range(30)]
+    speak(rig, "lena-reads", "lena", lines)
+    kept(rig, "lena", "lena-reads", 30)
+    page = tab.open("/chat/lena-reads?user_id=lena")
+    box = page.get_by_label("What was said")
+    expect(page.locator("article.turn").last).to_be_in_viewport()
+    waiting: list[Route] = []
+    page.route(re.compile("/turns$"), lambda route: waiting.append(route))
+    page.get_by_label("Say something").fill("Where was I?")
+    page.keyboard.press("Enter")
+    expect(page.locator("article.turn", has_text="Where was I?")).to_be_in_viewport()
+    box.evaluate("(each) => { each.scrollTop = 100 }")
+    for each in waiting:
+        each.continue_()
+    expect(page.get_by_role("link", name="#31")).to_be_attached()
+    assert box.evaluate("(each) => each.scrollTop") == 100
+    # At the end it follows.
+    page.unroute(re.compile("/turns$"))
+    box.evaluate("(each) => { each.scrollTop = each.scrollHeight }")
+    page.get_by_label("Say something").fill("And where else?")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("link", name="#33")).to_be_in_viewport()
+
+
 def test_where_too_many_are_talking_it_is_said_again_by_itself(tab: Tab, rig: ServeRig) -> None:
     rig.need("respond")
     tab.forgive("503")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx
 import msgspec
 import pytest
 
-from models.messages import ChatMessage
+from models.messages import ChatMessage, Role
 from streams.api.app import create_api
 from streams.api.cursors import cursor_of
 from streams.api.parts import Parts
 from streams.api.routes.messages import MOST_RECORD_BYTES
+from streams.conversations.listing import Overview, Said
 from streams.sending import Outgoing, Sent
 
 
@@ -30,12 +32,33 @@ class Broker:
 
 
 class Listing:
-    """A conversation of three messages."""
+    """A conversation of three messages; what was said with index 1 is erased."""
 
     async def check(self, *_: Any) -> int:
         return 3
 
+    async def overview(self, *_: Any) -> Overview:
+        return Overview(messages=3, tokens=None, open_window=None, ranges=[])
+
+    async def said(self, _tenant: str, _name: str, first: int, limit: int, _overview: Any) -> list[Said]:
+        return [_said(index) for index in (0, 2) if first <= index < first + limit]
+
     async def check_writable(self, *_: Any, **__: Any) -> None: ...
+
+
+def _said(index: int) -> Said:
+    return Said(
+        message_id=f"m-{index}",
+        user_id="ada",
+        role=Role.USER,
+        content="figs",
+        sent_at=datetime.now(UTC),
+        index=index,
+        token_count=1,
+        is_summarized=False,
+        partition=0,
+        offset=index,
+    )
 
 
 @pytest.fixture
@@ -81,6 +104,33 @@ async def test_a_message_that_its_topic_has_no_room_for_is_refused(
     assert (refused.status_code, refused.json()["type"]) == (413, "urn:switchboard:problem:too-large")
     assert "messages[0]" in refused.json()["detail"]
     assert not broker.taken
+
+
+@pytest.mark.parametrize(("order", "limit", "pages"), [
+    ("oldest", 2, [[0], [2]]),
+    ("newest", 2, [[2], [0]]),
+    ("newest", 3, [[2, 0]]),
+    ("oldest", 1, [[0], [], [2]]),
+    ("newest", 1, [[2], [], [0]]),
+])  # fmt: skip
+async def test_a_conversation_is_read_from_either_end(
+    client: httpx.AsyncClient, order: str, limit: int, pages: list[list[int]]
+) -> None:
+    """A page of which all is erased is not the last."""
+    read: list[list[int]] = []
+    wanted: dict[str, Any] = {"user_id": "ada", "order": order, "limit": limit}
+    while wanted.get("cursor", "") is not None:
+        page = (await client.get("/v1/conversations/c-1", params=wanted)).json()
+        assert page["total"] == 3
+        read.append([each["index"] for each in page["messages"]])
+        wanted["cursor"] = page["next"]
+    assert read == pages
+
+
+async def test_a_cursor_of_one_order_is_none_of_the_other(client: httpx.AsyncClient) -> None:
+    page = await client.get("/v1/conversations/c-1", params={"order": "newest", "limit": 1})
+    answer = await client.get("/v1/conversations/c-1", params={"cursor": page.json()["next"]})
+    assert (answer.status_code, answer.json()["type"]) == (400, "urn:switchboard:problem:invalid-request")
 
 
 @pytest.mark.parametrize("item", ["\u00b2", "1" * 5000, "-1", "x"])

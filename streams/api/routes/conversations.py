@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from enum import StrEnum
 from typing import Annotated
 
 import msgspec
@@ -63,11 +64,19 @@ class ConversationParameters(Parameters, frozen=True, kw_only=True):
     tenant_id: Identifier = DEFAULT_TENANT
 
 
+class Order(StrEnum):
+    """Which messages of a conversation come first."""
+
+    OLDEST = "oldest"
+    NEWEST = "newest"
+
+
 class PageParameters(Parameters, frozen=True, kw_only=True):
-    """``cursor``: the ``next`` of the page before."""
+    """``order``: which messages come first; ``cursor``: the ``next`` of the page before, in the same order."""
 
     conversation_id: Identifier
     user_id: Identifier | None = None
+    order: Order = Order.OLDEST
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
     cursor: str | None = None
     tenant_id: Identifier = DEFAULT_TENANT
@@ -202,24 +211,20 @@ async def get_conversation(call: Call, wanted: PageParameters) -> ConversationAn
     """A conversation: its messages a page at a time, its tokens, and the window that is still open."""
     found: Conversations = call.part("conversations")
     total = await checked(found, wanted)
-    first = 0
-    if wanted.cursor is not None:
-        last = after(f"messages {wanted.conversation_id}", wanted.cursor)
-        if not (last.isdecimal() and len(last) <= _MOST_DIGITS):
-            raise Problem(INVALID_REQUEST, "cursor is none of ours: take the `next` of a page.")
-        first = int(last) + 1
+    rows = _rows(wanted, total)
     overview = await found.overview(wanted.tenant_id, wanted.conversation_id)
-    said = await found.said(wanted.tenant_id, wanted.conversation_id, first, wanted.limit, overview)
-    more = bool(said) and first + wanted.limit < total
+    first = min(rows, default=0)
+    said = await found.said(wanted.tenant_id, wanted.conversation_id, first, len(rows), overview)
+    more = bool(rows) and rows[-1] != (0 if wanted.order is Order.NEWEST else total - 1)
     return ConversationAnswer(
         conversation_id=wanted.conversation_id,
         tenant_id=wanted.tenant_id,
-        messages=said,
+        messages=said[:: rows.step],
         total=total,
         tokens=overview.tokens,
         open_window=overview.open_window,
         ranges=overview.ranges,
-        next=cursor_of(f"messages {wanted.conversation_id}", str(first + wanted.limit - 1)) if more else None,
+        next=cursor_of(_list(wanted), str(rows[-1])) if more else None,
     )
 
 
@@ -238,6 +243,26 @@ async def get_summaries(call: Call, wanted: ConversationParameters) -> Summaries
     return SummariesAnswer(
         conversation_id=wanted.conversation_id, tenant_id=wanted.tenant_id, summaries=summaries
     )
+
+
+def _list(wanted: PageParameters) -> str:
+    """Return what a cursor is of."""
+    order = "newest " if wanted.order is Order.NEWEST else ""
+    return f"{order}messages {wanted.conversation_id}"
+
+
+def _rows(wanted: PageParameters, total: int) -> range:
+    """Return the indices of a page, in its order."""
+    newest = wanted.order is Order.NEWEST
+    begin = total if newest else -1
+    if wanted.cursor is not None:
+        last = after(_list(wanted), wanted.cursor)
+        if not (last.isdecimal() and len(last) <= _MOST_DIGITS):
+            raise Problem(INVALID_REQUEST, "cursor is none of ours: take the `next` of a page.")
+        begin = min(int(last), total)
+    if newest:
+        return range(begin - 1, max(-1, begin - 1 - wanted.limit), -1)
+    return range(begin + 1, min(total, begin + 1 + wanted.limit))
 
 
 async def checked(found: Conversations, wanted: ConversationParameters | PageParameters) -> int:

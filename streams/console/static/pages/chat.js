@@ -1,7 +1,7 @@
 // A chat with memory: each turn shows what was understood, what was sent to the model, what was said already.
 
 import { html, useEffect, useReducer, useRef, useState } from "../vendor/preact-htm.js";
-import { address, get, getAll, path, Problem, request, send, useData } from "../api.js";
+import { address, get, path, Problem, request, send, useData } from "../api.js";
 import { readEvents, useLive } from "../live.js";
 import { announce, Ask, Bar, Chip, Empty, number, plural, Said, share, Shown, Trouble, useNarrow } from "../parts.js";
 import { random } from "../random.js";
@@ -21,7 +21,7 @@ export default function Chat({ id }) {
   return html`<div class="head"><h1>Chat</h1><span class="muted">as <${Said} text=${user} /></span> <a href=${path`/people/${user}`}>what is known</a>
       ${id && html`<a class="end" href=${path`/conversations/${id}`}>windows and facts of this conversation</a>`}</div>
     <div class="chat"><${List} user=${user} current=${id} fresh=${Boolean(query.fresh)} />${id
-      ? html`<${Conversation} key=${id} id=${id} user=${user} turn=${query.turn} at=${query.at} fresh=${Boolean(query.fresh)} quotes=${session.data?.responder === "builtin"} />`
+      ? html`<${Conversation} key=${id} id=${id} user=${user} turn=${query.turn} at=${query.at} before=${query.before} fresh=${Boolean(query.fresh)} quotes=${session.data?.responder === "builtin"} />`
       : html`<${Empty} title="Say something"><p>Choose a conversation, or begin a new one. What you tell is remembered across conversations.</p><p><${New} user=${user} /></p><//>`}</div>`;
 }
 
@@ -68,14 +68,14 @@ async function isListed(id, user, signal) {
   return found.conversations.some((each) => each.conversation_id === id);
 }
 
-/** A conversation as it is kept, and from its log what was noted with each answer. */
-async function load(id, user, signal) {
+/** A conversation as it is kept, its newest messages or those “before”, and from its log what was noted with each answer. */
+async function load(id, user, before, signal) {
   const [found, log] = await Promise.all([
-    getAll(path`/v1/conversations/${id}`, { user_id: user, limit: 500 }, "messages", signal, 1000),
+    get(address(path`/v1/conversations/${id}`, { user_id: user, order: "newest", limit: 500, cursor: before }), { signal }),
     get(address(path`/v1/conversations/${id}/log`, { user_id: user }), { signal }).catch(() => ({ events: [] })),
   ]);
   const noted = new Map(log.events.filter((each) => each.kind === "message" && each.value).map((each) => [each.value.message_id, each.value.metadata]));
-  return { ...found, messages: found.messages.map((each) => ({ ...each, metadata: noted.get(each.message_id) ?? {} })) };
+  return { ...found, before, messages: found.messages.reverse().map((each) => ({ ...each, metadata: noted.get(each.message_id) ?? {} })) };
 }
 
 /** What the events of a turn make of what is shown. */
@@ -149,10 +149,10 @@ async function takeTurn(id, user, body, dispatch, turnId) {
 
 const unsaid = { messages: [], tokens: null };
 
-function Conversation({ id, user, turn, at, fresh, quotes }) {
+function Conversation({ id, user, turn, at, before, fresh, quotes }) {
   const [state, dispatch] = useReducer(reduce, nothing);
   // Under one key, whether it is known yet or not: what somebody types meanwhile stays in its box.
-  const data = useData(`conversation ${id}`, async (signal) => (fresh && !(await isListed(id, user, signal)) ? unsaid : load(id, user, signal)));
+  const data = useData(`conversation ${id}`, async (signal) => (fresh && !(await isListed(id, user, signal)) ? unsaid : load(id, user, before, signal)));
   const summaries = useData(`summaries ${id} ${fresh}`, async (signal) => fresh ? { summaries: [] } : get(address(path`/v1/conversations/${id}/summaries`, { user_id: user }), { signal }).catch(() => ({ summaries: [] })));
   const down = useRef(null);
   const draft = useRef("");
@@ -174,6 +174,7 @@ function Conversation({ id, user, turn, at, fresh, quotes }) {
   useEffect(() => {
     if (turn && !state.turn) follow(null, turn);
   }, []);
+  useEffect(() => data.data && data.data.before !== before && data.reload(), [before]);
   const look = () => leaving.has(id) || data.reload();
   useLive({ conversation_id: id, kinds: "message,summary" }, {
     load: look,
@@ -197,7 +198,7 @@ function Conversation({ id, user, turn, at, fresh, quotes }) {
   useEffect(() => {
     if (fresh && data.data && data.data !== unsaid) setQuery({ fresh: "" });
     if (!state.turn?.end) looks.current = 0;
-    if (!state.turn?.end || data.loading) return undefined;
+    if (!state.turn?.end || data.loading || data.data?.before) return undefined;
     const has = (name) => data.data?.messages?.some((each) => each.message_id === name);
     // What was said is in the list now: the turn that said it is shown there.
     if (has(state.turn.answer_id)) dispatch({ name: "clear" });
@@ -212,7 +213,7 @@ function Conversation({ id, user, turn, at, fresh, quotes }) {
   }, [data.data, data.loading, state.turn?.end]);
   useEffect(() => state.turn?.end && announce(state.turn.text ? `Answer: ${state.turn.text}` : "The turn has ended"), [state.turn?.end]);
   return html`<section aria-label="Conversation">
-    ${down.current ? html`<${Unanswered} problem=${down.current} retry=${data.reload} id=${id} user=${user} draft=${draft} />` : html`<${Shown} of=${data} what="the conversation">${(found) => html`<${Turns} draft=${draft} id=${id} user=${user} found=${found} state=${state} at=${at} fresh=${fresh} quotes=${quotes} summaries=${summaries.data?.summaries ?? []} say=${(body) => (dispatch({ name: "begin", data: body }), follow(body))} />`}<//>`}</section>`;
+    ${down.current ? html`<${Unanswered} problem=${down.current} retry=${data.reload} id=${id} user=${user} draft=${draft} />` : html`<${Shown} of=${data} what="the conversation">${(found) => html`<${Turns} draft=${draft} id=${id} user=${user} found=${found} state=${state} at=${at} fresh=${fresh} quotes=${quotes} summaries=${summaries.data?.summaries ?? []} say=${(body) => (setQuery({ before: "" }), dispatch({ name: "begin", data: body }), follow(body))} />`}<//>`}</section>`;
 }
 
 function Turns({ id, user, found, state, at, fresh, quotes, summaries, say, draft }) {
@@ -222,13 +223,28 @@ function Turns({ id, user, found, state, at, fresh, quotes, summaries, say, draf
     if (content && (await written.keep(content))) text.current.value = "";
   };
   const tokens = state.tokens ?? found.tokens;
-  const turn = state.turn;
+  const turn = found.before ? null : state.turn;
   const box = useRef(null);
+  const jump = useRef(!at); // to the end, whatever is being read: at first, for a word of one's own, on another page
+  const page = useRef(found.before);
+  if (page.current !== found.before) jump.current = true;
+  page.current = found.before;
+  // As it is before what is new is drawn: who reads further up, or has opened something, stays there.
+  const isAtEnd = box.current && box.current.scrollTop + box.current.clientHeight >= box.current.scrollHeight - 40;
   const text = useRef(null);
   const shown = found.messages.filter((each) => !turn || (each.message_id !== turn.answer_id && !(turn.said && each.message_id === turn.message_id)));
   useEffect(() => {
-    if (!at && box.current) box.current.scrollTop = box.current.scrollHeight;
-  }, [shown.length, turn?.text, turn?.understanding, turn?.end]);
+    if (jump.current || isAtEnd) box.current.scrollTop = box.current.scrollHeight;
+    jump.current = false;
+  });
+  const turnTo = (before) => {
+    setQuery({ before, at: "" }, { push: true });
+    box.current.focus(); // the button may be gone there
+  };
+  const tell = (body) => {
+    jump.current = true;
+    say(body);
+  };
   useEffect(() => {
     if (fresh) text.current?.focus();
     text.current.value = draft.current; // what was begun while a part was down
@@ -239,14 +255,14 @@ function Turns({ id, user, found, state, at, fresh, quotes, summaries, say, draf
     const content = text.current.value.trim();
     if (!content || state.busy) return;
     text.current.value = "";
-    say({ content, user_id: user });
+    tell({ content, user_id: user });
   };
   useEffect(() => {
     // What was not taken for certain goes back into the box.
     if (state.trouble && turn?.said && !turn.turn_id && text.current && !text.current.value) text.current.value = turn.said;
   }, [state.trouble]);
   const choose = (reading) => {
-    say({ content: reading, user_id: user });
+    tell({ content: reading, user_id: user });
     text.current?.focus();
   };
   const last = shown.at(-1);
@@ -254,7 +270,9 @@ function Turns({ id, user, found, state, at, fresh, quotes, summaries, say, draf
     ${tokens && html`<p class="tokens"><span>Context: <strong class="num">${number(tokens.total)} / ${number(tokens.threshold)} tokens</strong></span> <${Bar} value=${tokens.total} most=${tokens.threshold} tone=${tokens.total > tokens.threshold * 0.9 ? "wide warn" : "wide"} />
       <span class="muted">messages ${number(tokens.messages)} + summaries ${number(tokens.summaries)}</span></p>`}
     <div class="turns" ref=${box} tabindex="0" aria-label="What was said">
-      ${shown.length === 0 && !turn && html`<p class="muted">Nothing was said yet.</p>`}
+      ${!found.total && !turn && html`<p class="muted">Nothing was said yet.</p>`}
+      ${(found.next || found.before) && html`<p class="tools muted"><span>${found.messages.length ? `#${found.messages[0].index}–#${found.messages.at(-1).index}` : "None that is kept here,"} of ${plural(found.total, "message")}</span>
+        ${found.next && html`<button onClick=${() => turnTo(found.next)}>Earlier ones</button>`}${found.before && html`<button onClick=${() => turnTo("")}>The newest</button>`}</p>`}
       ${[
         ...shown.map((each, place) => html`<${Message} key=${each.message_id} each=${each} id=${id} lit=${at === each.message_id} choose=${each === last && !turn ? choose : null} understood=${each.role === "user" ? answerOf(shown[place + 1])?.understanding : null} summary=${summaries.find((one) => one.to_index === each.index)} />`),
         ...(turn ? soon(turn) : []).map((each) => html`<${Message} key=${each.message_id} each=${each} id=${id} turn=${turn} busy=${state.busy} choose=${choose} understood=${each.role === "user" ? turn.understanding : null} summary=${each.role === "assistant" ? turn.summary : null} again=${() => say({ turn_id: turn.turn_id, user_id: user })} />`),
