@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -12,6 +13,7 @@ from models.errors import DependencyUnavailable
 from streams.adapters.tokenizer import open_counter
 from streams.kafka.lookup import Lookup
 from streams.live.interest import Interest
+from streams.live.numbering import Reached, numbered, reached
 from streams.live.records import TOPICS, EventKind, Happened, Seen, read
 from streams.settings import Settings
 from streams.topics import Catalog
@@ -75,10 +77,13 @@ class History:
         try:
             async with asyncio.timeout(_READ_SECONDS):
                 of_all = replace(interest, kinds=OF_THE_CONVERSATION)
-                said = await self._read(of_all, interest.conversation_id, limit + 1)
+                until = await reached(self._lookup, interest.tenant_id, interest.conversation_id)
+                said = await self._read(of_all, interest.conversation_id, limit + 1, until)
                 people = sorted({each.user_id for part in said for each in part.seen if each.user_id})
                 about = [replace(interest, user_id=name, kinds=OF_ITS_PEOPLE) for name in people]
-                learned = await asyncio.gather(*(self._read(each, each.user_id, limit + 1) for each in about))
+                learned = await asyncio.gather(
+                    *(self._read(each, each.user_id, limit + 1, until) for each in about)
+                )
         except TimeoutError:
             raise DependencyUnavailable(
                 "kafka", f"reading the log of the conversation took more than {_READ_SECONDS:g} s: try again"
@@ -100,7 +105,7 @@ class History:
             ),
         )
 
-    async def _read(self, interest: Interest, name: str, newest: int) -> list[_Part]:
+    async def _read(self, interest: Interest, name: str, newest: int, until: Reached) -> list[_Part]:
         """Read the topics that hold what is wanted, all of which are routed by ``name``: the ``newest`` of
         each, if there are so many."""
         topics = [
@@ -108,14 +113,17 @@ class History:
             for topic, about in TOPICS.items()
             if topic in self._catalog and any(interest.wants(kind) for kind in about.kinds)
         ]
-        read_all = await asyncio.gather(*(self._part(interest, topic, name, newest) for topic in topics))
+        read_all = await asyncio.gather(*(self._part(interest, topic, name, newest, until) for topic in topics))
         return [part for part in read_all if part is not None]
 
-    async def _part(self, interest: Interest, topic: str, name: str, newest: int) -> _Part | None:
+    async def _part(
+        self, interest: Interest, topic: str, name: str, newest: int, until: Reached
+    ) -> _Part | None:
         asked = newest
+        everybodys = partial(_concerns, replace(interest, only_person=""))
         while (found := await self._lookup.find(topic, name.encode(), asked)) is not None:
-            seen = [read(record, topic, self._count) for record in found.records]
-            ours = [each for each in seen if each is not None and _concerns(interest, each)]
+            seen = [each for record in found.records if (each := read(record, topic, self._count)) is not None]
+            ours = [each for each in numbered(seen, everybodys, until) if _concerns(interest, each)]
             if len(ours) >= newest or not found.earlier:
                 return _Part(Place(topic, found.partition, found.read_to), ours)
             asked *= 4  # others' were among them, or what compaction has taken

@@ -88,7 +88,8 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
     """An event: its kind, where its record stands, when that arrived, and what it says.
 
     ``topic`` is the contract's name.  ``value`` is ``None`` for a tombstone: what ``key`` names was erased.
-    ``tokens``: how many a message takes (seed 004).
+    ``tokens``: how many a message takes (seed 004); ``index``: its place in its conversation, from 0, which the
+    log alone says: a stream tells of messages before anybody has counted them.
     """
 
     kind: EventKind
@@ -99,6 +100,7 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
     key: str = ""
     value: Any = None
     tokens: int | None = None
+    index: int | None = None
 
 
 class Seen(msgspec.Struct, frozen=True):

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+from aiokafka import TopicPartition
+from aiokafka.admin import RecordsToDelete
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect
 from serve_rig import ServeRig, eventually
@@ -185,6 +187,18 @@ def publish_bad(rig: ServeRig, key: bytes, value: bytes) -> None:
 
     with ThreadPoolExecutor(1) as elsewhere:
         elsewhere.submit(asyncio.run, publish()).result()
+
+
+def age(rig: ServeRig, first: dict[str, Any]) -> None:
+    """Have the partition of an event's topic begin with it, as if what lies before were older than is kept."""
+    place = TopicPartition(rig.catalog.name(first["topic"]), first["partition"])
+
+    async def delete() -> None:
+        async with kafka.connected(kafka.make_admin(rig.settings, "test"), rig.settings, 30.0) as admin:
+            await admin.delete_records({place: RecordsToDelete(before_offset=first["offset"])})
+
+    with ThreadPoolExecutor(1) as elsewhere:
+        elsewhere.submit(asyncio.run, delete()).result()
 
 
 def asked(rig: ServeRig, path: str, **wanted: Any) -> Any:

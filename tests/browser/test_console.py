@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from looking import Tab, Visitor, asked, close, kept, known, publish_bad, see_focus, speak
+from looking import Tab, Visitor, age, asked, close, kept, known, publish_bad, see_focus, speak
 from playwright.sync_api import Route, expect
 from serve_rig import ServeRig, eventually
 
@@ -170,7 +170,9 @@ def test_a_page_has_no_more_than_a_thousand_rows_and_shows_what_it_missed(tab: T
     told = asked(rig, "/v1/conversations/ava-breakfast/log")
     said = next(each for each in told["events"] if each["kind"] == "message")
     many = [
-        {**said, "offset": n, "value": {**said["value"], "message_id": f"m-{n}", "content": f"line {n}."}}
+        said
+        | {"offset": n, "index": n}
+        | {"value": said["value"] | {"message_id": f"m-{n}", "content": f"line {n}."}}
         for n in range(1200)
     ]
     answer = {**told, "events": many}
@@ -208,6 +210,27 @@ def test_a_page_has_no_more_than_a_thousand_rows_and_shows_what_it_missed(tab: T
     for route in waiting:
         route.fulfill(json=answer)
     expect(page.locator(".gapline")).to_have_count(0)
+
+
+def test_of_a_log_whose_beginning_is_gone_each_message_keeps_its_number(tab: Tab, rig: ServeRig) -> None:
+    lines = [("user", f"This is line {n} of a long year, and it says {'more ' * 40}.") for n in range(40)]
+    speak(rig, "lea-year", "lea", lines)
+    kept(rig, "lea", "lea-year", 40)
+    told = asked(rig, "/v1/conversations/lea-year/log")
+    said = [each for each in told["events"] if each["kind"] == "message"]
+    assert [each["index"] for each in said] == [*range(40)]
+    summaries = asked(rig, "/v1/conversations/lea-year/summaries", user_id="lea")["summaries"]
+    assert summaries and summaries[0]["to_index"] < 36
+    age(rig, said[36])
+    page = tab.open("/conversations/lea-year")
+    expect(page.locator(".message .n")).to_have_text(["#36", "#37", "#38", "#39"])
+    expect(page.get_by_text("The log begins with #36")).to_be_visible()
+    expect(page.locator(".message.summarized")).to_have_count(0)
+    expect(page.locator(".window.open")).to_contain_text("35–39")
+    live(tab)
+    speak(rig, "lea-year", "lea", [("assistant", "And this is the last.")], first=40)
+    expect(page.locator(".message .n").last).to_have_text("#40")
+    tab.check()
 
 
 def test_what_changes_is_told_politely_and_moves_for_nobody_who_asks_it_not_to(tab: Tab) -> None:

@@ -11,12 +11,14 @@ import pytest
 
 from models.messages import PUNCTUATION_HEADER, Punctuation
 from streams.kafka.lookup import Found, Lookup
+from streams.live import history as history_module
 from streams.live import hub as hub_module
 from streams.live import sse
 from streams.live.channel import Channel
 from streams.live.history import ConversationLog, History
 from streams.live.hub import GAP, LINGER_SECONDS, MOST_EVENTS, Hub, Watcher
 from streams.live.interest import Interest, View
+from streams.live.numbering import Reached
 from streams.live.records import EventKind, Happened
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import Record
@@ -444,6 +446,30 @@ async def test_of_a_long_conversation_no_more_is_read_than_is_asked_for() -> Non
     assert len(found.events) == 5 and found.people == ["ada"] and found.earlier
     assert kept.read <= 2 * 6
     assert (await log(kept, 2000)).earlier == 0
+
+
+async def test_messages_have_the_indices_that_ingest_gave_them_though_the_first_are_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of 33 messages the first 30 are gone, one was sent twice, and ingest has not read the last two."""
+    until = Reached(next_index=33, next_offset=50)
+
+    async def found(*_: Any) -> Reached:
+        return until
+
+    monkeypatch.setattr(history_module, "reached", found)
+    read = [message(offset=offset) for offset in (40, 41, 49)]
+    again, theirs = message(offset=42, message_id="m-41"), message(offset=43, tenant_id="acme")
+    kept = Kept(*read[:2], again, theirs, read[2], message(offset=50, user_id="bob"), message(offset=51))
+
+    async def indices(limit: int, **wanted: Any) -> list[tuple[int, int | None]]:
+        return [(each.offset, each.index) for each in (await log(kept, limit, **wanted)).events]
+
+    assert await indices(9) == [(40, 30), (41, 31), (42, 31), (49, 32), (50, 33), (51, 34)]
+    assert await indices(2) == [(50, 33), (51, 34)]
+    assert await indices(9, only_person="bob") == [(50, 33)]
+    until = Reached(next_index=2, next_offset=50)  # it began anew behind the first
+    assert await indices(9) == [(40, None), (41, 0), (42, 0), (49, 1), (50, 2), (51, 3)]
 
 
 async def test_what_is_others_is_read_over_until_there_is_enough() -> None:

@@ -1,7 +1,7 @@
 // What a conversation is after some of its events. The same fold draws what is live and what is played again.
 
 export const blank = () => ({
-  messages: [], // {id, role, user, content, at, place, number}
+  messages: [], // {id, role, user, content, at, place, row, number}: `number` counts from the conversation's beginning, `row` from the log's
   byId: new Map(),
   windows: [], // {id, from, to, overlap, reason, ids, at, facts: [...]}
   facts: new Map(), // the latest version of each
@@ -22,7 +22,8 @@ export function fold(story, event) {
   if (event.kind === "message" && value && !story.byId.has(value.message_id)) {
     const message = {
       id: value.message_id, role: value.role, user: value.user_id, content: value.content, at: event.at,
-      said: value.sent_at, place: event, tokens: event.tokens ?? 0, number: story.messages.length, metadata: value.metadata ?? {},
+      said: value.sent_at, place: event, tokens: event.tokens ?? 0, metadata: value.metadata ?? {},
+      row: story.messages.length, number: event.index ?? (story.messages.at(-1)?.number ?? -1) + 1,
     };
     story.messages.push(message);
     story.byId.set(message.id, message);
@@ -88,16 +89,17 @@ export function tokensOf(story) {
   return { messages, summaries, total: messages + summaries };
 }
 
-/** What has been said since the last window: how many, of how many, and when it closes by itself. */
+/** What has been said since the last window: from which row and message on, how many, of how many, and when it closes by itself. */
 export function openWindow(story, policy) {
   const last = story.windows.at(-1);
   const end = last ? story.messages.findIndex((each) => each.id === last.ids.at(-1)) : -1;
   const closed = story.closed.at(-1)?.after ?? -1;
   if (end >= story.messages.length - 1 || closed >= story.messages.length - 1 || !story.messages.length) return null;
-  const overlap = last && end > closed ? Math.min(policy.window_overlap, end + 1) : 0;
+  const begin = story.messages[0].number; // its first messages may be older than the log keeps
+  const overlap = last && end > closed ? Math.min(policy.window_overlap, end + 1 + begin) : 0;
   const from = Math.max(end, closed) + 1 - overlap;
   return {
-    from, to: story.messages.length - 1, count: story.messages.length - from, size: policy.window_size, overlap,
+    from: Math.max(0, from), to: story.messages.length - 1, number: from + begin, count: story.messages.length - from, size: policy.window_size, overlap,
     closesAt: Date.parse(story.messages.at(-1).at) + policy.idle_seconds * 1000,
   };
 }

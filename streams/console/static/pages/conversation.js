@@ -89,7 +89,8 @@ function View({ id, log, live, gap }) {
       <span class="end"><${LiveMark} state=${step === null ? live : "off"} /></span></div>
     <div class="tools"><${Player} events=${log.events} step=${step} playing=${playing} />
       <a class="end" href=${path`/chat/${id}`}>Go on in chat</a></div>
-    ${log.earlier > 0 && html`<p class="banner note">The newest ${number(total)} events; earlier ones are left out.</p>`}
+    ${log.earlier > 0 ? html`<p class="banner note">The newest ${number(total)} events; earlier ones are left out.</p>`
+      : story.messages[0]?.number > 0 && html`<p class="banner note">The log begins with #${story.messages[0].number}: what was said before is older than it keeps.</p>`}
     <${Story} id=${id} story=${story} policy=${log.policy} live=${step === null} at=${query.at} gap=${gap && step === null} />
     <${Tokens} story=${story} policy=${log.policy} />`;
 }
@@ -167,21 +168,21 @@ function Story({ id, story, policy, live, at, gap }) {
   });
   const on = (ids) => (lit && ids.some((each) => lit.includes(each)) ? "on" : "");
   // Every message has a row, and one below it for what came of a window that ends there, where pages are narrow.
-  const rowOf = (number) => (number - first) * 2 + 2;
-  const row = (messageId) => rowOf(story.byId.get(messageId)?.number ?? 0);
+  const rowOf = (row) => (row - first) * 2 + 2;
+  const row = (messageId) => rowOf(story.byId.get(messageId)?.row ?? 0);
   const over = (from, to) => ({ gridRow: `${Math.max(2, from)} / ${to + 1}` });
   const outcome = (from, to) => ({ "--from": Math.max(2, from), "--to": to + 1 });
   const dayOf = (message) => new Date(message.said).toDateString();
-  const begins = (message) => message.number === first || dayOf(message) !== dayOf(story.messages[message.number - 1]);
+  const begins = (message) => message.row === first || dayOf(message) !== dayOf(story.messages[message.row - 1]);
   const summarized = (number) => story.summaries.some((each) => number >= each.from_index && number <= each.to_index);
-  const range = (summary) => story.messages.slice(summary.from_index, summary.to_index + 1).map((each) => each.id);
+  const range = (summary) => story.messages.filter(({ number }) => number >= summary.from_index && number <= summary.to_index).map((each) => each.id);
   const ofWindow = new Map(story.windows.map((each) => [each.id, []]));
   const others = [];
   for (const each of story.outcomes) (ofWindow.get(each.windowId) ?? others).push(each);
   return html`<div class="log ${lit ? "lit" : ""}">
     <h2 style=${{ gridColumn: 1, gridRow: 1 }}>messages</h2><h2 style=${{ gridColumn: 2, gridRow: 1 }}>windows</h2><h2 style=${{ gridRow: 1 }}>what came of it</h2>
     ${rows.map((each) => html`<article key=${each.id} id=${`m-${each.id}`} data-row tabindex="0" class="message ${each.role} ${on([each.id])} ${summarized(each.number) ? "summarized" : ""}"
-        style=${{ gridRow: rowOf(each.number) }} ...${light([each.id])} onKeyDown=${(event) => event.key === "Enter" && setQuery({ at: each.id })}
+        style=${{ gridRow: rowOf(each.row) }} ...${light([each.id])} onKeyDown=${(event) => event.key === "Enter" && setQuery({ at: each.id })}
         title=${`${each.place.topic} / ${each.place.partition} / ${each.place.offset}`}>
       ${begins(each) && html`<span class="day">${day(each.said)}</span>`}<span class="n">#${each.number}</span><${When} at=${each.said} clock />
       <span><span class="who">${each.role === "user" ? html`<${Said} text=${each.user} />` : each.role}</span><${Said} text=${each.content} />
@@ -200,7 +201,7 @@ function Story({ id, story, policy, live, at, gap }) {
         </div>`;
     })}
     ${open && html`<div class="window open ${story.windows.length % 2 ? "odd" : "even"}" tabindex="0" style=${over(rowOf(open.from), rowOf(open.to))} ...${light(story.messages.slice(open.from).map((each) => each.id))}>
-        <strong>w${story.windows.length + 1}</strong> open<br />${open.from}–${open.to}<br /><span class="muted">${open.count} of ${open.size}</span></div>
+        <strong>w${story.windows.length + 1}</strong> open<br />${open.number}–${story.messages[open.to].number}<br /><span class="muted">${open.count} of ${open.size}</span></div>
       <div class="outcome" style=${outcome(rowOf(open.from + open.overlap), rowOf(open.to))}>
         <p class="muted">Not yet: ${open.count} of ${open.size} messages. Read at ${open.size}, or when it has been silent until <${When} at=${open.closesAt} clock />${live ? html`, or <${CloseNow} id=${id} />` : "."}</p></div>`}
     ${others.length > 0 && html`<div class="outcome" style=${outcome(rowOf(story.messages.length), rowOf(story.messages.length))}>${others.map((one) => html`<${Outcome} key=${`${one.factId}${one.version}`} one=${one} story=${story} id=${id} light=${light} on=${on} />`)}</div>`}
