@@ -319,6 +319,29 @@ def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab
     expect(page.locator("main")).to_contain_text("None")
 
 
+def test_letters_of_two_stages_are_two_groups(tab: Tab) -> None:
+    topic, at = "chat.messages.v1", "2026-01-05T07:12:00Z"
+    group = {"topic": topic, "reason": "invalid_json", "count": 1, "first_at": at, "last_at": at, "message": ""}
+    letter = group | {"partition": 0, "at": at, "refused": 1, "size": 2}
+    stages = ("conversations", "turns")
+    page = tab.page
+    groups = [group | {"stage": stage} for stage in stages]
+    page.route(re.compile("/v1/dead-letters$"), lambda route: route.fulfill(json={"groups": groups}))
+
+    def answer(route: Route) -> None:
+        [number] = [number for number, stage in enumerate(stages) if f"stage={stage}" in route.request.url]
+        route.fulfill(json={"letters": [letter | {"offset": number}], "next": None})
+
+    page.route(re.compile(f"/v1/dead-letters/{topic}"), answer)
+    tab.open("/dead-letters")
+    for number, stage in enumerate(stages):
+        page.locator("tr", has_text=stage).get_by_role("link", name="invalid_json").click()
+        expect(page.get_by_role("heading", name=f"invalid_json in {stage}")).to_be_visible()
+        expect(page.locator("main li button")).to_have_text(f"▸ 0 / {number}")
+        expect(page.locator("tr", has_text=stage).locator("[aria-current]")).to_have_count(1)
+    tab.check()
+
+
 def test_search_says_why_it_found_what_it_found_and_why_nothing(tab: Tab) -> None:
     page = tab.open("/search")
     page.get_by_label("Question").fill("What does she love to eat?")

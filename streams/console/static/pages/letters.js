@@ -46,25 +46,25 @@ function Outcome({ sent, again }) {
   const progress = useProgress(sent);
   const place = sent.sent ? ` as ${sent.sent.replace(":", " / ")}` : "";
   return html`<p class="banner note" role="status">${sent.partition} / ${sent.offset} was sent to ${sent.topic} again${place}.
-    ${progress && progress.state in FAR && !again ? html`${FAR[progress.state]} ${progress.conversation_id && html`<${ConversationLink} id=${progress.conversation_id} at=${progress.message_id} />`}` : again ? html`<strong>Refused again</strong> (attempts ${again.refused}): <a href=${address("/dead-letters", { topic: again.topic, reason: again.reason, letter: `${again.partition}/${again.offset}` })}>the new letter</a>` : "If it is refused again, that is said here."}</p>`;
+    ${progress && progress.state in FAR && !again ? html`${FAR[progress.state]} ${progress.conversation_id && html`<${ConversationLink} id=${progress.conversation_id} at=${progress.message_id} />`}` : again ? html`<strong>Refused again</strong> (attempts ${again.refused}): <a href=${address("/dead-letters", { topic: again.topic, reason: again.reason, stage: again.stage, letter: `${again.partition}/${again.offset}` })}>the new letter</a>` : "If it is refused again, that is said here."}</p>`;
 }
 
 function Groups({ groups, query, reload, retried }) {
   const count = groups.reduce((sum, each) => sum + each.count, 0);
-  const chosen = groups.find((each) => each.topic === query.topic && each.reason === query.reason);
+  const chosen = groups.find((each) => each.topic === query.topic && each.reason === query.reason && each.stage === (query.stage ?? each.stage));
   return html`<p class="muted lead">${plural(count, "dead letter")} in ${plural(groups.length, "group")}</p>
     <div class="tablebox"><table class="cards"><thead><tr><th>topic</th><th>reason</th><th class="num">letters</th><th>last</th><th>what to do</th></tr></thead>
-    <tbody>${groups.map((each) => html`<tr key=${each.topic + each.reason}>
-      <td class="mono">${each.topic}</td><td><a data-row href=${address("/dead-letters", { topic: each.topic, reason: each.reason })} aria-current=${each === chosen ? "true" : undefined}>${each.reason}</a></td>
+    <tbody>${groups.map((each) => html`<tr key=${each.topic + each.reason + each.stage}>
+      <td class="mono">${each.topic}</td><td><a data-row href=${address("/dead-letters", { topic: each.topic, reason: each.reason, stage: each.stage })} aria-current=${each === chosen ? "true" : undefined}>${each.reason}</a> <span class="muted">in ${each.stage}</span></td>
       <td class="num" data-label="letters">${number(each.count)}</td><td data-label="last"><${When} at=${each.last_at} /></td>
       <td><span class="tools"><${Ask} label="Retry all …" question=${`${plural(each.count, "record")} go to ${each.topic} again as they were, by key, without dlq_ headers. What is refused again comes back here.`} confirm="Retry" act=${async () => { await send("POST", path`/v1/dead-letters/${each.topic}/retry`, { reason: each.reason, stage: each.stage }); reload(); }} />
         <${Ask} label="Drop all …" tone="danger" question=${`${plural(each.count, "record")} will not be listed any more.`} confirm="Drop" act=${async () => { await send("POST", path`/v1/dead-letters/${each.topic}/drop`, { reason: each.reason, stage: each.stage }); reload(); }} /></span></td></tr>`)}</tbody></table></div>
-    ${chosen && html`<${List} key=${chosen.topic + chosen.reason} group=${chosen} query=${query} reload=${reload} retried=${retried} />`}`;
+    ${chosen && html`<${List} key=${chosen.topic + chosen.reason + chosen.stage} group=${chosen} query=${query} reload=${reload} retried=${retried} />`}`;
 }
 
 function List({ group, query, reload, retried }) {
   const data = useData(`${group.topic} ${group.reason} ${group.count} ${group.last_at}`, (signal) => get(address(path`/v1/dead-letters/${group.topic}`, { reason: group.reason, stage: group.stage, limit: 100 }), { signal }));
-  return html`<section class="panel"><h2>${group.reason}</h2><${Shown} of=${data} what="letters">${(found) => html`
+  return html`<section class="panel"><h2>${group.reason} in ${group.stage}</h2><${Shown} of=${data} what="letters">${(found) => html`
     <ul>${found.letters.map((each) => {
       const place = `${each.partition}/${each.offset}`;
       const open = query.letter === place;
