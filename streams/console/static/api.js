@@ -93,6 +93,17 @@ export function useData(key, load) {
   return { ...fresh, reload };
 }
 
+/** The rows of a list as `useData`, `step` more of them with each `further()`. */
+export function usePages(key, path, query, field, step) {
+  const most = useRef(step);
+  const data = useData(key, (signal) => getAll(path, { limit: step, ...query }, field, signal, most.current));
+  const further = () => {
+    most.current += step;
+    data.reload();
+  };
+  return { ...data, further };
+}
+
 /** Every page of a list up to `most` rows; `more` says whether there are others. */
 export async function getAll(path, query, field, signal, most = 2000) {
   const rows = [];

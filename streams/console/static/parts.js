@@ -115,6 +115,9 @@ const LIVE = {
   broken: ["bad", "not live: connecting again"],
 };
 
+/** That a list goes on, and the rest of it; `count`: how many rows of it are shown. */
+export const More = ({ of, count }) => of.data?.more && html`<p class="tools muted"><span>${number(count)} are shown, there are more.</span><button onClick=${of.further}>Show more</button></p>`;
+
 export const LiveMark = ({ state }) => {
   const [tone, text] = LIVE[state];
   return html`<span class="livemark" role="status"><i class="dot ${tone}" aria-hidden="true"></i>${text}</span>`;

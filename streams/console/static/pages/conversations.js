@@ -1,8 +1,8 @@
 // The conversations of a person, newest first.
 
 import { html } from "../vendor/preact-htm.js";
-import { address, get, getAll, useData } from "../api.js";
-import { Empty, PersonLink, plural, Said, Shown, When } from "../parts.js";
+import { usePages } from "../api.js";
+import { Empty, More, PersonLink, plural, Said, Shown, When } from "../parts.js";
 import { go, setQuery, useRoute } from "../router.js";
 import { Unread } from "./waits.js";
 
@@ -30,23 +30,23 @@ export default function Conversations() {
 }
 
 function List({ user }) {
-  const data = useData(user, (signal) => getAll("/v1/conversations", { user_id: user, limit: 200 }, "conversations", signal));
+  const data = usePages(user, "/v1/conversations", { user_id: user, limit: 200 }, "conversations", 1000);
   return html`<${Shown} of=${data} what="conversations">${(found) => found.unread
     ? html`<${Unread} name=${user} retry=${data.reload} />`
     : found.conversations.length === 0
     ? html`<${Empty} title="No conversations"><p>Nothing was said by or to <${Said} text=${user} /> that is still kept. <a href="/people">Who there is</a>.</p><//>`
-    : html`<p class="muted lead">${plural(found.conversations.length, "conversation")} of <${PersonLink} id=${user} />${found.more ? ", and more" : ""}</p>
+    : html`<p class="muted lead">${plural(found.conversations.length, "conversation")} of <${PersonLink} id=${user} /></p>
       <div class="tablebox"><table class="cards"><thead><tr><th>conversation</th><th>begins</th><th class="num">messages</th><th class="num">last said</th></tr></thead>
       <tbody>${(found.more ? found.conversations : latestFirst(found.conversations)).map((each) => html`<tr key=${each.conversation_id}>
         <td><a class="id" data-row href=${`/conversations/${encodeURIComponent(each.conversation_id)}`}><${Said} text=${each.conversation_id} /></a></td>
         <td class="wide"><${Said} text=${each.title ?? ""} /></td>
-        <td class="num" data-label="messages">${each.messages ?? ""}</td><td class="num" data-label="last"><${When} at=${each.last_at} /></td></tr>`)}</tbody></table></div>`}<//>`;
+        <td class="num" data-label="messages">${each.messages ?? ""}</td><td class="num" data-label="last"><${When} at=${each.last_at} /></td></tr>`)}</tbody></table></div><${More} of=${data} count=${found.conversations.length} />`}<//>`;
 }
 
 function People() {
-  const data = useData("people", (signal) => get(address("/v1/people", { limit: 100 }), { signal }));
+  const data = usePages("people", "/v1/people", {}, "people", 100);
   return html`<${Shown} of=${data} what="people">${(found) => found.people.length === 0
     ? html`<${Empty} title="Nobody has said anything yet"><p>Send a message to <code>chat.messages.v1</code>, or <a href="/chat">chat</a>.</p><//>`
-    : html`<p class="muted">Whose conversations?</p><ul class="panel">${found.people.map((each) => html`<li key=${each.user_id}><a class="id" data-row href=${`/conversations?user_id=${encodeURIComponent(each.user_id)}`}><${Said} text=${each.user_id} /></a></li>`)}</ul>`}<//>`;
+    : html`<p class="muted">Whose conversations?</p><ul class="panel">${found.people.map((each) => html`<li key=${each.user_id}><a class="id" data-row href=${`/conversations?user_id=${encodeURIComponent(each.user_id)}`}><${Said} text=${each.user_id} /></a></li>`)}</ul><${More} of=${data} count=${found.people.length} />`}<//>`;
 }
 

@@ -1,9 +1,9 @@
 // What could not be processed: why, byte for byte, and once more.
 
 import { html, useEffect, useState } from "../vendor/preact-htm.js";
-import { address, get, path, send, useData } from "../api.js";
+import { address, get, path, send, useData, usePages } from "../api.js";
 import { useLive } from "../live.js";
-import { Ask, Chip, ConversationLink, Empty, LiveMark, number, Place, plural, Said, Shown, When } from "../parts.js";
+import { Ask, Chip, ConversationLink, Empty, LiveMark, More, number, Place, plural, Said, Shown, When } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
 
 export default function Letters() {
@@ -63,7 +63,7 @@ function Groups({ groups, query, reload, retried }) {
 }
 
 function List({ group, query, reload, retried }) {
-  const data = useData(`${group.topic} ${group.reason} ${group.count} ${group.last_at}`, (signal) => get(address(path`/v1/dead-letters/${group.topic}`, { reason: group.reason, stage: group.stage, limit: 100 }), { signal }));
+  const data = usePages(`${group.topic} ${group.reason} ${group.count} ${group.last_at}`, path`/v1/dead-letters/${group.topic}`, { reason: group.reason, stage: group.stage }, "letters", 100);
   return html`<section class="panel"><h2>${group.reason} in ${group.stage}</h2><${Shown} of=${data} what="letters">${(found) => html`
     <ul>${found.letters.map((each) => {
       const place = `${each.partition}/${each.offset}`;
@@ -71,7 +71,7 @@ function List({ group, query, reload, retried }) {
       return html`<li key=${place} class="operation"><button class="quiet" data-row aria-expanded=${open} onClick=${() => setQuery({ letter: open ? "" : place })}>${open ? "▾" : "▸"} ${each.partition} / ${each.offset}</button>
         <${When} at=${each.at} /> <span class="muted"><${Said} text=${each.message} /></span>
         ${open && html`<${Letter} topic=${group.topic} letter=${each} reload=${reload} retried=${retried} />`}</li>`;
-    })}</ul>${found.next && html`<p class="muted">The newest 100 are shown; there are more.</p>`}`}<//></section>`;
+    })}</ul><${More} of=${data} count=${found.letters.length} />`}<//></section>`;
 }
 
 const traced = (record) => record?.headers.some(([name]) => /^(ce_)?traceparent$/i.test(name));

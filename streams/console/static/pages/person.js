@@ -1,9 +1,9 @@
 // One person's memory: facts, two clocks on a timeline, the graph, what would be sent now.
 
 import { html, useMemo, useState } from "../vendor/preact-htm.js";
-import { address, get, getAll, path, useData } from "../api.js";
+import { address, get, getAll, path, useData, usePages } from "../api.js";
 import { useLive } from "../live.js";
-import { announce, Bar, Chip, ConversationLink, Curve, day, Empty, FactLink, inert, LiveMark, MOST_ROWS, number, plural, Said, share, Shown, useNarrow, When } from "../parts.js";
+import { announce, Bar, Chip, ConversationLink, Curve, day, Empty, FactLink, inert, LiveMark, MOST_ROWS, More, number, plural, Said, share, Shown, useNarrow, When } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
 import Graph from "./graph.js";
 import { Nearest } from "./people.js";
@@ -169,12 +169,12 @@ export function Tiers({ context }) {
 }
 
 function ContextNow({ id, wanted }) {
-  const list = useData(`conversations ${id}`, (signal) => get(address("/v1/conversations", { user_id: id, limit: 100 }), { signal }));
+  const list = usePages(`conversations ${id}`, "/v1/conversations", { user_id: id }, "conversations", 100);
   const chosen = wanted ?? list.data?.conversations?.[0]?.conversation_id ?? null;
   const context = useData(chosen === null ? null : `context ${id} ${chosen}`, (signal) => get(address("/v1/context", { user_id: id, conversation_id: chosen }), { signal }));
   return html`<${Shown} of=${list} what="conversations">${(found) => found.conversations.length === 0
     ? html`<${Empty} title="No conversation"><p>What is sent depends on what was said last, and nothing was.</p><//>`
-    : html`<div class="tools"><label>before the next turn of <select value=${chosen} onChange=${(event) => setQuery({ conversation_id: event.target.value })}>${found.conversations.map((each) => html`<option value=${each.conversation_id}>${each.conversation_id}</option>`)}</select></label></div>
+    : html`<div class="tools"><label>before the next turn of <select value=${chosen} onChange=${(event) => setQuery({ conversation_id: event.target.value })}>${[...new Set([...found.conversations.map((each) => each.conversation_id), chosen])].map((each) => html`<option value=${each}>${each}</option>`)}</select></label> <${More} of=${list} count=${found.conversations.length} /></div>
       <${Shown} of=${context} what="the context">${(answer) => {
         const made = answer.context ?? answer;
         return html`<section class="panel"><p class="muted">made <${When} at=${made.made_at} clock /> after message #${made.after_index}, ${made.by_meaning ? "by meaning and words" : "by words only: the embedder was busy"}</p><${Tiers} context=${made} /></section>`;
