@@ -33,6 +33,7 @@ from streams.search import (
 from streams.settings import Settings, load_settings
 
 _NOTHING = {
+    Empty.NO_FACTS: "Nothing that {user} said answers this, and no fact about them is known.",
     Empty.NO_ANSWER: "Nothing is known of {user} that answers this.",
     Empty.NOT_READ_YET: UNREAD,
     Empty.UNKNOWN_PERSON: UNKNOWN,

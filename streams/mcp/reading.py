@@ -23,8 +23,10 @@ EMPTY = {
     "unknown_person": "Nothing was ever said by this person, or learned of them.",
     "not_read_yet": "What this person said is not read yet: ask again in a moment.",
     "unknown_conversation": "There is no such conversation.",
+    "no_facts": "Nothing that was said answers this, and no lasting fact is known of this person.",
     "no_answer": "There are memories of this person, and none answers this.",
 }
+_BEHIND = " Not all that was said is read yet: ask again in a moment."
 _NO_FACTS = "Something was said by this person, and no lasting fact is known of them."
 
 
@@ -48,6 +50,8 @@ def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> 
         memories = [answers.memory(each) for each in found["results"]]
         why = found.get("empty") or "no_answer"
         empty = "" if memories else EMPTY.get(why, f"Nothing was found ({why}).")
+        if empty and found.get("unread") and why != "not_read_yet":
+            empty += _BEHIND
 
         def make(some: Sequence[Any], left: int) -> Found:
             more = f"{left} more did not fit: ask more narrowly, or with a smaller limit" if left else ""

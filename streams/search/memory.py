@@ -181,10 +181,14 @@ class MemorySearch:
         Raises:
             DependencyUnavailable: an index is down.
         """
-        if (await self._facts.page(FactFilter(user_id=user_id, tenant_id=tenant_id, statuses=()), 1))[0]:
+        if await self._has_facts(user_id, tenant_id):
             return True
         where = TurnFilter(user_id=user_id, tenant_id=tenant_id)
         return self._turns is not None and bool((await self._turns.page(where, 1))[0])
+
+    async def _has_facts(self, user_id: str, tenant_id: str) -> bool:
+        where = FactFilter(user_id=user_id, tenant_id=tenant_id, statuses=())
+        return bool((await self._facts.page(where, 1))[0])
 
     async def _why(self, wanted: Wanted) -> Empty:
         """Return why nothing was found."""
@@ -196,6 +200,8 @@ class MemorySearch:
             )
             if not (await self._turns.page(there, 1))[0]:
                 return Empty.UNKNOWN_CONVERSATION
+        if wanted.searches_facts and not await self._has_facts(wanted.user_id, wanted.tenant_id):
+            return Empty.NO_FACTS
         return Empty.NO_ANSWER
 
     async def _tied(self, question: Question, turns: Sequence[Turn], wanted: Wanted) -> Sequence[str]:

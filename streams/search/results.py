@@ -54,13 +54,14 @@ class Empty(StrEnum):
 
     ``unknown_person``: nothing was ever said by or to them, or learned of them; ``not_read_yet``: nothing of
     them was read, and something was said that nobody has read, to be asked about again in a moment;
-    ``unknown_conversation``: nothing was said in it, by or to this person; ``no_answer``: nothing of what there
-    is answers.
+    ``unknown_conversation``: nothing was said in it, by or to this person; ``no_facts``: facts were asked for,
+    too, and none was ever learned of them; ``no_answer``: nothing of what there is answers.
     """
 
     UNKNOWN_PERSON = "unknown_person"
     NOT_READ_YET = "not_read_yet"
     UNKNOWN_CONVERSATION = "unknown_conversation"
+    NO_FACTS = "no_facts"
     NO_ANSWER = "no_answer"
 
 

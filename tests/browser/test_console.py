@@ -404,7 +404,8 @@ def test_search_says_why_it_found_what_it_found_and_why_nothing(tab: Tab) -> Non
     page.get_by_role("link", name="ava", exact=True).click()
     expect(page).to_have_url(re.compile("user_id=ava$"))
     page = tab.open("/search?q=lattice+quantum+chromodynamics&user_id=ava")
-    expect(page.locator("main")).to_contain_text("Nothing of what is known answers")
+    expect(page.locator(".state.empty h2")).to_have_text("Nothing of what is known answers")
+    expect(page.locator("main")).to_contain_text("There is a memory of ava, and nothing in it answers this.")
     tab.check()
 
 
@@ -424,6 +425,10 @@ def test_people_and_their_conversations_are_found_by_clicking(tab: Tab) -> None:
 
 def test_every_state_has_its_own_sentence(tab: Tab, rig: ServeRig) -> None:
     tab.forgive("404", "503", "ERR_CONNECTION_REFUSED", "Failed to load resource", "ERR_")
+
+    def behind(route: Route) -> None:
+        route.fulfill(json=route.fetch().json() | {"unread": True})
+
     page = tab.open("/conversations/nobody-spoke-here")
     expect(page.locator("main")).to_contain_text("Nothing here yet")
     page = tab.open("/people/nobody-of-this-name")
@@ -438,7 +443,17 @@ def test_every_state_has_its_own_sentence(tab: Tab, rig: ServeRig) -> None:
         lambda: (asked(rig, "/v1/facts", user_id="hal") or {}).get("known"), "the recall service knows them"
     )
     page = tab.open("/search?q=anything&user_id=hal&search_type=facts")
-    expect(page.locator("main")).to_contain_text("Nothing of what is known answers")
+    expect(page.locator(".state.empty h2")).to_have_text("No fact is known yet")
+    expect(page.locator(".waits li")).to_contain_text("1 of 10 messages")
+    expect(page.get_by_text("Not all that was said")).to_have_count(0)
+    tab.check()
+    page.route("**/v1/search", behind)
+    page.reload()
+    expect(page.get_by_text("Not all that was said by or to hal is read yet.")).to_be_visible()
+    tab.check()
+    page.unroute("**/v1/search")
+    page.get_by_role("button", name="Search again").click()
+    expect(page.get_by_text("Not all that was said")).to_have_count(0)
     page = tab.open("/people/hal?tab=graph")
     expect(page.locator("main")).to_contain_text("Nobody in it yet")
     page.get_by_role("tab", name="facts", exact=True).click()

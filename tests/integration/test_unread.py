@@ -196,6 +196,23 @@ async def test_who_is_not_read_yet_is_told_from_nobody(
     assert await answers(client, user) == NOBODY, "it was read, and is not there: it was erased"
 
 
+async def test_where_nothing_was_found_it_is_said_that_not_all_is_read(
+    settings: Settings, client: httpx.AsyncClient, views: Views
+) -> None:
+    views.known.add("eva")
+
+    async def found() -> tuple[str, bool]:
+        told = (await client.get("/v1/search", params={"q": "figs", "user_id": "eva"})).json()
+        return told["empty"], told["unread"]
+
+    await read_all(settings)
+    assert await found() == ("no_answer", False)
+    await write(settings, MESSAGES, said_by("eva"))
+    assert await found() == ("no_answer", True)
+    await read_all(settings)
+    assert await found() == ("no_answer", False)
+
+
 async def test_what_is_no_message_of_theirs_is_not_waited_for(
     settings: Settings, client: httpx.AsyncClient
 ) -> None:

@@ -148,15 +148,18 @@ async def test_a_search_is_made_for_the_person_of_the_connection(api: Api) -> No
     [
         (Empty.UNKNOWN_PERSON, "Nothing was ever said by this person"),
         (Empty.UNKNOWN_CONVERSATION, "There is no such conversation"),
+        (Empty.NO_FACTS, "Nothing that was said answers this, and no lasting fact is known"),
         (Empty.NO_ANSWER, "There are memories of this person, and none answers this"),
     ],
 )
-async def test_nothing_found_says_why(api: Api, why: Empty, said: str) -> None:
-    api.answers["GET /v1/search"] = 200, {"results": [], "empty": why.value}
+@pytest.mark.parametrize("unread", [False, True])
+async def test_nothing_found_says_why(api: Api, why: Empty, said: str, unread: bool) -> None:
+    api.answers["GET /v1/search"] = 200, {"results": [], "empty": why.value, "unread": unread}
     async with connected() as client:
         answer = await client.call_tool("search_memory", {"query": "where?"})
     assert answer.structured_content is not None
     assert answer.structured_content["empty"].startswith(said)
+    assert ("is read yet" in answer.structured_content["empty"]) is unread
     assert EMPTY.keys() == {*Empty}, "each reason is said in words"
 
 

@@ -526,7 +526,9 @@ async def test_who_is_not_known_is_told_from_who_has_nothing(
     assert (await find(search, "coffee", "nobody")).empty is Empty.UNKNOWN_PERSON
     assert (await find(search, "coffee", tenant_id="acme")).empty is Empty.UNKNOWN_PERSON
     assert (await find(search, "coffee", conversation_id="c-9")).empty is Empty.UNKNOWN_CONVERSATION
-    assert (await find(search, "violin", "bob")).empty is Empty.NO_ANSWER
+    assert (await find(search, "violin", "bob")).empty is Empty.NO_FACTS
+    said = await find(search, "violin", "bob", search_type=SearchType.TURNS)
+    assert said.empty is Empty.NO_ANSWER, "facts were not asked for"
     assert (await find(search, "violin", "cleo")).empty is Empty.NO_ANSWER
     found = await find(search, "coffee", conversation_id="c-1")
     assert found.empty is None

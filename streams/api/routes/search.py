@@ -39,8 +39,9 @@ class SearchParameters(Parameters, frozen=True, kw_only=True):
 class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """What was found, best first.
 
-    ``known``: whether there is anything of the person at all; ``empty``: why nothing was found; ``degraded``:
-    the embedder was down, and only words were compared; ``explanation``: how it came to this, if that is asked.
+    ``known``: whether there is anything of the person at all; ``empty``: why nothing was found; ``unread``:
+    then, whether something of theirs is not read yet; ``degraded``: the embedder was down, and only words were
+    compared; ``explanation``: how it came to this, if that is asked.
     """
 
     query: str
@@ -51,6 +52,7 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
     scope: Searched
     degraded: bool
     empty: Empty | None
+    unread: bool
     results: list[Result]
     explanation: Explanation | None = None
 
@@ -131,7 +133,10 @@ async def found(call: Call, wanted: SearchParameters, *, explain: bool = False) 
     asked.check()  # here, for not all that can be asked can be sent on
     results = await memory.search(asked)
     known, empty = results.empty is not Empty.UNKNOWN_PERSON, results.empty
-    if not known and await call.is_unread(wanted.tenant_id, wanted.user_id):
+    is_unread = empty is not None and await call.is_unread(
+        wanted.tenant_id, wanted.user_id, _known_all_along if known else None
+    )
+    if is_unread and not known:
         empty = Empty.NOT_READ_YET
     return SearchAnswer(
         query=wanted.q,
@@ -142,6 +147,12 @@ async def found(call: Call, wanted: SearchParameters, *, explain: bool = False) 
         scope=results.scope,
         degraded=results.degraded,
         empty=empty,
+        unread=is_unread,
         results=list(results),
         explanation=results.explanation if explain else None,
     )
+
+
+async def _known_all_along() -> bool:
+    """Say that nobody became known while it was looked for what is unread of them."""
+    return False

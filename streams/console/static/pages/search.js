@@ -1,7 +1,7 @@
 // Search, explained: what each part added, what was left out, why an answer is empty.
 
 import { html, useEffect, useRef } from "../vendor/preact-htm.js";
-import { address, send, useData } from "../api.js";
+import { address, path, send, useData } from "../api.js";
 import { Bar, Chip, ConversationLink, Empty, FactLink, number, PersonLink, plural, Said, share, Shown, When } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
 import { Nearest } from "./people.js";
@@ -93,6 +93,8 @@ function Nothing({ found, query, retry }) {
       <${Nearest} name=${query.user_id} to=${(other) => address("/search", { ...query, user_id: other })} /><//>`;
   }
   if (found.empty === "unknown_conversation") return html`<${Empty} title="No such conversation"><p>Nothing was said in it by or to ${name}.</p><//>`;
-  return html`<${Empty} title="Nothing of what is known answers"><p>There is a memory of ${name}, and nothing in it answers this. <a href=${address(`/people/${encodeURIComponent(query.user_id)}`)}>What is known</a>.</p>
+  const none = found.empty === "no_facts";
+  return html`<${Empty} title=${none ? "No fact is known yet" : "Nothing of what is known answers"}><p>${none ? html`Nothing that was said by or to ${name} answers this, and no fact about them was learned so far.` : html`There is a memory of ${name}, and nothing in it answers this. <a href=${path`/people/${query.user_id}`}>What is known</a>.`}</p>
+    ${found.unread && html`<p class="warn">Not all that was said by or to ${name} is read yet. <button onClick=${retry}>Search again</button></p>`}
     <${Waits} user=${query.user_id} /><//>`;
 }
