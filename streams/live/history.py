@@ -24,16 +24,21 @@ OF_THE_CONVERSATION = frozenset(
 )
 OF_ITS_PEOPLE = frozenset({EventKind.CANDIDATES, EventKind.FACT})
 
+WINDOWS = "memory.windows.v1"
+
 _READ_SECONDS = 25.0
 
 
 class Policy(msgspec.Struct, frozen=True, kw_only=True):
-    """When windows end and summaries begin: messages, messages, seconds, tokens."""
+    """When windows end and summaries begin: messages, messages, seconds, tokens; how long the log has windows
+    (seconds, 0: for ever).
+    """
 
     window_size: int
     window_overlap: int
     idle_seconds: float
     token_threshold: int
+    windows_kept_seconds: float
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -102,6 +107,7 @@ class History:
                 window_overlap=self._settings.window_overlap,
                 idle_seconds=self._settings.idle_seconds,
                 token_threshold=self._settings.token_threshold,
+                windows_kept_seconds=(self._catalog.get(WINDOWS).retention_ms or 0) / 1000,
             ),
         )
 

@@ -293,6 +293,35 @@ def test_a_conversation_plays_again_from_the_log(tab: Tab) -> None:
     live(tab)
 
 
+def test_of_what_was_said_before_windows_are_kept_it_is_said_that_they_are_gone(
+    tab: Tab, rig: ServeRig
+) -> None:
+    """The log keeps messages for 30 days, windows for 7; facts stay."""
+    told = asked(rig, "/v1/conversations/ava-breakfast/log")
+    of_windows = ("window", "candidates", "punctuation")
+    old = [each | {"at": "2025-01-05T07:12:00Z"} for each in told["events"] if each["kind"] not in of_windows]
+    page = tab.page
+    answer = told | {"events": old}
+    page.route(re.compile("/v1/conversations/ava-breakfast/log"), lambda route: route.fulfill(json=answer))
+    tab.open("/conversations/ava-breakfast?at=m-of-long-ago")
+    gone = page.get_by_text("Windows are kept for 7 days: those of these messages are gone.")
+    expect(gone).to_be_visible()
+    expect(page.get_by_text("What the link leads to is not here")).to_be_visible()
+    assert page.locator(".window").count() == 0, "and none of them waits"
+    expect(page.locator(".factline", has_text="blueberries").first).to_be_visible()
+    tab.check()
+    page.get_by_label("Position in the log").fill("1")
+    expect(page.get_by_text("those of this message are gone")).to_be_visible()
+    # What is said from now on has windows again.
+    answer["events"] = [*old, old[0] | {"offset": 9999, "index": None}]
+    answer["events"][-1] |= {"at": "2099-01-05T07:12:00Z", "value": old[0]["value"] | {"message_id": "m-new"}}
+    tab.open("/conversations/ava-breakfast?at=m-new")
+    expect(gone).to_be_visible()
+    expect(page.locator(".window")).to_have_count(1)
+    expect(page.locator(".window.open")).to_contain_text("1 of 10")
+    expect(page.get_by_text("What the link leads to is not here")).to_have_count(0)
+
+
 def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab: Tab, rig: ServeRig) -> None:
     page = tab.open("/dead-letters")
     live(tab)

@@ -89,15 +89,23 @@ export function tokensOf(story) {
   return { messages, summaries, total: messages + summaries };
 }
 
+/** How many of the first messages have no windows because the log has let go of them. */
+export function bareOf(story, policy) {
+  const kept = policy.windows_kept_seconds ? Date.now() - policy.windows_kept_seconds * 1000 : 0;
+  const ids = new Set(story.windows.flatMap((each) => each.ids));
+  const end = story.messages.findIndex((each) => ids.has(each.id) || Date.parse(each.at) > kept);
+  return end < 0 ? story.messages.length : end;
+}
+
 /** What has been said since the last window: from which row and message on, how many, of how many, and when it closes by itself. */
-export function openWindow(story, policy) {
+export function openWindow(story, policy, bare) {
   const last = story.windows.at(-1);
   const end = last ? story.messages.findIndex((each) => each.id === last.ids.at(-1)) : -1;
   const closed = story.closed.at(-1)?.after ?? -1;
-  if (end >= story.messages.length - 1 || closed >= story.messages.length - 1 || !story.messages.length) return null;
+  if (end >= story.messages.length - 1 || closed >= story.messages.length - 1 || bare >= story.messages.length) return null;
   const begin = story.messages[0].number; // its first messages may be older than the log keeps
   const overlap = last && end > closed ? Math.min(policy.window_overlap, end + 1 + begin) : 0;
-  const from = Math.max(end, closed) + 1 - overlap;
+  const from = Math.max(bare || -Infinity, Math.max(end, closed) + 1 - overlap);
   return {
     from: Math.max(0, from), to: story.messages.length - 1, number: from + begin, count: story.messages.length - from, size: policy.window_size, overlap,
     closesAt: Date.parse(story.messages.at(-1).at) + policy.idle_seconds * 1000,

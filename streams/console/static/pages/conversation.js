@@ -5,7 +5,7 @@ import { address, get, path, useData } from "../api.js";
 import { useLive } from "../live.js";
 import { announce, Bar, Chip, day, Empty, FactLink, LiveMark, MOST_ROWS, number, PersonLink, plural, Said, share, Shown, useTitle, When } from "../parts.js";
 import { here, setQuery, useRoute } from "../router.js";
-import { blank, fold, openWindow, tokensOf } from "../story.js";
+import { bareOf, blank, fold, openWindow, tokensOf } from "../story.js";
 import { CloseNow } from "./waits.js";
 
 const MOST_EVENTS = 6000;
@@ -71,11 +71,8 @@ function View({ id, log, live, gap }) {
   const total = log.events.length;
   const step = query.step === undefined ? null : Math.max(0, Math.min(total, Number(query.step) || 0));
   const playing = usePlayer(log.events, step);
-  const story = useMemo(() => {
-    const story = blank();
-    for (const event of step === null ? log.events : log.events.slice(0, step)) fold(story, event);
-    return story;
-  }, [log.events, step]);
+  const whole = useMemo(() => log.events.reduce(fold, blank()), [log.events]);
+  const story = useMemo(() => (step === null ? whole : log.events.slice(0, step).reduce(fold, blank())), [whole, step]);
   const place = log.read.find((each) => each.topic === "chat.messages.v1");
   if (!total) {
     return html`<div class="head"><h1><${Said} text=${id} /></h1><${LiveMark} state=${live} /></div>
@@ -91,7 +88,8 @@ function View({ id, log, live, gap }) {
       <a class="end" href=${path`/chat/${id}`}>Go on in chat</a></div>
     ${log.earlier > 0 ? html`<p class="banner note">The newest ${number(total)} events; earlier ones are left out.</p>`
       : story.messages[0]?.number > 0 && html`<p class="banner note">The log begins with #${story.messages[0].number}: what was said before is older than it keeps.</p>`}
-    <${Story} id=${id} story=${story} policy=${log.policy} live=${step === null} at=${query.at} gap=${gap && step === null} />
+    ${query.at && !whole.byId.has(query.at) && html`<p class="banner note" role="status">What the link leads to is not here: it is older than the log keeps or shows, or it was erased. What was learned of it is in the facts.</p>`}
+    <${Story} id=${id} story=${story} policy=${log.policy} bare=${bareOf(whole, log.policy)} live=${step === null} at=${query.at} gap=${gap && step === null} />
     <${Tokens} story=${story} policy=${log.policy} />`;
 }
 
@@ -149,9 +147,9 @@ function Player({ events, step, playing: [speed, setSpeed] }) {
 
 /* ---- the drawing ----------------------------------------------------------------------------------------------- */
 
-function Story({ id, story, policy, live, at, gap }) {
+function Story({ id, story, policy, bare, live, at, gap }) {
   const [lit, setLit] = useState(null); // ids of messages
-  const open = openWindow(story, policy);
+  const open = openWindow(story, policy, bare);
   const first = Math.max(0, story.messages.length - MOST_ROWS);
   const rows = story.messages.slice(first);
   const [waiting, toEnd] = useFollowEnd(story.messages.length, live && !at);
@@ -177,8 +175,14 @@ function Story({ id, story, policy, live, at, gap }) {
   const summarized = (number) => story.summaries.some((each) => number >= each.from_index && number <= each.to_index);
   const range = (summary) => story.messages.filter(({ number }) => number >= summary.from_index && number <= summary.to_index).map((each) => each.id);
   const ofWindow = new Map(story.windows.map((each) => [each.id, []]));
-  const others = [];
-  for (const each of story.outcomes) (ofWindow.get(each.windowId) ?? others).push(each);
+  // Of a window that is gone, beside the message that it came of.
+  const others = new Map();
+  const beside = (each) => Math.max(first, ...each.ids.map((one) => story.byId.get(one)?.row ?? 0));
+  for (const each of story.outcomes) {
+    const at = beside(each) < bare ? beside(each) : story.messages.length;
+    (ofWindow.get(each.windowId) ?? others.get(at) ?? others.set(at, []).get(at)).push(each);
+  }
+  const bared = Math.min(bare, story.messages.length);
   return html`<div class="log ${lit ? "lit" : ""}">
     <h2 style=${{ gridColumn: 1, gridRow: 1 }}>messages</h2><h2 style=${{ gridColumn: 2, gridRow: 1 }}>windows</h2><h2 style=${{ gridRow: 1 }}>what came of it</h2>
     ${rows.map((each) => html`<article key=${each.id} id=${`m-${each.id}`} data-row tabindex="0" class="message ${each.role} ${on([each.id])} ${summarized(each.number) ? "summarized" : ""}"
@@ -204,7 +208,8 @@ function Story({ id, story, policy, live, at, gap }) {
         <strong>w${story.windows.length + 1}</strong> open<br />${open.number}–${story.messages[open.to].number}<br /><span class="muted">${open.count} of ${open.size}</span></div>
       <div class="outcome" style=${outcome(rowOf(open.from + open.overlap), rowOf(open.to))}>
         <p class="muted">Not yet: ${open.count} of ${open.size} messages. Read at ${open.size}, or when it has been silent until <${When} at=${open.closesAt} clock />${live ? html`, or <${CloseNow} id=${id} />` : "."}</p></div>`}
-    ${others.length > 0 && html`<div class="outcome" style=${outcome(rowOf(story.messages.length), rowOf(story.messages.length))}>${others.map((one) => html`<${Outcome} key=${`${one.factId}${one.version}`} one=${one} story=${story} id=${id} light=${light} on=${on} />`)}</div>`}
+    ${bared > first && html`<p class="bare muted" style=${over(rowOf(first), rowOf(bared - 1))}>Windows are kept for ${plural(Math.round(policy.windows_kept_seconds / 86400), "day")}: those of ${bared > first + 1 ? "these messages" : "this message"} are gone. What was learned stays.</p>`}
+    ${[...others].map(([at, found]) => html`<div class="outcome" style=${outcome(rowOf(at), rowOf(at))}>${found.map((one) => html`<${Outcome} key=${`${one.factId}${one.version}`} one=${one} story=${story} id=${id} light=${light} on=${on} />`)}</div>`)}
     ${gap && html`<p class="gapline" style=${{ gridRow: rowOf(story.messages.length) + 1 }}>Something was missed here: loading it from the log …</p>`}
     ${story.summaries.map((each) => html`<div key=${each.summary_id} class="summary ${on(range(each))}" ...${light(range(each))} style=${{ gridRow: rowOf(story.messages.length) + 2 }}>
       <details><summary>summarized #${each.from_index}–#${each.to_index} into ${plural(each.tokens, "token")}</summary><${Summary} of=${each.summary} /></details></div>`)}
