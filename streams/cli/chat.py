@@ -4,23 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import signal
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 
 import httpx
-import msgspec
 import typer
 
-from models.errors import ConfigurationError, DependencyUnavailable
+from models.errors import DependencyUnavailable
 from models.messages import DEFAULT_TENANT
 from streams.cli import recall_api
-from streams.cli.output import print_json, printable
+from streams.cli.chat_shown import AsJson, Shown
+from streams.cli.chat_turn import NoAnswer, Said, Showing, Speaking
+from streams.cli.output import count
 from streams.namespace import PREFIX_HEADER
-from streams.printing import printable_lines
 from streams.settings import Settings, load_settings
 
 #: Longest silence between two events: a comment comes every 15 s.
@@ -28,6 +27,9 @@ _SILENCE_SECONDS = 60.0
 
 #: How long it may take to leave a conversation.
 _LEAVING_SECONDS = 5.0
+
+#: What tries again what has no whole answer.
+_AGAIN = "/again"
 
 
 def talk(
@@ -39,20 +41,30 @@ def talk(
     conversation: Annotated[
         str, typer.Option("--conversation", "-c", help="Where; a new one unless one says.", show_default=False)
     ] = "",
+    again: Annotated[
+        str, typer.Option("--again", metavar="TURN", help="Try an interrupted turn again.", show_default=False)
+    ] = "",
     tenant: Annotated[str, typer.Option("--tenant", help="The tenant of the person.")] = DEFAULT_TENANT,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per event of a turn.")] = False,
 ) -> None:
-    """Talk with an assistant that remembers.  Needs `switchboard serve`; Ctrl-C stops an answer."""
+    """Talk with an assistant that remembers.  Needs `switchboard serve`; Ctrl-C stops an answer, the line
+    /again tries again what was interrupted or not taken.
+    """
     settings = load_settings()
     place = conversation or f"chat-{secrets.token_hex(4)}"
     if not conversation:
         print(f"conversation {place}; go on later with --conversation {place}", file=sys.stderr)
-    said = [message] if message else None
-    asyncio.run(_talk(settings, place, {"user_id": user, "tenant_id": tenant}, said, json))
+    said = [message] if message else [] if again else None
+    asyncio.run(_talk(settings, place, {"user_id": user, "tenant_id": tenant}, said, json, again))
 
 
 async def _talk(
-    settings: Settings, conversation: str, who: dict[str, str], said: Sequence[str] | None, as_json: bool
+    settings: Settings,
+    conversation: str,
+    who: dict[str, str],
+    said: Sequence[str] | None,
+    as_json: bool,
+    again: str = "",
 ) -> None:
     base = await recall_api.base_of(settings)
     headers = {PREFIX_HEADER: settings.topic_prefix}
@@ -60,14 +72,55 @@ async def _talk(
         headers["authorization"] = f"Bearer {token}"
     timeout = httpx.Timeout(_SILENCE_SECONDS)
     async with httpx.AsyncClient(base_url=base, timeout=timeout, trust_env=False, headers=headers) as client:
-        has_spoken = False
+        session = _Session(Speaking(client, conversation, who), AsJson if as_json else Shown)
         try:
+            if again:
+                await session.say(Said("", again, is_over=True))
             async for line in _lines(said):
-                has_spoken = True
-                await _turn(client, conversation, who, line, _as_json if as_json else _Shown().take)
+                if line.strip() == _AGAIN:
+                    await session.again()
+                else:
+                    await session.say(Said(line))
         finally:
-            if has_spoken:
+            if session.has_spoken:
                 await _leave(client, conversation, who)
+        session.leave(f"switchboard chat --user {who['user_id']} --conversation {conversation}")
+
+
+class _Session:
+    """What is said one after another; what has no whole answer is kept, to be tried again."""
+
+    def __init__(self, speaking: Speaking, showing: Callable[[], Showing]) -> None:
+        self.has_spoken = False
+        self._speaking, self._showing = speaking, showing
+        self._kept: list[Said] = []
+
+    async def say(self, said: Said) -> None:
+        """Say something and show what is answered; without an answer it is kept, and the session goes on."""
+        self.has_spoken = True
+        shown = self._showing()
+        try:
+            await self._speaking.say(said, shown)
+        except NoAnswer as error:
+            self._kept.append(said)
+            shown.note(f"{error.why.rstrip('.')}. The line {_AGAIN} tries it again.")
+
+    async def again(self) -> None:
+        """Say once more what has no whole answer."""
+        if not self._kept:
+            self._showing().note("There is nothing to try again.")
+        kept, self._kept = self._kept, []
+        for each in kept:
+            await self.say(each)
+
+    def leave(self, command: str) -> None:
+        """Raise :class:`DependencyUnavailable` if something has no whole answer."""
+        said = [each.turn_id for each in self._kept if each.is_heard or each.is_over]
+        ways = [f"without a whole answer, `{command} --again {name}` tries again" for name in said]
+        if unsaid := len(self._kept) - len(said):
+            ways.append(f"{count(unsaid, 'line')} not said as far as is known, say it again later")
+        if ways:
+            raise DependencyUnavailable("serve", "; ".join(ways))
 
 
 async def _leave(client: httpx.AsyncClient, conversation: str, who: dict[str, str]) -> None:
@@ -88,117 +141,3 @@ async def _lines(said: Sequence[str] | None) -> AsyncIterator[str]:
             return
         if line.strip():
             yield line.rstrip("\n")
-
-
-async def _turn(
-    client: httpx.AsyncClient,
-    conversation: str,
-    who: dict[str, str],
-    said: str,
-    show: Callable[[str, Any], None],
-) -> None:
-    """Say something and show what is answered; an interrupt stops the answer, and nothing else."""
-    path = f"/v1/conversations/{quote(conversation, safe='')}/turns"
-    turn_id = ""
-    upcoming: asyncio.Future[Any] | None = None
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    with suppress(NotImplementedError, ValueError):
-        loop.add_signal_handler(signal.SIGINT, stop.set)
-    stopping = asyncio.create_task(stop.wait())
-    try:
-        async with client.stream("POST", path, json={"content": said, **who}) as answer:
-            if not answer.is_success:
-                await answer.aread()
-                raise recall_api.refusal(answer, str(client.base_url))
-            events = _events(answer)
-            while True:
-                upcoming = asyncio.ensure_future(anext(events, None))
-                await asyncio.wait([upcoming, stopping], return_when=asyncio.FIRST_COMPLETED)
-                if stopping.done() and turn_id:
-                    await client.post(f"/v1/turns/{turn_id}/stop", json=who)
-                    stop.clear()
-                    stopping = asyncio.create_task(stop.wait())
-                event = await upcoming
-                if event is None:
-                    return
-                name, told = event
-                turn_id = told["turn_id"] if name == "turn" else turn_id
-                show(name, told)
-    except httpx.ConnectError as error:
-        raise DependencyUnavailable(
-            "serve", f"nobody listens at {client.base_url}: start `switchboard serve`, or all with `make demo`"
-        ) from error
-    except httpx.TransportError as error:
-        raise DependencyUnavailable(
-            "serve", f"the answer broke off ({type(error).__name__}); what you said is kept if it was confirmed"
-        ) from error
-    finally:
-        waiting = [each for each in (upcoming, stopping) if each is not None]
-        for each in waiting:
-            each.cancel()
-        await asyncio.gather(*waiting, return_exceptions=True)
-        with suppress(NotImplementedError, ValueError):
-            loop.remove_signal_handler(signal.SIGINT)
-
-
-async def _events(answer: httpx.Response) -> AsyncIterator[tuple[str, Any]]:
-    name = ""
-    async for line in answer.aiter_lines():
-        if line.startswith("event: "):
-            name = line.removeprefix("event: ")
-        elif line.startswith("data: "):
-            try:
-                yield name, msgspec.json.decode(line.removeprefix("data: "))
-            except msgspec.DecodeError as error:
-                raise ConfigurationError(
-                    f"what answers at {answer.request.url.host} is not `switchboard serve`: set "
-                    "SWITCHBOARD_API_PORT"
-                ) from error
-
-
-def _as_json(name: str, told: Any) -> None:
-    print_json({"event": name, "data": told})
-
-
-class _Shown:
-    """A turn as a person reads it: text as it comes, what went wrong, and sources at the end."""
-
-    def __init__(self) -> None:
-        self._has_text = False
-
-    def take(self, name: str, told: Any) -> None:
-        """Show an event."""
-        match name:
-            case "text":
-                print("it   " * (not self._has_text) + printable_lines(told["text"]), end="", flush=True)
-                self._has_text = True
-            case "notice":
-                self._line(f"!    {printable(told['message'])}")
-            case "search":
-                self._line(
-                    f"     searched for “{printable(told['query'])}”: {len(told.get('found', ()))} found"
-                )
-            case "duplicate" if not told.get("kept"):
-                self._line(f"     said already: “{printable(told['duplicate_sentence'])}”")
-            case "message":
-                self._line("")
-                self._sources(told.get("metadata", {}).get("answer") or {})
-            case "tokens":
-                print(f"     context: {told['total']:,} / {told['threshold']:,} tokens")
-            case "summary":
-                print(f"     summarized: {told['tokens_before']:,} → {told['tokens_after']:,} tokens")
-            case "end" if told.get("message"):
-                self._line(f"!    {printable(told['message'])}")
-
-    def _sources(self, answer: dict[str, Any]) -> None:
-        for item in answer.get("prompt", {}).get("items", ()):
-            if item.get("quoted"):
-                print(f"     [{item['n']}] {item['tier']}: {printable(item['text'][:100])}")
-
-    def _line(self, text: str) -> None:
-        if self._has_text:
-            print()
-            self._has_text = False
-        if text:
-            print(text)

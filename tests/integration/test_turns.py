@@ -163,6 +163,9 @@ class Model:
         self._serve = self._start()
         eventually(lambda: self._answers(f"{self.api}/v1/openapi.json"), "serve answers")
 
+    def stop_serve(self) -> None:
+        leash.end(self._serve, 30.0)
+
     def kill_serve(self) -> None:
         self._serve.kill()
         self._serve.wait(30)
@@ -508,6 +511,7 @@ def test_the_terminal_is_a_chat_like_any_other(chat: Chat) -> None:
     first = chat.rig.command("chat", "I have a cat called Miezi.", *who)
     assert first.returncode == 0, first.stderr
     assert "it   Noted." in first.stdout and "/ 1,200 tokens" in first.stdout
+    assert " found: " in first.stdout and " left out" in first.stdout
     second = chat.rig.command("chat", "What is my cat called?", *who, "--json")
     events = [json.loads(line) for line in second.stdout.splitlines()]
     assert (events[0]["event"], events[-1]["event"]) == ("turn", "end")
@@ -518,3 +522,27 @@ def test_the_terminal_says_where_nobody_listens(chat: Chat) -> None:
     (nobodys,) = free_ports(1)
     done = chat.rig.command("chat", "Hello?", api_port=nobodys)
     assert done.returncode == 69 and "switchboard serve" in done.stderr
+
+
+def test_the_terminal_goes_on_where_serve_was_stopped_in_mid_answer(
+    deployment: ServeRig, own_model: Model
+) -> None:
+    chat = Chat(deployment, own_model.api)
+    question = f"What do you think of the number {uuid.uuid4().hex[:6]}, and why?"
+    own_model.fail("slow")  # it would not end by itself
+    who, port = ("--user", chat.user, "--conversation", chat.conversation), own_model.api.rpartition(":")[2]
+    command = [sys.executable, "-m", "streams.cli", "chat", question, *who, "--json"]
+    shown = deployment.log("stopped-chat")
+    with shown.open("wb") as output:
+        environment = deployment.environment(api_port=int(port)) | {"PYTHONUNBUFFERED": "1"}
+        talking = leash.spawn(command, output=output, env=environment, cwd=deployment.folder)
+    eventually(lambda: own_model.failed("slow"), "the model is asked")
+    own_model.stop_serve()
+    own_model.start_serve()
+    assert talking.wait(PATIENCE) == 69, shown.read_text()
+    told = shown.read_text()
+    assert '"status":"interrupted"' in told
+    again = told.partition("--again ")[2].partition("`")[0]
+    done = deployment.command("chat", "--again", again, *who, "--json", api_port=int(port))
+    assert done.returncode == 0 and '"status":"answered"' in done.stdout, done.stderr
+    assert [text for _, role, text in chat.said() if role == "user"] == [question]

@@ -17,10 +17,15 @@ from starlette.routing import Route
 
 from models.errors import DependencyUnavailable
 from streams.api.server import serve
-from streams.cli import chat
+from streams.cli import chat, chat_turn
+from streams.cli.chat_shown import Shown
+from streams.cli.chat_turn import NoAnswer, Said, Speaking
 from streams.settings import load_settings
 
 _EVENT = b'event: turn\ndata: {"turn_id": "t-1"}\n\n'
+_TEXT = b'id: 2\nevent: text\ndata: {"text": "Noted."}\n\n'
+_END = b'event: end\ndata: {"status": "answered"}\n\n'
+_BYE = b"event: bye\ndata: {}\n\n"
 _TURN = (
     b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
     b"%x\r\n%b\r\n" % (len(_EVENT), _EVENT)
@@ -46,13 +51,15 @@ async def test_a_server_that_goes_while_it_is_told_to_stop_is_named_and_nothing_
     port = server.sockets[0].getsockname()[1]
     async with server, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
 
-        def show(name: str, told: Any) -> None:
-            shown.append(name)
-            os.kill(os.getpid(), signal.SIGINT)
+        class Showing(Shown):
+            def take(self, name: str, told: Any) -> None:
+                shown.append(name)
+                os.kill(os.getpid(), signal.SIGINT)
 
-        with pytest.raises(DependencyUnavailable, match="broke off"):
+        speaking = Speaking(client, "c-1", {"user_id": "ada"})
+        with pytest.raises(NoAnswer, match="broke off"):
             async with asyncio.timeout(60):
-                await chat._turn(client, "c-1", {"user_id": "ada"}, "Hello", show)
+                await speaking.say(Said("Hello"), Showing())
     async with asyncio.timeout(60):
         while others := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(others)
@@ -67,7 +74,7 @@ async def test_who_leaves_a_conversation_closes_it(capsys: pytest.CaptureFixture
 
     async def turn(request: Request) -> Response:
         asked.append("turn")
-        return Response(_EVENT + b'event: text\ndata: {"text": "Noted."}\n\n', media_type="text/event-stream")
+        return Response(_EVENT + _TEXT + _END, media_type="text/event-stream")
 
     async def close(request: Request) -> Response:
         asked.append(f"close {request.path_params['name']} {dict(request.query_params)}")
@@ -84,3 +91,167 @@ async def test_who_leaves_a_conversation_closes_it(capsys: pytest.CaptureFixture
     await server.stop()
     assert asked == ["turn", "turn", f"close c-1 {who}"], "who said nothing closes nothing"
     assert capsys.readouterr().out.count("Noted.") == 2
+
+
+# -- servers that stop, are full, or do not know ---------------------------------------------------------------
+
+
+class Server:
+    """Answers turns as a script says, in its order, and notes what was asked of it."""
+
+    def __init__(self, *answers: Response | bytes) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[str, Any]] = []
+        self.names: list[str] = []
+
+    async def turn(self, request: Request) -> Response:
+        body = await request.json()
+        self.names.append(body["turn_id"])
+        self.asked.append(("say", body.get("content")))
+        return self._answer()
+
+    async def events(self, request: Request) -> Response:
+        self.names.append(request.path_params["name"])
+        self.asked.append(("go on", request.headers.get("last-event-id")))
+        return self._answer()
+
+    def _answer(self) -> Response:
+        answer = self.answers.pop(0)
+        told = answer if isinstance(answer, bytes) else b""
+        return Response(told, media_type="text/event-stream") if isinstance(answer, bytes) else answer
+
+    async def hear(self, *said: str, again: str = "") -> None:
+        """Have all of it said, by the command."""
+        routes = [
+            Route("/v1/conversations/{name}/turns", self.turn, methods=["POST"]),
+            Route("/v1/turns/{name}/events", self.events),
+            Route("/v1/conversations/{name}/close", lambda _: JSONResponse({}, 202), methods=["POST"]),
+        ]
+        server = await serve(Starlette(routes=routes), "127.0.0.1", 0)
+        settings = load_settings(api_port=server.port, topic_prefix="")
+        try:
+            async with asyncio.timeout(60):
+                await chat._talk(settings, "c-1", {"user_id": "ada", "tenant_id": "t"}, said, False, again)
+        finally:
+            await server.stop()
+        assert not self.answers, "all that was to be asked was"
+
+
+def problem(status: int, kind: str, detail: str, after: str = "", **more: Any) -> Response:
+    body = {"type": f"urn:switchboard:problem:{kind}", "detail": detail, **more}
+    return JSONResponse(body, status, headers={"retry-after": after} if after else {})
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_turn, "_FIRST_PAUSE", 0.0)
+
+
+_WHOLE = _EVENT + _TEXT + _END
+_REST = b'id: 3\nevent: text\ndata: {"text": " And kept."}\n\n' + _END
+
+
+@pytest.mark.usefixtures("at_once")
+@pytest.mark.parametrize("last", [_BYE, b""], ids=["bye", "it just ends"])
+async def test_half_an_answer_is_taken_up_again(last: bytes, capsys: pytest.CaptureFixture[str]) -> None:
+    server = Server(_EVENT + _TEXT + last, _REST, _WHOLE)
+    await server.hear("Hello", "And now?")
+    assert server.asked == [("say", "Hello"), ("go on", "2"), ("say", "And now?")]
+    assert server.names[0] == server.names[1] != server.names[2], "each line has a name of its own"
+    told = capsys.readouterr()
+    assert told.out.startswith("it   Noted.\nit    And kept.\n") and told.err.count("connecting again") == 1
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_what_serve_does_not_know_is_said_once_more_under_its_name(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    server = Server(
+        _EVENT + _TEXT + _BYE, problem(404, "unknown-turn", "No such turn."), _EVENT + _TEXT + _REST
+    )
+    await server.hear("Hello")
+    assert server.asked == [("say", "Hello"), ("go on", "2"), ("say", "Hello")]
+    assert len(set(server.names)) == 1
+    assert capsys.readouterr().out.count("Noted.") == 1, "what stands there is not said twice"
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_what_another_server_tells_as_a_whole_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    message = b'id: 2\nevent: message\ndata: {"content": "Noted. And kept."}\n\n'
+    await Server(_EVENT + _TEXT + _BYE, _EVENT + message + _END).hear("Hello")
+    assert capsys.readouterr().out == "it   Noted.\nit    And kept.\n"
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_whoever_finds_no_room_comes_again_when_told(capsys: pytest.CaptureFixture[str]) -> None:
+    full = [problem(503, "too-many-turns", "100 turns run here.", "0") for _ in range(3)]
+    server = Server(*full, _WHOLE)
+    await server.hear("Hello")
+    assert len(set(server.names)) == 1 and len(server.names) == 4
+    assert capsys.readouterr().err.count("100 turns run here. It is tried again in 0 s") == 3
+
+
+async def test_where_there_is_no_room_for_long_the_session_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
+    full = [problem(503, "too-many-turns", "100 turns run here.", "0") for _ in range(5)]
+    server = Server(*full, _WHOLE, _WHOLE)
+    await server.hear("Hello", "And now?", "/again")
+    assert [said for _, said in server.asked[4:]] == ["Hello", "And now?", "Hello"]
+    assert server.names[0] == server.names[-1]
+    assert "not said: 100 turns run here. The line /again tries it again." in capsys.readouterr().err
+
+
+async def test_another_turn_that_runs_is_named_and_the_session_goes_on(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    server = Server(problem(409, "turn-running", "Wait for it, or stop it.", turn_id="t-9"), _WHOLE)
+    with pytest.raises(DependencyUnavailable, match="1 line not said"):
+        await server.hear("Hello", "And now?")
+    assert "turn t-9 runs: Wait for it, or stop it. The line /again" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("at_once")
+async def test_ones_own_turn_that_runs_is_listened_to(capsys: pytest.CaptureFixture[str]) -> None:
+    class Ours(Server):
+        def _answer(self) -> Response:
+            if len(self.asked) == 1:
+                return problem(409, "turn-running", "Wait.", turn_id=self.names[0])
+            return super()._answer()
+
+    server = Ours(_WHOLE)
+    await server.hear("Hello")
+    assert server.asked == [("say", "Hello"), ("go on", None)]
+
+
+async def test_an_interrupted_turn_is_tried_again_by_its_name(capsys: pytest.CaptureFixture[str]) -> None:
+    interrupted = _EVENT + (
+        b'event: end\ndata: {"status": "interrupted", "try_again": true, "message": "It was stopped."}\n\n'
+    )
+    server = Server(interrupted, _WHOLE)
+    await server.hear("Hello", "/again")
+    assert server.asked == [("say", "Hello"), ("say", None)], "it is not said twice"
+    told = capsys.readouterr()
+    assert "It was stopped." in told.out and "/again" in told.err
+    with pytest.raises(DependencyUnavailable, match="--conversation c-1 --again t-"):
+        await Server(interrupted).hear("Hello")
+    await Server(_WHOLE).hear(again="t-1")
+
+
+async def test_what_broke_off_is_asked_for_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat_turn, "AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(chat_turn, "_FIRST_PAUSE", 0.0)
+    with pytest.raises(DependencyUnavailable, match="--again"):
+        await Server(_EVENT + _BYE, _EVENT + _BYE).hear("Hello")
+
+
+def test_a_turn_says_how_much_of_memory_it_was_made_of(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = Shown()
+    items = [{"tier": "facts"}, {"tier": "facts", "left_out": "no room"}, {"tier": "recent"}]
+    shown.take("prompt", {"items": items})
+    shown.take("text", {"text": "Hi."})
+    shown.take("message", {"content": "Hi."})
+    shown.take("summary", {"from_index": 0, "to_index": 9, "tokens_before": 1300, "tokens_after": 400})
+    assert capsys.readouterr().out.splitlines() == [
+        "it   Hi.",
+        "     2 memories found: 1 in the prompt, 1 left out",
+        "     summarized #0–#9: 1,300 → 400 tokens",
+    ]
