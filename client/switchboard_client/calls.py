@@ -41,12 +41,11 @@ class Calls:
     def search(
         self, query: str, search_type: str = "both", limit: int = 5, conversation_id: str = "", kind: str = ""
     ) -> Call[Search]:
-        """Search facts and what was said."""
-        asked = {"q": query, "search_type": search_type, "limit": str(limit)}
+        """Search facts and what was said; words of a person are in no URL, which servers log."""
+        asked = {"q": query, "search_type": search_type, "limit": limit}
         more = {"conversation_id": conversation_id, "kind": kind}
-        return Call(
-            self._get("/v1/search", asked | {name: value for name, value in more.items() if value}), Search
-        )
+        body = self._whose(asked | {name: value for name, value in more.items() if value})
+        return Call(self._post("/v1/search", body, {"accept": "application/json"}), Search)
 
     def context(self, conversation_id: str) -> Call[Context]:
         """What should be known before the next turn of a conversation."""

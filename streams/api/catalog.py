@@ -46,6 +46,7 @@ OPERATIONS: Sequence[Operation] = (
     people.export_person,
     people.delete_person,
     understanding.get_understanding,
+    understanding.post_understanding,
     letters.list_groups,
     letters.list_letters,
     letters.get_letter,

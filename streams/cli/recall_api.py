@@ -31,6 +31,14 @@ _POLL_SECONDS = 0.2
 async def get(settings: Settings, path: str, parameters: Mapping[str, str | int], kind: type[T]) -> T | None:
     """Return what the service answers; ``None`` if there is none, so that the index may be opened here.
 
+    Raises as :func:`post`.
+    """
+    return await _answer(settings, {"method": "GET", "url": path, "params": dict(parameters)}, kind)
+
+
+async def post(settings: Settings, path: str, body: Mapping[str, Any], kind: type[T]) -> T | None:
+    """As :func:`get`, for a question with words of a person, which do not belong into an address.
+
     One that has just been started is waited for: whoever took its index now would keep it from starting.
 
     Raises:
@@ -38,9 +46,13 @@ async def get(settings: Settings, path: str, parameters: Mapping[str, str | int]
         NotFound: there is no such fact.
         ConfigurationError: it refuses the question, or something else answers on its port.
     """
+    return await _answer(settings, {"method": "POST", "url": path, "json": dict(body)}, kind)
+
+
+async def _answer(settings: Settings, question: dict[str, Any], kind: type[T]) -> T | None:
     clock = asyncio.get_running_loop().time
     deadline = clock() + _START_SECONDS
-    while (answer := await _ask(settings, path, parameters, kind)) is None:
+    while (answer := await _ask(settings, question, kind)) is None:
         starting = [note for note in notes(settings) if note.service == "recall"]
         if not starting:
             return None
@@ -53,7 +65,7 @@ async def get(settings: Settings, path: str, parameters: Mapping[str, str | int]
     return answer
 
 
-async def _ask(settings: Settings, path: str, parameters: Mapping[str, str | int], kind: type[T]) -> T | None:
+async def _ask(settings: Settings, question: dict[str, Any], kind: type[T]) -> T | None:
     base = await base_of(settings)
     # Another deployment on this port must say so rather than answer.
     sent = {PREFIX_HEADER: settings.topic_prefix}
@@ -61,22 +73,20 @@ async def _ask(settings: Settings, path: str, parameters: Mapping[str, str | int
         sent["authorization"] = f"Bearer {token}"
     try:
         async with httpx.AsyncClient(base_url=base, timeout=_ANSWER_SECONDS, trust_env=False) as client:
-            response = await client.get(path, params=dict(parameters), headers=sent)
+            response = await client.request(**question, headers=sent)
     except (httpx.ConnectError, httpx.ConnectTimeout):
-        return await _ask_recall(settings, path, parameters, kind)
+        return await _ask_recall(settings, question, kind)
     except httpx.TransportError as error:
         raise DependencyUnavailable("serve", f"no answer from {base} ({type(error).__name__})") from error
     if response.status_code == 401 and not token:
         # Whoever can open the recall service's folder needs no token for what is in it.
-        answer = await _ask_recall(settings, path, parameters, kind)
+        answer = await _ask_recall(settings, question, kind)
         if answer is not None:
             return answer
     return _read(response, base, kind)
 
 
-async def _ask_recall(
-    settings: Settings, path: str, parameters: Mapping[str, str | int], kind: type[T]
-) -> T | None:
+async def _ask_recall(settings: Settings, question: dict[str, Any], kind: type[T]) -> T | None:
     """Ask the recall service of this folder as ``switchboard serve`` would; ``None``: it does not run."""
     # the web application takes a while to import: only who needs it waits
     from streams.api.access import Access
@@ -93,7 +103,7 @@ async def _ask_recall(
         app = create_api(parts, Access(any_tenant=True, topic_prefix=settings.topic_prefix))
         transport = httpx.ASGITransport(app)
         async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            response = await client.get(path, params=dict(parameters))
+            response = await client.request(**question)
         if response.status_code == 503 and response.json().get("part") == "recall":
             return None  # a killed one has left its socket behind
         return _read(response, "the recall service", kind)

@@ -42,7 +42,7 @@ _NOTHING = {
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What ``GET /v1/search`` answers; ``degraded``: only words were compared; ``known``: whether there is
+    """What ``POST /v1/search`` answers; ``degraded``: only words were compared; ``known``: whether there is
     anything of the person at all; ``empty``: why there is nothing.
     """
 
@@ -137,7 +137,7 @@ async def search(settings: Settings, wanted: Wanted) -> Answer:
     Raises :class:`DependencyUnavailable` when the service is not ready, :class:`ConfigurationError` when it
     refuses the question, when something else answers on its port, or when there is no index yet.
     """
-    parameters: dict[str, str | int] = {
+    body: dict[str, str | int] = {
         "q": wanted.query,
         "user_id": wanted.user_id,
         "tenant_id": wanted.tenant_id,
@@ -145,13 +145,13 @@ async def search(settings: Settings, wanted: Wanted) -> Answer:
         "limit": wanted.limit,
     }
     if wanted.conversation_id:
-        parameters["conversation_id"] = wanted.conversation_id
+        body["conversation_id"] = wanted.conversation_id
     if wanted.kinds:
-        parameters["kind"] = ",".join(wanted.kinds)
+        body["kind"] = ",".join(wanted.kinds)
     for name, at in (("from", wanted.since), ("to", wanted.until), ("as_of", wanted.as_of)):
         if at is not None:
-            parameters[name] = at.isoformat()
-    answer = await recall_api.get(settings, "/v1/search", parameters, Answer)
+            body[name] = at.isoformat()
+    answer = await recall_api.post(settings, "/v1/search", body, Answer)
     return answer if answer is not None else await _search_here(settings, wanted)
 
 

@@ -28,12 +28,12 @@ def show(
     """Say whether a question is open and why, what it refers to, and what to ask back.  Needs `recall`."""
     settings = load_settings()
     try:
-        parameters: dict[str, str | int] = {"q": cleaned(query), "user_id": user, "tenant_id": tenant}
+        body = {"q": cleaned(query), "user_id": user, "tenant_id": tenant}
     except InvalidQuestion as error:
         raise ConfigurationError(str(error)) from error
     if conversation:
-        parameters["conversation_id"] = conversation
-    found = asyncio.run(recall_api.get(settings, "/v1/understanding", parameters, QueryUnderstanding))
+        body["conversation_id"] = conversation
+    found = asyncio.run(recall_api.post(settings, "/v1/understanding", body, QueryUnderstanding))
     if found is None:
         raise DependencyUnavailable(
             "recall", "it does not run here; start it with `switchboard worker recall`, or all with `make demo`"

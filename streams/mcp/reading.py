@@ -46,7 +46,8 @@ def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> 
 
         Example: search_memory(query="user's work projects", search_type="facts", limit=3).
         """
-        found = await asking(ctx).get("/v1/search", q=query, search_type=search_type, limit=limit)
+        wanted = {"q": query, "search_type": search_type, "limit": limit, "explain": False}
+        found = await asking(ctx).post("/v1/search", wanted)
         memories = [answers.memory(each) for each in found["results"]]
         why = found.get("empty") or "no_answer"
         empty = "" if memories else EMPTY.get(why, f"Nothing was found ({why}).")

@@ -83,8 +83,10 @@ async def client(tmp_path: Path) -> AsyncIterator[httpx.AsyncClient]:
 
 
 async def ask(client: httpx.AsyncClient, query: str, **parameters: str) -> QueryUnderstanding:
-    answer = await client.get("/v1/understanding", params={"q": query, "user_id": "ada", **parameters})
+    asked = {"q": query, "user_id": "ada", **parameters}
+    answer = await client.get("/v1/understanding", params=asked)
     assert answer.status_code == 200, answer.text
+    assert (await client.post("/v1/understanding", json=asked)).content == answer.content
     return msgspec.json.decode(answer.content, type=QueryUnderstanding)
 
 
@@ -120,5 +122,9 @@ async def test_what_is_remembered_answers(client: httpx.AsyncClient) -> None:
 async def test_what_is_refused(
     client: httpx.AsyncClient, parameters: dict[str, str], status: int, said: str
 ) -> None:
-    answer = await client.get("/v1/understanding", params={"q": "What?", "user_id": "ada", **parameters})
-    assert (answer.status_code, said in answer.json()["detail"]) == (status, True), answer.text
+    asked = {"q": "What?", "user_id": "ada", **parameters}
+    for answer in (
+        await client.get("/v1/understanding", params=asked),
+        await client.post("/v1/understanding", json=asked),
+    ):
+        assert (answer.status_code, said in answer.json()["detail"]) == (status, True), answer.text

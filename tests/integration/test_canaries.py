@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
 import pytest
+from mcp import Client, StdioServerParameters
 from serve_rig import ServeRig, eventually
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from switchboard_client import AsyncSwitchboard, Message, Switchboard
 
 from deploy.local.kafka import LocalKafka
 from streams import kafka
+from streams.api.server import serve
 from streams.runtime.partitioner import partition_of
 
 pytestmark = pytest.mark.kafka
@@ -139,3 +148,48 @@ def test_no_log_metric_or_problem_tells_what_was_said_or_with_which_token(own: S
         for secret in (word, token, token[3:]):
             found = [line[:400] for line in text.splitlines() if secret in line]
             assert not found, (what, found)
+
+
+@asynccontextmanager
+async def forwarding(rig: ServeRig, addresses: list[str]) -> AsyncIterator[int]:
+    """The port of something between serve and those who ask it, which notes the addresses that they ask for."""
+    async with httpx.AsyncClient(base_url=rig.url, trust_env=False, timeout=60) as client:
+
+        async def forward(request: Request) -> Response:
+            addresses.append(f"{request.method} {request.url}")
+            own = ("content-type", "accept", "authorization", "idempotency-key")
+            headers = {name: value for name, value in request.headers.items() if name in own}
+            url = f"{request.url.path}?{request.url.query}"
+            answer = await client.request(request.method, url, content=await request.body(), headers=headers)
+            return Response(
+                answer.content, answer.status_code, {"content-type": answer.headers["content-type"]}
+            )
+
+        routes = [Route("/{path:path}", forward, methods=["GET", "POST", "DELETE"])]
+        server = await serve(Starlette(routes=routes), "127.0.0.1", 0)
+        yield server.port
+        await server.stop()
+
+
+async def test_no_address_that_our_own_ask_for_holds_what_somebody_says(own: ServeRig) -> None:
+    word, addresses = canary(), list[str]()
+    who, said = ("--user", "eve"), Message(conversation_id="c-3", content=f"I like {word}.")
+    async with forwarding(own, addresses) as port:
+        url = f"http://127.0.0.1:{port}"
+        for command in ("search", "understand", "chat"):
+            done = await asyncio.to_thread(own.command, command, f"Who is {word}?", *who, api_port=port)
+            assert done.returncode == 0, done.stderr
+        with Switchboard(url, user_id="eve") as blocking:
+            await asyncio.to_thread(blocking.search, word)
+        async with AsyncSwitchboard(url, user_id="eve") as client:
+            await client.add([said])
+            await client.search(word)
+            assert [event.kind async for event in client.turn("c-3", f"What of {word}?")][-1] == "end"
+        arguments = ["-m", "streams.cli", "mcp", "--user", "eve", "--url", url]
+        spoken = StdioServerParameters(command=sys.executable, args=arguments, env=own.environment())
+        async with Client(spoken) as assistant:
+            assert not (await assistant.call_tool("search_memory", {"query": f"Who is {word}?"})).is_error
+            assert not (await assistant.call_tool("remember", {"text": f"I like {word}."})).is_error
+    asked = [each for each in addresses if "/v1/search" in each]
+    assert len(asked) == 4 and len(addresses) >= 10, addresses
+    assert not [each for each in addresses if word in each]

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -89,16 +90,21 @@ class Api(HTTPServer):
 
     status = 200
     body: bytes = b""
-    asked: dict[str, list[str]]
+    asked: dict[str, Any]
 
 
 class Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         assert isinstance(self.server, Api)
-        self.server.asked = parse_qs(urlsplit(self.path).query)
+        self.server.asked = dict(parse_qs(urlsplit(self.path).query))
+        if self.command == "POST":
+            assert not self.server.asked, "what somebody asks is in no address"
+            self.server.asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.send_response(self.server.status)
         self.end_headers()
         self.wfile.write(self.server.body)
+
+    do_POST = do_GET
 
     def log_message(self, format: str, *args: object) -> None: ...
 
@@ -125,11 +131,11 @@ def test_what_was_found_is_shown_with_the_sentence_it_came_from(
     answer(api, 200, {"degraded": False, "results": [FOUND, TURN]})
     assert main.run(["search", "fruit?", "--user", "amara", "-n", "3"]) == 0
     assert api.asked == {
-        "q": ["fruit?"],
-        "user_id": ["amara"],
-        "tenant_id": ["default"],
-        "search_type": ["both"],
-        "limit": ["3"],
+        "q": "fruit?",
+        "user_id": "amara",
+        "tenant_id": "default",
+        "search_type": "both",
+        "limit": 3,
     }
     assert capsys.readouterr().out.splitlines() == [
         r"0.97  User likes \x1b[31mblueberries",
@@ -219,9 +225,9 @@ def test_a_type_a_conversation_and_a_time_are_asked_for(api: Api) -> None:
     answer(api, 200, {"degraded": False, "results": []})
     command = ["search", "fruit?", "-u", "amara", "--type", "turns", "--conversation", "c-1"]
     assert main.run([*command, "--from", "2026-01-05", "--to", "2026-01-06T12:00:00+02:00"]) == 0
-    assert (api.asked["search_type"], api.asked["conversation_id"]) == (["turns"], ["c-1"])
-    assert api.asked["from"] == ["2026-01-05T00:00:00+00:00"]
-    assert api.asked["to"] == ["2026-01-06T12:00:00+02:00"]
+    assert (api.asked["search_type"], api.asked["conversation_id"]) == ("turns", "c-1")
+    assert api.asked["from"] == "2026-01-05T00:00:00+00:00"
+    assert api.asked["to"] == "2026-01-06T12:00:00+02:00"
 
 
 @pytest.mark.parametrize(

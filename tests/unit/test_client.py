@@ -139,9 +139,10 @@ def test_a_search(ask: Ask, server: Server) -> None:
     ]
     found = ask(server.url, "search", "where? &=ü", limit=3)
     assert (found.results[0].fact.statement, found.results[0].score) == ("Lives in Lisbon", 0.7)
-    [(method, path, headers, _)] = server.asked
-    assert method == "GET"
-    assert path == "/v1/search?user_id=ada&q=where%3F+%26%3D%C3%BC&search_type=both&limit=3"
+    [(method, path, headers, body)] = server.asked
+    assert (method, path) == ("POST", "/v1/search"), "what somebody asks is in no address"
+    asked = {"user_id": "ada", "q": "where? &=ü", "search_type": "both", "limit": 3}
+    assert json.loads(body) == asked
     assert headers["authorization"] == "Bearer sb_1"
 
 

@@ -126,7 +126,7 @@ async def test_the_tools_are_described_in_full(api: Api) -> None:
 
 async def test_a_search_is_made_for_the_person_of_the_connection(api: Api) -> None:
     result = {"kind": "fact", "score": 0.7, "text": FACT["statement"], "fact": FACT, "conversation_id": "c-1"}
-    api.answers["GET /v1/search"] = 200, {"results": [result], "empty": None}
+    api.answers["POST /v1/search"] = 200, {"results": [result], "empty": None}
     async with connected() as client:
         answer = await client.call_tool("search_memory", {"query": "where?", "limit": 3})
     assert not answer.is_error
@@ -138,9 +138,10 @@ async def test_a_search_is_made_for_the_person_of_the_connection(api: Api) -> No
         FACT["last_evidence_at"],
     )
     assert "\x1b" not in answer.content[0].text  # type: ignore[union-attr]
-    [(what, _, query, _)] = api.asked
-    assert what == "GET /v1/search"
-    assert query == {"user_id": "ada", "q": "where?", "search_type": "both", "limit": "3"}
+    [(what, _, query, body)] = api.asked
+    assert (what, query) == ("POST /v1/search", {}), "what somebody asks is in no address"
+    asked = {"user_id": "ada", "q": "where?", "search_type": "both", "limit": 3, "explain": False}
+    assert json.loads(body) == asked
 
 
 @pytest.mark.parametrize(
@@ -154,7 +155,7 @@ async def test_a_search_is_made_for_the_person_of_the_connection(api: Api) -> No
 )
 @pytest.mark.parametrize("unread", [False, True])
 async def test_nothing_found_says_why(api: Api, why: Empty, said: str, unread: bool) -> None:
-    api.answers["GET /v1/search"] = 200, {"results": [], "empty": why.value, "unread": unread}
+    api.answers["POST /v1/search"] = 200, {"results": [], "empty": why.value, "unread": unread}
     async with connected() as client:
         answer = await client.call_tool("search_memory", {"query": "where?"})
     assert answer.structured_content is not None
@@ -176,7 +177,7 @@ async def test_no_facts_are_three_answers(api: Api, known: bool, unread: bool, s
 
 
 async def test_errors_are_errors_and_say_what_to_do(api: Api) -> None:
-    api.answers["GET /v1/search"] = 503, {"detail": "recall is down.", "advice": "Try again."}
+    api.answers["POST /v1/search"] = 503, {"detail": "recall is down.", "advice": "Try again."}
     api.answers["GET /v1/facts"] = 400, {"detail": "user_id is missing"}
     missing = {
         "type": "urn:switchboard:problem:unknown-fact",
@@ -236,7 +237,7 @@ async def test_what_no_tool_can_be_given_is_refused_with_what_to_give(
 async def test_a_mistake_of_ours_is_an_error_that_says_what_to_do(
     api: Api, caplog: pytest.LogCaptureFixture
 ) -> None:
-    api.answers["GET /v1/search"] = 200, {"unlike": "anything"}
+    api.answers["POST /v1/search"] = 200, {"unlike": "anything"}
     async with connected() as client:
         answer = await client.call_tool("search_memory", {"query": "x"})
     assert answer.is_error
@@ -368,7 +369,7 @@ def largest(text: str) -> dict[str, Any]:
     turn = {"index": 0, "sent_at": said["sent_at"]}
     result = {"kind": "turn", "score": 0.7, "text": text, "before": said, "after": said, "turn": turn}
     return {
-        "GET /v1/search": {"results": [result | {"conversation_id": "c-" * 128}] * 20, "empty": None},
+        "POST /v1/search": {"results": [result | {"conversation_id": "c-" * 128}] * 20, "empty": None},
         "GET /v1/context": {"status": "made", "prompt": text},
         "GET /v1/conversations/c/window": {"messages": [said] * 20},
         "GET /v1/facts/f": whole,
