@@ -47,8 +47,9 @@ def talk(
     tenant: Annotated[str, typer.Option("--tenant", help="The tenant of the person.")] = DEFAULT_TENANT,
     json: Annotated[bool, typer.Option("--json", help="One JSON object per event of a turn.")] = False,
 ) -> None:
-    """Talk with an assistant that remembers.  Needs `switchboard serve`; Ctrl-C stops an answer, the line
-    /again tries again what was interrupted or not taken.
+    """Talk with an assistant that remembers.  Needs `switchboard serve`; Ctrl-C stops an answer.
+
+    The line /again tries again what was interrupted or not taken.
     """
     settings = load_settings()
     place = conversation or f"chat-{secrets.token_hex(4)}"
