@@ -4,7 +4,6 @@ that a turn bears a fact out.
 
 from __future__ import annotations
 
-import asyncio
 from contextlib import AsyncExitStack
 from typing import Annotated
 
@@ -14,6 +13,7 @@ from models.errors import ConfigurationError
 from processors.merging.calibration import PAIRS, SAYINGS, Threshold, above_chance, threshold
 from processors.merging.guards import excludes
 from streams.adapters.embedders import open_embedder
+from streams.cli import progress
 from streams.cli.output import print_json
 from streams.settings import Settings, load_settings
 from streams.telemetry.metrics import Metrics
@@ -28,7 +28,7 @@ def measure(
     Needs nothing that runs; with Gemini it is two small calls.
     """
     settings = load_settings()
-    model, merging, support = asyncio.run(_measure(settings))
+    model, merging, support = progress.run("measuring", _measure(settings))
     if merging is None:
         raise ConfigurationError(
             f"{model} puts statements that differ as near as those that say the same: merge nothing by it "

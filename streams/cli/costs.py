@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -16,6 +15,7 @@ import typer
 from models.errors import ConfigurationError
 from models.memo import Memo, Outcome
 from streams.adapters.memo.topic import MemoTopic, read
+from streams.cli import progress
 from streams.cli.output import print_json, print_table
 from streams.settings import Settings, load_settings
 
@@ -71,7 +71,7 @@ def show(
 ) -> None:
     """What language models were asked for, and what it cost: as far as it is not erased."""
     settings, start = load_settings(), since_of(since, datetime.now(UTC))
-    found = asyncio.run(costs(settings, by, start))
+    found = progress.run("reading what was paid", costs(settings, by, start))
     if as_json:
         for names, row in found.items():
             print_json(dict(zip(_COLUMNS[by], names, strict=True)) | msgspec.structs.asdict(row))

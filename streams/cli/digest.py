@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import msgspec
@@ -12,13 +11,12 @@ import typer
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from models.errors import ConfigurationError, NotFound
+from streams.cli import progress
 from streams.cli.output import count, print_json, print_table, printable
 from streams.kafka import broker
 from streams.settings import Settings, load_settings
 from streams.topics.catalog import Catalog, TopicSpec, catalog_for
 from streams.topics.digests import PartitionDigests, Recipe, combined, difference, differing_fields
-
-_PROGRESS_SECONDS = 5.0
 
 #: Exit status when the topics differ.
 DIFFERENT = 1
@@ -110,9 +108,12 @@ def compare(
             f"{places[0].name} and {places[1].name} hold different things: nothing to compare"
         )
     recipe = Recipe(places[0].spec, exact=exact)
-    found = asyncio.run(_read_all(places, recipe))
+    with progress.showing("reading") as tell:
+        found = asyncio.run(_read_all(places, recipe, tell))
     topics = [_report(each) for each in found]
-    compared = asyncio.run(_compare(found[0], found[1], recipe, limit)) if len(found) == 2 else None
+    compared = None
+    if len(found) == 2:
+        compared = progress.run("comparing", _compare(found[0], found[1], recipe, limit))
     if json:
         print_json({"topics": topics} | ({"comparison": compared} if compared else {}))
     else:
@@ -145,8 +146,8 @@ def locate(text: str, settings: Settings, catalog: Catalog) -> Place:
     return Place(settings, name, max(meant, key=lambda spec: len(spec.contract_name)))
 
 
-async def _read_all(places: list[Place], recipe: Recipe) -> list[Found]:
-    read = await asyncio.gather(*(_read(place, recipe) for place in places))
+async def _read_all(places: list[Place], recipe: Recipe, tell: Callable[[str], None]) -> list[Found]:
+    read = await asyncio.gather(*(_read(place, recipe, tell) for place in places))
     found = [Found(place, partitions) for place, partitions in zip(places, read, strict=True)]
     if len({len(each.partitions) for each in found}) > 1:
         counts = " and ".join(f"{each.place} {len(each.partitions)}" for each in found)
@@ -154,27 +155,22 @@ async def _read_all(places: list[Place], recipe: Recipe) -> list[Found]:
     return found
 
 
-async def _read(place: Place, recipe: Recipe) -> list[PartitionDigests]:
+async def _read(place: Place, recipe: Recipe, tell: Callable[[str], None]) -> list[PartitionDigests]:
     partitions = await broker.partitions_of(place.settings, [place.name])
     if place.name not in partitions:
         raise NotFound(f"{place} does not exist: `switchboard topics list` names those there are")
     places = [TopicPartition(place.name, number) for number in range(partitions[place.name])]
     digests = [PartitionDigests() for _ in places]
-    clock = asyncio.get_running_loop().time
     async with broker.reading(place.settings) as consumer:
         consumer.assign(places)
         ends = await broker.ends_of(consumer, places)
         beginnings = await broker.beginnings_of(consumer, places)
         total = sum(ends[each] - beginnings[each] for each in places)
-        said = clock()
         async for records in broker.batches_until(consumer, ends):
             into = digests[records[0].partition]
             for record in records:
                 into.add(*recipe.digest(record), record.offset)
-            if clock() - said > _PROGRESS_SECONDS:
-                said = clock()
-                done = sum(each.records for each in digests)
-                print(f"read {done:,} of {count(total, 'record')} of {place} ...", file=sys.stderr, flush=True)
+            tell(f"{sum(each.records for each in digests):,} of {count(total, 'record')} of {place}")
     return digests
 
 

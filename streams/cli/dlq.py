@@ -12,6 +12,7 @@ import typer
 
 from models.errors import ConfigurationError
 from streams import dead_letters
+from streams.cli import progress
 from streams.cli.output import Json, count, moment, print_json, print_table, printable
 from streams.dead_letters import Letter, Place, Whole
 from streams.runtime.deadletters import DeadRecord
@@ -42,7 +43,7 @@ def list_letters(
     """List dead letters that were neither retried nor dropped."""
     settings = load_settings()
     if not topic:
-        groups = asyncio.run(dead_letters.groups_of(settings))
+        groups = progress.run("reading dead letters", dead_letters.groups_of(settings))
         if json:
             print_json(groups)
         elif not groups:
@@ -55,7 +56,7 @@ def list_letters(
             print_table(("queue", "reason", "stage", "letters", "latest", "why"), rows, right=(3,))
         return
     queue = dead_letters.queue_named(settings, topic)
-    letters = asyncio.run(dead_letters.letters_of(settings, queue.name))
+    letters = progress.run("reading dead letters", dead_letters.letters_of(settings, queue.name))
     letters = [letter for letter in letters if reason in ("", letter.reason)]
     if json:
         print_json(letters[-limit:])
@@ -90,7 +91,9 @@ def show(
     """Print one letter: why, where it lay, and the record; put together again if it was split."""
     settings = load_settings()
     queue = dead_letters.queue_named(settings, topic)
-    [whole] = asyncio.run(dead_letters.read_letters(settings, queue.name, [_place(place)]))
+    [whole] = progress.run(
+        "reading the letter", dead_letters.read_letters(settings, queue.name, [_place(place)])
+    )
     if json:
         print_json(as_dict(whole))
         return
@@ -176,7 +179,7 @@ def _settle(
     reason: str,
     every: bool,
     json: bool,
-    action: Callable[[Settings, TopicSpec, Collection[Place]], Awaitable[list[Letter]]],
+    action: Callable[[Settings, TopicSpec, Collection[Place], Callable[[int], None]], Awaitable[list[Letter]]],
     done: str,
     *,
     only_retryable: bool,
@@ -187,16 +190,20 @@ def _settle(
     queue = dead_letters.queue_named(settings, topic)
     wanted = list(map(_place, places or ()))
 
-    async def go() -> tuple[list[Letter], list[Letter]]:
+    async def go(tell: Callable[[str], None]) -> tuple[list[Letter], list[Letter]]:
         left: list[Letter] = []
         if not wanted:
             letters = await dead_letters.letters_of(settings, queue.name)
             letters = [letter for letter in letters if reason in ("", letter.reason)]
             left = [letter for letter in letters if only_retryable and letter.retryable]
             wanted.extend(letter.place for letter in letters if letter not in left)
-        return (await action(settings, queue, wanted) if wanted else []), left
+        if not wanted:
+            return [], left
+        total = count(len(wanted), "letter")
+        return await action(settings, queue, wanted, lambda many: tell(f"{many:,} of {total} {done}")), left
 
-    settled, left = asyncio.run(go())
+    with progress.showing(f"reading {queue.name}") as tell:
+        settled, left = asyncio.run(go(tell))
     if json:
         print_json({done.replace(" ", "_"): settled, "left": left})
         return

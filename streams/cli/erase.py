@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import sys
 from collections import defaultdict
 from datetime import UTC, datetime
@@ -13,6 +12,7 @@ import typer
 from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
 from streams import commands
+from streams.cli import progress
 from streams.cli.output import Json, count, print_json, printable
 from streams.erasure import erasing
 from streams.settings import Settings, load_settings
@@ -37,7 +37,7 @@ def erase_conversation(
     commands.erasing(conversation_id, tenant)  # refuses what can be no id before anybody is asked
     name = printable(conversation_id)
     _confirm(f"Everything that was said in {name} until now, and what was made of it, will be gone.", yes)
-    known, answers = asyncio.run(erasing.erase_conversation(settings, tenant, conversation_id))
+    known, answers = progress.run("erasing", erasing.erase_conversation(settings, tenant, conversation_id))
     if json:
         _say_json(settings, {"conversation_id": conversation_id, "known": known}, tenant, answers)
         return
@@ -65,7 +65,7 @@ def erase_person(
         raise ConfigurationError("USER is blank: say who is to be forgotten")
     name = printable(user_id)
     _confirm(f"Everything that {name} has said until now, and what was made of it, will be gone.", yes)
-    found, answers = asyncio.run(erasing.erase_person(settings, tenant, user_id))
+    found, answers = progress.run("erasing", erasing.erase_person(settings, tenant, user_id))
     shared = sum(not alone for alone in found.values())
     if json:
         told = {"user_id": user_id, "conversations": sorted(found), "shared": shared}

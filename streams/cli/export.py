@@ -13,6 +13,7 @@ import typer
 from models.errors import ConfigurationError, NotFound
 from models.messages import DEFAULT_TENANT
 from streams.adapters.turn_topic import TurnTopic
+from streams.cli import progress
 from streams.cli.output import count, printable
 from streams.conversations.exporting import ExportedMessage, export_conversation
 from streams.kafka.lookup import Lookup
@@ -52,7 +53,12 @@ def write(
         names = list(dict.fromkeys(conversation_ids or ()))
         messages = total = 0
         missing = []
-        for name in [*names, *(each for each in _theirs(settings, tenant, user) if each not in names)]:
+        # Lines that come at the terminal itself show how far it is.
+        seen = output is None and sys.stdout.isatty()
+        tell = _untold if seen else resources.enter_context(progress.showing("exporting"))
+        names += [each for each in _theirs(settings, tenant, user) if each not in names]
+        for number, name in enumerate(names):
+            tell(f"{number:,} of {count(len(names), 'conversation')}, {count(messages, 'message')}")
             lines = asyncio.run(export_conversation(settings, lookup, tenant, name))
             if not lines:
                 missing.append(name)
@@ -67,6 +73,10 @@ def write(
             f"no turn is kept of {', '.join(map(printable, missing))}: ids are case-sensitive, and the recall "
             "service writes the turns"
         )
+
+
+def _untold(_: str) -> None:
+    """Nobody needs to be told."""
 
 
 def _theirs(settings: Settings, tenant: str, user: str) -> list[str]:

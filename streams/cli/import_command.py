@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +17,7 @@ from models.messages import DEFAULT_TENANT
 from processors.importing import chatgpt, claude, jsonl, whatsapp
 from processors.importing.drafts import Draft, Owner, Skipped
 from processors.importing.whatsapp import DateOrder
+from streams.cli import progress
 from streams.cli.output import count, moment, print_json, printable
 from streams.importing.files import Export, open_exports
 from streams.importing.publishing import Count, Importer
@@ -29,7 +28,6 @@ from streams.settings import load_settings
 
 #: So many of each reason are shown; ``--report`` has all.
 _SHOWN = 3
-_TELL_AFTER_SECONDS = 2.0
 
 Drafts = Iterator[Draft | Skipped]
 
@@ -98,7 +96,10 @@ def bring_in(
         for export in exports:
             try:
                 drafts = _drafts(source, export, people, owner, conversation, dates, zone, branches)
-                asyncio.run(importer.run(drafts, _teller()))
+                with progress.showing("importing") as tell:
+                    asyncio.run(
+                        importer.run(drafts, lambda far: tell(f"{far.read:,} messages read, {far.sent:,} sent"))
+                    )
             except InvalidRecord as error:
                 problem = InvalidRecord(error.reason, f"{export.name}: {error}")
     if json:
@@ -170,24 +171,6 @@ def _drafts(
         case Source.WHATSAPP:
             order = dates or whatsapp.date_order(export.pieces())
             return whatsapp.read(export.pieces(), people, order=order, zone=zone, conversation=conversation)
-
-
-def _teller() -> Callable[[Count], None]:
-    """Return what shows at a terminal how far it is: after two seconds, then each second."""
-    told = time.monotonic() + _TELL_AFTER_SECONDS - 1
-
-    def tell(counted: Count) -> None:
-        nonlocal told
-        if sys.stderr.isatty() and time.monotonic() - told >= 1:
-            told = time.monotonic()
-            print(
-                f"\r{counted.read:,} messages read, {counted.sent:,} sent",
-                end="\r",
-                file=sys.stderr,
-                flush=True,
-            )
-
-    return tell
 
 
 def _as_dict(

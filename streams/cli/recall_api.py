@@ -14,6 +14,7 @@ import httpx
 import msgspec
 
 from models.errors import ConfigurationError, DependencyUnavailable, NotFound, SwitchboardError
+from streams.cli.progress import showing
 from streams.namespace import PREFIX_HEADER
 from streams.process.whereabouts import notes
 from streams.settings import Settings
@@ -50,6 +51,11 @@ async def post(settings: Settings, path: str, body: Mapping[str, Any], kind: typ
 
 
 async def _answer(settings: Settings, question: dict[str, Any], kind: type[T]) -> T | None:
+    with showing("asking memory"):
+        return await _answered(settings, question, kind)
+
+
+async def _answered(settings: Settings, question: dict[str, Any], kind: type[T]) -> T | None:
     clock = asyncio.get_running_loop().time
     deadline = clock() + _START_SECONDS
     while (answer := await _ask(settings, question, kind)) is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 
 from aiokafka import AIOKafkaProducer
@@ -25,10 +25,15 @@ RETRIED, DROPPED = b"retried", b"dropped"
 
 
 async def retry(
-    settings: Settings, queue: TopicSpec, wanted: Collection[Place], *, keep_trace: bool = True
+    settings: Settings,
+    queue: TopicSpec,
+    wanted: Collection[Place],
+    tell: Callable[[int], None] = lambda _: None,
+    *,
+    keep_trace: bool = True,
 ) -> list[Letter]:
     """Send the records of letters to where they lay, by key, and mark the letters; return these, each with
-    where its record lies now.
+    where its record lies now.  ``tell`` is told how many are.
 
     Without ``keep_trace`` they are no longer of the trace that they were of, but of that which this is done
     for, if there is one (:func:`streams.cloudevents.caused_by`).
@@ -56,18 +61,25 @@ async def retry(
                 replace(letter, sent=await _send(producer, topic, record, partitions, letter, keep_trace))
             )
             await _mark(producer, letter, RETRIED)
+            tell(len(sent))
     return sent
 
 
-async def drop(settings: Settings, queue: TopicSpec, wanted: Collection[Place]) -> list[Letter]:
+async def drop(
+    settings: Settings,
+    queue: TopicSpec,
+    wanted: Collection[Place],
+    tell: Callable[[int], None] = lambda _: None,
+) -> list[Letter]:
     """Mark letters as done with.  Their records stay in the queue as long as it keeps any (30 days).
 
     Raises :class:`NotFound`, :class:`DependencyUnavailable` as :func:`retry`.
     """
     found = await read_letters(settings, queue.name, wanted, with_records=False)
     async with _producing(settings) as producer:
-        for letter, _ in found:
+        for number, (letter, _) in enumerate(found, start=1):
             await _mark(producer, letter, DROPPED)
+            tell(number)
     return [letter for letter, _ in found]
 
 

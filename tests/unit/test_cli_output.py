@@ -7,15 +7,13 @@ import json
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from models.statements import Kind
-from streams.cli import import_command, output
-from streams.importing.publishing import Count
+from streams.cli import output
 
 
 @given(st.text())
@@ -91,20 +89,3 @@ def test_nobody_reads_tells_a_closed_pipe_from_an_open_one() -> None:
     _, said = child.communicate("", timeout=60)
     assert said.split() == ["True", "True"]
     assert not output.nobody_reads()  # a test's stdout is a file
-
-
-@pytest.mark.parametrize("at_a_terminal", [True, False])
-def test_what_takes_long_says_how_far_it_is_after_two_seconds_and_then_each_second(
-    at_a_terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    clock = SimpleNamespace(now=1000.0, monotonic=lambda: clock.now)
-    monkeypatch.setattr(import_command, "time", clock)
-    monkeypatch.setattr(import_command.sys.stderr, "isatty", lambda: at_a_terminal)
-    tell, counted = import_command._teller(), Count(lambda _: None)
-    told: list[str] = []
-    counted.read, counted.sent = 12_000, 7_000
-    for clock.now in (1000.0, 1001.9, 1002.0, 1002.9, 1003.0):
-        tell(counted)
-        told.append(capsys.readouterr().err.strip())
-    says = "12,000 messages read, 7,000 sent"
-    assert told == (["", "", says, "", says] if at_a_terminal else [""] * 5)
