@@ -14,7 +14,7 @@ from processors.text.tokens import TokenCounter
 from streams.api.access import Access
 from streams.api.app import Mounted, create_api
 from streams.api.parts import Parts
-from streams.api.problems import FOREIGN_ORIGIN, Problem
+from streams.api.problems import FOREIGN_ORIGIN, METHOD_NOT_ALLOWED, Problem
 from streams.background import in_background
 
 PATH = "/mcp"
@@ -95,6 +95,8 @@ class _Guarded:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope)
+        if request.method != "POST":  # without sessions a stream would carry nothing, and have no end
+            raise Problem(METHOD_NOT_ALLOWED, "Every message of MCP is a POST here.", {"allow": "POST"})
         origin = request.headers.get("origin", "")
         if origin and origin.partition("://")[2].lower() != request.headers.get("host", "").lower():
             raise Problem(FOREIGN_ORIGIN, "A page of another site may not ask the memory.")

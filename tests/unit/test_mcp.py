@@ -345,6 +345,20 @@ async def test_a_page_elsewhere_cannot_ask(api: Api) -> None:
     assert api.asked == []
 
 
+@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "PUT"])
+async def test_there_is_no_stream_to_wait_at(api: Api, method: str) -> None:
+    """It would carry nothing, for nobody has a session, and hold up whoever stops the server."""
+    app = served()
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost") as http,
+        asyncio.timeout(60),
+    ):
+        answer = await http.request(method, "/mcp", headers={"accept": "text/event-stream"})
+    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
 def test_an_answer_stays_within_its_budget() -> None:
     lines = [
         FactLine(fact_id=f"f-{n}", statement=f"Likes the number {n} " * 20, kind="k", confidence=1, since="s")
