@@ -42,6 +42,12 @@ def traceparent() -> str:
     return _traceparent.get()
 
 
+def trace_headers() -> Headers:
+    """Return what says of a record of which trace it is; nothing, if of none."""
+    trace = _traceparent.get()
+    return [(_PREFIX + "traceparent", trace.encode())] if trace else []
+
+
 def incoming(headers: Iterable[tuple[str, bytes | None]] | None) -> dict[str, str] | None:
     """Return the attributes of a record (``{"id": ..., "type": ...}``), or ``None`` if it is no CloudEvent.
 
@@ -88,8 +94,8 @@ def outgoing(
         headers.append(("ce_time", time.isoformat().encode()))
     if cause:
         headers += [(_PREFIX + name, value.encode()) for name, value in cause.items() if name not in _OWN]
-    elif trace := _traceparent.get():
-        headers.append((_PREFIX + "traceparent", trace.encode()))
+    else:
+        headers += trace_headers()
     return headers
 
 

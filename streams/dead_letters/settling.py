@@ -105,15 +105,14 @@ async def _send(
     headers = [each for each in record.headers if each[0] not in COPY]
     if not keep_trace:
         headers = [each for each in headers if each[0].lower() not in TRACE]
-        if trace := cloudevents.traceparent():
-            headers.append(("ce_traceparent", trace.encode()))
+        headers += cloudevents.trace_headers()
     async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
         at = await producer.send_and_wait(topic, record.value, key=record.key, partition=place, headers=headers)
     return f"{at.partition}:{at.offset}"
 
 
 async def _mark(producer: AIOKafkaProducer, letter: Letter, what: bytes) -> None:
-    headers = [(SETTLED, what), (OF, str(letter.offset).encode())]
+    headers = [(SETTLED, what), (OF, str(letter.offset).encode()), *cloudevents.trace_headers()]
     async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
         await producer.send_and_wait(
             letter.queue, None, key=str(letter.place).encode(), partition=letter.partition, headers=headers

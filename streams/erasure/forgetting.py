@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 
 from models.facts import Fact
-from streams import kafka
+from streams import cloudevents, kafka
 from streams.kafka import broker
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
 from streams.topics.catalog import catalog_for
 
 FACTS = "memory.facts.v1"
+
+_SOURCE = "/switchboard/serve"
 
 
 class Forgetter:
@@ -27,6 +29,8 @@ class Forgetter:
         """
         spec = catalog_for(self._settings).get(FACTS)
         place = partition_of(fact.user_id.encode(), spec.partitions)
+        event_id = f"{fact.fact_id}/{fact.version}/forgotten"
+        headers = cloudevents.outgoing(spec.event_type, _SOURCE, event_id, subject=fact.user_id)
         client = kafka.make_producer(self._settings, "switchboard-serve")
         patience = self._settings.request_timeout_seconds
         async with (
@@ -34,4 +38,6 @@ class Forgetter:
             kafka.connected(client, self._settings, patience) as producer,
             asyncio.timeout(patience),
         ):
-            await producer.send_and_wait(spec.name, None, key=fact.fact_id.encode(), partition=place)
+            await producer.send_and_wait(
+                spec.name, None, key=fact.fact_id.encode(), partition=place, headers=headers
+            )

@@ -25,6 +25,7 @@ from streams.api.catalog import OPERATIONS
 from streams.remote.client import Remote
 from streams.serve.opening import open_all
 from streams.telemetry.metrics import process_metrics
+from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka
 
@@ -95,7 +96,19 @@ def test_messages_are_confirmed_and_a_repeat_counts_once(client: httpx.Client, p
     assert not any(each["is_summarized"] for each in told["messages"])
 
 
-def test_a_conversation_that_is_closed_becomes_facts(client: httpx.Client, person: str) -> None:
+def of_trace(rig: ServeRig, trace: str, *topics: str) -> set[tuple[str, bytes | None]]:
+    """Topics and keys of the records without a value that are of a trace."""
+    partitions = {rig.catalog.name(topic): rig.catalog.get(topic).partitions for topic in topics}
+    found = asyncio.run(records_of(rig.settings.bootstrap_servers, partitions))
+    return {
+        (topic, record.key)
+        for topic in topics
+        for record in found[rig.catalog.name(topic)]
+        if record.value is None and ("ce_traceparent", trace.encode()) in record.headers
+    }
+
+
+def test_a_conversation_that_is_closed_becomes_facts(rig: ServeRig, client: httpx.Client, person: str) -> None:
     client.post("/v1/messages", json=talk(person)).raise_for_status()
     seen(client, person)
     assert client.post(f"{path_of(person)}/close").status_code == 202
@@ -125,7 +138,18 @@ def test_a_conversation_that_is_closed_becomes_facts(client: httpx.Client, perso
     assert whom["conversations"] == 1 and whom["facts"]["active"] >= 1
     assert client.get(f"{path_of(person)}/summaries", params={"user_id": person}).json()["summaries"] == []
 
-    gone = client.delete(f"/v1/people/{person}")
+    trace = f"00-{uuid.uuid4().hex}-00f067aa0ba902b7-01"
+    fact_id = best["fact"]["fact_id"]
+    forgotten = client.delete(
+        f"/v1/facts/{fact_id}", params={"user_id": person}, headers={"traceparent": trace}
+    )
+    assert forgotten.status_code == 202, forgotten.text
+    assert of_trace(rig, trace, "memory.facts.v1") == {("memory.facts.v1", fact_id.encode())}
+
+    trace = f"00-{uuid.uuid4().hex}-00f067aa0ba902b7-01"
+    gone = client.delete(f"/v1/people/{person}", headers={"traceparent": trace})
+    erased_in = {topic for topic, _ in of_trace(rig, trace, "memory.facts.v1", "models.memo.v1")}
+    assert erased_in == {"memory.facts.v1", "models.memo.v1"}
     assert gone.status_code == 202, gone.text
     assert gone.json()["conversation_ids"] == [f"talk/of {person}"]
     assert "chat.messages.v1" in " ".join(gone.json()["kept"])

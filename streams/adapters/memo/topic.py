@@ -18,7 +18,7 @@ from aiokafka.structs import ConsumerRecord
 
 from models.errors import DependencyUnavailable, InvalidRecord
 from models.memo import Memo
-from streams import kafka
+from streams import cloudevents, kafka
 from streams.erasure import erasures
 from streams.erasure.erasures import Erasing
 from streams.rounds import Rounds
@@ -120,9 +120,10 @@ class MemoTopic:
                 async with self._connecting:
                     self._writer = self._writer or await self._connected_writer()
             writer = self._writer
+            trace = cloudevents.trace_headers()
             sent = [
                 await writer.send(
-                    self._spec.name, each.value, each.key, each.partition, headers=[*each.headers]
+                    self._spec.name, each.value, each.key, each.partition, headers=[*each.headers, *trace]
                 )
                 for each in entries
             ]
