@@ -82,13 +82,13 @@ class Console:
 
     def _answer(self, request: Request) -> Response:
         path = request.url.path
-        if request.method not in ("GET", "HEAD"):
-            why = f"{request.method} is not possible here, use GET."
-            raise Problem(METHOD_NOT_ALLOWED, why, {"allow": "GET, HEAD"})
         found = self._view(path) if path.split("/")[1] in VIEWS else self._files.get(path.removeprefix(_PREFIX))
         if found is None:
             why = "There is nothing here. The console is at /, the operations of the API at /v1/openapi.json."
             raise Problem(NO_SUCH_PATH, why)
+        if request.method not in ("GET", "HEAD"):
+            why = f"{request.method} is not possible here, use GET."
+            raise Problem(METHOD_NOT_ALLOWED, why, {"allow": "GET, HEAD"})
         headers = {**_HEADERS, "etag": found.tag, "vary": "accept-encoding"}
         if first := _asked_first(request.scope.get("raw_path") or b""):
             headers["link"] = f"<{first}>; rel=preload; as=fetch; crossorigin"

@@ -155,10 +155,12 @@ async def test_who_cannot_unpack_gets_it_as_it_is(path: str) -> None:
         "/peoples",
     ],
 )
-async def test_anything_else_is_a_problem(path: str) -> None:
-    answer = await ask(path)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_anything_else_is_a_problem(path: str, method: str) -> None:
+    answer = await ask(path, method)
     assert answer.status_code == 404, answer.text
     assert answer.headers["content-type"].startswith("application/problem+json")
+    assert answer.json()["type"] == "urn:switchboard:problem:no-such-path"
 
 
 async def test_nothing_is_written_to_a_page() -> None:
