@@ -102,14 +102,14 @@ async def answer(
     caller.check_scope(found.scope)
     if found.scope not in (Scope.NONE, Scope.SELF):
         caller.check_person(_fields(found))
-    _check_accept(found, request)
+    check_accept(request, found.media_type)
     given: dict[str, Any] = {}
     if found.parameters is not None:
         given["wanted"] = _parameters(found, found.parameters, request, caller.narrow)
     elif request.query_params:
         raise Problem(INVALID_REQUEST, f"There are no parameters here. {usage(found)}.")
-    if found.body is None and request.method not in ("GET", "HEAD"):
-        _check_json(found, request, needed=False)
+    if found.body is None and request.method not in ("GET", "HEAD") and request.headers.get("content-type"):
+        check_json(request, usage(found))
     if found.body is not None:
         given["body"] = await _body(found, found.body, request, caller.narrow)
     with caused_by(traceparent_of(request)):
@@ -120,17 +120,17 @@ async def answer(
     return Response(encode_json(result), found.status, headers, media_type=found.media_type)
 
 
-def _check_accept(found: Operation, request: Request) -> None:
-    """A problem is told to everybody; an answer only to who takes it."""
+def check_accept(request: Request, media_type: str) -> None:
+    """Raise a :class:`Problem` (406) unless the caller takes it; a problem is told to everybody."""
     accepted = [
         each.partition(";")[0].strip().lower()
         for header in request.headers.getlist("accept")
         for each in header.split(",")
         if not each.replace(" ", "").lower().endswith(";q=0")
     ]
-    group = found.media_type.partition("/")[0] + "/*"
-    if any(accepted) and not {"*/*", group, found.media_type}.intersection(accepted):
-        raise Problem(NOT_ACCEPTABLE, f"This answers {found.media_type}, which `Accept` does not name.")
+    group = media_type.partition("/")[0] + "/*"
+    if any(accepted) and not {"*/*", group, media_type}.intersection(accepted):
+        raise Problem(NOT_ACCEPTABLE, f"This answers {media_type}, which `Accept` does not name.")
 
 
 def _fields(found: Operation) -> set[str]:
@@ -161,7 +161,7 @@ def _parameters(
 
 
 async def _body(found: Operation, kind: type[Any], request: Request, narrow: _Narrow) -> Any:
-    _check_json(found, request, needed=True)
+    check_json(request, usage(found))
     try:
         given = msgspec.json.decode(await read_body(request))
         if isinstance(given, dict) and inspect.isclass(kind) and issubclass(kind, msgspec.Struct):
@@ -173,14 +173,12 @@ async def _body(found: Operation, kind: type[Any], request: Request, narrow: _Na
         raise Problem(INVALID_REQUEST, f"{_said(error)}. {usage(found)}.") from error
 
 
-def _check_json(found: Operation, request: Request, *, needed: bool) -> None:
-    told = request.headers.get("content-type", "")
-    media_type, _, parameters = told.partition(";")
+def check_json(request: Request, told: str) -> None:
+    """Raise a :class:`Problem` (415) unless the body is said to be JSON; ``told``: how to do it."""
+    media_type, _, parameters = request.headers.get("content-type", "").partition(";")
     charset = parameters.strip().lower().removeprefix("charset=").strip('"')
-    if not (told or needed):
-        return
     if media_type.strip().lower() != JSON or charset not in ("", "utf-8", "utf8"):
-        raise Problem(NOT_JSON, f"The body is not said to be {JSON} in UTF-8. {usage(found)}.")
+        raise Problem(NOT_JSON, f"The body is not said to be {JSON} in UTF-8. {told}.")
 
 
 async def read_body(request: Request, most: int = MOST_BYTES) -> bytes:

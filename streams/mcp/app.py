@@ -5,14 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import replace
 
 import httpx
 from starlette.requests import Request
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from processors.text.tokens import TokenCounter
 from streams.api.access import Access
 from streams.api.app import Mounted, create_api
+from streams.api.dispatch import check_accept, check_json, read_body
+from streams.api.limits import Limits
+from streams.api.operations import JSON
 from streams.api.parts import Parts
 from streams.api.problems import FOREIGN_ORIGIN, METHOD_NOT_ALLOWED, Problem
 from streams.background import in_background
@@ -26,9 +30,11 @@ _Made = tuple[ASGIApp, Callable[[], AbstractAsyncContextManager[None]]]
 def mounted(parts: Parts, access: Access, count: TokenCounter) -> Mounted:
     """Return the app that answers at ``/mcp``.
 
-    Each tool asks the API in process with the caller's own token, so what that may not, no tool does.
+    Each tool asks the API in process with the caller's own token, so what that may not, no tool does.  A call
+    counts once against the token's limit, however often its tool asks.
     """
-    transport = httpx.ASGITransport(create_api(parts, access), raise_app_exceptions=False)
+    within = replace(access, limits=Limits())
+    transport = httpx.ASGITransport(create_api(parts, within), raise_app_exceptions=False)
     # Within the process nothing is gained by an answer that is made small.
     plain = {"accept-encoding": "identity"}
     client = httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=plain)
@@ -87,18 +93,26 @@ class _WhenAsked:
 
 
 class _Guarded:
-    """Lets in who may ask, and no page of another site."""
+    """Lets in who may ask, no page of another site, and no more than any operation takes."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        request = Request(scope)
+        request = Request(scope, receive)
         if request.method != "POST":  # without sessions a stream would carry nothing, and have no end
             raise Problem(METHOD_NOT_ALLOWED, "Every message of MCP is a POST here.", {"allow": "POST"})
         origin = request.headers.get("origin", "")
         if origin and origin.partition("://")[2].lower() != request.headers.get("host", "").lower():
             raise Problem(FOREIGN_ORIGIN, "A page of another site may not ask the memory.")
         self._access.caller(request)
-        await self._app({**scope, "path": PATH, "raw_path": PATH.encode(), "root_path": ""}, receive, send)
+        check_accept(request, JSON)
+        check_json(request, "A message of MCP is a JSON-RPC request")
+        body = await read_body(request)
+        whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def again() -> Message:
+            return whole.pop() if whole else await receive()
+
+        await self._app({**scope, "path": PATH, "raw_path": PATH.encode(), "root_path": ""}, again, send)

@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
@@ -17,9 +18,11 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 
+from models.access import Token
 from streams.adapters.tokenizer import open_counter
 from streams.api.access import Access
 from streams.api.app import create_api
+from streams.api.limits import Limits
 from streams.api.parts import Parts
 from streams.mcp import app as mcp_app
 from streams.mcp.answers import MOST_TOKENS, FactLine, FactList, cut, fitting, preview, tokens_of
@@ -357,6 +360,55 @@ async def test_there_is_no_stream_to_wait_at(api: Api, method: str) -> None:
         answer = await http.request(method, "/mcp", headers={"accept": "text/event-stream"})
     assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_facts", "arguments": {}}}
+ACCEPTED = {"accept": "application/json, text/event-stream"}
+
+
+@pytest.mark.parametrize(
+    ("content", "headers", "status", "kind"),
+    [
+        (b"x" * ((1 << 20) + 1), {"content-type": "application/json"}, 413, "too-large"),
+        (b"{}", {"content-type": "text/plain"}, 415, "not-json"),
+        (b"{}", {"content-type": "application/json; charset=latin-1"}, 415, "not-json"),
+        (b"{}", {"content-type": "application/json", "accept": "text/html"}, 406, "not-acceptable"),
+    ],
+)
+async def test_what_no_operation_takes_is_the_same_problem_here(
+    api: Api, content: bytes, headers: dict[str, str], status: int, kind: str
+) -> None:
+    app = served()
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost") as http,
+    ):
+        answer = await http.post("/mcp", content=content, headers=ACCEPTED | headers)
+    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
+    assert answer.json()["type"] == f"urn:switchboard:problem:{kind}"
+
+
+class OneToken:
+    """Whatever is sent is a token, and the same one."""
+
+    any = True
+
+    def find(self, _: str) -> Token:
+        return Token(token_id="t", sha256="", scopes=("read",), created_at=datetime(2026, 1, 5, tzinfo=UTC))
+
+
+async def test_a_call_counts_once_however_often_its_tool_asks() -> None:
+    access = Access(tokens=OneToken(), limits=Limits(1.0, lambda: 0.0))
+    app = create_api(Parts(), access, mounted=[mcp_app.mounted(Parts(), access, COUNT)])
+    headers = ACCEPTED | {"authorization": "Bearer sb_1"}
+    async with (
+        app.router.lifespan_context(app),
+        httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost") as http,
+    ):
+        answers = [await http.post("/mcp?user_id=ada", json=CALL, headers=headers) for _ in range(3)]
+    assert [each.status_code for each in answers] == [200, 200, 429]
+    for each in answers[:2]:
+        assert "This process has no facts" in each.json()["result"]["content"][0]["text"]
 
 
 def test_an_answer_stays_within_its_budget() -> None:
