@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, Field
 
+from processors.recall.window import MOST_MATCHED
 from processors.text.tokens import TokenCounter
 
 #: Tokens of an answer at most, as JSON.
@@ -111,7 +112,17 @@ class Window(BaseModel):
 
     conversation_id: str
     messages: list[Said]
-    next: str = ""
+    empty: str = Field(default="", description="why there is none; says nothing if there is one")
+    next: str = Field(default="", description="the call that reads on; empty: this is all that was asked for")
+
+
+class Conversation(BaseModel):
+    """The beginning of a conversation."""
+
+    conversation_id: str
+    total: int
+    messages: list[Said]
+    next: str = Field(default="", description="the call that reads on; empty: this is all")
 
 
 class ContextText(BaseModel):
@@ -145,6 +156,12 @@ def memory(result: dict[str, Any]) -> Memory:
         before=preview((result.get("before") or {}).get("text", "")),
         after=preview((result.get("after") or {}).get("text", "")),
     )
+
+
+def reading_on(conversation_id: str, first: int, last: int) -> str:
+    """Return the call that shows the messages of a conversation from one index to another."""
+    last = min(last, first + MOST_MATCHED - 1)
+    return f"get_window(conversation_id={json.dumps(conversation_id)}, first={first}, last={last}, turns=0)"
 
 
 def preview(text: str) -> str:

@@ -27,6 +27,7 @@ EMPTY = {
     "no_answer": "There are memories of this person, and none answers this.",
 }
 _BEHIND = " Not all that was said is read yet: ask again in a moment."
+_GONE = "What was said there is erased."
 _NO_FACTS = "Something was said by this person, and no lasting fact is known of them."
 
 
@@ -88,18 +89,21 @@ def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> 
         Example: get_window(conversation_id="c-1", first=10, turns=3).
         """
         end = first if last is None else last
-        path = f"/v1/conversations/{segment(conversation_id)}/window"
-        found = await asking(ctx).get(path, first=first, last=end, turns=turns)
+        ask, path = asking(ctx), f"/v1/conversations/{segment(conversation_id)}"
+        found = await ask.get(f"{path}/window", first=first, last=end, turns=turns)
         said = [
             Said(index=each["index"], role=each["role"], text=cut(each["text"], count), sent_at=each["sent_at"])
             for each in found["messages"]
         ]
 
+        empty = ""
+        if not said:
+            total = (await ask.get(path, limit=1))["total"]
+            empty = _GONE if first < total else f"It has {total} messages: the last one's index is {total - 1}."
+
         def make(some: Sequence[Any], left: int) -> Window:
-            following = ""
-            if left:
-                following = f"get_window(first={some[-1].index + 1}, last={said[-1].index}, turns=0)"
-            return Window(conversation_id=conversation_id, messages=list(some), next=following)
+            following = answers.reading_on(conversation_id, some[-1].index + 1, said[-1].index) if left else ""
+            return Window(conversation_id=conversation_id, messages=list(some), empty=empty, next=following)
 
         return fitting(said, make, count)
 
@@ -157,8 +161,13 @@ def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> 
         return await facts_of(asking(ctx), count, limit, cursor)
 
 
-async def facts_of(ask: Ask, count: TokenCounter, limit: int, cursor: str = "") -> FactList:
-    """Return a page of the facts that hold, as many as fit into an answer."""
+async def facts_of(
+    ask: Ask, count: TokenCounter, limit: int, cursor: str = "", following: str = "{}"
+) -> FactList:
+    """Return a page of the facts that hold, as many as fit into an answer.
+
+    ``following``: how `next` says the cursor.
+    """
     more: dict[str, str | int] = {"start": cursor} if cursor else {}
     found = await ask.get("/v1/facts", limit=limit, **more)
     lines = [
@@ -177,6 +186,7 @@ async def facts_of(ask: Ask, count: TokenCounter, limit: int, cursor: str = "") 
 
     def make(some: Sequence[Any], left: int) -> FactList:
         after = found["facts"][len(some)]["fact_id"] if left else found.get("next") or ""
+        after = after and following.format(after)
         return FactList(facts=list(some), known=found["known"], empty=empty, next=after)
 
     return fitting(lines, make, count)

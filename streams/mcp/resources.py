@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import msgspec
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 
 from processors.text.tokens import TokenCounter
-from streams.mcp import answers
+from streams.mcp.answers import Conversation, Said, cut, fitting, reading_on
 from streams.mcp.asking import segment
 from streams.mcp.hints import Asking
 from streams.mcp.reading import facts_of
+
+#: Facts or messages of a resource; of these, as many as fit.
+_MOST_AT_ONCE = 200
 
 
 @contextmanager
@@ -42,22 +44,31 @@ def add_resources(server: MCPServer[Any], asking: Asking, count: TokenCounter) -
             if user_id != person:
                 own = f"switchboard://people/{segment(person)}/facts"
                 raise ToolError(f"This memory is that of {person}: {own}.")
-            return (await facts_of(ask, count, limit=200)).model_dump_json(indent=2)
+            found = await facts_of(ask, count, _MOST_AT_ONCE, following='list_facts(cursor="{}")')
+            return found.model_dump_json(indent=2)
 
     @server.resource(
         "switchboard://conversations/{conversation_id}",
         title="A conversation",
-        description="Its first messages as JSON; get_window reads on.",
+        description="Its first messages as JSON, and how many there are; `next` says the call that reads on.",
         mime_type="application/json",
     )
     async def conversation(conversation_id: str, ctx: Context[Any, Any]) -> str:
         with _saying_why():
-            path = f"/v1/conversations/{segment(conversation_id)}/window"
-            found = await asking(ctx).get(path, first=0, last=0, turns=100)
+            path = f"/v1/conversations/{segment(conversation_id)}"
+            found = await asking(ctx).get(path, limit=_MOST_AT_ONCE)
+        total = found["total"]
         said = [
-            {"index": m["index"], "role": m["role"], "text": answers.cut(m["text"], count)}
+            Said(index=m["index"], role=m["role"], text=cut(m["content"], count), sent_at=m["sent_at"])
             for m in found["messages"]
         ]
-        while len(said) > 1 and count(msgspec.json.encode(said).decode()) > answers.MOST_TOKENS:
-            said = said[: len(said) * 3 // 4]
-        return msgspec.json.encode({"conversation_id": conversation_id, "messages": said}).decode()
+
+        def make(some: Sequence[Any], left: int) -> Conversation:
+            # What was erased has left its index behind.
+            read = some[-1].index + 1 if left else min(total, _MOST_AT_ONCE)
+            following = reading_on(conversation_id, read, total - 1) if read < total else ""
+            return Conversation(
+                conversation_id=conversation_id, total=total, messages=list(some), next=following
+            )
+
+        return fitting(said, make, count).model_dump_json(indent=2)

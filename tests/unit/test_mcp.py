@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -333,6 +334,70 @@ async def test_resources_are_those_of_the_person_of_the_connection(api: Api) -> 
     ]
 
 
+def said(first: int, last: int) -> list[dict[str, Any]]:
+    text = "We talked about the garden. " * 20
+    return [
+        {"index": n, "role": "user", "text": text, "content": text, "sent_at": "2026-01-05T08:00:00Z"}
+        for n in range(first, last + 1)
+    ]
+
+
+async def test_a_conversation_says_how_much_there_is_and_how_to_read_on(api: Api) -> None:
+    """What a resource begins, the tool goes on with until there is no more."""
+    api.answers["GET /v1/conversations/c"] = 200, {"messages": said(0, 199), "total": 300}
+    async with connected() as client:
+        [read] = (await client.read_resource("switchboard://conversations/c")).contents
+        assert COUNT(read.text) <= MOST_TOKENS  # type: ignore[union-attr]
+        told = json.loads(read.text)  # type: ignore[union-attr]
+        assert (told["conversation_id"], told["total"]) == ("c", 300)
+        indices = [each["index"] for each in told["messages"]]
+        while told["next"]:
+            form = r'get_window\(conversation_id="c", first=(\d+), last=(\d+), turns=0\)'
+            first, last = map(int, re.fullmatch(form, told["next"]).groups())  # type: ignore[union-attr]
+            api.answers["GET /v1/conversations/c/window"] = 200, {"messages": said(first, last)}
+            given = {"conversation_id": "c", "first": first, "last": last, "turns": 0}
+            told = (await client.call_tool("get_window", given)).structured_content
+            assert told["messages"]
+            indices += [each["index"] for each in told["messages"]]
+    assert indices == list(range(300))
+
+
+@pytest.mark.parametrize(
+    ("messages", "total", "following"),
+    [
+        ([], 201, "first=200, last=200"),
+        (said(150, 160), 200, ""),
+        (said(0, 2), 90_000, "first=200, last=2199"),
+    ],
+)
+async def test_what_was_erased_of_a_conversation_does_not_end_it(
+    api: Api, messages: Any, total: int, following: str
+) -> None:
+    api.answers["GET /v1/conversations/c"] = 200, {"messages": messages, "total": total}
+    async with connected() as client:
+        [read] = (await client.read_resource("switchboard://conversations/c")).contents
+    told = json.loads(read.text)  # type: ignore[union-attr]
+    assert (len(told["messages"]), told["total"]) == (len(messages), total)
+    assert following in told["next"] and bool(told["next"]) == bool(following)
+
+
+@pytest.mark.parametrize(("first", "why"), [(12, "the last one's index is 11"), (3, "is erased")])
+async def test_a_window_of_nothing_says_why(api: Api, first: int, why: str) -> None:
+    api.answers["GET /v1/conversations/c/window"] = 200, {"messages": []}
+    api.answers["GET /v1/conversations/c"] = 200, {"messages": [], "total": 12}
+    async with connected() as client:
+        answer = await client.call_tool("get_window", {"conversation_id": "c", "first": first})
+    assert why in answer.structured_content["empty"]
+
+
+async def test_the_facts_of_a_person_say_the_tool_that_reads_on(api: Api) -> None:
+    api.answers["GET /v1/facts"] = 200, {"facts": [FACT] * 200, "next": "f-9", "known": True}
+    async with connected() as client:
+        [read] = (await client.read_resource("switchboard://people/ada/facts")).contents
+    told = json.loads(read.text)  # type: ignore[union-attr]
+    assert told["next"] == 'list_facts(cursor="f-1")' and len(told["facts"]) < 200
+
+
 async def test_a_page_elsewhere_cannot_ask(api: Api) -> None:
     app = served()
     async with (
@@ -438,6 +503,7 @@ def largest(text: str) -> dict[str, Any]:
         "POST /v1/search": {"results": [result | {"conversation_id": "c-" * 128}] * 20, "empty": None},
         "GET /v1/context": {"status": "made", "prompt": text},
         "GET /v1/conversations/c/window": {"messages": [said] * 20},
+        "GET /v1/conversations/c": {"messages": [said | {"content": text}] * 20, "total": 5_000},
         "GET /v1/facts/f": whole,
         "GET /v1/facts": {"facts": [fact] * 20 + [FACT] * 500, "next": None, "known": True},
         "GET /v1/session": {"user_id": "ada"},
