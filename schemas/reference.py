@@ -15,6 +15,7 @@ import typer
 from schemas.generate import FOLDER as SCHEMAS
 from streams.api.catalog import OPERATIONS
 from streams.api.operations import Operation
+from streams.api.problems import GENERAL, KINDS, OF_BODIES, OF_THE_SERVER, Kind
 from streams.cli.main import app
 from streams.settings import Settings
 from streams.settings.text import describe
@@ -30,6 +31,7 @@ def pages() -> dict[str, str]:
     return {
         "settings.md": _page("Settings", _SETTINGS, _settings()),
         "operations.md": _page("HTTP operations", _OPERATIONS, _operations()),
+        "problems.md": _page("Problems", _PROBLEMS, _problems()),
         "topics.md": _page("Topics", _TOPICS, _topics()),
         "commands.md": _page("Commands", _COMMANDS, _commands()),
         "guarantees.md": _page("What it guarantees", _GUARANTEES, _guarantees()),
@@ -42,9 +44,15 @@ _SETTINGS = (
 )
 _OPERATIONS = (
     "At `http://127.0.0.1:8371`. `GET /v1/openapi.json` describes them with their schemas. Errors are "
-    "`application/problem+json` with a stable `type`, what is wrong (`detail`) and what to do (`advice`). "
-    "A list comes in pages: `next` of one is given as `cursor` of the following request (`start` in "
-    "`GET /v1/facts`)."
+    "`application/problem+json` with a stable `type` ([all of them](problems.md)), what is wrong (`detail`) "
+    "and what to do (`advice`). A list comes in pages: `next` of one is given as `cursor` of the "
+    "following request (`start` in `GET /v1/facts`)."
+)
+_PROBLEMS = (
+    "An error is `application/problem+json` (RFC 9457). Its `type` is `urn:switchboard:problem:` with one of "
+    "these names, and stays as it is: branch on it. `detail` says what is wrong, `advice` what to do, and "
+    "`trace_id` finds the request in the log of `serve`; what was refused is logged with "
+    "`SWITCHBOARD_LOG_LEVEL=debug`."
 )
 _TOPICS = (
     "One file each in `schemas/topics`, with JSON Schemas in `schemas/json`, examples in `schemas/examples`. "
@@ -110,6 +118,25 @@ def _operation(each: Operation) -> Iterator[str]:
     problems = ", ".join(f"`{kind.name}` ({kind.status.value})" for kind in each.problems)
     yield f"Needs {needs}; answers {each.status}." + (f" Problems of its own: {problems}." if problems else "")
     yield ""
+
+
+def _problems() -> Iterator[str]:
+    yield "| name | status | what to do | where |"
+    yield "| --- | --- | --- | --- |"
+    for each in KINDS:
+        yield f"| `{each.name}` | {each.status.value} | {_cell(each.advice)} | {_where(each)} |"
+
+
+def _where(kind: Kind) -> str:
+    """Say who answers with a kind of problem."""
+    for kinds, where in (
+        (GENERAL, "any operation"),
+        (OF_BODIES, "any operation that writes"),
+        (OF_THE_SERVER, "before there is an operation"),
+    ):
+        if kind in kinds:
+            return where
+    return ", ".join(f"`{each.method} {each.path}`" for each in OPERATIONS if kind in each.problems)
 
 
 def _topics() -> Iterator[str]:

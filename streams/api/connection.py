@@ -28,6 +28,7 @@ from streams.api.problems import (
     Kind,
     Problem,
     body_of,
+    log_of,
 )
 
 #: From the first moment of a connection, or the first byte of a later request, to the end of the request.
@@ -206,7 +207,9 @@ class Connection(H11Protocol):
         """Answer with a problem, whatever the client wanted, and close."""
         self.refused(kind)
         self._clear_deadline()
-        body = msgspec.json.encode(body_of(Problem(kind, detail), "", secrets.token_hex(16)))
+        problem, trace_id = Problem(kind, detail), secrets.token_hex(16)
+        log_of(problem, trace_id)
+        body = msgspec.json.encode(body_of(problem, "", trace_id))
         head = (
             f"HTTP/1.1 {kind.status.value} {kind.status.phrase}\r\ncontent-type: {MEDIA_TYPE}\r\n"
             f"content-length: {len(body)}\r\nretry-after: 1\r\nconnection: close\r\n\r\n"

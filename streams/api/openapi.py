@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from streams.api.operations import Operation
-from streams.api.problems import GENERAL, MEDIA_TYPE, OF_BODIES, Kind
+from streams.api.problems import GENERAL, KINDS, MEDIA_TYPE, OF_BODIES, Kind
 from streams.api.usage import call_of
 from streams.topics.json_schemas import check_names, refined
 
@@ -41,7 +41,7 @@ _PROBLEM = {
         "trace_id": {
             "type": "string",
             "pattern": "^[0-9a-f]{32}$",
-            "description": "finds the request in the log",
+            "description": "finds the request in the log; what was refused is logged at the level `debug`",
         },
         "part": {"type": "string", "description": "503: what is down"},
     },
@@ -65,6 +65,7 @@ def openapi(operations: Sequence[Operation]) -> dict[str, Any]:
         "info": _INFO,
         "servers": [{"url": "http://127.0.0.1:8371", "description": "`switchboard serve` on this machine"}],
         "paths": refined(paths),
+        "x-problems": {each.type: {"status": each.status.value, "advice": each.advice} for each in KINDS},
         "components": {
             "securitySchemes": {
                 "token": {"type": "http", "scheme": "bearer", "description": "`switchboard token create`"}

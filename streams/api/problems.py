@@ -1,7 +1,8 @@
 """Errors as ``application/problem+json`` (RFC 9457).
 
 Each kind of problem has a ``type`` of its own, which stays as it is: programs branch on it, people read
-``detail``, which says what is wrong and what to do.  ``trace_id`` finds the request in the log.
+``detail``, which says what is wrong and what to do.  ``trace_id`` finds the request in the log; what was
+refused is logged at the level ``debug``.
 """
 
 from __future__ import annotations
@@ -145,6 +146,19 @@ GENERAL = (
 #: What any operation that takes a body may answer besides.
 OF_BODIES = (FOREIGN_ORIGIN, TOO_LARGE, NOT_JSON)
 
+#: What is answered where there is no operation yet: to a path, to a connection.
+OF_THE_SERVER = (
+    NO_SUCH_PATH,
+    METHOD_NOT_ALLOWED,
+    REQUEST_TIMEOUT,
+    MALFORMED,
+    HEADERS_TOO_LARGE,
+    TOO_MANY_CONNECTIONS,
+)
+
+#: All there are.
+KINDS: tuple[Kind, ...] = tuple(each for each in vars().values() if isinstance(each, Kind))
+
 
 class Problem(Exception):
     """Ends a request; ``detail`` is a sentence that says what is wrong and what to do.
@@ -187,9 +201,16 @@ def body_of(problem: Problem, instance: str, trace_id: str) -> dict[str, Any]:
     }
 
 
+def log_of(problem: Problem, trace_id: str, **where: str) -> None:
+    """Log what was answered, without what was given: ``detail`` may repeat it."""
+    log.debug("a problem was answered", kind=problem.kind.name, trace_id=trace_id, **where)
+
+
 def respond(request: Request, problem: Problem) -> Response:
     """Return the answer that tells ``problem``."""
-    body = body_of(problem, redacted(request.url.path), trace_id_of(request))
+    path, trace_id = redacted(request.url.path), trace_id_of(request)
+    log_of(problem, trace_id, method=request.method, path=path)
+    body = body_of(problem, path, trace_id)
     return Response(encode_json(body), problem.status, problem.headers, media_type=MEDIA_TYPE)
 
 

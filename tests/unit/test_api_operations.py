@@ -16,6 +16,7 @@ from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
+from structlog.testing import capture_logs
 
 from models.errors import ConfigurationError, NotFound
 from models.messages import Identifier
@@ -119,6 +120,16 @@ async def client() -> AsyncIterator[httpx.AsyncClient]:
 async def test_an_id_in_the_path_may_hold_anything(client: httpx.AsyncClient, thing: str) -> None:
     encoded = "".join(f"%{byte:02X}" for byte in thing.encode())
     assert (await client.get(f"/v1/things/{encoded}")).json()["thing_id"] == thing
+
+
+async def test_the_trace_id_of_what_is_refused_finds_it_in_the_log(client: httpx.AsyncClient) -> None:
+    with capture_logs() as told:
+        answer = await client.get("/v1/things/t?canary=canary")
+    assert answer.status_code == 400 and "canary" in answer.json()["detail"]
+    [line] = [each for each in told if each.get("trace_id") == answer.json()["trace_id"]]
+    assert line["log_level"] == "debug"
+    assert (line["kind"], line["method"], line["path"]) == ("invalid-request", "GET", "/v1/things/t")
+    assert "canary" not in str(told)
 
 
 JSON = {"content-type": "application/json"}

@@ -23,6 +23,7 @@ from processors.text.validation import decode_chat_message
 from schemas import reference
 from streams.adapters.onnx_folder import Recipe
 from streams.api.catalog import OPERATIONS
+from streams.api.problems import KINDS
 from streams.cli.main import app
 from streams.mcp.app import PATH
 from streams.settings import Settings
@@ -46,6 +47,12 @@ def blocks() -> list[Any]:
 def test_the_reference_is_what_it_is_made_of(name: str) -> None:
     """Else: python -m schemas.reference."""
     assert (reference.FOLDER / name).read_text() == reference.pages()[name]
+
+
+def test_every_kind_of_problem_says_where_it_is_answered() -> None:
+    rows = [line.split(" | ") for line in reference.pages()["problems.md"].splitlines() if line[:3] == "| `"]
+    assert {name.strip("|` ") for name, *_ in rows} == {each.name for each in KINDS}
+    assert all(where.strip("| ") for *_, where in rows)
 
 
 def test_the_reference_is_the_same_on_every_machine(monkeypatch: pytest.MonkeyPatch) -> None:
