@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 
 from models.facts import Fact
 from streams import cloudevents, kafka
+from streams.erasure.erasing import Remaining, remaining
 from streams.kafka import broker
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
@@ -22,8 +24,8 @@ class Forgetter:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
-    async def forget(self, fact: Fact) -> None:
-        """Erase a fact, and return when the broker has the record of it.
+    async def forget(self, fact: Fact) -> Remaining:
+        """Erase a fact; return what remains until when, once the broker has the record of it.
 
         Raises :class:`DependencyUnavailable` when it does not confirm that.
         """
@@ -41,3 +43,4 @@ class Forgetter:
             await producer.send_and_wait(
                 spec.name, None, key=fact.fact_id.encode(), partition=place, headers=headers
             )
+        return remaining(self._settings, datetime.now(UTC))

@@ -144,6 +144,8 @@ def test_a_conversation_that_is_closed_becomes_facts(rig: ServeRig, client: http
         f"/v1/facts/{fact_id}", params={"user_id": person}, headers={"traceparent": trace}
     )
     assert forgotten.status_code == 202, forgotten.text
+    left = forgotten.json()
+    assert "search" in left["gone"] and left["compacted"] and "chat.messages.v1" in " ".join(left["kept"])
     assert of_trace(rig, trace, "memory.facts.v1") == {("memory.facts.v1", fact_id.encode())}
 
     trace = f"00-{uuid.uuid4().hex}-00f067aa0ba902b7-01"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Annotated, Literal
 from uuid import UUID
 
@@ -17,6 +18,7 @@ from streams.api.problems import CONFLICT, INVALID_REQUEST, UNKNOWN_FACT, Proble
 from streams.api.routes.messages import idempotency_key
 from streams.commands import COMMANDS
 from streams.correcting import correcting
+from streams.erasure.forgetting import Forgetter
 from streams.fact_uses import Use
 from streams.printing import encode_json
 from streams.remembered.ports import Facts
@@ -127,10 +129,20 @@ async def get_fact(call: Call, wanted: WholeFactParameters) -> WholeFact:
 
 
 class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact is on its way out: gone from answers within seconds, from the topic's files within a day or so."""
+    """A fact is on its way out.
+
+    ``gone``: from where, as soon as the services have read it, within seconds.  What lies in topics remains to
+    their readers: in ``compacted`` ones until then, in others until ``kept`` says, by topic.
+    """
 
     fact_id: str
     user_id: str
+    gone: list[str]
+    compacted: datetime
+    kept: dict[str, datetime]
+
+
+_GONE = ["search", "facts", "vectors", "contexts"]
 
 
 @operation(
@@ -144,11 +156,15 @@ class Forgotten(msgspec.Struct, frozen=True, kw_only=True):
 async def forget_fact(call: Call, wanted: FactParameters) -> Forgotten:
     """Forget one fact; what was said until now does not bring it back.
 
-    It is gone from search as soon as the services have read this. What is said later may be learned anew.
+    It is gone from search as soon as the services have read this. What is said later may be learned anew. The
+    sentences that it came from stay in their conversations until those are deleted.
     """
     fact = await _found(call, wanted)
-    await call.part("forgetter").forget(fact)
-    return Forgotten(fact_id=fact.fact_id, user_id=fact.user_id)
+    forgetter: Forgetter = call.part("forgetter")
+    left = await forgetter.forget(fact)
+    return Forgotten(
+        fact_id=fact.fact_id, user_id=fact.user_id, gone=_GONE, compacted=left.compacted, kept=left.kept
+    )
 
 
 class NewValue(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
