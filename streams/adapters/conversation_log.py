@@ -258,11 +258,24 @@ class ConversationLog(RedisView):
             return []
         return await self.turns(tenant_id, conversation_id, extent.next_index - count, extent.next_index - 1)
 
-    async def conversations(self, tenant_id: str, user_id: str, limit: int) -> list[str]:
-        """Return a person's conversations, the one with the latest turn first."""
+    async def conversations(
+        self, tenant_id: str, user_id: str, limit: int | None, after: str = ""
+    ) -> list[str]:
+        """Return a person's conversations, the one with the latest turn first; ``limit`` ``None``: all of them.
+
+        ``after``: those behind that one, or all again if it is none of theirs any more.
+        """
         person = self._person(tenant_id, user_id)
-        names = await self._ask(lambda: self._client.zrevrange(person, 0, limit - 1), [person])
-        return [name.decode() for name in names]
+
+        async def ask() -> list[bytes]:
+            rank = await self._client.zrevrank(person, after) if after else None
+            first = 0 if rank is None else rank + 1
+            found: list[bytes] = await self._client.zrevrange(
+                person, first, -1 if limit is None else first + limit - 1
+            )
+            return found
+
+        return [name.decode() for name in await self._ask(ask, [person])]
 
     async def people(self, tenant_id: str) -> list[str]:
         """Return the people of a tenant who take part in conversations, by name; it looks at every key."""

@@ -30,9 +30,6 @@ from streams.settings import Settings
 
 MESSAGES = "chat.messages.v1"
 
-#: Conversations of one person that are listed; the log holds those of the last months.
-MOST_LISTED = 10_000
-
 #: Among these there is one that was not erased, unless all were.
 _LATEST_TURNS = 50
 
@@ -117,8 +114,12 @@ class Conversations:
         self._sender = sender
 
     async def names(self, tenant_id: str, user_id: str) -> list[str]:
-        """Return a person's conversations, the one with the latest turn first."""
-        return await self._log.conversations(tenant_id, user_id, MOST_LISTED)
+        """Return all conversations of a person, the one with the latest turn first."""
+        return await self._log.conversations(tenant_id, user_id, None)
+
+    async def page(self, tenant_id: str, user_id: str, limit: int, after: str = "") -> list[str]:
+        """Return the names of as many, those after another one; of one that is gone, from the first one on."""
+        return await self._log.conversations(tenant_id, user_id, limit, after)
 
     async def listed(self, tenant_id: str, user_id: str, conversation_id: str) -> ListedConversation:
         """Return a conversation as a list shows it."""

@@ -82,8 +82,13 @@ class Log(Protocol):
         """Return the last ``count`` turns of a conversation, oldest first."""
         ...
 
-    async def conversations(self, tenant_id: str, user_id: str, limit: int) -> list[str]:
-        """Return a person's conversations, the one with the latest turn first."""
+    async def conversations(
+        self, tenant_id: str, user_id: str, limit: int | None, after: str = ""
+    ) -> list[str]:
+        """Return a person's conversations, the one with the latest turn first; ``limit`` ``None``: all of them.
+
+        ``after``: those behind that one, or all again if it is none of theirs any more.
+        """
         ...
 
     async def people(self, tenant_id: str) -> list[str]:

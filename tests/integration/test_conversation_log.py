@@ -192,6 +192,18 @@ class TestTurns:
         assert await log.conversations("default", "ada", 1) == ["late"]
         assert await log.conversations("default", "bob", 9) == ["théirs"]
 
+    async def test_all_conversations_of_a_person_however_many(self, log: ConversationLog, redis: Redis) -> None:
+        names = [f"c{number:05}" for number in range(12_001)]
+        person = log._person("default", "ada")
+        await redis.zadd(person, {name: number for number, name in enumerate(names)})
+        listed = await log.conversations("default", "ada", None)
+        assert listed == names[::-1]
+        pages: list[str] = []
+        while page := await log.conversations("default", "ada", 5_000, pages[-1] if pages else ""):
+            pages += page
+        assert pages == listed
+        assert await log.conversations("default", "ada", 1, "of nobody") == listed[:1]
+
 
 class TestExpiring:
     """A log is kept so long after its latest message arrived, whenever that is read (again)."""

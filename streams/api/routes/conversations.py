@@ -158,18 +158,16 @@ async def get_window(call: Call, wanted: WindowParameters) -> MessageWindow:
 async def list_conversations(call: Call, wanted: ConversationsParameters) -> ConversationsAnswer:
     """The conversations of a person, the one with the latest message first, a page at a time."""
     found: Conversations = call.part("conversations")
-    names = await found.names(wanted.tenant_id, wanted.user_id)
-    known = bool(names)
-    if wanted.cursor is not None:
-        last = after("conversations", wanted.cursor)
-        # It may have moved up since, by a new message: then the page begins anew, and nothing is passed over.
-        names = names[names.index(last) + 1 :] if last in names else names
+    # It may have moved up since, by a new message: then what is behind it comes again; nothing is passed over.
+    last = "" if wanted.cursor is None else after("conversations", wanted.cursor)
+    names = await found.page(wanted.tenant_id, wanted.user_id, wanted.limit + 1, last)
     page = names[: wanted.limit]
-    listed = await asyncio.gather(*(found.listed(wanted.tenant_id, wanted.user_id, name) for name in page))
 
     async def has_any() -> bool:
-        return bool(await found.names(wanted.tenant_id, wanted.user_id))
+        return bool(await found.page(wanted.tenant_id, wanted.user_id, 1))
 
+    known = bool(names) or await has_any()
+    listed = await asyncio.gather(*(found.listed(wanted.tenant_id, wanted.user_id, name) for name in page))
     return ConversationsAnswer(
         user_id=wanted.user_id,
         tenant_id=wanted.tenant_id,
