@@ -140,8 +140,9 @@ def test_a_long_chat_shows_its_end_and_the_way_to_what_was_said_before(tab: Tab,
     turns = page.locator("article.turn")
     expect(turns.last).to_contain_text("Word 1099.")
     expect(turns.last).to_be_in_viewport()
-    told = page.get_by_label("What was said").locator("p").first
+    told = page.locator("p", has=page.get_by_role("button", name=re.compile("Earlier ones|The newest")))
     expect(told).to_contain_text("#600–#1099 of 1,100 messages")
+    expect(told).to_be_in_viewport()
     # What is answered is found at the end of the log, and is in it: nothing stays on its way.
     page.get_by_label("Say something").fill("What is a word?")
     page.keyboard.press("Enter")

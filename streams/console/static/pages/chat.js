@@ -269,10 +269,10 @@ function Turns({ id, user, found, state, at, fresh, quotes, summaries, say, draf
   return html`
     ${tokens && html`<p class="tokens"><span>Context: <strong class="num">${number(tokens.total)} / ${number(tokens.threshold)} tokens</strong></span> <${Bar} value=${tokens.total} most=${tokens.threshold} tone=${tokens.total > tokens.threshold * 0.9 ? "wide warn" : "wide"} />
       <span class="muted">messages ${number(tokens.messages)} + summaries ${number(tokens.summaries)}</span></p>`}
+    ${(found.next || found.before) && html`<p class="tools muted"><span>${found.messages.length ? `#${found.messages[0].index}–#${found.messages.at(-1).index}` : "None that is kept here,"} of ${plural(found.total, "message")}</span>
+        ${found.next && html`<button onClick=${() => turnTo(found.next)}>Earlier ones</button>`}${found.before && html`<button onClick=${() => turnTo("")}>The newest</button>`}</p>`}
     <div class="turns" ref=${box} tabindex="0" aria-label="What was said">
       ${!found.total && !turn && html`<p class="muted">Nothing was said yet.</p>`}
-      ${(found.next || found.before) && html`<p class="tools muted"><span>${found.messages.length ? `#${found.messages[0].index}–#${found.messages.at(-1).index}` : "None that is kept here,"} of ${plural(found.total, "message")}</span>
-        ${found.next && html`<button onClick=${() => turnTo(found.next)}>Earlier ones</button>`}${found.before && html`<button onClick=${() => turnTo("")}>The newest</button>`}</p>`}
       ${[
         ...shown.map((each, place) => html`<${Message} key=${each.message_id} each=${each} id=${id} lit=${at === each.message_id} choose=${each === last && !turn ? choose : null} understood=${each.role === "user" ? answerOf(shown[place + 1])?.understanding : null} summary=${summaries.find((one) => one.to_index === each.index)} />`),
         ...(turn ? soon(turn) : []).map((each) => html`<${Message} key=${each.message_id} each=${each} id=${id} turn=${turn} busy=${state.busy} choose=${choose} understood=${each.role === "user" ? turn.understanding : null} summary=${each.role === "assistant" ? turn.summary : null} again=${() => say({ turn_id: turn.turn_id, user_id: user })} />`),
