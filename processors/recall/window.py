@@ -27,12 +27,12 @@ class InvalidWindow(ValueError):
     """What was asked for is no window; the message says why."""
 
 
-class MessageWindow(msgspec.Struct, frozen=True, rename="camel"):
+class MessageWindow(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     """The messages of a window, in order, and where it lies.
 
     ``window_start`` and ``window_end`` are the first and the last index of what was found; of an empty window
     those that were looked for.  ``matched_sequence_range`` is the match (inclusive).  In JSON the names are
-    those of the seed: ``windowStart``.
+    those of the seed: ``windowStart``.  ``note``: why there is nothing, and what to ask for instead.
     """
 
     messages: tuple[Turn, ...]
@@ -40,6 +40,7 @@ class MessageWindow(msgspec.Struct, frozen=True, rename="camel"):
     window_start: int
     window_end: int
     conversation_id: str
+    note: str = ""
 
 
 def bounds(conversation_id: str, first: int, last: int, turns: int = DEFAULT_TURNS) -> tuple[int, int]:
@@ -63,8 +64,12 @@ def bounds(conversation_id: str, first: int, last: int, turns: int = DEFAULT_TUR
     return max(0, first - reach), last + reach
 
 
-def window(conversation_id: str, first: int, last: int, turns: int, found: Sequence[Turn]) -> MessageWindow:
+def window(
+    conversation_id: str, first: int, last: int, turns: int, found: Sequence[Turn], length: int = 0
+) -> MessageWindow:
     """Return the window of ``found``, turns of the conversation, of which those within its bounds count.
+
+    ``length``: how many messages the conversation has, if it is more than ``found`` tells.
 
     Raises:
         InvalidWindow: as :func:`bounds`.
@@ -73,4 +78,14 @@ def window(conversation_id: str, first: int, last: int, turns: int, found: Seque
     inside = sorted((turn for turn in found if start <= turn.index <= end), key=lambda turn: turn.index)
     if inside:
         start, end = inside[0].index, inside[-1].index
-    return MessageWindow(tuple(inside), (first, last), start, end, conversation_id)
+    length = max([length, *(turn.index + 1 for turn in found)])
+    note = "" if inside else _nothing(start, end, length)
+    return MessageWindow(tuple(inside), (first, last), start, end, conversation_id, note)
+
+
+def _nothing(start: int, end: int, length: int) -> str:
+    there = f"There is no message from {start} to {end}"
+    if start < length:
+        return f"{there} any more: what was said there is erased, or kept no longer. Ask for later ones."
+    numbers = f"0 to {length - 1}" if length > 1 else "0"
+    return f"{there}: the conversation has {length}, numbered {numbers}. Ask for one of these."

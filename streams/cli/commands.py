@@ -29,7 +29,7 @@ COMMANDS = {
         "search:find",
         "Search what a person said and what is known of them, by meaning and by words, best first.",
     ),
-    "window": Entry("window:show", "Show the messages around a match, by their place in the conversation."),
+    "window": Entry("window:app", "Show the messages around a match, by their place in the conversation."),
     "understand": Entry(
         "understand:show",
         "Say whether a question is open and why, what it refers to, and what to ask back.  Needs `recall`.",

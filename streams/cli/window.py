@@ -20,10 +20,12 @@ from streams.cli.output import moment, print_json, printable
 from streams.conversations.windows import WindowRetriever
 from streams.settings import Settings, load_settings
 
-_ANSWER_SECONDS = 70.0
+app = typer.Typer(add_completion=False)
 
 
-def show(
+# An index below 0 is no option: what is wrong with it is said in the words of all faces.
+@app.command(context_settings={"ignore_unknown_options": True})
+def window(
     conversation: Annotated[str, typer.Argument(help="The conversation.", show_default=False)],
     first: Annotated[int, typer.Argument(help="Index of the first message that matched.", show_default=False)],
     last: Annotated[int, typer.Argument(help="Index of the last one.", show_default=False)],
@@ -47,9 +49,7 @@ def show(
         print_json(found)
         return
     if not found.messages:
-        print(
-            f"There is no message from {found.window_start} to {found.window_end} in {printable(conversation)}."
-        )
+        print(printable(found.note))
     for turn in found.messages:
         mark = ">" if first <= turn.index <= last else " "
         who = turn.speaker or (turn.user_id if turn.role == "user" else turn.role.value)

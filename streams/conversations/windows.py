@@ -57,24 +57,25 @@ class WindowRetriever:
             DependencyUnavailable: Redis or Kafka does not answer.
         """
         start, end = bounds(conversation_id, first, last, turns)
-        found = await self._in_log(tenant_id, user_id, conversation_id, start, end)
-        if found is None:
-            found = await self._topic.turns(tenant_id, conversation_id)
-            if not any(turn.user_id == user_id for turn in found):
-                raise NotFound(
-                    f"{user_id} takes part in no conversation {conversation_id} of tenant {tenant_id} "
-                    "whose turns are still kept: check the names"
-                )
-        return window(conversation_id, first, last, turns, found)
+        logged = await self._in_log(tenant_id, user_id, conversation_id, start, end)
+        found, length = logged or (await self._topic.turns(tenant_id, conversation_id), 0)
+        if logged is None and not any(turn.user_id == user_id for turn in found):
+            raise NotFound(
+                f"{user_id} takes part in no conversation {conversation_id} of tenant {tenant_id} "
+                "whose turns are still kept: check the names"
+            )
+        return window(conversation_id, first, last, turns, found, length)
 
     async def _in_log(
         self, tenant_id: str, user_id: str, conversation_id: str, start: int, end: int
-    ) -> list[Turn] | None:
-        """Return what the log has of the window; ``None`` if it does not have all of it."""
+    ) -> tuple[list[Turn], int] | None:
+        """Return what the log has of the window, and how long the conversation is; ``None`` if it does not have
+        all of it.
+        """
         if self._log is None or not await self._log.takes_part(tenant_id, user_id, conversation_id):
             return None
         found = await self._log.turns(tenant_id, conversation_id, start, end)
         length = await self._log.length(tenant_id, conversation_id)
         # After it has expired a log begins anew in the middle of its conversation.
         there = max(0, min(end, length - 1) - start + 1)
-        return found if len(found) >= there and length else None
+        return (found, length) if len(found) >= there and length else None

@@ -27,7 +27,6 @@ EMPTY = {
     "no_answer": "There are memories of this person, and none answers this.",
 }
 _BEHIND = " Not all that was said is read yet: ask again in a moment."
-_GONE = "What was said there is erased."
 _NO_FACTS = "Something was said by this person, and no lasting fact is known of them."
 
 
@@ -96,10 +95,7 @@ def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> 
             for each in found["messages"]
         ]
 
-        empty = ""
-        if not said:
-            total = (await ask.get(path, limit=1))["total"]
-            empty = _GONE if first < total else f"It has {total} messages: the last one's index is {total - 1}."
+        empty = "" if said else cut(str(found.get("note", "")), count)
 
         def make(some: Sequence[Any], left: int) -> Window:
             following = answers.reading_on(conversation_id, some[-1].index + 1, said[-1].index) if left else ""

@@ -82,3 +82,5 @@ def test_the_command_shows_a_window(settings: Settings, monkeypatch: pytest.Monk
     assert [line[0] for line in lines] == [" ", " ", ">", ">", " ", " "]
     assert "Ada: message 10" in lines[2]
     assert "assistant: message 11" in lines[3]
+    behind = CliRunner().invoke(app, ["window", "c", "90", "91", "--user", "ada"])
+    assert "has 20, numbered 0 to 19. Ask for one of these." in behind.output, behind.output

@@ -51,6 +51,11 @@ async def test_a_window(client: httpx.AsyncClient) -> None:
     assert (await client.get(PATH, params=GOOD | {"turns": "1"})).json()["windowStart"] == 8
 
 
+async def test_behind_the_last_message_it_says_how_many_there_are(client: httpx.AsyncClient) -> None:
+    found = (await client.get(PATH, params=GOOD | {"first": "90", "last": "91"})).json()
+    assert found["messages"] == [] and "has 20, numbered 0 to 19. Ask for one of these." in found["note"]
+
+
 @pytest.mark.parametrize(
     ("changes", "status", "said"),
     [

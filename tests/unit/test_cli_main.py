@@ -201,3 +201,9 @@ def test_what_is_filtered_is_told_as_json(tmp_path: Path, capsys: pytest.Capture
     told = json.loads(capsys.readouterr().out)
     assert told["text"].strip() == "The ferry leaves at nine from the old harbour."
     assert told["duplicates"][0]["sentence"] == "The ferry leaves at nine from the old harbour."
+
+
+@pytest.mark.parametrize("given", [("-1", "1"), ("0", "-10"), ("-1", "-1", "-n", "2")])
+def test_an_index_below_zero_is_no_option(given: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["window", "c-1", *given, "--user", "ada"]) == 78
+    assert "Sequence numbers must be non-negative" in capsys.readouterr().err

@@ -204,6 +204,14 @@ async def test_errors_are_errors_and_say_what_to_do(api: Api) -> None:
             assert "Error executing" not in answer.content[0].text  # type: ignore[union-attr]
 
 
+async def test_an_empty_window_says_what_to_ask_for_instead(api: Api) -> None:
+    api.answers["GET /v1/conversations/c-1/window"] = 200, {"messages": [], "note": "It has 5: ask for these."}
+    async with connected() as client:
+        answer = await client.call_tool("get_window", {"conversation_id": "c-1", "first": 90})
+    assert answer.structured_content is not None
+    assert answer.structured_content["empty"] == "It has 5: ask for these."
+
+
 @pytest.mark.parametrize(
     ("tool", "given", "said"),
     [
@@ -379,15 +387,6 @@ async def test_what_was_erased_of_a_conversation_does_not_end_it(
     told = json.loads(read.text)  # type: ignore[union-attr]
     assert (len(told["messages"]), told["total"]) == (len(messages), total)
     assert following in told["next"] and bool(told["next"]) == bool(following)
-
-
-@pytest.mark.parametrize(("first", "why"), [(12, "the last one's index is 11"), (3, "is erased")])
-async def test_a_window_of_nothing_says_why(api: Api, first: int, why: str) -> None:
-    api.answers["GET /v1/conversations/c/window"] = 200, {"messages": []}
-    api.answers["GET /v1/conversations/c"] = 200, {"messages": [], "total": 12}
-    async with connected() as client:
-        answer = await client.call_tool("get_window", {"conversation_id": "c", "first": first})
-    assert why in answer.structured_content["empty"]
 
 
 async def test_the_facts_of_a_person_say_the_tool_that_reads_on(api: Api) -> None:
