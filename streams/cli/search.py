@@ -7,6 +7,7 @@ listens on the API's port, the index is opened here.
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from typing import Annotated
@@ -20,10 +21,10 @@ from models.messages import DEFAULT_TENANT
 from processors.recall.question import InvalidQuestion, cleaned
 from streams.cli import recall_api, waiting
 from streams.cli.output import UNKNOWN, UNREAD, console, print_json, printable
+from streams.cli.progress import showing
 from streams.search import (
     MOST_RESULTS,
     Empty,
-    MemorySearch,
     Result,
     Scope,
     SearchType,
@@ -39,6 +40,11 @@ _NOTHING = {
     Empty.UNKNOWN_PERSON: UNKNOWN,
     Empty.UNKNOWN_CONVERSATION: "{user} is known, but not from a conversation {where}.",
 }
+
+_WITHOUT_LOG = (
+    "(recall does not run: its index is read as it was left, without the turns before and after those found: "
+    "scores and order may differ from what it would answer)"
+)
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -152,7 +158,10 @@ async def search(settings: Settings, wanted: Wanted) -> Answer:
         if at is not None:
             body[name] = at.isoformat()
     answer = await recall_api.post(settings, "/v1/search", body, Answer)
-    return answer if answer is not None else await _search_here(settings, wanted)
+    if answer is not None:
+        return answer
+    with showing("searching the index here"):
+        return await _search_here(settings, wanted)
 
 
 def _moment(option: str, text: str) -> datetime | None:
@@ -176,30 +185,17 @@ async def _why(settings: Settings, user: str, tenant: str) -> list[str]:
 
 async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
     # the engine and the model take a second to import: only who needs them waits
-    from models.index import VectorSpace
-    from streams.adapters.index_factory import open_index
     from streams.adapters.living_embedder import open_living
-    from streams.adapters.qdrant_kinds import EPISODES, FACTS, TURNS
+    from streams.adapters.log_factory import open_views
+    from streams.remembered.opening import open_search
 
     recall_api.require_index(settings)
-
+    if not settings.redis_url:  # what recall keeps in a Valkey of its own is gone with it
+        print(_WITHOUT_LOG, file=sys.stderr)
     async with AsyncExitStack() as resources:
+        log = open_views(settings, resources).log if settings.redis_url else None
         embedder = await open_living(settings, resources, start=True)
-        space = VectorSpace(embedder.model, embedder.dimensions)
-        facts = open_index(settings, FACTS, space)
-        resources.push_async_callback(facts.close)
-        turns = open_index(settings, TURNS, space)
-        resources.push_async_callback(turns.close)
-        episodes = open_index(settings, EPISODES, space)
-        resources.push_async_callback(episodes.close)
-        search = MemorySearch(
-            facts,
-            embedder,
-            turns,
-            episodes=episodes,
-            rates=settings.decay_rates,
-            floor=settings.search_floor,
-        )
+        search, _, _ = open_search(settings, embedder, log, resources)
         found = await search.search(wanted)
         known = found.empty is not Empty.UNKNOWN_PERSON
         return Answer(list(found), found.degraded, known, found.empty, found.scope)

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING
 
 from streams.remembered.far import ask_recall, recall_socket
 from streams.remembered.ports import Remembered
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
+
+if TYPE_CHECKING:
+    from models.index import FactIndex
+    from models.ports import Embedder
+    from streams.adapters.conversation_log import ConversationLog
+    from streams.search import MemorySearch
+    from streams.search.graph import GraphSearch
 
 
 def shares_views(settings: Settings) -> bool:
@@ -31,14 +39,23 @@ async def open_remembered(settings: Settings, metrics: Metrics, resources: Async
         log, contexts, leases, *_ = open_views_of_recall(settings, remote.connected, resources)
     if not settings.qdrant_url:
         return Remembered(far.search, far.facts, log, contexts, far.graph, leases)
-    from models.index import VectorSpace
     from streams.adapters.embedders import open_embedder
+
+    embedder = await open_embedder(settings, resources, metrics)
+    search, facts, graph = open_search(settings, embedder, log, resources)
+    return Remembered(search, facts, log, contexts, graph, leases)
+
+
+def open_search(
+    settings: Settings, embedder: Embedder, log: ConversationLog | None, resources: AsyncExitStack
+) -> tuple[MemorySearch, FactIndex, GraphSearch]:
+    """Open the indexes; return what searches them, without ``log`` without looking around what is found."""
+    from models.index import VectorSpace
     from streams.adapters.index_factory import open_index
     from streams.adapters.qdrant_kinds import ENTITIES, EPISODES, RELATIONS, TURNS, facts_kind
     from streams.search import MemorySearch
     from streams.search.graph import GraphSearch
 
-    embedder = await open_embedder(settings, resources, metrics)
     space = VectorSpace(embedder.model, embedder.dimensions)
     facts = open_index(settings, facts_kind(settings.decay_rates), space)
     resources.push_async_callback(facts.close)
@@ -60,4 +77,4 @@ async def open_remembered(settings: Settings, metrics: Metrics, resources: Async
         rates=settings.decay_rates,
         floor=settings.search_floor,
     )
-    return Remembered(search, facts, log, contexts, graph, leases)
+    return search, facts, graph

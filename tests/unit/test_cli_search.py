@@ -16,6 +16,8 @@ import pytest
 
 from streams.cli import main
 from streams.process.whereabouts import Whereabouts, leave_note
+from streams.search import Empty, Wanted
+from streams.search.results import Results, scope_of
 from streams.settings import load_settings
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
@@ -260,3 +262,33 @@ def test_a_blank_query_is_refused_before_anybody_is_asked(capsys: pytest.Capture
 def test_a_blank_user_is_refused_before_anybody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["search", "fruit", "--user", " "]) == 78
     assert "--user is blank" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("redis_url", ["", "redis://127.0.0.1:1"])
+def test_without_the_service_it_says_what_is_not_looked_at(
+    redis_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Turns around those found are in Redis, where one is set; what recall itself keeps is gone with it."""
+    logs: list[Any] = []
+
+    class Nothing:
+        async def search(self, wanted: Wanted) -> Results:
+            return Results(scope=scope_of(wanted), empty=Empty.NO_ANSWER)
+
+    async def open_living(*_: Any, **__: Any) -> None:
+        """Nothing is embedded."""
+
+    def open_search(_: Any, __: Any, log: Any, ___: Any) -> tuple[Any, None, None]:
+        logs.append(log)
+        return Nothing(), None, None
+
+    monkeypatch.setattr("streams.adapters.living_embedder.open_living", open_living)
+    monkeypatch.setattr("streams.remembered.opening.open_search", open_search)
+    monkeypatch.setattr("streams.cli.recall_api.require_index", lambda _: None)
+    monkeypatch.setenv("SWITCHBOARD_REDIS_URL", redis_url)
+    with socket.socket() as taken:  # bound, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("SWITCHBOARD_API_PORT", str(taken.getsockname()[1]))
+        assert main.run(["search", "fruit?", "-u", "amara"]) == 0
+    assert ("without the turns before and after" in capsys.readouterr().err) is (not redis_url)
+    assert [log is not None for log in logs] == [bool(redis_url)]
