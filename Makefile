@@ -30,7 +30,7 @@ $(STAMP): requirements-dev.lock pyproject.toml
 
 lock:  ## Pin the newest allowed dependencies (needs uv), and the jars of Kafka
 	@command -v uv >/dev/null || { echo "make lock: needs uv on PATH: pip install uv" >&2; exit 1; }
-	uv pip compile pyproject.toml $(LOCK_OPTIONS) --extra local --extra dev -o requirements-dev.lock
+	uv pip compile pyproject.toml $(LOCK_OPTIONS) --extra local --extra dev --extra otel -o requirements-dev.lock
 	uv pip compile pyproject.toml $(LOCK_OPTIONS) --extra local -c requirements-dev.lock -o requirements.lock
 	$(BIN)/python -m deploy.local.kafka_jars --lock
 

@@ -1,13 +1,15 @@
 """Which trace a request belongs to: the one of its ``traceparent`` (W3C Trace Context), else one of its own.
 
-Each operation is a span.  Nobody collects them, and they cost nothing, unless an OpenTelemetry SDK is set up.
+Each operation is a span.  Nobody collects them, and they cost nothing, unless an OpenTelemetry SDK is set up
+(:mod:`streams.telemetry.traces`).  They say nothing of what was given: an error is named by its type.
 """
 
 from __future__ import annotations
 
 import re
 import secrets
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from opentelemetry import propagate, trace
 from starlette.requests import Request
@@ -20,10 +22,30 @@ _tracer = trace.get_tracer("switchboard")
 _FORM = re.compile(r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-[!-~]{0,200})?")
 
 
-def span(name: str, request: Request) -> AbstractContextManager[trace.Span]:
-    """Return the span of an operation, entered while it runs; a child of the caller's, if it says which."""
+def collect(provider: trace.TracerProvider) -> None:
+    """Have spans made by ``provider`` from now on."""
+    global _tracer
+    _tracer = provider.get_tracer("switchboard")
+
+
+@contextmanager
+def span(name: str, request: Request) -> Iterator[trace.Span]:
+    """Enter the span of an operation for as long as it runs; a child of the caller's, if it says which."""
     parent = propagate.extract({HEADER: traceparent_of(request)})
-    return _tracer.start_as_current_span(name, context=parent, kind=trace.SpanKind.SERVER)
+    with _tracer.start_as_current_span(
+        name,
+        context=parent,
+        kind=trace.SpanKind.SERVER,
+        record_exception=False,
+        set_status_on_exception=False,
+    ) as made:
+        try:
+            yield made
+        except Exception as error:
+            made.set_attribute("error.type", type(error).__name__)
+            if getattr(error, "status", 500) >= 500:
+                made.set_status(trace.StatusCode.ERROR)
+            raise
 
 
 def traceparent_of(request: Request) -> str:

@@ -15,6 +15,7 @@ import structlog
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.adapters.tokenizer import open_counter
+from streams.api import tracing
 from streams.api.access import Access, is_loopback
 from streams.api.app import create_api
 from streams.api.connection import room
@@ -31,6 +32,7 @@ from streams.telemetry.health import HealthServer, HealthState, health_port
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics, process_metrics
 from streams.telemetry.services import stated_places
+from streams.telemetry.traces import exporting
 from streams.tokens.known import KnownTokens
 
 SERVICE = "serve"
@@ -47,7 +49,9 @@ def run(settings: Settings) -> int:
     configure_logging(settings.log_level, settings.log_format, instance=settings.instance_id)
     tune_garbage_collection()
     try:
-        return asyncio.run(_main(settings))
+        with exporting(SERVICE, settings.instance_id) as spans:
+            tracing.collect(spans)
+            return asyncio.run(_main(settings))
     except ConfigurationError as error:
         log.error("cannot start", error=str(error))
         return EXIT_CONFIGURATION

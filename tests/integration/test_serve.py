@@ -17,6 +17,7 @@ from deploy.local.ports import free_ports
 from streams.kafka import broker
 from streams.remembered.far import recall_socket
 from streams.services import SERVICES
+from tests.collector import collecting
 
 pytestmark = pytest.mark.kafka
 
@@ -143,14 +144,21 @@ def test_what_cannot_be_served_is_refused_at_the_start(
     assert said in done.stderr
 
 
-def test_without_kafka_it_answers_what_needs_none(deployment: ServeRig) -> None:
+def test_without_kafka_it_answers_what_needs_none(
+    deployment: ServeRig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And says so to whoever collects spans."""
     deployment.need("recall")
     api, metrics = free_ports(2)
     (nobodys,) = free_ports(1)
     changes = {"api_port": api, "metrics_port": metrics, "bootstrap_servers": f"127.0.0.1:{nobodys}"}
-    with second(deployment, **changes) as url:
-        answer = httpx.get(f"{url}/v1/search?q=tea&user_id=ada", trust_env=False, timeout=30)
-        assert answer.status_code == 200, answer.text
+    with collecting() as (collector, sent):
+        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
+        with second(deployment, **changes) as url:
+            answer = httpx.get(f"{url}/v1/search?q=tea&user_id=ada", trust_env=False, timeout=30)
+            assert answer.status_code == 200, answer.text
+    spans = b"".join(body for _, body in sent)
+    assert b"switchboard-serve" in spans and b"\x06search" in spans, "those of the last moment, too"
 
 
 class second:

@@ -20,6 +20,7 @@ from structlog.testing import capture_logs
 
 from models.errors import ConfigurationError, NotFound
 from models.messages import Identifier
+from streams.api import tracing
 from streams.api.app import Mounted, create_api
 from streams.api.catalog import OPERATIONS
 from streams.api.cursors import after, cursor_of
@@ -371,8 +372,9 @@ def test_types_of_one_name_have_no_place_in_one_description() -> None:
         openapi([*HERE, clashing])
 
 
-async def test_each_operation_is_a_span_of_the_callers_trace(client: httpx.AsyncClient) -> None:
-    from opentelemetry import trace
+async def test_each_operation_is_a_span_of_the_callers_trace(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import SimpleSpanProcessor
     from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -380,8 +382,17 @@ async def test_each_operation_is_a_span_of_the_callers_trace(client: httpx.Async
     kept = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(kept))
-    trace.set_tracer_provider(provider)
+    monkeypatch.setattr(tracing, "_tracer", None)
+    tracing.collect(provider)
     own = "4bf92f3577b34da6a3ce929d0e0e4736"
     await client.get("/v1/things/t", headers={"traceparent": f"00-{own}-00f067aa0ba902b7-01"})
     (found,) = kept.get_finished_spans()
     assert (found.name, f"{found.context.trace_id:032x}") == ("get_thing", own)
+    kept.clear()
+    for path, status, is_ours in (("/v1/things/t?canary=canary", 400, False), ("/v1/broken/right", 503, True)):
+        assert (await client.get(path)).status_code == status
+        (found,) = kept.get_finished_spans()
+        assert found.attributes is not None and found.attributes["error.type"]
+        assert found.status.is_ok is not is_ours
+        assert "canary" not in found.to_json() and "no right to write" not in found.to_json()
+        kept.clear()
