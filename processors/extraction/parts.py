@@ -32,8 +32,8 @@ _ASKING = (
     r"need|must|prefer|switch|check|it (?:has|needs|must|should))\b"
 )
 _JOINT = anycase(
-    rf"(?:\s*(?:[,;:—–]|\.{{2,}}|\.(?=\s)|\s-{{1,2}}(?=\s))\s*|\s+)(?:(?P<word>and(?: also| so| yes| then| now)?|but|so|yet|because|'?cause|"
-    rf"since|as(?! (?:my|our)\b)|plus|though|although|while|when|whenever|if|unless|whether|until|then|or|"
+    rf"(?:\s*(?:[,;:—–]|\.{{2,}}|\.(?=\s)|\s-{{1,2}}(?=\s))\s*|\s+)(?:(?P<word>(?:and|but|so|yet)(?: also| so| yes| then| now)?|because|'?cause|"
+    rf"since|as(?! (?:my|our)\b)|plus|though|although|while|when|whenever|if|unless|whether|until|then|now|or|"
     rf"and if|but if|especially when|where|than|after|before|in case|(?:and |but |as )?you know(?: that)?|honestly)\s+)?(?={_SELF}|{_ASKING})"
 )
 NOT_STATED = anycase(

@@ -157,7 +157,8 @@ WAS = _rows(
 )
 
 DID = _rows(
-    (r"(?:moved|relocated) (?:back )?(?:here )?to (?P<v>(?!a new|another|the next|the country)(?:the )?(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, ""),
+    (r"(?:moved|relocated) (?:back )?(?:here )?(?:from \S.{1,40}? )?to (?P<v>(?!a new|another|the next|the country)(?:the )?(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, ""),
+    (r"(?:moved|relocated) (?:(?:here|away|out) )?(?:from|of) (?P<v>(?-i:[A-Z]).*)", "home", "live in {v}", TOLD, "xp"),
     (r"grew up (?:in|on|near) (?P<v>(?:(?:rural|northern|southern|eastern|western|a|an|the|small|big|little) )*(?:(?-i:[A-Z])|(?:town|village|farm|city|suburbs|countryside|ranch|island)\b).*)", "origin", "be from {v}", TOLD, ""),
     (r"(?:quit|left|lost|resigned from) (?:my|our) (?:\w+ )?job (?:at|with) (?P<v>(?-i:[A-Z]).*)", "employer", "work at {v}", TOLD, "xp"),
     (r"(?:quit|left|lost|resigned from) (?:my|our) (?:\w+ )?job as V", "occupation", "work as {v}", TOLD, "xap"),

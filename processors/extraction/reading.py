@@ -22,7 +22,7 @@ from processors.extraction.interpreting import interpret
 from processors.extraction.parts import KIDDING, Part, mask_quotes, parts, without_opener
 from processors.extraction.requests import asked_for
 from processors.extraction.tastes import first_topic, topic_of
-from processors.extraction.wordings import plainer, presupposed
+from processors.extraction.wordings import plainer, presupposed, turned
 from processors.text.sentences import sentence_spans
 
 #: Sentences of one message that are read: what is longer was pasted.
@@ -156,7 +156,7 @@ def _last_of(person: str, found: list[Found]) -> Found | None:
 def _sentence(
     text: str, message: WindowMessage, context: dict[str, str], *, before: str = "", after_answer: bool
 ) -> list[Draft]:
-    text = plainer(text)
+    text = turned(plainer(text), before)
     pieces = list(parts(text))
     if not pieces:
         return []

@@ -95,6 +95,22 @@ def in_first_person(text: str) -> str:
     return text
 
 
+_FELT = r"(?:hate|love|like|dislike|enjoy|adore|detest|despise)"
+#: "I hated olives. Now I love them": what was felt once, and what points at it.
+_TURNED = anycase(
+    rf"\bi (?:(?:used to|really|always|absolutely|once) )*(?:{_FELT}d?|enjoyed|(?:couldn't|can't|could not) stand) "
+    r"(?P<v>(?!(?:it|them|him|her|this|that|you|to)\b)[\w'-]+(?: [\w'-]+){0,3}?)(?:,? (?:before|once|at first|as a (?:kid|child)))?"
+    rf"(?:[.,;!]+|\s[-–—])?(?: (?:and|but|yet))? (?=[^.;!?]*\bnow\b)(?:now,? )?i (?:\w+ )*?(?:{_FELT}|can't stand) (?:it|them)(?: now)?\W*\Z"
+)
+_IT = anycase(r"\b(?:it|them)(?=(?: now)?\W*\Z)")
+
+
+def turned(text: str, before: str) -> str:
+    """``text`` with what it points at in what was said ``before``, where somebody has changed his mind about it."""
+    found = _TURNED.search(f"{before} {text}".strip())
+    return _IT.sub(lambda _: found["v"], text) if found is not None else text
+
+
 def presupposed(text: str) -> str:
     """What a sentence takes as known, even if it asks: "is there anything for my nut allergy?"."""
     match = _ALLERGY.search(text)

@@ -28,7 +28,7 @@ class BuiltinExtractor:
     @property
     def name(self) -> str:
         """Name and version, as stored in each candidate."""
-        return "builtin-9"
+        return "builtin-10"
 
     async def extract(self, windows: Sequence[Window]) -> list[Extracted]:
         """Return the statements of each window, in the order of ``windows``.

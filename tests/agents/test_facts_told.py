@@ -171,6 +171,27 @@ def test_a_move_has_two_clocks_whichever_window_comes_first() -> None:
         assert berlin.valid_to == munich.valid_from == BEGAN + timedelta(days=20)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "attribute", "holds"),
+    [
+        ("I live in Berlin.", "I moved from Berlin to Munich.", "home", {"munich"}),
+        ("I live in Berlin.", "We moved from Berlin to Munich in April.", "home", {"munich"}),
+        ("I live in Berlin.", "We've relocated from Berlin, Germany to Munich.", "home", {"munich"}),
+        ("I live in Berlin.", "I used to live in Berlin but now I live in Munich.", "home", {"munich"}),
+        ("I live in Berlin.", "I moved away from Berlin last week.", "home", set()),
+        ("I work at Acme.", "I used to work at Acme, now I work at Globex.", "employer", {"globex"}),
+        ("I hate olives.", "I hated olives. Now I love them.", "like", {"olives"}),
+        ("I hate olives.", "I used to hate olives but I love them now.", "like", {"olives"}),
+        ("I love running.", "I loved running. But now I can't stand it.", "like", {"not running"}),
+    ],
+)
+def test_a_change_is_told_in_many_words(before: str, after: str, attribute: str, holds: set[str]) -> None:
+    memory = Memory()
+    memory.hears(before)
+    memory.hears(after)
+    assert memory.holding(attribute) == holds
+
+
 def test_a_like_that_turned_contradicts_what_was_said() -> None:
     memory = Memory()
     memory.hears("I love mushrooms.")
