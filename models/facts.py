@@ -66,6 +66,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     ``quote`` is the sentence (or sentences) as written; ``offsets`` are those of ``message_ids`` in
     ``topic``/``partition``, in the same order; ``window_end_id`` is the end mark of the window.
     ``sent_at`` is when the last of the messages was sent, ``arrived_at`` when it arrived, by the log's clock.
+    ``since``: when what it says began, if it says so, as precisely as ``since_precision``.
     ``corrected_by``: who said it in the place of another fact, by hand; the one message is the command then.
     """
 
@@ -80,6 +81,8 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     sent_at: Timestamp
     arrived_at: Timestamp
     corrected_by: Annotated[str, msgspec.Meta(max_length=256)] = ""
+    since: Timestamp | None = None
+    since_precision: Precision | None = None
 
 
 class Support(msgspec.Struct, frozen=True, kw_only=True):
@@ -155,10 +158,11 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     display.  ``tentative``: it was never said surely (asked for once, say) since it holds: in a slot that holds
     one value it stands beside what was.
 
-    Clocks: ``valid_from``/``valid_to`` say when it was true, by what people said when; ``past`` when it had
-    been before.  ``learned_at``, ``changed_at`` and ``last_evidence_at`` are times of arrival: of the first
-    message that said it, of the last that changed it, of the last that supports it.  ``confidence`` is that of
-    ``last_evidence_at``: it fades as time goes by (:mod:`processors.facts.confidence`).
+    Clocks: ``valid_from``/``valid_to`` say when it was true: since when by what they said, else by when they
+    said it; ``past`` when it had been before.  ``learned_at``, ``changed_at`` and ``last_evidence_at`` are
+    times of arrival: of the first message that said it, of the last that changed it, of the last that supports
+    it.  ``confidence`` is that of ``last_evidence_at``: it fades as time goes by
+    (:mod:`processors.facts.confidence`).
 
     ``version`` grows with every change; a view never lets an older version replace a newer one.
     ``archived_at``: since when it is part of ``merged_into_id``.

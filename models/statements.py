@@ -52,7 +52,7 @@ class Assertion(StrEnum):
 
 
 class Precision(StrEnum):
-    """How much of ``event_at`` was said; the rest is the first moment of it."""
+    """How much of a date was said; the rest is the first moment of it."""
 
     MINUTE = "minute"
     DAY = "day"
@@ -119,10 +119,11 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
 
     ``user_id`` is the person whose memory it belongs to.  ``attribute`` is empty for what fits no slot; it is
     then its text that tells it apart.  ``event_at`` is when it happened or will, as precisely as
-    ``event_precision`` says; relative dates are resolved against ``sent_at`` of the message.  ``statement`` is
-    for display; ``quote`` is what it was taken from, as written; ``source_message_ids`` are in the order of the
-    window.  ``completes`` is the value of the shorter statement in the same slot that this one extends
-    ("blueberries" of "blueberries, especially in smoothies"; its text where it fits no slot), or ``""``.
+    ``event_precision`` says; relative dates are resolved against ``sent_at`` of the message.  ``since`` is when
+    what holds began, where that was said ("since 2019", "I moved in January").  ``statement`` is for display;
+    ``quote`` is what it was taken from, as written; ``source_message_ids`` are in the order of the window.
+    ``completes`` is the value of the shorter statement in the same slot that this one extends ("blueberries" of
+    "blueberries, especially in smoothies"; its text where it fits no slot), or ``""``.
     """
 
     user_id: Identifier
@@ -138,4 +139,6 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     assertion: Assertion = Assertion.HOLDS
     event_at: Timestamp | None = None
     event_precision: Precision | None = None
+    since: Timestamp | None = None
+    since_precision: Precision | None = None
     completes: Annotated[str, msgspec.Meta(max_length=1024)] = ""

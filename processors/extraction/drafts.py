@@ -17,7 +17,7 @@ AFFIRMED, NEGATED = Polarity.AFFIRMED, Polarity.NEGATED
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A statement without its window: what it says, of whom, how surely, and when."""
+    """A statement without its window: what it says, of whom, how surely, and when: since when, if it is no event."""
 
     attribute: str
     value: str
@@ -97,6 +97,21 @@ def date_of(text: str, whole: str, said_at: datetime, *, ahead: bool) -> tuple[F
     if _OPEN_END.search(before):
         return None, ""  # "I chose between 3 May and 5 May", "I went with June"
     return date, f"{_BEGINNING.sub('', before).rstrip(' ,')} {after}".strip()
+
+
+#: "Since last summer" dates as "in last summer" does, "since Monday" as "on Monday".
+_SINCE = anycase(r"\bsince (?P<when>.*)")
+
+
+def began(text: str, whole: str, said_at: datetime, *, moved: bool) -> tuple[FoundDate | None, str]:
+    """Since when it has been so, and ``text`` without that.  ``moved``: it tells how it began, not that it is so."""
+    date, left = date_of(text, whole, said_at, ahead=False) if moved else (None, text)
+    if not moved and (since := _SINCE.search(whole)) is not None:
+        dates = [find_dates(f"{lead} {since['when']}", said_at, ahead=False)[:1] for lead in ("in", "on")]
+        date = next((each for found in dates for each in found if each.start == 0), None)
+    if date is None or date.at > said_at or date.relation in ("before", "after", "by"):
+        return None, text
+    return date, left
 
 
 _SATURDAY = 5

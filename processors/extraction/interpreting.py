@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 from datetime import datetime
 
-from models.statements import SELF
+from models.statements import ATTRIBUTES, SELF, Kind
 from processors.extraction import predicates
 from processors.extraction.clauses import Clause, Mood, base_form, perfected
-from processors.extraction.drafts import AFFIRMED, ENDED, HOLDS, NEGATED, Draft, date_of, dated, say
+from processors.extraction.drafts import AFFIRMED, ENDED, HOLDS, NEGATED, Draft, began, date_of, dated, say
 from processors.extraction.english import NO_EVENT, PARTICIPLES, anycase, gerund, is_past, words
 from processors.extraction.favourites import BARE_NOUN, favourite, prefers
 from processors.extraction.tastes import topic_of, with_noun
@@ -29,6 +29,8 @@ _FREQUENCY = anycase(
     r"for (?:breakfast|lunch|dinner))\b"
 )
 _PLACE = re.compile(r"(?:the )?[A-Z][\w'.-]*(?:,? (?:(?:de|la|of|the|upon)(?= )|[A-Z][\w'.-]*))*")
+#: What began at some time and goes on.
+_LASTING = frozenset(name for name, each in ATTRIBUTES.items() if each.kind in (Kind.STATE, Kind.PREFERENCE))
 _PLACES = frozenset(("home", "origin", "employer"))
 #: Verbs whose past is an event even if no date is said.
 _STRONG = words(
@@ -97,6 +99,8 @@ def _by_table(clause: Clause, subject: str, said_at: datetime, whole: str) -> li
         date, text = date_of(text, whole, said_at, ahead=True)
         if "d" in flags and date is None and not find_dates(text, said_at, ahead=True):
             return []
+    elif row.attribute in _LASTING and "x" not in flags and not (clause.ended or clause.negated):
+        date, text = began(text, whole, said_at, moved=clause.mood in (Mood.DID, Mood.WAS))
     if "g" in flags:
         # "to run and juggle": what comes second would not be brought into its form
         text = f"{gerund(match['g'].lower())}{'' if text.startswith((' and ', ' or ')) else text}"
@@ -165,7 +169,7 @@ def _said(row: predicates.Row, clause: Clause, value: str, draft: Draft) -> Draf
     else:
         habit = say(says)
         sentence = f"{adverb.capitalize()} {habit[0].lower()}{habit[1:]}"
-    shown = f" {dated(draft.date)}" if draft.date is not None else ""
+    shown = f" {dated(draft.date)}" if draft.date is not None and row.attribute == "plan" else ""
     return replace(draft, value=kept, sentence=f"{sentence}{shown}")
 
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 
 from models.messages import Role
-from models.statements import Assertion, Polarity, Statement
+from models.statements import Assertion, Kind, Polarity, Statement
 from models.windows import Window, WindowMessage
 from processors.extraction.assistant import to_assistant
 from processors.extraction.clauses import read
@@ -78,7 +78,8 @@ def _join(first: Found, again: Found) -> None:
 
 
 def _statement(found: Found) -> Statement:
-    draft = found.draft
+    draft, is_event = found.draft, found.draft.kind is Kind.EVENT
+    at, precision = (draft.date.at, draft.date.precision) if draft.date is not None else (None, None)
     return Statement(
         user_id=found.messages[-1].user_id,
         kind=draft.kind,
@@ -91,8 +92,10 @@ def _statement(found: Found) -> Statement:
         value=draft.value,
         polarity=draft.polarity,
         assertion=draft.assertion,
-        event_at=draft.date.at if draft.date is not None else None,
-        event_precision=draft.date.precision if draft.date is not None else None,
+        event_at=at if is_event else None,
+        event_precision=precision if is_event else None,
+        since=None if is_event else at,
+        since_precision=None if is_event else precision,
         completes=draft.completes,
     )
 

@@ -93,10 +93,11 @@ def _slot_objection(found: Statement) -> str | None:
 
 
 def _date_objection(found: Statement, messages: Mapping[str, WindowMessage]) -> str | None:
-    if found.event_at is None:
-        return None
     said = max(messages[message_id].sent_at for message_id in found.source_message_ids)
-    return None if EARLIEST_EVENT <= found.event_at <= said + LATEST_AHEAD else "absurd_date"
+    for date, latest in ((found.event_at, said + LATEST_AHEAD), (found.since, said)):
+        if date is not None and not EARLIEST_EVENT <= date <= latest:
+            return "absurd_date"
+    return None
 
 
 def is_quoted(quote: str, messages: Sequence[WindowMessage]) -> bool:
@@ -128,6 +129,7 @@ def to_candidate(found: Statement, window: Window, extractor: str) -> FactCandid
     """
     sources = {message.message_id: message for message in window.messages}
     messages = [sources[message_id] for message_id in found.source_message_ids]
+    began = None if found.assertion is Assertion.ENDED else found.since
     candidate = FactCandidate(
         candidate_id="-",
         tenant_id=window.tenant_id,
@@ -154,6 +156,8 @@ def to_candidate(found: Statement, window: Window, extractor: str) -> FactCandid
             offsets=tuple(message.offset for message in messages),
             sent_at=max(message.sent_at for message in messages),
             arrived_at=max(message.arrived_at for message in messages),
+            since=began,
+            since_precision=None if began is None else found.since_precision,
         ),
         extractor=extractor,
     )

@@ -132,7 +132,8 @@ class Consolidation:
             counted = let_go or is_counted(fact, evidence)
         if counted and said is not Said.ENDED:
             return False
-        marks = marked(before.marks, mark_of(own, self._at, said, tentative=is_tentative(self._said)))
+        unsure = is_tentative(self._said)
+        marks = marked(before.marks, mark_of(own, self._at, said, tentative=unsure, since=evidence.since))
         if own.polarity is Polarity.AFFIRMED and not (own.single or counted):
             for none, at in self._nones():
                 if marks[0].first < at:

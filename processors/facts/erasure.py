@@ -125,7 +125,7 @@ def _with_the_rest(line: Line, fact: Fact, kept: tuple[Provenance, ...], erasure
     marks, claim = line.marks, claim_of(fact)
     for evidence in kept:
         if not any(mark.fact_id == fact.fact_id and mark.first == moment_of(evidence) for mark in marks):
-            marks = marked(marks, mark_of(claim, moment_of(evidence), Said.HOLDS))
+            marks = marked(marks, mark_of(claim, moment_of(evidence), Said.HOLDS, since=evidence.since))
     support = tuple(each for each in fact.support if each.arrived_at > erasure.until)
     left = msgspec.structs.replace(
         fact,

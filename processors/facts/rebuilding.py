@@ -131,8 +131,11 @@ def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
     for period in fact.past:
         began = Moment(period.valid_from, fact.learned_at)
         yield mark_of(claim, began, Said.HOLDS, tentative=period.tentative)
-    if ever_held(fact):
+    dated = [each for each in fact.provenance if each.since is not None]
+    if ever_held(fact) and all(each.since != fact.valid_from for each in dated):
         yield mark_of(claim, Moment(fact.valid_from, fact.learned_at), Said.HOLDS, tentative=fact.tentative)
+    for each in dated:
+        yield mark_of(claim, moment_of(each), Said.HOLDS, tentative=fact.tentative, since=each.since)
     if fact.status is FactStatus.ACTIVE or has_faded(fact):
         yield mark_of(claim, _last(fact)[0], Said.HOLDS, tentative=fact.tentative)
     elif fact.status in (FactStatus.ENDED, FactStatus.DEPRECATED) and fact.valid_to is not None:

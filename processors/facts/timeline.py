@@ -4,6 +4,9 @@ A line is the slot itself where it holds one value ("home"), else one value of i
 "does not like tea").  Its marks say what was claimed when, sorted by when it was *said*; whatever order they
 arrive in, the same follows.  So what was said earlier never takes the place of what was said later.
 
+A mark may also say since when it is so ("I moved in January").  Then it began at that time, and what it takes
+the place of was over by then, though never before it began.
+
 What is said unsurely (below :data:`processors.facts.confidence.PASSIVE_FROM`: asked for once, guessed by a
 model) is *tentative*.  It ends nothing that was said surely, but stands beside it until either is said surely
 again; of two tentative claims the later one wins.  "Find me a Thai restaurant" is no end of "my favourite food
@@ -57,6 +60,7 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
     """A claim, from when it was first said to when it was last, with nothing else said in between.
 
     ``by``: the fact that ended or voided it, if it was another.  ``tentative``: it was said unsurely.
+    ``since``: when it began, if that was said.
     """
 
     first: Moment
@@ -68,6 +72,7 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
     said: Said
     by: str = ""
     tentative: bool = False
+    since: Timestamp | None = None
 
 
 class Verdict(NamedTuple):
@@ -86,10 +91,21 @@ def moment_of(evidence: Provenance) -> Moment:
     return Moment(evidence.sent_at, evidence.arrived_at, max(evidence.offsets, default=0))
 
 
-def mark_of(claim: Claim, at: Moment, said: Said, by: str = "", *, tentative: bool = False) -> Mark:
+def mark_of(
+    claim: Claim,
+    at: Moment,
+    said: Said,
+    by: str = "",
+    *,
+    tentative: bool = False,
+    since: datetime | None = None,
+) -> Mark:
     """Return the mark of a claim at one moment.  Only a claim that something holds can be tentative."""
     tentative = tentative and said is Said.HOLDS
-    return Mark(at, at, claim.fact_id, claim.opposite_id, claim.polarity, claim.is_none, said, by, tentative)
+    if said in (Said.ENDED, Said.VOIDED):
+        since = None
+    fact_id, opposite_id, polarity, is_none = claim.fact_id, claim.opposite_id, claim.polarity, claim.is_none
+    return Mark(at, at, fact_id, opposite_id, polarity, is_none, said, by, tentative, since)
 
 
 def marked(marks: tuple[Mark, ...], new: Mark) -> tuple[Mark, ...]:
@@ -113,11 +129,12 @@ def marked(marks: tuple[Mark, ...], new: Mark) -> tuple[Mark, ...]:
 
 
 def _is_same_claim(one: Mark, other: Mark) -> bool:
-    return (one.said, one.fact_id, one.by, one.tentative) == (
+    return (one.said, one.fact_id, one.by, one.tentative, one.since) == (
         other.said,
         other.fact_id,
         other.by,
         other.tentative,
+        other.since,
     )
 
 
@@ -142,6 +159,7 @@ class _Ledger:
         self.verdicts: dict[str, Verdict] = {}
         self._single = single
         self._open: dict[str, Mark] = {}
+        self._latest: dict[str, Mark] = {}
 
     def note(self, mark: Mark) -> None:
         at = mark.first.sent_at
@@ -169,7 +187,21 @@ class _Ledger:
             self.verdicts[mark.fact_id] = self.verdicts[mark.fact_id]._replace(tentative=False)
         elif mark.tentative and not held.tentative:
             return  # said surely before: it stays so
-        self._open[mark.fact_id] = mark
+        self._open[mark.fact_id] = self._latest[mark.fact_id] = mark
+        if mark.since is not None:
+            self._reach_back(mark, mark.since)
+
+    def _reach_back(self, mark: Mark, since: datetime) -> None:
+        """What began before it was said takes in its own past since, and the others were over by then."""
+        held = self.verdicts[mark.fact_id]
+        past, began = held.past, min(since, held.valid_from)
+        while past and began < past[-1].valid_to:
+            began, past = min(began, past[-1].valid_from), past[:-1]
+        self.verdicts[mark.fact_id] = held._replace(valid_from=began, past=past)
+        for other_id, other in self._latest.items():
+            lost = None if other_id in self._open else self._loses(other, mark)
+            if lost is not None:
+                self.verdicts[other_id] = _over_by(self.verdicts[other_id], began, lost, mark.fact_id)
 
     def _begin(self, fact_id: str, since: datetime, *, tentative: bool) -> None:
         before, past = self.verdicts.get(fact_id), tuple[Period, ...]()
@@ -199,6 +231,22 @@ class _Ledger:
         if rival.is_none or (self._single and rival.polarity is Polarity.AFFIRMED):
             return FactStatus.SUPERSEDED
         return None
+
+
+def _over_by(verdict: Verdict, began: datetime, lost: FactStatus, by: str) -> Verdict:
+    """Return what is left of a fact that ended, from when on another held; what never was so stays that."""
+    past = tuple(_until(each, began) for each in verdict.past)
+    verdict = verdict._replace(past=past)
+    if verdict.status is FactStatus.DEPRECATED or verdict.valid_to is None or verdict.valid_to <= began:
+        return verdict
+    if verdict.status is FactStatus.ENDED:  # the person said so: no more than the time may be wrong
+        return verdict._replace(valid_to=began) if began > verdict.valid_from else verdict
+    return verdict._replace(status=lost, valid_to=max(began, verdict.valid_from), superseded_by=by)
+
+
+def _until(period: Period, end: datetime) -> Period:
+    valid_to = max(period.valid_from, min(period.valid_to, end))
+    return msgspec.structs.replace(period, valid_to=valid_to)
 
 
 def trimmed(marks: tuple[Mark, ...], found: dict[str, Verdict]) -> tuple[Mark, ...]:

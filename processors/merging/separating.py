@@ -84,5 +84,5 @@ def _without(
     )
     left = tuple(mark for mark in marks if mark.fact_id != fact.fact_id or mark.said is not Said.HOLDS)
     for each in kept:
-        left = marked(left, mark_of(claim, moment_of(each), Said.HOLDS))
+        left = marked(left, mark_of(claim, moment_of(each), Said.HOLDS, since=each.since))
     return lesser, left

@@ -9,12 +9,13 @@ import pytest
 from deploy.local.demo_input import input_files, read_messages
 from models.facts import Fact, FactCandidate, FactStatus
 from models.messages import Role
-from models.statements import Polarity
+from models.statements import Polarity, Precision
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.reading import read_window
 from processors.facts.candidates import objection, to_candidate
 from streams.agents.memory.facts import FACTS, Facts
 from streams.runtime.testing import StageHarness
+from streams.search.pools import held
 from streams.settings import Settings
 from streams.vectors.requests import REQUESTS
 
@@ -169,6 +170,28 @@ def test_a_move_has_two_clocks_whichever_window_comes_first() -> None:
         assert (berlin.status, munich.status) == (FactStatus.SUPERSEDED, FactStatus.ACTIVE)
         assert berlin.valid_from == BEGAN + timedelta(days=10)
         assert berlin.valid_to == munich.valid_from == BEGAN + timedelta(days=20)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_a_move_that_is_told_later_was_when_it_is_said_to_have_been(order: tuple[int, int]) -> None:
+    memory, told = Memory(), [("I live in Berlin.", -91), ("I moved to Munich in January.", 72)]
+    for number in order:
+        said, days = told[number]
+        memory.hears(said, days=days, conversation=f"c{number}")
+    berlin, munich = memory.one("Berlin"), memory.one("Munich")
+    january, march = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 3, 15, tzinfo=UTC)
+    assert (berlin.valid_from, berlin.valid_to) == (BEGAN - timedelta(days=91), january)
+    assert (munich.valid_from, munich.status) == (january, FactStatus.ACTIVE)
+    assert [held(each, (march, march)) for each in (berlin, munich)] == [False, True]
+
+
+def test_what_has_lasted_since_a_year_began_then_and_is_one_fact_with_what_says_no_year() -> None:
+    memory = Memory()
+    memory.hears("I live in Berlin.")
+    memory.hears("I have lived in Berlin since 2019.")
+    (berlin,) = memory.facts()
+    assert (berlin.valid_from, berlin.evidence_count) == (datetime(2019, 1, 1, tzinfo=UTC), 2)
+    assert [each.since_precision for each in berlin.provenance] == [None, Precision.YEAR]
 
 
 @pytest.mark.parametrize(

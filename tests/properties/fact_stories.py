@@ -30,7 +30,7 @@ VALUES = {
 
 
 class Says(NamedTuple):
-    """``sent``: minutes after noon, in any order."""
+    """``sent``: minutes after noon, in any order; ``began``: since when it is so, if that is said."""
 
     attribute: str
     value: str
@@ -40,10 +40,12 @@ class Says(NamedTuple):
     sent: int
     confidence: float
     refines: str = ""
+    began: int | None = None
 
 
 #: Made once: to make a strategy takes longer than to draw from it.
 _CONVERSATIONS, _SENT, _CONFIDENCES = st.integers(0, 5), st.integers(0, 1000), st.floats(0, 1)
+_BEGAN = st.none() | st.integers(-1000, 1000)
 _TWO, _HOLDS_OR_CORRECTS = st.integers(0, 1), st.sampled_from([Assertion.HOLDS, Assertion.CORRECTED])
 
 
@@ -81,6 +83,7 @@ def says(
             draw(_SENT),
             draw(_CONFIDENCES),
             refines,
+            draw(_BEGAN),
         )
 
     return one()
@@ -112,6 +115,7 @@ def candidate(said: Says, offset: int, sent_at: datetime | None = None) -> FactC
         offsets=(offset,),
         sent_at=sent,
         arrived_at=NOON + timedelta(days=1, seconds=offset),
+        since=None if said.began is None else NOON + timedelta(minutes=said.began),
     )
     attribute = attribute_of(said.attribute)
     found = FactCandidate(

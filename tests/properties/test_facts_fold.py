@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from itertools import pairwise, permutations
 from random import Random
 
 from fact_stories import Memory, Says, candidates, retold, says
@@ -9,11 +11,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.facts import CHANGES_LIMIT, Fact, FactChange, FactStatus
-from models.statements import Polarity, attribute_of
+from models.statements import Assertion, Polarity, attribute_of
 from processors.facts.claims import claim_of, fact_id_of
 from processors.facts.evidence import PROVENANCE_LIMIT
 
 STORIES = st.lists(says(), max_size=40) | st.lists(says(refining=True), max_size=40) | retold()
+#: Where somebody lives, told plainly.
+HOMES = st.builds(
+    Says,
+    attribute=st.just("home"),
+    value=st.sampled_from(["Berlin", "Munich", "Lyon"]),
+    polarity=st.just(Polarity.AFFIRMED),
+    assertion=st.just(Assertion.HOLDS),
+    conversation=st.integers(0, 5),
+    sent=st.integers(0, 100),
+    confidence=st.just(0.9),
+    refines=st.just(""),
+    began=st.none() | st.integers(-50, 150),
+)
 PLAIN = st.lists(says(correcting=False), max_size=24)
 
 
@@ -144,3 +159,35 @@ def test_whatever_order_it_arrives_in_the_same_facts_hold(story: list[Says], cha
     for said in shuffled:
         other.learn(said)
     assert one.living() == other.living()
+
+
+@given(st.lists(HOMES, max_size=12))
+@settings(deadline=None, max_examples=300)
+def test_whatever_is_said_to_have_begun_when_nobody_lives_in_two_places_at_once(story: list[Says]) -> None:
+    memory = Memory()
+    for said in candidates(story):
+        memory.learn(said)
+        periods = sorted(each for fact in memory.topic.values() for each in lived(fact) if each[0] < each[1])
+        assert all(one[1] <= other[0] for one, other in pairwise(periods))
+        sent = {fact.fact_id: fact.provenance for fact in memory.topic.values()}
+        assert all(
+            fact.valid_from <= max(each.sent_at for each in sent[fact.fact_id])
+            for fact in memory.topic.values()
+        )
+
+
+def lived(fact: Fact) -> list[tuple[datetime, datetime]]:
+    last = (fact.valid_from, fact.valid_to or datetime.max.replace(tzinfo=UTC))
+    return [*((each.valid_from, each.valid_to) for each in fact.past), last]
+
+
+@given(st.lists(HOMES, max_size=3))
+@settings(deadline=None, max_examples=300)
+def test_whatever_order_it_arrives_in_it_held_from_when_to_when_it_did(story: list[Says]) -> None:
+    found = []
+    for order in permutations(candidates(story)):
+        memory = Memory()
+        for said in order:
+            memory.learn(said)
+        found.append({fact_id: (fact.status, lived(fact)) for fact_id, fact in memory.topic.items()})
+    assert all(each == found[0] for each in found)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
@@ -90,6 +90,10 @@ def test_what_the_window_bears_out_is_taken(changes: dict[str, object]) -> None:
         ({"value": "?"}, "empty_value"),
         ({"quote": " \n"}, "not_quoted"),
         ({"event_at": EARLIEST_EVENT - timedelta(seconds=1)}, "absurd_date"),
+        ({"since": EARLIEST_EVENT - timedelta(seconds=1)}, "absurd_date"),
+        ({"since": minute(2) + timedelta(seconds=1)}, "absurd_date"),
+        ({"since": datetime(9999, 12, 31, tzinfo=UTC)}, "absurd_date"),
+        ({"since": datetime(1, 1, 1, tzinfo=UTC)}, "absurd_date"),
         ({"event_at": minute(2) + LATEST_AHEAD + timedelta(seconds=1)}, "absurd_date"),
     ],
 )

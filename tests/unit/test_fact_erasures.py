@@ -328,3 +328,12 @@ def claimed_none() -> str:
     ada = Memory()
     (fact, *_) = (each for each in ada.says("like", "", 1, Assertion.ENDED))
     return fact.fact_id
+
+
+def test_since_when_it_is_so_is_erased_with_who_said_so() -> None:
+    ada = Memory()
+    ada.says("home", "Berlin", 1)
+    ada.says("home", "Munich", 5, provenance=evidence(5, since=minute(2)))
+    ada.says("home", "Munich", 9, provenance=evidence(9, since=minute(3)))
+    left = erase(ada.lines[HOME], MUNICH, None, arrival(5)).line
+    assert fact(left, MUNICH).valid_from == fact(left, BERLIN).valid_to == minute(3)

@@ -49,6 +49,16 @@ STORIES = {
         says("home", "Munich", 7),
         says("home", "Rome", 3),
     ],
+    "a move that is dated when it is told": [
+        says("home", "Berlin", 4, evidence={"since": minute(1)}),
+        says("home", "Munich", 9, evidence={"since": minute(6)}),
+        says("home", "Rome", 7),
+        says("home", "Munich", 12, evidence={"since": minute(5)}),
+        says("pet", "a cat", 13, evidence={"since": minute(2)}),
+        says("pet", "a cat", 14),
+        says("home", "Oslo", 16),
+        says("home", "Munich", 15),
+    ],
     "an end, and back again": [
         says("home", "Berlin", 1),
         says("home", "Berlin", 5, ENDED),

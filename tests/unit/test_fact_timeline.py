@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-from told_facts import Memory, arrival, claimed, evidence, minute
+from itertools import permutations
 
-from models.facts import FactStatus, Period
+import pytest
+from told_facts import Memory, arrival, candidate, claimed, evidence, minute
+
+from models.facts import FactStatus, Period, Provenance
 from models.statements import Assertion, Polarity, Precision
+from processors.facts.claims import claim_of
 from processors.facts.confidence import PASSIVE_FROM
 from processors.facts.timeline import MARKS_LIMIT, Moment, Said, Verdict, mark_of, verdicts
 
@@ -156,6 +159,92 @@ class TestWhatWasFirstHeardOfAsOver:
         ada.says("home", "Berlin", 7, ENDED, provenance=evidence(8, sent_at=minute(7)))
         ada.says("home", "Berlin", 9, statement="Stays in Berlin")
         assert ada.known("home", "Berlin").statement == "Lives in Berlin"
+
+
+def since(at: int, began: int) -> dict[str, Provenance]:
+    """Said at a minute, of what began at another."""
+    return {"provenance": evidence(at, since=minute(began))}
+
+
+class TestSince:
+    @pytest.mark.parametrize(
+        "order", [*permutations([("Berlin", 1, None), ("Munich", 9, 5), ("Munich", 12, 4)])]
+    )
+    def test_it_began_when_the_earliest_says_and_the_other_was_over_by_then(
+        self, ada: Memory, order: tuple[tuple[str, int, int | None], ...]
+    ) -> None:
+        for value, at, began in order:
+            ada.says("home", value, at, **({} if began is None else since(at, began)))
+        berlin, munich = ada.known("home", "Berlin"), ada.known("home", "Munich")
+        assert (berlin.status, berlin.valid_from, berlin.valid_to) == (
+            FactStatus.SUPERSEDED,
+            minute(1),
+            minute(4),
+        )
+        assert (munich.status, munich.valid_from, munich.evidence_count) == (FactStatus.ACTIVE, minute(4), 2)
+
+    @pytest.mark.parametrize("order", [*permutations([1, 5, 9])])
+    def test_who_came_in_between_was_there_at_no_time(self, ada: Memory, order: tuple[int, ...]) -> None:
+        said = {1: ("Berlin", {}), 5: ("Rome", {}), 9: ("Munich", since(9, 3))}
+        for at in order:
+            value, more = said[at]
+            ada.says("home", value, at, **more)
+        berlin, rome, munich = (ada.known("home", value) for value in ("Berlin", "Rome", "Munich"))
+        assert (berlin.valid_from, berlin.valid_to, berlin.superseded_by) == (
+            minute(1),
+            minute(3),
+            munich.fact_id,
+        )
+        assert (rome.valid_from, rome.valid_to, rome.superseded_by) == (minute(5), minute(5), munich.fact_id)
+        assert (munich.valid_from, munich.valid_to) == (minute(3), None)
+
+    def test_what_was_said_later_counts_whatever_began_earlier(self, ada: Memory) -> None:
+        ada.says("home", "Munich", 5)
+        ada.says("home", "Berlin", 9, **since(9, 1))
+        ada.says("home", "Rome", 3, **since(3, 0))
+        assert holding(ada) == {"Berlin"}
+        assert [ada.known("home", value).valid_from for value in ("Rome", "Munich", "Berlin")] == [
+            minute(n) for n in (0, 5, 1)
+        ]
+        assert ada.known("home", "Rome").valid_to == minute(1)
+
+    def test_who_is_back_since_earlier_never_left(self, ada: Memory) -> None:
+        ada.says("home", "Berlin", 1)
+        ada.says("home", "Munich", 5)
+        ada.says("home", "Berlin", 9, **since(9, 0))
+        berlin, munich = ada.known("home", "Berlin"), ada.known("home", "Munich")
+        assert (berlin.valid_from, berlin.past, berlin.valid_to) == (minute(0), (), None)
+        assert (munich.status, munich.valid_from, munich.valid_to) == (
+            FactStatus.SUPERSEDED,
+            minute(5),
+            minute(5),
+        )
+
+    def test_an_end_that_was_told_is_only_brought_forward(self, ada: Memory) -> None:
+        ada.says("home", "Berlin", 1)
+        ada.says("home", "Berlin", 5, ENDED)
+        ada.says("home", "Munich", 9, **since(9, 3))
+        berlin = ada.known("home", "Berlin")
+        assert (berlin.status, berlin.valid_to, berlin.superseded_by) == (FactStatus.ENDED, minute(3), None)
+        ada.says("home", "Munich", 10, **since(10, 0))
+        berlin = ada.known("home", "Berlin")
+        assert (berlin.status, berlin.valid_from, berlin.valid_to) == (FactStatus.ENDED, minute(1), minute(3))
+
+    def test_it_never_begins_after_it_was_said_and_ends_nothing_then(self, ada: Memory) -> None:
+        ada.says("home", "Berlin", 1)
+        ada.says("home", "Munich", 5, **since(5, 900))
+        assert ada.known("home", "Berlin").valid_to == ada.known("home", "Munich").valid_from == minute(5)
+
+    def test_what_is_asked_for_ends_nothing_since_whenever(self, ada: Memory) -> None:
+        ada.says("home", "Berlin", 1)
+        ada.says("home", "Rome", 3)
+        ada.says("home", "Oslo", 5, confidence=ASKED, **since(5, 0))
+        assert holding(ada) == {"Rome", "Oslo"}
+        assert ada.known("home", "Berlin").valid_to == minute(3)
+
+    def test_neither_fact_nor_slot_depends_on_it(self) -> None:
+        plain, dated = (candidate("Berlin", evidence(1, since=each)) for each in (None, minute(0)))
+        assert claim_of(plain) == claim_of(dated)
 
 
 def test_how_precisely_a_day_is_known_is_kept(ada: Memory) -> None:

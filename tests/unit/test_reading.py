@@ -55,6 +55,42 @@ def only(*turns: tuple[Role, str] | str) -> Statement:
 
 
 @pytest.mark.parametrize(
+    ("said", "since", "precision"),
+    [
+        ("I moved to Munich in January.", "2024-01-01", Precision.MONTH),
+        ("In January I moved to Munich.", "2024-01-01", Precision.MONTH),
+        ("We moved from Berlin to Munich two years ago.", "2022-01-01", Precision.YEAR),
+        ("I have lived in Munich since 2019.", "2019-01-01", Precision.YEAR),
+        ("Since last summer I live in Munich.", "2023-06-01", Precision.SEASON),
+        ("I've been living in Munich since May 2020.", "2020-05-01", Precision.MONTH),
+        ("I've been based in Munich since Monday.", "2024-05-13", Precision.DAY),
+        ("I live in Munich.", "", None),
+        ("I moved to Munich before 2020.", "", None),
+        ("I moved to Munich in 2030.", "", None),
+        ("I moved to Munich in the year 9999.", "", None),
+        ("I live in Munich since the 2019 merger.", "", None),
+        ("I live in Munich in January.", "", None),
+        ("I used to live in Munich in 2019.", "", None),
+    ],
+)
+def test_since_when_it_is_so_is_told_by_the_state_or_by_the_change(
+    said: str, since: str, precision: Precision | None
+) -> None:
+    (home,) = (each for each in read_window(window(said)) if each.attribute == "home")
+    assert (home.value, home.event_at) == ("Munich", None)
+    assert (f"{home.since:%Y-%m-%d}" if home.since else "", home.since_precision) == (since, precision)
+
+
+@pytest.mark.parametrize("said", ["I was born in Rome in 1990.", "I graduated from Yale in 2010."])
+def test_what_somebody_is_from_has_no_beginning(said: str) -> None:
+    assert all(each.since is None for each in read_window(window(said)))
+
+
+def test_a_year_in_which_something_began_is_no_part_of_it() -> None:
+    assert only("I became a nurse in 2010.").value == "nurse"
+
+
+@pytest.mark.parametrize(
     ("said", "attribute", "value", "sentence"),
     [
         ("My name is Ada.", "name", "Ada", "Is called Ada"),

@@ -483,6 +483,21 @@ async def test_what_held_at_a_time(
     assert [each.text.split()[-1] for each in found] == expected
 
 
+async def test_a_move_that_was_told_in_may_is_found_as_of_march(
+    index: FactIndex, embedder: WordEmbedder
+) -> None:
+    """Told later than the time that is asked about, by a person who said when it was."""
+    berlin, munich = homes()
+    january = datetime(2026, 1, 1, tzinfo=UTC)
+    moved = msgspec.structs.replace(munich, valid_from=january)
+    before = msgspec.structs.replace(berlin, valid_from=january - timedelta(days=31), valid_to=january)
+    await store(index, embedder, before, moved)
+    search = MemorySearch(index, embedder, clock=lambda: datetime(2026, 10, 5, tzinfo=UTC))
+    for query, more in (("where lives User in March", {}), ("where lives User", {"as_of": MARCH})):
+        found = await find(search, query, search_type=SearchType.FACTS, **more)
+        assert [each.text.split()[-1] for each in found] == ["Munich"]
+
+
 async def test_what_held_before_and_again(index: FactIndex, embedder: WordEmbedder) -> None:
     _, munich = homes()
     january = datetime(2026, 1, 1, tzinfo=UTC)
