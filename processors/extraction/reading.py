@@ -36,7 +36,7 @@ _LONGEST_WISH = 6
 
 
 def read_window(window: Window) -> list[Statement]:
-    """Return what the people of a window say about themselves, in its order; the same thing once."""
+    """Return what the people of a window say about themselves, in its order; the same thing once a message."""
     found: list[Found] = []
     context: dict[str, str] = {}
     for at, message in enumerate(window.messages):
@@ -55,10 +55,9 @@ def read_window(window: Window) -> list[Statement]:
         found.extend(new)
     kept: dict[tuple[str, ...], Found] = {}
     for each in found:
-        draft, person = each.draft, each.messages[-1].user_id
-        says = draft.subject, draft.attribute, draft.value.lower(), draft.polarity, draft.assertion
-        if (first := kept.setdefault((person, *says), each)) is not each:
-            _join(first, each)
+        draft, said_in = each.draft, each.messages[-1].message_id
+        says = said_in, draft.subject, draft.attribute, draft.value.lower(), draft.polarity, draft.assertion
+        kept[says] = max(kept.get(says, each), each, key=_weight)
     # What a message turns down comes before what it puts there: the one ended, whatever took its place.
     ordered = sorted(kept.values(), key=lambda each: (each.messages[-1].index, not _turns_down(each.draft)))
     return [_statement(each) for each in ordered]
@@ -68,13 +67,8 @@ def _turns_down(draft: Draft) -> bool:
     return draft.polarity is Polarity.NEGATED or draft.assertion is Assertion.ENDED
 
 
-def _join(first: Found, again: Found) -> None:
-    if again.draft.confidence > first.draft.confidence:
-        first.draft = again.draft
-        first.quote = again.quote
-    first.messages = sorted(
-        {each.index: each for each in (*first.messages, *again.messages)}.values(), key=lambda each: each.index
-    )
+def _weight(found: Found) -> tuple[float, bool]:
+    return found.draft.confidence, found.draft.date is not None
 
 
 def _statement(found: Found) -> Statement:

@@ -1,7 +1,8 @@
 """The evidence of a fact: what counts as the same, what is kept, and what is known although it was let go.
 
-The same evidence is the same window, or the very same messages.  A fact keeps the provenance of its newest
-evidence (:data:`PROVENANCE_LIMIT`); ``evidence_count`` counts all of it.  Within a source partition, evidence
+The same evidence is the very same messages, or one of them in the same window: whoever reads that again may
+name others beside it.  A fact keeps the provenance of its newest evidence (:data:`PROVENANCE_LIMIT`);
+``evidence_count`` counts all of it.  Within a source partition, evidence
 that came no later than the oldest that is kept counts as known once any was let go: however deep a replay
 reaches, it adds nothing twice.
 """
@@ -45,9 +46,13 @@ def place(evidence: Provenance) -> Place:
 
 def is_same(one: Provenance, other: Provenance) -> bool:
     """Whether two pieces of evidence are one."""
-    return one.window_id == other.window_id or (
-        one.conversation_id == other.conversation_id and one.message_ids == other.message_ids
-    )
+    in_common = one.window_id == other.window_id and not {*one.message_ids}.isdisjoint(other.message_ids)
+    return one.conversation_id == other.conversation_id and (in_common or one.message_ids == other.message_ids)
+
+
+def name_of(evidence: Provenance) -> str:
+    """What tells a piece of evidence from the others of its fact."""
+    return " ".join((evidence.window_id, *evidence.message_ids))
 
 
 def floors(fact: Fact) -> dict[Origin, Place]:

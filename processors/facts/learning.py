@@ -65,8 +65,9 @@ def reinforced(fact: Fact, said: FactCandidate, own: Claim) -> Fact:
     if (fact.tenant_id, fact.user_id) != (said.tenant_id, said.user_id):
         raise ValueError(f"fact {fact.fact_id} belongs to another person")
     evidence, confidence, statement = said.provenance, fact.confidence, fact.statement
-    if said.assertion is not Assertion.ENDED and not ever_held(fact):
-        statement = said.statement  # until now it was only said that it is no longer so
+    is_surer = fact.tentative and not is_tentative(said)
+    if said.assertion is not Assertion.ENDED and (is_surer or not ever_held(fact)):
+        statement = said.statement  # until now it was only asked for, or said that it is no longer so
     if said.assertion is not Assertion.ENDED or own.is_none:
         surest = max(confidence, said.confidence)
         confidence = surest + EVIDENCE_GAIN * (1.0 - surest)

@@ -13,7 +13,7 @@ from models.facts import Fact, FactChange, FactStatus
 from models.statements import Polarity
 from processors.facts.claims import Claim, claim_of
 from processors.facts.confidence import has_faded
-from processors.facts.evidence import ceilings
+from processors.facts.evidence import ceilings, is_same, name_of
 from processors.facts.kinship import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.learning import ever_held
 from processors.facts.lines import VALUES_LIMIT, Latest, Line, Place, bounded
@@ -104,9 +104,13 @@ def _merged_stub(fact: Fact, claim: Claim, into_line: str, into: Fact | None) ->
 
 
 def _given(fact: Fact, into: Fact | None) -> tuple[str, ...]:
-    """Return the windows of a merged fact that the other had not: it names them as they were, or no more."""
-    theirs = {} if into is None else {each.window_id: each for each in into.provenance}
-    return tuple(each.window_id for each in fact.provenance if theirs.get(each.window_id, each) == each)
+    """Return the evidence of a merged fact that the other had not: it names it as it was, or no more."""
+    theirs = () if into is None else into.provenance
+    return tuple(
+        name_of(each)
+        for each in fact.provenance
+        if each in theirs or not any(is_same(each, other) for other in theirs)
+    )
 
 
 def _narrowed(fact: Fact, into: Fact | None) -> float:

@@ -41,7 +41,7 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     before consolidation did.  ``slot_id``: the slot that it was in.
     Whose it was and in which conversations it was said is known: what stands for it may be gone when they are
     erased.  Of one that was merged and can be brought back, ``fact`` is what it was,
-    ``marks`` those that it had, ``gave`` the windows that the other had no evidence of before, ``let_go`` how
+    ``marks`` those that it had, ``gave`` the evidence that the other did not have before, ``let_go`` how
     much evidence it had that it named no more, and ``narrowed`` to which part of it the other's distance to
     certainty shrank.  ``voided_by``: of one that was corrected, by what the window of what was said instead is
     known again (:func:`voided_by`); that is erased without anybody's finding this.  ``voids``: when it was

@@ -13,6 +13,7 @@ import msgspec
 from models.facts import Erasure, Fact, FactChange, FactStatus, Revision
 from processors.facts.claims import claim_of
 from processors.facts.confidence import has_faded, revived
+from processors.facts.evidence import is_same, name_of
 from processors.facts.lines import Cause, Line, recorded, settled, with_fact, with_stub
 from processors.facts.refinement import absorbed
 from processors.facts.stubs import Given, Stub, corrected_until
@@ -64,8 +65,11 @@ def merged(
 
 
 def _given(gone: Fact, before: Fact, after: Fact) -> Given:
-    known = {each.window_id for each in before.provenance}
-    gave = tuple(each.window_id for each in gone.provenance if each.window_id not in known)
+    gave = tuple(
+        name_of(each)
+        for each in gone.provenance
+        if not any(is_same(each, known) for known in before.provenance)
+    )
     gained = after.evidence_count - before.evidence_count
     return Given(
         gone.fact_id,

@@ -14,6 +14,7 @@ import msgspec
 
 from models.facts import Fact, FactChange
 from processors.facts.claims import Claim, claim_of
+from processors.facts.evidence import name_of
 from processors.facts.lines import Cause, Line, settled, with_fact, with_stub
 from processors.facts.refinement import brought_back
 from processors.facts.stubs import Stub, kept_of
@@ -73,7 +74,7 @@ def _without(
     fact: Fact, marks: tuple[Mark, ...], claim: Claim, given: Collection[str], let_go: int
 ) -> tuple[Fact, tuple[Mark, ...]]:
     """Return a fact without some of its evidence, and the marks that are left if all of the rest is known."""
-    kept = tuple(each for each in fact.provenance if each.window_id not in given)
+    kept = tuple(each for each in fact.provenance if name_of(each) not in given)
     count = max(fact.evidence_count - len(given) - let_go, len(kept), 1)
     lesser = msgspec.structs.replace(fact, provenance=kept, evidence_count=count)
     if count > len(kept):

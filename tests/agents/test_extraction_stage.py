@@ -308,6 +308,28 @@ class TestTheSeedsBlueberries:
         }
 
 
+@pytest.mark.parametrize("ends", [((0, 10), (7, 17)), ((0, 5), (3, 17)), ((0, 17),)])
+@pytest.mark.parametrize("together", [True, False])
+async def test_what_is_said_three_times_counts_three_times_wherever_the_windows_end(
+    ends: tuple[tuple[int, int], ...], together: bool
+) -> None:
+    wordings = {2: "I'm vegetarian.", 8: "I am a vegetarian.", 12: "I've been vegetarian for years."}
+    chat = said(*[wordings.get(n, "assistant: I see.") for n in range(17)])
+    before = [0, *(end for _, end in ends)]
+    windows = [
+        window(chat[begin:end], overlap=known - begin)
+        for (begin, end), known in zip(ends, before, strict=False)
+    ]
+    extraction = Harness(BuiltinExtractor())
+    for batch in [windows] if together else [[each] for each in windows]:
+        await extraction.call(*[extraction.record(each) for each in batch])
+    facts = StageHarness(Facts(Settings()).stage())
+    facts.feed(*[facts.record(found) for found in extraction.candidates])
+    *_, fact = facts.values(FACTS, Fact)
+    assert (fact.evidence_count, fact.valid_from) == (3, chat[2].sent_at)
+    assert [each.message_ids for each in fact.provenance] == [("c-m2",), ("c-m8",), ("c-m12",)]
+
+
 BAD: dict[str, Any] = {
     "null_value": None,
     "empty_value": b"",

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from deploy.local.demo_input import input_files, read_messages
-from models.facts import Fact, FactCandidate, FactStatus
+from models.facts import Fact, FactCandidate, FactStatus, Period
 from models.messages import Role
 from models.statements import Polarity, Precision
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
@@ -113,6 +113,35 @@ def test_three_wordings_are_one_fact_with_three_pieces_of_evidence(
         memory.hears(wording)
     (fact,) = (each for each in memory.facts() if each.attribute == attribute)
     assert (fact.evidence_count, len(fact.provenance), fact.status) == (3, 3, FactStatus.ACTIVE)
+
+
+def test_three_wordings_in_one_window_are_three_pieces_of_evidence_too() -> None:
+    memory = Memory()
+    said = memory.hears(
+        "I'm vegetarian.", "A:Noted.", "I am a vegetarian.", "A:Yes.", "I've been vegetarian for years."
+    )
+    (fact,) = memory.facts()
+    assert (fact.evidence_count, fact.valid_from) == (3, BEGAN)
+    assert [each.message_ids for each in fact.provenance] == [("m0-0",), ("m0-2",), ("m0-4",)]
+    memory.stage.feed(*[memory.stage.record(each) for each in said])
+    assert memory.facts() == [fact]
+
+
+def test_there_and_back_in_one_window_are_three_periods() -> None:
+    memory = Memory()
+    memory.hears("I live in Berlin.", "A:Nice.", "I moved to Munich.", "A:Oh!", "I moved back to Berlin.")
+    berlin, munich = memory.one("Berlin"), memory.one("Munich")
+    first, second, third = (BEGAN + timedelta(minutes=n) for n in (0, 2, 4))
+    assert berlin.past == (Period(first, second),)
+    assert (munich.valid_from, munich.valid_to, munich.superseded_by) == (second, third, berlin.fact_id)
+    assert (berlin.valid_from, berlin.valid_to, berlin.status) == (third, None, FactStatus.ACTIVE)
+
+
+def test_what_is_asked_for_and_then_preferred_is_told_as_preferred() -> None:
+    memory = Memory()
+    memory.hears("Find me a Thai restaurant.", "A:Here.", "I prefer Thai food.")
+    (fact,) = memory.facts()
+    assert (fact.statement, fact.tentative) == ("Prefers Thai food", False)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from models.facts import CHANGES_LIMIT, Fact, FactChange, FactStatus
 from models.statements import Assertion, Polarity, attribute_of
 from processors.facts.claims import claim_of, fact_id_of
-from processors.facts.evidence import PROVENANCE_LIMIT
+from processors.facts.evidence import PROVENANCE_LIMIT, name_of
 
 STORIES = st.lists(says(), max_size=40) | st.lists(says(refining=True), max_size=40) | retold()
 #: Where somebody lives, told plainly.
@@ -41,7 +41,7 @@ def follow(before: Fact | None, after: Fact) -> None:
     ) or (after.merged_into_id is not None)
     assert after.learned_at <= after.changed_at
     assert len(after.provenance) <= min(after.evidence_count, PROVENANCE_LIMIT)
-    assert len({each.window_id for each in after.provenance}) == len(after.provenance)
+    assert len({name_of(each) for each in after.provenance}) == len(after.provenance)
     assert len(after.changes) <= CHANGES_LIMIT
     assert (after.changes[-1].version, after.changes[-1].change) == (after.version, after.change)
     assert after.changes[-1].confidence_after == after.confidence
@@ -104,7 +104,10 @@ def assert_named(fact: Fact, memory: Memory) -> None:
     if fact.status in (FactStatus.SUPERSEDED, FactStatus.CONTRADICTED):
         heir = memory.topic[fact.superseded_by or ""]
         assert heir.fact_id != fact.fact_id
-        assert (heir.slot_id, heir.valid_from <= fact.valid_to) == (fact.slot_id, True)
+        began = min([heir.valid_from, *(each.valid_from for each in heir.past)])
+        was_corrected = FactChange.CORRECTED in {each.change for each in heir.changes}  # and has no past
+        assert heir.slot_id == fact.slot_id
+        assert began <= fact.valid_to or was_corrected
     elif fact.status is FactStatus.ENDED:
         assert any(each.change in ENDED and each.window_id and each.message_id for each in fact.changes)
     else:

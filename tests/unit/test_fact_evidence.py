@@ -54,9 +54,10 @@ def test_every_partition_keeps_some_of_its_evidence() -> None:
     assert newest(many) == tuple(many)
 
 
-def test_the_same_window_or_the_very_same_messages_are_one_piece() -> None:
+def test_a_message_of_the_same_window_or_the_very_same_messages_are_one_piece() -> None:
     said = evidence(1)
-    assert is_same(said, evidence(1, message_ids=("other",)))
+    assert is_same(said, evidence(1, message_ids=("asked", *said.message_ids)))
+    assert not is_same(said, evidence(1, message_ids=("other",)))
     assert is_same(said, evidence(1, window_id="another"))
     assert not is_same(said, evidence(1, window_id="another", conversation_id="d"))
     assert not is_same(said, evidence(1, window_id="another", message_ids=("other",)))

@@ -679,9 +679,11 @@ def test_feedback_is_about_an_answer() -> None:
     assert sentences("That was too long.") == []
 
 
-def test_same_thing_twice_is_one_statement_with_both_messages() -> None:
-    found = only("I love tea.", (ASSISTANT, "Ok."), "As I said, I love tea!")
-    assert found.source_message_ids == ("m0", "m2")
+def test_same_thing_twice_is_said_once_by_each_message() -> None:
+    found = read_window(window("I love tea. Yes, I love tea.", (ASSISTANT, "Ok."), "As I said, I love tea!"))
+    assert [each.source_message_ids for each in found] == [("m0",), ("m2",)]
+    once = only("I live in Rome. I have lived in Rome since 2019.")
+    assert once.since is not None and once.quote == "I have lived in Rome since 2019."
 
 
 def test_quote_is_as_written() -> None:
