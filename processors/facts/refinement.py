@@ -66,7 +66,8 @@ def absorbed(
     )
     into = left if is_one_line else target
     marks = into.marks
-    for mark in relabelled(moved, partial.fact_id, own.fact_id, own.opposite_id):
+    inherited = [mark for mark in moved if mark.by != own.fact_id]  # the whole has ended the part, not itself
+    for mark in relabelled(inherited, partial.fact_id, own.fact_id, own.opposite_id):
         for end in (mark.first, mark.last):
             marks = marked(marks, msgspec.structs.replace(mark, first=end, last=end))
     absorbed_lines = into.absorbed if is_one_line else (*into.absorbed, partial_line_id, *left.absorbed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from told_facts import Memory, arrival, claimed, minute
 
 from models.facts import FactChange, FactStatus
-from models.statements import Polarity
+from models.statements import Assertion, Polarity
 from processors.facts.evidence import PROVENANCE_LIMIT
 
 ACTIVE = FactStatus.ACTIVE
@@ -37,6 +37,13 @@ class TestWhatAWholeInherits:
         assert (part.status, part.archived_at) == (FactStatus.MERGED_INTO, arrival(5))
         change = part.changes[-1]
         assert (change.change, change.confidence_before) == (FactChange.MERGED, part.confidence)
+
+    def test_it_is_not_taken_back_with_the_part_that_it_is_said_instead_of(self) -> None:
+        memory = Memory()
+        memory.says("like", "tea", 1)
+        memory.says("like", "tea", 2, polarity=Polarity.NEGATED)
+        memory.says("like", "green tea", 3, Assertion.CORRECTED, refines=(fact_id("like", "tea"),))
+        assert memory.known("like", "green tea").status is ACTIVE
 
     def test_what_comes_after_the_whole_counts_as_its_last(self) -> None:
         memory = Memory()
