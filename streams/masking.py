@@ -6,7 +6,9 @@ half of a sentence no longer shows that the other half was a secret.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 
@@ -36,3 +38,21 @@ def masked_messages(
     return tuple(
         msgspec.structs.replace(each, content=masked(each.content, mask, effects)) for each in messages
     )
+
+
+def masked_values(value: Any, mask: Mask) -> tuple[Any, Counter[str]]:
+    """Return JSON without what is not kept verbatim in its texts, names of fields included, and what it was."""
+    if isinstance(value, str):
+        return mask(value)
+    found: Counter[str] = Counter()
+    if isinstance(value, list):
+        items = [masked_values(each, mask) for each in value]
+        return [each for each, _ in items], sum((count for _, count in items), found)
+    if not isinstance(value, dict):
+        return value, found
+    fields = {}
+    for name, each in value.items():
+        (told, in_name), (kept, in_value) = mask(name), masked_values(each, mask)
+        fields[told] = kept
+        found += in_name + in_value
+    return fields, found

@@ -107,6 +107,8 @@ class TurnFold:
 
     def _turn(self, index: int, message: ChatMessage, offset: int, arrived: float) -> Turn:
         text, masked = self._mask(message.content)
+        speaker, named = self._mask(speaker_of(message.metadata))
+        masked += named
         self.masked += masked
         topic, partition = self._source
         return Turn(
@@ -121,7 +123,7 @@ class TurnFold:
             began_at=datetime.fromtimestamp(self._began_at, UTC),
             index=index,
             source=TurnSource(topic=topic, partition=partition, offset=offset),
-            speaker=speaker_of(message.metadata),
+            speaker=speaker,
             masked=masked.total(),
             tenant_id=message.tenant_id,
         )

@@ -2,7 +2,8 @@
 
 One JSON object per line, ``type`` ``message`` or ``summary``.  Messages are
 those of ``memory.turns.v1`` (kept for a year, masked); their ``metadata`` stands in ``chat.messages.v1`` only,
-and is empty once that has let go of them.  ``switchboard import jsonl`` reads what this writes.
+as it was said: it is masked here, and empty once that has let go of them.  ``switchboard import jsonl`` reads
+what this writes.
 """
 
 from __future__ import annotations
@@ -15,18 +16,20 @@ import msgspec
 from models.messages import DEFAULT_TENANT
 from models.summaries import Summary
 from models.turns import Turn
+from processors.recall.masking import Mask
 from processors.text.tokens import TokenCounter, message_tokens
 from streams.adapters.tokenizer import open_counter
 from streams.adapters.turn_topic import TurnTopic
 from streams.conversations.summary_topic import summaries_of
 from streams.kafka.lookup import Lookup
+from streams.masking import mask_of, masked_values
 from streams.settings import Settings
 
 MESSAGES = "chat.messages.v1"
 
 
 class ExportedMessage(msgspec.Struct, frozen=True, kw_only=True, tag="message"):
-    """One message of an export.  ``masked``: passages that are not kept verbatim."""
+    """One message of an export.  ``masked``: passages of text and metadata that are not kept verbatim."""
 
     message_id: str
     conversation_id: str
@@ -80,7 +83,7 @@ async def export_conversation(
         return []
     summaries = await summaries_of(lookup, tenant_id, conversation_id)
     metadata = await _metadata(lookup, tenant_id, conversation_id)
-    return lines(turns, summaries, metadata, open_counter(settings.tokenizer))
+    return lines(turns, summaries, metadata, open_counter(settings.tokenizer), mask_of(settings))
 
 
 def lines(
@@ -88,11 +91,13 @@ def lines(
     summaries: Iterable[Summary],
     metadata: dict[str, dict[str, Any]],
     count: TokenCounter,
+    mask: Mask,
 ) -> list[Exported]:
     """Return the lines of one conversation."""
     turns = list(turns)
     found = [each for each in summaries if turns and each.created_at >= turns[0].began_at]
     covered = {index for each in found for index in range(each.from_index, each.to_index + 1)}
+    told = {turn.message_id: masked_values(metadata.get(turn.message_id, {}), mask) for turn in turns}
     messages: list[Exported] = [
         ExportedMessage(
             message_id=turn.message_id,
@@ -105,8 +110,8 @@ def lines(
             index=turn.index,
             token_count=message_tokens(turn.role, turn.text, count),
             is_summarized=turn.index in covered,
-            metadata=metadata.get(turn.message_id, {}),
-            masked=turn.masked,
+            metadata=told[turn.message_id][0],
+            masked=turn.masked + told[turn.message_id][1].total(),
         )
         for turn in turns
     ]

@@ -116,6 +116,14 @@ def test_what_must_not_be_stored_is_masked_and_counted() -> None:
     assert harness.last.counts["masked_passages_total", ("own pattern",)] == 1
 
 
+def test_a_speakers_name_is_masked_as_what_is_said() -> None:
+    harness = Harness(mask_patterns='["EMP-[0-9]{6}"]')
+    harness.say(message(0, "Hello.", metadata={"name": "Ada EMP-123456"}))
+    (turn,) = harness.turns
+    assert (turn.speaker, turn.masked) == ("Ada [masked: own pattern]", 1)
+    assert harness.last.counts["masked_passages_total", ("own pattern",)] == 1
+
+
 def test_each_turn_with_words_asks_for_its_vector_once() -> None:
     harness = Harness()
     harness.say(message(0, "  pay with 4111111111111111 "), message(1, " \n"), message(2, "x" * 9_000))

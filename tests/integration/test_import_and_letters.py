@@ -171,7 +171,10 @@ def turn(index: int, text: str) -> Turn:
     )
 
 
-def test_a_conversation_is_exported_and_can_be_imported_again(run: Run, log: Log, tmp_path: Path) -> None:
+def test_a_conversation_is_exported_and_can_be_imported_again(
+    run: Run, log: Log, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SWITCHBOARD_MASK_PATTERNS", '["EMP-[0-9]{6}"]')
     place = partition_of(b"c-1", PARTITIONS)
     summary = Summary(
         summary_id="s-1",
@@ -191,7 +194,10 @@ def test_a_conversation_is_exported_and_can_be_imported_again(run: Run, log: Log
         "message_id": "m-1",
         "conversation_id": "c-1",
         "user_id": "ada",
-        "metadata": {"query": {"open": True}},
+        "metadata": {
+            "name": "Ada EMP-123456",
+            "query": {"open": True, "EMP-654321": [1, "pay with 4111 1111 1111 1111"]},
+        },
     }
     log.write(
         *(
@@ -210,7 +216,9 @@ def test_a_conversation_is_exported_and_can_be_imported_again(run: Run, log: Log
     first, second, third = map(json.loads, file.read_text().splitlines())
     assert (first["content"], first["is_summarized"], first["metadata"]) == ("I live in Lisbon.", True, {})
     assert (second["token_count"], second["is_summarized"]) == (6, False)
-    assert second["metadata"] == {"query": {"open": True}}
+    own, card = "[masked: own pattern]", "[masked: card number]"
+    assert second["metadata"] == {"name": f"Ada {own}", "query": {"open": True, own: [1, f"pay with {card}"]}}
+    assert (first["masked"], second["masked"]) == (0, 3)
     assert (third["type"], third["summary"]["key_facts"]) == ("summary", ["Lives in Lisbon."])
     assert run("export", "c-1", "-o", str(file))[0] == 78
     assert run("export", "nobody")[0] == 66
