@@ -171,6 +171,21 @@ def speak(
         elsewhere.submit(asyncio.run, publish()).result()
 
 
+def say(page: Page, text: str, turn: int) -> None:
+    """Type, press Enter, and wait until the turn has ended; ``turn``: which of the conversation, from 1."""
+    reach(page, page.get_by_label("Say something"))
+    page.keyboard.insert_text(text)
+    page.keyboard.press("Enter")
+    ended(page, turn)
+
+
+def ended(page: Page, turn: int) -> None:
+    """Wait until so many turns of the person are shown, and none is on its way."""
+    expect(page.locator("article.turn.user")).to_have_count(turn)
+    expect(page.locator("article.turn.assistant[aria-busy=true]")).to_have_count(0)
+    expect(page.get_by_role("button", name="Send")).to_be_enabled()
+
+
 def publish_bad(rig: ServeRig, key: bytes, value: bytes) -> None:
     """Publish a record that no service can read."""
 

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from looking import Tab, Visitor, age, asked, close, kept, known, publish_bad, see_focus, speak
+from looking import Tab, Visitor, age, asked, close, kept, known, publish_bad, say, see_focus, speak
 from playwright.sync_api import Locator, Route, expect
 from serve_rig import ServeRig, eventually
 
@@ -125,19 +125,20 @@ def test_what_people_wrote_is_text_and_nothing_else(tab: Tab, rig: ServeRig) -> 
 
 
 def test_a_contradiction_typed_elsewhere_is_seen_arriving(visitor: Visitor, rig: ServeRig) -> None:
+    rig.need("respond")
     speak(rig, "bea-drinks", "bea", [("user", "I like coffee."), ("assistant", "Noted.")])
     close(rig, "bea-drinks")
     known(rig, "bea", "coffee")
-    person, conversation = visitor.tab(), visitor.tab()
+    chat, person, conversation = visitor.tab(), visitor.tab(), visitor.tab()
     person.open("/people/bea?status=any&confidence=0")
     conversation.open("/conversations/bea-drinks")
     live(person)
     live(conversation)
     row = person.page.locator("tr", has_text="coffee").first
     expect(row).to_be_visible()
-    speak(rig, "bea-drinks", "bea", [("user", "I don't like coffee any more.")], first=2)
-    expect(conversation.page.locator(".message", has_text="any more")).to_be_visible()
-    close(rig, "bea-drinks")
+    say(chat.open("/chat/bea-drinks?user_id=bea"), "I don't like coffee any more.", 2)
+    expect(conversation.page.locator(".message.user", has_text="any more")).to_be_visible()
+    chat.open("/")  # who leaves a chat has closed it
     expect(person.page.locator("tr.faded", has_text="coffee").first).to_be_visible()
     expect(conversation.page.locator(".factline.faded", has_text="coffee").first).to_be_visible()
     person.check()
@@ -266,6 +267,10 @@ def test_a_fact_is_corrected_by_hand(tab: Tab, rig: ServeRig) -> None:
     page.get_by_role("status").get_by_role("link").click()
     expect(page.locator("h1")).to_contain_text("Munich")
     expect(page.locator("main")).to_contain_text("corrected by hand")
+    page.get_by_role("button", name="Forget …").click()
+    page.get_by_role("button", name="Forget it").click()
+    expect(page.get_by_role("status").filter(has_text="Gone from search now")).to_be_visible()
+    eventually(lambda: not asked(rig, "/v1/facts", user_id="gil")["facts"], "it is gone")
 
 
 def test_a_conversation_plays_again_from_the_log(tab: Tab) -> None:
@@ -322,6 +327,16 @@ def test_of_what_was_said_before_windows_are_kept_it_is_said_that_they_are_gone(
     expect(page.get_by_text("What the link leads to is not here")).to_have_count(0)
 
 
+def attempts(rig: ServeRig) -> list[str]:
+    """Return how often each dead letter was refused."""
+    found = []
+    for group in asked(rig, "/v1/dead-letters")["groups"]:
+        of = {"reason": group["reason"], "stage": group["stage"]}
+        told = asked(rig, f"/v1/dead-letters/{group['topic']}", **of)
+        found += [each["attempts"] for each in told["letters"]]
+    return found
+
+
 def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab: Tab, rig: ServeRig) -> None:
     page = tab.open("/dead-letters")
     live(tab)
@@ -345,6 +360,12 @@ def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab
     expect(page.locator("main")).to_contain_text("Refused again (attempts 2)")
     page.get_by_role("link", name="the new letter").click()
     expect(page.locator("dl.facts")).to_contain_text("attempts 2")
+    page.get_by_role("button", name="Retry all …").first.click()
+    page.get_by_role("button", name="Retry", exact=True).click()
+    eventually(lambda: attempts(rig) == ["3"], "all of them are refused again")
+    page.reload()
+    page.locator("button[aria-expanded=false]", has_text="/").first.click()
+    expect(page.locator("dl.facts")).to_contain_text("attempts 3")
     page.get_by_role("button", name="Drop all …").first.click()
     page.get_by_role("button", name="Drop", exact=True).click()
     expect(page.locator("main")).to_contain_text("None")

@@ -7,26 +7,11 @@ import re
 from itertools import pairwise
 
 import pytest
-from looking import Tab, Visitor, kept, known, reach, speak
+from looking import Tab, Visitor, asked, ended, kept, known, reach, say, speak
 from playwright.sync_api import Page, Route, expect
-from serve_rig import ServeRig
+from serve_rig import ServeRig, eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.browser]
-
-
-def say(page: Page, text: str, turn: int) -> None:
-    """Type, press Enter, and wait until the turn has ended; ``turn``: which of the conversation, from 1."""
-    reach(page, page.get_by_label("Say something"))
-    page.keyboard.insert_text(text)
-    page.keyboard.press("Enter")
-    ended(page, turn)
-
-
-def ended(page: Page, turn: int) -> None:
-    """Wait until so many turns of the person are shown, and none is on its way."""
-    expect(page.locator("article.turn.user")).to_have_count(turn)
-    expect(page.locator("article.turn.assistant[aria-busy=true]")).to_have_count(0)
-    expect(page.get_by_role("button", name="Send")).to_be_enabled()
 
 
 def tokens(page: Page) -> int:
@@ -74,6 +59,8 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
     expect(page.get_by_role("button", name="Delete it")).to_be_focused()
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/chat\?user_id=dora$"))
+    expect(page.get_by_role("link", name=conversation)).to_have_count(0)
+    eventually(lambda: asked(rig, f"/v1/conversations/{conversation}", user_id="dora") is None, "it is gone")
 
 
 def test_a_question_is_asked_back_and_a_choice_answers_it(tab: Tab, rig: ServeRig) -> None:
@@ -290,3 +277,5 @@ def test_a_serve_restarted_in_the_middle_of_a_turn_loses_nothing_and_doubles_not
         expect(log.locator(".message.user", has_text=said)).to_have_count(1)
     expect(log.locator(".message")).to_have_count(5)
     expect(log.locator(".livemark")).to_have_text("live")
+    chat.check()
+    watching.check()
