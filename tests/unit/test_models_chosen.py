@@ -50,7 +50,7 @@ def test_each_is_switched_by_itself(name: str) -> None:
 @pytest.mark.parametrize(
     ("variable", "value", "words"),
     [
-        ("SWITCHBOARD_EXTRACTOR", "gpt", "builtin or gemini"),
+        ("SWITCHBOARD_EXTRACTOR", "gpt", "builtin, gemini, or where"),
         ("SWITCHBOARD_GEMINI_URL", "gemini.example", "http:// or https://"),
         ("SWITCHBOARD_GEMINI_MODEL", "models/gemini", "name of a model"),
         ("SWITCHBOARD_MODEL_BUDGET_USD", "-1", "from 0"),

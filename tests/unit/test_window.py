@@ -83,8 +83,10 @@ def test_of_an_empty_window_it_says_how_long_the_conversation_is_and_what_to_do(
     )
     assert "has 1, numbered 0." in window("conv-123", 100, 101, 3, conversation(1)).note
     gone = window("conv-123", 0, 1, 1, conversation(40)[20:]).note
-    assert gone == "There is no message from 0 to 3 any more: the turns of that time are kept no longer. " + (
-        "Ask for later ones."
+    assert (
+        gone
+        == "There is no message from 0 to 3 any more: what was said there is erased, or kept no longer. "
+        + ("Ask for later ones.")
     )
     assert not window("conv-123", 4, 4, 0, conversation(5)).note
 
