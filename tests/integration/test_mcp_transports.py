@@ -92,7 +92,7 @@ async def test_an_assistant_finds_what_was_said(known: ServeRig, way: Callable[[
         nobody = await client.call_tool("get_window", {"conversation_id": "no-such", "first": 0})
         assert nobody.is_error
         behind = await client.call_tool("get_window", {"conversation_id": "mcp-c", "first": 99})
-        assert "It has 3 messages" in behind.structured_content["empty"]
+        assert "the conversation has 3, numbered 0 to 2" in behind.structured_content["empty"]
         told = json.loads((await client.read_resource("switchboard://conversations/mcp-c")).contents[0].text)
         assert [each["text"] for each in told["messages"]] == list(SAID)
         assert (told["total"], told["next"]) == (3, "")
