@@ -232,6 +232,7 @@ async def _interrupts() -> AsyncIterator[asyncio.Event]:
     """An event that is set by Ctrl-C, which ends nothing else meanwhile."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    # Not on Windows, nor outside of the main thread: there Ctrl-C ends the session, as it does everywhere else.
     with suppress(NotImplementedError, ValueError):
         loop.add_signal_handler(signal.SIGINT, stop.set)
     try:

@@ -267,9 +267,10 @@ def test_a_fact_is_corrected_by_hand(tab: Tab, rig: ServeRig) -> None:
     page.get_by_role("status").get_by_role("link").click()
     expect(page.locator("h1")).to_contain_text("Munich")
     expect(page.locator("main")).to_contain_text("corrected by hand")
-    tab.forgive("404")  # the page looks whether it is still there
     page.get_by_role("button", name="Forget …").click()
     page.get_by_role("button", name="Forget it").click()
+    expect(page.get_by_role("heading", name="Erased")).to_be_visible()
+    expect(page.locator("main")).to_contain_text("until they are compacted")
     eventually(lambda: not asked(rig, "/v1/facts", user_id="gil")["facts"], "it is gone")
 
 

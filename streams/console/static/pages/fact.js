@@ -10,23 +10,25 @@ import { statusOf, TONES } from "./person.js";
 export default function FactPage({ id }) {
   const { query } = useRoute();
   const [newer, setNewer] = useState(undefined);
+  const [left, setLeft] = useState(null);
   const data = useData(`fact ${id}`, (signal) => get(address(path`/v1/facts/${id}`, { user_id: query.user_id }), { signal }));
   const user = query.user_id ?? data.data?.user_id;
   const live = useLive(user ? { user_id: user, kinds: "fact" } : null, {
     load: data.reload,
     event: (event) => event.key === id && setNewer(event.value),
   });
-  if (newer === null) return html`<section class="state empty"><h1>Erased</h1><p>This fact, and all that it said, is gone.</p></section>`;
+  if (newer === null || left) return html`<section class="state empty" role="status"><h1>Erased</h1><p>This fact, and all that it said, is gone from search.</p>
+    ${left && html`<p>In topics it remains until they are compacted, <${When} at=${left.compacted} /> at the latest; in those that never are, until <${When} at=${Object.values(left.kept).sort().at(-1) ?? left.compacted} />.</p>`}</section>`;
   // One that was learned this moment is seen before it can be looked up.
   const shown = newer && !data.data ? { data: newer } : data;
   return html`<${Shown} of=${shown} what="the fact">${(answer) => {
     const stored = answer.fact ?? answer;
     const fact = newer && newer.version >= stored.version ? newer : stored;
-    return html`<${Whole} fact=${fact} live=${live} reload=${data.reload} />`;
+    return html`<${Whole} fact=${fact} live=${live} reload=${data.reload} forgotten=${setLeft} />`;
   }}<//>`;
 }
 
-function Whole({ fact, live, reload }) {
+function Whole({ fact, live, reload, forgotten }) {
   useTitle(fact.statement);
   const sources = [...fact.provenance].sort((a, b) => Date.parse(a.sent_at) - Date.parse(b.sent_at));
   const changes = fact.changes ?? [];
@@ -43,7 +45,7 @@ function Whole({ fact, live, reload }) {
       ${fact.superseded_by && html`<dt>instead holds</dt><dd><${FactLink} fact=${{ fact_id: fact.superseded_by, user_id: fact.user_id }}>${fact.superseded_by}<//></dd>`}
       ${fact.merged_into_id && html`<dt>is part of</dt><dd><${FactLink} fact=${{ fact_id: fact.merged_into_id, user_id: fact.user_id }}>${fact.merged_into_id}<//></dd>`}
       <dt>id</dt><dd class="mono">${fact.fact_id}</dd></dl>
-      <${Actions} fact=${fact} reload=${reload} /></section>
+      <${Actions} fact=${fact} reload=${reload} forgotten=${forgotten} /></section>
     <section class="panel"><h2>History</h2><ol>${[...changes].reverse().map((each) => html`<li key=${each.version} class="tools">
         <strong class="num">v${each.version}</strong><${When} at=${each.at} /><${Chip} tone=${each.change === "contradicted" ? "warn" : ""}>${each.change}<//>
         <span class="num">${each.confidence_before != null ? `${share(each.confidence_before)} → ` : ""}${share(each.confidence_after)}</span>
@@ -64,7 +66,7 @@ function Uses({ fact }) {
     : html`<ul>${uses.map((each) => html`<li class="tools"><${When} at=${each.at} /> ${each.kind === "answer" ? "an answer in" : "the context of"} <${ConversationLink} id=${each.conversation_id} at=${each.message_id} /> ${each.quoted ? html`<${Chip} tone="accent">quoted<//>` : html`<${Chip} tone="good">in the prompt<//>`}</li>`)}</ul>`}<//></section>`;
 }
 
-function Actions({ fact, reload }) {
+function Actions({ fact, reload, forgotten }) {
   const [said, setSaid] = useState("");
   const [open, setOpen] = useState(false);
   const correct = async (event) => {
@@ -81,11 +83,7 @@ function Actions({ fact, reload }) {
       setSaid(problem.message || "Nothing answers.");
     }
   };
-  const forget = async () => {
-    const done = await send("DELETE", address(path`/v1/facts/${fact.fact_id}`, { user_id: fact.user_id }));
-    setSaid(done.remains?.length ? `Gone from search now. Remains: ${done.remains.map((each) => `${each.what} until ${each.until}`).join("; ")}.` : "It is gone from search now, and from the log within a day or so.");
-    reload();
-  };
+  const forget = async () => forgotten(await send("DELETE", address(path`/v1/facts/${fact.fact_id}`, { user_id: fact.user_id })));
   return html`<div class="tools">
     <button aria-expanded=${open} onClick=${() => setOpen(!open)}>Correct …</button>
     <${Ask} label="Forget …" tone="danger" question="It goes from search at once, and what it said from the log within a day or so. What was said in the conversation stays." confirm="Forget it" act=${forget} />
