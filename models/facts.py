@@ -8,7 +8,7 @@ from typing import Annotated
 import msgspec
 
 from models.messages import DEFAULT_TENANT, Identifier, Timestamp
-from models.statements import SELF, Assertion, Kind, Polarity, Precision
+from models.statements import SELF, Assertion, Importance, Kind, Polarity, Precision
 
 Confidence = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -124,6 +124,7 @@ class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
     corrects: Annotated[str, msgspec.Meta(max_length=256)] = ""
     tenant_id: Identifier = DEFAULT_TENANT
     also: tuple[Provenance, ...] = ()
+    importance: Importance = 2
 
 
 class Period(msgspec.Struct, frozen=True):
@@ -164,6 +165,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     it.  ``confidence`` is that of ``last_evidence_at``: it fades as time goes by
     (:mod:`processors.facts.confidence`).
 
+    ``importance`` is the highest of its evidence: at 3 it never fades and is in every prompt.
+
     ``version`` grows with every change; a view never lets an older version replace a newer one.
     ``archived_at``: since when it is part of ``merged_into_id``.
     ``support``: the latest turns of the person that are near it, on other occasions than its evidence.
@@ -201,6 +204,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     tentative: bool = False
     support: tuple[Support, ...] = ()
     changes: tuple[Revision, ...] = ()
+    importance: Importance = 2
     tenant_id: Identifier = DEFAULT_TENANT
 
 

@@ -18,6 +18,10 @@ from models.messages import Identifier, Timestamp
 
 Probability = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 
+#: How much it matters that a statement is not forgotten.  3: forgetting it does harm (an allergy, a child's name, an
+#: instruction); 2: clearly worth having; 1: nice to have.
+Importance = Annotated[int, msgspec.Meta(ge=1, le=3)]
+
 #: The subject of what a person says about himself.  Others are named as he names them: "sister", "Anna".
 SELF = "user"
 
@@ -30,6 +34,7 @@ class Kind(StrEnum):
     EVENT = "event"
     INSTRUCTION = "instruction"
     PROFILE = "profile"
+    RELATION = "relation"
 
 
 class Polarity(StrEnum):
@@ -92,6 +97,7 @@ ATTRIBUTES: Mapping[str, Attribute] = MappingProxyType(
         "pet": Attribute(Kind.STATE),
         "possession": Attribute(Kind.STATE),
         "allergy": Attribute(Kind.STATE),
+        "medicine": Attribute(Kind.STATE),
         "constraint": Attribute(Kind.STATE),
         "health": Attribute(Kind.STATE),
         "habit": Attribute(Kind.STATE),
@@ -142,3 +148,4 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     since: Timestamp | None = None
     since_precision: Precision | None = None
     completes: Annotated[str, msgspec.Meta(max_length=1024)] = ""
+    importance: Importance = 2

@@ -144,6 +144,7 @@ def to_candidate(found: Statement, window: Window, extractor: str) -> FactCandid
         event_precision=found.event_precision,
         statement=found.statement,
         confidence=found.confidence,
+        importance=found.importance,
         source_message_ids=found.source_message_ids,
         provenance=Provenance(
             conversation_id=window.conversation_id,

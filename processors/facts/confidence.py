@@ -28,7 +28,10 @@ RATES: Mapping[Kind, float] = MappingProxyType(
 )
 
 #: What does not fade, whatever its kind: forgetting it does harm.
-LASTING = frozenset({"allergy", "constraint", "instruction"})
+LASTING = frozenset({"allergy", "constraint", "instruction", "medicine"})
+
+#: From this importance on a fact never fades either.
+LASTING_IMPORTANCE = 3
 
 #: When what never fades falls below anything.
 FOREVER = datetime(9999, 12, 31, tzinfo=UTC)
@@ -42,8 +45,8 @@ def rate_of(fact: Fact, rates: Mapping[Kind, float] = RATES) -> float:
 
 
 def is_lasting(fact: Fact) -> bool:
-    """Whether it never fades, and is offered whatever is spoken of: an allergy is."""
-    return fact.attribute.partition("/")[0].casefold() in LASTING
+    """Whether it never fades and is in every prompt: an allergy, an instruction, whatever has importance 3."""
+    return fact.importance >= LASTING_IMPORTANCE or fact.attribute.partition("/")[0].casefold() in LASTING
 
 
 def confidence_at(fact: Fact, now: datetime, rates: Mapping[Kind, float] = RATES) -> float:

@@ -121,6 +121,7 @@ class StageSettings(PlaceSettings):
     decay_instruction_per_day: float = setting(0.0, "how fast an instruction fades", "1/d", ge=0, le=1)
     decay_preference_per_day: float = setting(0.01, "how fast a preference fades", "1/d", ge=0, le=1)
     decay_profile_per_day: float = setting(0.01, "how fast a person's profile fades", "1/d", ge=0, le=1)
+    decay_relation_per_day: float = setting(0.01, "how fast a relation to somebody fades", "1/d", ge=0, le=1)
     decay_state_per_day: float = setting(
         0.01, "how fast a state (home, employer, pets) fades; not: allergy, constraint", "1/d", ge=0, le=1
     )

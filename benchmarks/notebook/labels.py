@@ -1,0 +1,126 @@
+"""Labels for training from Notebook people: which sentences a careful note-taker would keep, and as what.
+
+A note names the messages that say it, not the sentences.  A sentence of such a message is kept if one of the
+note's terms stands in it; a message of one sentence is kept whole.  The other sentences of a message that tells a
+note are left out of training: they may be part of it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from models.messages import Role
+from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from processors.extraction.units import Unit, units_of
+
+HERE = Path(__file__).parent
+
+Person = dict[str, Any]
+
+
+class Labelled(NamedTuple):
+    """A unit with its label.  ``keep`` is ``None`` where nobody can say; ``kind`` and ``importance`` are those of the
+    note that it tells, ``""`` and 0 if it tells none; ``ends``: it ends or replaces an earlier note.
+    """
+
+    group: str
+    unit: Unit
+    keep: bool | None
+    kind: str = ""
+    importance: int = 0
+    ends: bool = False
+    weight: float = 1.0
+
+
+def people(folder: str | Path) -> list[Person]:
+    """Return the people of a folder, by name."""
+    return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("*.json"))]
+
+
+def window_of(person: Person, session: dict[str, Any]) -> Window:
+    """Return a whole session as one window."""
+    messages = tuple(
+        WindowMessage(
+            message_id=each["id"],
+            user_id=person["person"],
+            role=Role(each["role"]),
+            content=each["text"],
+            sent_at=datetime.fromisoformat(each["at"]),
+            arrived_at=datetime.fromisoformat(each["at"]),
+            index=index,
+            offset=index,
+        )
+        for index, each in enumerate(session["messages"])
+    )
+    return Window(
+        window_id=session["conversation_id"],
+        conversation_id=session["conversation_id"],
+        user_id=person["person"],
+        reason=WindowReason.CLOSED,
+        message_ids=tuple(each.message_id for each in messages),
+        messages=messages,
+        from_index=0,
+        to_index=len(messages) - 1,
+        overlap=0,
+        source=WindowSource(topic="notebook", partition=0, first_offset=0, last_offset=len(messages) - 1),
+    )
+
+
+def labelled(person: Person) -> Iterator[Labelled]:
+    """Yield the units of a person with their labels."""
+    telling: dict[str, list[dict[str, Any]]] = {}
+    ending: dict[str, list[dict[str, Any]]] = {}
+    for note in person["notes"]:
+        for message_id in note["evidence"]:
+            telling.setdefault(message_id, []).append(note)
+        if note.get("ends"):
+            ending.setdefault(note["ends"]["by"], []).append(note)
+    not_notes = set(person["not_notes"])
+    for session in person["sessions"]:
+        units = units_of(window_of(person, session))
+        alone = _counts(units)
+        for unit in units:
+            yield _label(person["person"], unit, telling, ending, not_notes, is_only=alone[unit.message.message_id] == 1)
+
+
+def _counts(units: Sequence[Unit]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for unit in units:
+        counts[unit.message.message_id] = counts.get(unit.message.message_id, 0) + 1
+    return counts
+
+
+def _label(
+    group: str,
+    unit: Unit,
+    telling: dict[str, list[dict[str, Any]]],
+    ending: dict[str, list[dict[str, Any]]],
+    not_notes: set[str],
+    *,
+    is_only: bool,
+) -> Labelled:
+    message_id, text = unit.message.message_id, unit.text.lower()
+    told = telling.get(message_id, [])
+    ended = ending.get(message_id, [])
+    here = [note for note in told if is_only or any(term.lower() in text for group in note["terms"] for term in group)]
+    ends_here = [note for note in ended if is_only or any(t.lower() in text for g in note["terms"] for t in g)]
+    if here:
+        best = max(here, key=lambda note: (sum(any(t.lower() in text for t in g) for g in note["terms"]) / len(note["terms"]), note["importance"]))
+        return Labelled(group, unit, True, best["kind"], max(n["importance"] for n in here), bool(ended))
+    if ends_here:
+        return Labelled(group, unit, True, ends_here[0]["kind"], ends_here[0]["importance"], True)
+    if told or ended:
+        return Labelled(group, unit, None)
+    return Labelled(group, unit, False, weight=1.5 if message_id in not_notes else 1.0)
+
+
+def single(group: str, text: str, keep: bool, kind: str = "", importance: int = 0) -> list[Labelled]:
+    """Return the units of a message that stands alone, all with the same label."""
+    person = {"person": group}
+    session = {"conversation_id": group, "messages": [{"id": "m", "role": "user", "at": "2026-03-01T10:00:00+00:00", "text": text}]}
+    units = units_of(window_of(person, session))
+    return [Labelled(group, each, keep, kind, importance) for each in units]

@@ -1,0 +1,98 @@
+"""Units of a window: the sentences that people say in their own words, each with the question that it answers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from models.messages import Role
+from models.windows import Window, WindowMessage
+from processors.text.authorship import own_words
+from processors.text.sentences import sentence_spans
+
+#: Sentences of one message that are read; a longer message was pasted.
+MOST_SENTENCES = 60
+#: The end of an assistant's message that may ask something, in characters.
+_LONGEST_QUESTION = 240
+#: The longest sentence that is kept whole, in characters; a longer one is read up to here.
+LONGEST_SENTENCE = 600
+
+
+class Unit(NamedTuple):
+    """A sentence of a person.
+
+    ``text`` is the sentence as written; ``start`` and ``end`` are its place in the message.  ``asked`` is the
+    question of the assistant's message before, for the first sentences of a reply.  ``before`` is the sentence
+    before it in the same message.  ``number`` counts the sentences of the message from 0.  ``is_partial``: some of the message
+    is not the author's own words.
+    """
+
+    message: WindowMessage
+    start: int
+    end: int
+    text: str
+    number: int
+    asked: str = ""
+    asked_id: str = ""
+    before: str = ""
+    is_partial: bool = False
+
+    @property
+    def in_context(self) -> str:
+        """The text with the question, or the sentence, before it: the second text that is embedded."""
+        return f"{self.asked or self.before} {self.text}".strip()
+
+
+def units_of(window: Window) -> list[Unit]:
+    """Return the units of the messages that are new in a window, in its order."""
+    found: list[Unit] = []
+    for at, message in enumerate(window.messages):
+        if at >= window.overlap and message.role is Role.USER:
+            found += _units(message, question_before(window.messages, at))
+    return found
+
+
+def question_before(messages: Sequence[WindowMessage], at: int) -> tuple[str, str]:
+    """Return the text and message id of the assistant's last sentences before a reply; empty if there is none."""
+    before = messages[at - 1] if at else None
+    if before is None or before.role is not Role.ASSISTANT:
+        return "", ""
+    return last_question(before.content), before.message_id
+
+
+def last_question(text: str) -> str:
+    """Return the last question of a text, or its last sentence."""
+    tail = text[-_LONGEST_QUESTION * 2 :]
+    sentences = [tail[start:end] for start, end in sentence_spans(tail)]
+    asked = [each for each in sentences if each.rstrip("\"'”’)* ").endswith(("?", "？"))]
+    return (asked or sentences or [""])[-1][-_LONGEST_QUESTION:]
+
+
+def _units(message: WindowMessage, question: tuple[str, str]) -> list[Unit]:
+    own = own_words(message.content)
+    found: list[Unit] = []
+    before = ""
+    for number, (start, end) in enumerate(sentence_spans(own)[:MOST_SENTENCES]):
+        end = min(end, start + LONGEST_SENTENCE)
+        text = " ".join(message.content[start:end].split())
+        asked, asked_id = question if number == 0 or (number == 1 and len(before.split()) <= _SHORT) else ("", "")
+        found.append(Unit(message, start, end, text, number, asked, asked_id, before, own != message.content))
+        before = text
+    return found
+
+
+#: Words of a first sentence that leave the question open for the second ("Yes. Since 2019.").
+_SHORT = 3
+
+_LEANS = re.compile(
+    r"(?:and|but|so|because|cos|cause|since|also|plus|then|that'?s|it'?s|its|it|he|she|they|his|her|their|hers|him|them|this|these|those|which|who|"
+    r"same|both|either|neither|or|until|till|except|especially|not|never|no|only|just|usually|always|und|aber|weil|denn|er|sie|es|das|ihr|sein|"
+    r"y|pero|porque|él|ella|eso|su|et|mais|parce|il|elle|c['’]est|ça|son|sa|e|mas|ele|ela|isso|seu|sua)\b",
+    re.IGNORECASE,
+)
+
+
+def leans(unit: Unit) -> bool:
+    """Whether a sentence needs the one before it to be understood."""
+    return unit.number > 0 and (len(unit.text.split()) <= _SHORT or _LEANS.match(unit.text) is not None)
