@@ -133,11 +133,13 @@ def _label(
 
 
 def single(group: str, text: str, keep: bool, kind: str = "", importance: int = 0) -> list[Labelled]:
-    """Return the units of a message that stands alone, all with the same label."""
-    person = {"person": group}
-    session = {
-        "conversation_id": group,
-        "messages": [{"id": "m", "role": "user", "at": "2026-03-01T10:00:00+00:00", "text": text}],
-    }
-    units = units_of(window_of(person, session))
+    """Return the units of a message that stands alone, all with the same label.
+
+    ``question || answer`` is an answer with the assistant's question before it.
+    """
+    asked, _, said = text.rpartition(" || ")
+    said_at = "2026-03-01T10:00:00+00:00"
+    messages = [{"id": "q", "role": "assistant", "at": said_at, "text": asked}] if asked else []
+    messages.append({"id": "m", "role": "user", "at": said_at, "text": said})
+    units = units_of(window_of({"person": group}, {"conversation_id": group, "messages": messages}))
     return [Labelled(group, each, keep, kind, importance) for each in units]

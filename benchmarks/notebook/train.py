@@ -1,8 +1,8 @@
 """Train the weights of the built-in extractor on Notebook people: ``python -m benchmarks.notebook.train``.
 
-Trained on ``people/``, ``notes.jsonl``, ``not_notes.jsonl`` and ``small_talk.txt``; ``dev/`` is only looked at.
-Prints how people fare that no weight was fitted to: leave-people-out over ``people/``, then ``dev/``.  Needs
-scikit-learn (extra ``dev``).
+Trained on ``people/``, ``notes.jsonl``, ``plain_notes.txt``, ``not_notes.jsonl`` and ``small_talk.txt``;
+``dev/`` is only looked at.  Prints how people fare that no weight was fitted to: leave-people-out over ``people/``,
+then ``dev/``.  Needs scikit-learn (extra ``dev``).
 """
 
 from __future__ import annotations
@@ -52,6 +52,9 @@ def examples() -> list[Labelled]:
                 for each in units
                 if not any(each.unit.text in part or part in each.unit.text for part in own)
             ]
+    for n, line in enumerate((HERE / "plain_notes.txt").read_text(encoding="utf-8").splitlines()):
+        kind, importance, text = line.split(" ", 2)
+        found += single(f"notes-{n % 97}", text, True, kind, int(importance))
     small_talk = (HERE / "small_talk.txt").read_text(encoding="utf-8").splitlines()
     found += [unit for n, line in enumerate(small_talk) for unit in single(f"not_notes-{n % 97}", line, False)]
     return found
