@@ -129,6 +129,33 @@ def slots_of(text: str, said_at: datetime) -> list[Slot]:
     return list(found.values())
 
 
+_ANSWERS = tuple(
+    (attribute, re.compile(asked, re.IGNORECASE), re.compile(answer, re.IGNORECASE))
+    for attribute, asked, answer in (
+        (
+            "home",
+            r"\bwhere\b.*\b(?:you|u)\b.*\b(?:live|living|based)\b",
+            rf"^(?:in |near )?(?P<v>{_NAME})[.!]?$",
+        ),
+        ("employer", r"\bwhere\b.*\b(?:you|u)\b.*\bwork\b", rf"^(?:at |for )?(?P<v>{_NAME})[.!]?$"),
+        ("age", r"\bhow old are (?:you|u)\b", r"^(?P<v>\d\d?)[.!]?$"),
+        (
+            "allergy",
+            r"\ballerg\w*\b.*\?",
+            r"^(?:yes[,:]? |to )?(?!no\b|none|nothing|not)(?P<v>[a-zà-ÿ]+(?:(?:,| and|, and) [a-zà-ÿ]+){0,3})[.!]?$",
+        ),
+    )
+)
+
+
+def answered_slot(asked: str, text: str) -> list[Slot]:
+    """Return the slot that a short answer fills by its question: "Where do you live? – In Porto." """
+    for attribute, question, answer in _ANSWERS:
+        if question.search(asked) and (match := answer.match(text)):
+            return [Slot(attribute, match["v"])]
+    return []
+
+
 def _since(text: str, said_at: datetime) -> tuple[datetime | None, Precision | None]:
     """Return when what a sentence says began: "since 2019", "I moved in January"."""
     for date in find_dates(text, said_at, ahead=False):

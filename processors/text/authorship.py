@@ -89,9 +89,9 @@ _KIN = (
 )
 _OTHER_SPEAKER = _re(
     r"\s*(?:(?:hi|hello|hey|hallo|hola|salut|bonjour|olá|oi|ciao|hoi|sorry|ok|psst)[,!. ]+)*(?:"
-    rf"(?:this is|it'?s|it’s|i am|i'm|i’m) (?:not \w+|[^.!?\n]{{0,40}}\b\w+['’]s (?:\w+ )?(?:{_KIN})\b|(?:his|her|their) (?:{_KIN})\b"
+    rf"(?:this is|it'?s|it’s|i am|i'm|i’m) (?:not (?-i:[A-Z]\w+)|[^.!?\n]{{0,40}}\b\w+['’]s (?:\w+ )?(?:{_KIN})\b|(?:his|her|their) (?:{_KIN})\b"
     r"|[^.!?\n]{0,30}\b(?:typing|writing) (?:for|on behalf of|instead of)\b)"
-    rf"|(?:hier (?:ist|schreibt)|ich bin) (?:nicht \w+|[^.!?\n]{{0,40}}\b(?:{_KIN}) von\b|[^.!?\n]{{0,20}}\w+s (?:{_KIN})\b)"
+    rf"|(?:hier (?:ist|schreibt)|ich bin) (?:nicht (?-i:[A-Z]\w+)(?=[,.!]|$)|[^.!?\n]{{0,40}}\b(?:{_KIN}) von\b|[^.!?\n]{{0,20}}\w+s (?:{_KIN})\b)"
     rf"|(?:soy|aquí|habla|escribe) [^.!?\n]{{0,40}}\b(?:{_KIN}) de\b|(?:c['’]est|ici|je suis) [^.!?\n]{{0,40}}\b(?:{_KIN}) (?:de\b|d['’])"
     rf"|(?:aqui (?:é|quem fala é)|sou|quem escreve é) [^.!?\n]{{0,40}}\b(?:{_KIN}) (?:de|da|do)\b|(?:sono|qui è) [^.!?\n]{{0,40}}\b(?:{_KIN}) di\b"
     rf"|(?:dit is|hier is|met) [^.!?\n]{{0,30}}\b(?:{_KIN}) van\b"
@@ -160,7 +160,7 @@ _SPOKE = (
 #: A lead-in that names another's text, before its colon.
 _LEAD = _re(
     rf"\b(?:{_SPOKE})\b|\b(?:{_ARTEFACT})\b|\b(?:customer|client|candidate|patient|applicant|landlord|tenant|agent|support|system|bot|guest|speaker|"
-    r"interviewer|witness|kunde|kundin|patientin?|bewerber\w*|cliente|paciente|inquilino|candidat\w*|locataire|klant|source|input|output|original|context|facts?|memor(?:y|ies)|known|user|assistant|"
+    r"interviewer|witness|kunde|kundin|patientin?|bewerber\w*|cliente|paciente|inquilino|candidat\w*|locataire|klant|source|input|output|original|facts?|memor(?:y|ies)|known|user|assistant|"
     r"transcript|subject|from|ticket|quote|tool)\b"
 )
 #: A lead-in that announces the author's own words.

@@ -59,7 +59,7 @@ async def kept(extractor: BuiltinExtractor, *turns: str, overlap: int = 0) -> tu
 
 
 async def test_a_statement_is_the_persons_own_sentence(extractor: BuiltinExtractor) -> None:
-    (found,) = await kept(extractor, "ugh, monday. Penicillin makes me come out in a rash, never give me that.")
+    (found,) = await kept(extractor, "ok go on. Penicillin makes me come out in a rash, never give me that.")
     assert "Penicillin makes me come out in a rash" in found.statement
     assert found.importance == 3
     assert found.why
@@ -71,6 +71,7 @@ async def test_a_short_answer_stands_behind_its_question(extractor: BuiltinExtra
     )
     assert found.statement == "Any allergies I should mention? – Shellfish."
     assert found.quote == "Shellfish."
+    assert (found.attribute, found.value) == ("allergy", "Shellfish")
     assert found.source_message_ids == ("m2",)
 
 
