@@ -18,8 +18,8 @@ from models.messages import Identifier, Timestamp
 
 Probability = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 
-#: How much it matters that a statement is not forgotten.  3: forgetting it does harm (an allergy, a child's name,
-#: an instruction); 2: clearly worth having; 1: nice to have.
+#: How much it matters that a statement is not forgotten.  3: forgetting it does harm (an allergy, a child's
+#: name, an instruction); 2: clearly worth having; 1: nice to have.
 Importance = Annotated[int, msgspec.Meta(ge=1, le=3)]
 
 #: The subject of what a person says about himself.  Others are named as he names them: "sister", "Anna".

@@ -1,4 +1,4 @@
-"""Measure a running Switchboard on made-up people: ``python -m benchmarks.notebook [PERSON.json | FOLDER ...]``.
+"""Measure a running Switchboard on made-up people: ``python -m benchmarks.notebook [FILE | FOLDER ...]``.
 
 Starts Kafka and the services in a folder of their own, sends each person's sessions, and prints the table of
 ``score.py``.  Without arguments: the people of ``dev/``, on whom nothing was trained.

@@ -1,8 +1,8 @@
 """Train the weights of the built-in extractor on Notebook people: ``python -m benchmarks.notebook.train``.
 
 Trained on ``people/``, ``notes.jsonl``, ``plain_notes.txt``, ``not_notes.jsonl`` and ``small_talk.txt``;
-``dev/`` is only looked at.  Prints how people fare that no weight was fitted to: leave-people-out over ``people/``,
-then ``dev/``.  Needs scikit-learn (extra ``dev``).
+``dev/`` is only looked at.  Prints how people fare that no weight was fitted to: leave-people-out over
+``people/``, then ``dev/``.  Needs scikit-learn (extra ``dev``).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Correction of a fact by hand: the new text as a candidate for the slot of the fact.
 
 The text may be the value ("Munich") or a sentence ("I live in Munich now").  The table of slots reads a
-sentence; any other text fills the slot as it is written.  The candidate goes through the same checks as one that
-an extractor finds.
+sentence; any other text fills the slot as it is written.  The candidate goes through the same checks as one
+that an extractor finds.
 """
 
 from __future__ import annotations
