@@ -16,7 +16,7 @@ is Italian".
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -166,20 +166,20 @@ class _Ledger:
         if mark.said in (Said.ENDED, Said.VOIDED):
             voided = mark.said is Said.VOIDED
             status = FactStatus.DEPRECATED if voided else FactStatus.ENDED
-            if mark.fact_id in self._open:
+            if mark.fact_id in self._open and voided:
+                self._void([mark.fact_id], at, mark.by)
+            elif mark.fact_id in self._open:
                 self._close(mark.fact_id, at, status, mark.by)
             elif mark.fact_id not in self.verdicts:
                 self.verdicts[mark.fact_id] = Verdict(status, at, at, mark.by or None)
             return
         since = at
-        for rival_id, rival in [*self._open.items()]:
-            lost = self._loses(rival, mark)
-            if lost is None:
-                continue
-            if mark.said is Said.CORRECTED:
-                since = min(since, self.verdicts[rival_id].valid_from)
-                lost = FactStatus.DEPRECATED
-            self._close(rival_id, at, lost, mark.fact_id)
+        if mark.said is Said.CORRECTED:
+            lost = self._rivals(mark)
+            since = min([at, *(self.verdicts[rival_id].valid_from for rival_id in lost)])
+            self._void(lost, at, mark.fact_id)
+        for rival_id, status in self._rivals(mark).items():
+            self._close(rival_id, since, status, mark.fact_id)
         held = self._open.get(mark.fact_id)
         if held is None:
             self._begin(mark.fact_id, since, tentative=mark.tentative)
@@ -217,6 +217,33 @@ class _Ledger:
         end = held.valid_from if status is FactStatus.DEPRECATED else max(at, held.valid_from)
         self.verdicts[fact_id] = held._replace(status=status, valid_to=end, superseded_by=by or None)
         del self._open[fact_id]
+
+    def _void(self, fact_ids: Collection[str], at: datetime, by: str) -> None:
+        """Close claims that never were so.  What they had ended goes on."""
+        began = {fact_id: self.verdicts[fact_id].valid_from for fact_id in fact_ids}
+        for fact_id in fact_ids:
+            self._close(fact_id, at, FactStatus.DEPRECATED, by)
+        for other_id, other in self._latest.items():
+            verdict = self.verdicts[other_id]
+            voided_from = began.get(verdict.superseded_by or "")
+            if other_id in self._open or verdict.status is FactStatus.DEPRECATED or verdict.valid_to is None:
+                continue
+            if voided_from is None or verdict.valid_to < voided_from or self._is_excluded(other):
+                continue
+            self.verdicts[other_id] = verdict._replace(
+                status=FactStatus.ACTIVE, valid_to=None, superseded_by=None
+            )
+            self._open[other_id] = other
+
+    def _is_excluded(self, mark: Mark) -> bool:
+        """Whether an open claim that was made later excludes this one."""
+        later = (each for each in self._open.values() if each.first > mark.last)
+        return any(self._loses(mark, each) is not None for each in later)
+
+    def _rivals(self, mark: Mark) -> dict[str, FactStatus]:
+        """Return the open claims that a new one ends, with what becomes of them."""
+        found = {rival_id: self._loses(rival, mark) for rival_id, rival in self._open.items()}
+        return {rival_id: status for rival_id, status in found.items() if status is not None}
 
     def _loses(self, rival: Mark, mark: Mark) -> FactStatus | None:
         """Return what becomes of an open claim when another is made; ``None``: they may both be true."""
