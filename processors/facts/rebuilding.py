@@ -44,7 +44,9 @@ def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place | Preferences]:
             into = lines[target.line_id]
             absorbed = dict.fromkeys((*into.absorbed, claims[fact.fact_id].line_id))
             lines[target.line_id] = msgspec.structs.replace(into, absorbed=tuple(absorbed))
-    settled = {key: bounded(line, verdicts(line.marks, line.single)) for key, line in lines.items()}
+    settled = {
+        key: bounded(line, verdicts(line.marks, line.single, line.wholes())) for key, line in lines.items()
+    }
     return {**places, **settled, **_preferences(known, claims)}
 
 

@@ -66,9 +66,4 @@ def standing(
         own = own._replace(line_id=led.into_line, fact_id=led.into)
         if fact is not None:
             own = own._replace(opposite_id=claim_of(fact).opposite_id)
-    for _ in range(STUBS_LIMIT):
-        opposite = line.stub(own.opposite_id)
-        if opposite is None or not opposite.into or opposite.into_line != own.line_id:
-            break
-        own = own._replace(opposite_id=opposite.into)
     return Standing(own, is_known)

@@ -16,7 +16,7 @@ is Italian".
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -144,14 +144,18 @@ def _is_within(new: Mark, mark: Mark) -> bool:
     return _is_same_claim(mark, surely) and mark.first <= new.first <= mark.last
 
 
-def verdicts(marks: Sequence[Mark], single: bool) -> dict[str, Verdict]:
-    """Return what follows for each fact that the marks are about.  ``single``: one value excludes another.
+def verdicts(
+    marks: Sequence[Mark], single: bool, wholes: Mapping[str, str] | None = None
+) -> dict[str, Verdict]:
+    """Return what follows for each fact that the marks are about.
 
-    What was taken back is read as if it had never been said: whatever it had ended goes on.
+    ``single``: one value excludes another.  ``wholes``: of facts that were merged, the one in the same line
+    that stands for each by now; what denies a part denies it.  What was taken back is read as if it had never
+    been said: whatever it had ended goes on.
     """
     read: list[_Entry] = []
     voided: dict[str, tuple[datetime, str]] = {}
-    ledger = _Ledger(single)
+    ledger = _Ledger(single, wholes or {})
     for mark in marks:
         at = mark.first.sent_at
         if mark.said is Said.HOLDS or mark.said is Said.CORRECTED:
@@ -168,7 +172,7 @@ def verdicts(marks: Sequence[Mark], single: bool) -> dict[str, Verdict]:
             voided |= {fact_id: (since[fact_id], by) for fact_id in lost}
             began = min(at, *since.values())
             read = [entry for place, entry in enumerate(read) if not ledger.is_resting_on(lost, entry, place)]
-            ledger = _Ledger(single)
+            ledger = _Ledger(single, wholes or {})
             for entry in read:
                 ledger.note(*entry)
         if mark.said is not Said.VOIDED:
@@ -188,8 +192,9 @@ class _Entry(NamedTuple):
 class _Ledger:
     """Reads marks in their order."""
 
-    def __init__(self, single: bool) -> None:
+    def __init__(self, single: bool, wholes: Mapping[str, str]) -> None:
         self.verdicts: dict[str, Verdict] = {}
+        self._wholes = wholes
         self._single = single
         self._open: dict[str, Mark] = {}
         self._latest: dict[str, Mark] = {}
@@ -215,9 +220,11 @@ class _Ledger:
             elif mark.fact_id not in self.verdicts:
                 self.verdicts[mark.fact_id] = Verdict(FactStatus.ENDED, began, began, mark.by or None)
             return
+        held, before = self._open.get(mark.fact_id), self.verdicts.get(mark.fact_id)
+        if before is not None:
+            began = max(began, before.valid_to or before.valid_from)
         for rival_id, status in self.rivals(mark).items():
             self._close(rival_id, began, status, mark.fact_id)
-        held = self._open.get(mark.fact_id)
         if held is None:
             self._begin(mark.fact_id, began, tentative=mark.tentative)
             self._begun[mark.fact_id] = self._read - 1
@@ -250,7 +257,6 @@ class _Ledger:
         before, past = self.verdicts.get(fact_id), tuple[Period, ...]()
         if before is not None:
             past = _periods(before)
-            since = max(since, before.valid_to or since)
         self.verdicts[fact_id] = Verdict(FactStatus.ACTIVE, since, past=past, tentative=tentative)
 
     def _close(self, fact_id: str, at: datetime, status: FactStatus, by: str) -> None:
@@ -264,7 +270,7 @@ class _Ledger:
         """Return what becomes of an open claim when another is made; ``None``: they may both be true."""
         if rival.fact_id == mark.fact_id or (mark.tentative and not rival.tentative):
             return None
-        if rival.fact_id == mark.opposite_id:
+        if rival.fact_id == self._wholes.get(mark.opposite_id, mark.opposite_id):
             return FactStatus.CONTRADICTED
         if mark.is_none:
             return FactStatus.ENDED if rival.polarity is Polarity.AFFIRMED else None
@@ -305,15 +311,17 @@ def _until(period: Period, end: datetime) -> Period:
     return msgspec.structs.replace(period, valid_to=valid_to)
 
 
-def trimmed(marks: tuple[Mark, ...], found: dict[str, Verdict]) -> tuple[Mark, ...]:
-    """Let go of the oldest marks beyond the limit, first of those that nothing which holds rests on."""
-    kept = list(marks)
-    while len(kept) > MARKS_LIMIT:
-        spare = (n for n, mark in enumerate(kept) if _is_spare(mark, kept[n + 1 :], found))
-        del kept[next(spare, 0)]
-    return tuple(kept)
+def trimmed(marks: tuple[Mark, ...], found: Mapping[str, Verdict]) -> tuple[Mark, ...]:
+    """Let go of the oldest marks beyond the limit.
 
-
-def _is_spare(mark: Mark, later: Sequence[Mark], found: dict[str, Verdict]) -> bool:
-    holds = found[mark.fact_id].status is FactStatus.ACTIVE
-    return not holds or any(each.fact_id == mark.fact_id for each in later)
+    Those first after which the same fact was spoken of again, for a fact without a mark is let go of; and of
+    them, and of the others, first those of what does not hold.
+    """
+    last = {mark.fact_id: place for place, mark in enumerate(marks)}
+    holds = {fact_id for fact_id, verdict in found.items() if verdict.status is FactStatus.ACTIVE}
+    order = sorted(
+        range(len(marks)),
+        key=lambda place: (place == last[marks[place].fact_id], marks[place].fact_id in holds, place),
+    )
+    gone = set(order[: max(0, len(marks) - MARKS_LIMIT)])
+    return tuple(mark for place, mark in enumerate(marks) if place not in gone)
