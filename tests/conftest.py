@@ -23,7 +23,7 @@ _LOG_TAIL = 60  # lines per worker
 # The short session of a node is for one that is killed and started again.  If the machine stands still for
 # longer, the node takes its partitions and groups from itself, and every client has to find them again.
 _UNHURRIED = {"broker.session.timeout.ms": "60000"}
-# Without a seed every run draws the same: `make test` finds what somebody has changed, not what nobody has met yet.
+# Without a seed every run draws the same: `make test` finds what a change broke, not what nobody has met yet.
 # `make soak` sets a new one for each round.
 _EXPLORES = "SWITCHBOARD_TEST_SEED" in os.environ
 _RUN_SEED = int(os.environ.get("SWITCHBOARD_TEST_SEED", 1))
