@@ -69,6 +69,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     ``sent_at`` is when the last of the messages was sent, ``arrived_at`` when it arrived, by the log's clock.
     ``since``: when what it says began, if it says so, as precisely as ``since_precision``.
     ``corrected_by``: who said it in the place of another fact, by hand; the one message is the command then.
+    ``ends``: it says that the fact is no longer so.
     """
 
     conversation_id: Identifier
@@ -84,6 +85,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     corrected_by: Annotated[str, msgspec.Meta(max_length=256)] = ""
     since: Timestamp | None = None
     since_precision: Precision | None = None
+    ends: bool = False
 
 
 class Support(msgspec.Struct, frozen=True, kw_only=True):
