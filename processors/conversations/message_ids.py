@@ -12,9 +12,13 @@ read again makes the same pages.
 
 from __future__ import annotations
 
+import sys
+from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from hashlib import blake2b
+from itertools import chain
 from typing import NamedTuple
 
 #: Bytes of a hashed message id: among 200,000 of them, one in 10^14 messages is taken for a repetition.
@@ -29,7 +33,7 @@ PAGE_IDS = 1024
 _CHUNK_BYTES = CHUNK_IDS * ID_HASH_BYTES
 
 #: Copied for each id, which takes two thirds of the time of making one.
-_HASHER = blake2b(digest_size=ID_HASH_BYTES)
+HASHER = blake2b(digest_size=ID_HASH_BYTES)
 
 
 class IdPage(NamedTuple):
@@ -51,11 +55,13 @@ class MessageIds:
     in pages.  ``pages`` are the pages to store, ``None`` for one that is no longer needed.
     """
 
-    __slots__ = ("_load", "_loaded", "fresh", "latest", "paged", "pages")
+    __slots__ = ("_load", "_loaded", "_runs", "_short", "fresh", "latest", "paged", "pages")
 
     def __init__(self, latest: bytes, paged: int, load: LoadIds) -> None:
         self._load = load
-        self._loaded: dict[IdPage, bytes] = {}
+        self._loaded: dict[IdPage, array[int]] = {}
+        self._runs: Sequence[tuple[int, int]] = _runs(paged // CHUNK_IDS) if paged else ()
+        self._short: list[array[int]] | None = None
         self.latest = latest
         self.paged = paged
         self.fresh: dict[bytes, None] = {}
@@ -75,13 +81,22 @@ class MessageIds:
 
     def in_pages(self, hashed: bytes) -> bool:
         """Return whether the hash stands in a page."""
-        for first, chunks in _runs(self.paged // CHUNK_IDS):
-            parts = range(_parts(chunks))
-            # Not guessed from the hash: who chooses ids can choose hashes that begin alike.
-            part = bisect_right(
-                parts, hashed, key=lambda part: self._page(IdPage(first, chunks, part))[:ID_HASH_BYTES]
-            )
-            if part and _is_sorted_in(self._page(IdPage(first, chunks, part - 1)), hashed):
+        number = int.from_bytes(hashed, "little")
+        if self._short is None:
+            short = [run for run in self._runs if _parts(run[1]) == 1]
+            self._short = [self._page(IdPage(*run, 0)) for run in short]
+        for page in self._short:
+            if page[bisect_left(page, number, 0, len(page) - 1)] == number:
+                return True
+        for first, chunks in self._runs[: len(self._runs) - len(self._short)]:  # longer runs come first
+            parts = _parts(chunks)
+            page = self._page(IdPage(first, chunks, number * parts >> 64))
+            if not page[0] <= number <= page[-1]:
+                # Often the next one; but who chooses ids can choose hashes that begin alike.
+                begins = partial(self._begin, first, chunks)
+                part = max(0, bisect_right(range(parts), number, key=begins) - 1)
+                page = self._page(IdPage(first, chunks, part))
+            if page[bisect_left(page, number, 0, len(page) - 1)] == number:
                 return True
         return False
 
@@ -96,41 +111,43 @@ class MessageIds:
 
     def clear(self) -> None:
         """Know no id any more."""
-        self.pages.update(dict.fromkeys(_pages(self.paged // CHUNK_IDS)))
+        self.pages.update(dict.fromkeys(_pages(self._runs)))
         self._loaded.clear()
         self.fresh.clear()
-        self.latest, self.paged = b"", 0
+        self.latest, self.paged, self._runs, self._short = b"", 0, (), None
 
     def _merge(self, leaving: bytes) -> None:
         """Store chunks, merged with the runs that they complete."""
-        begin = self.paged // CHUNK_IDS
-        before = list(_runs(begin))
+        begin, before = self.paged // CHUNK_IDS, self._runs
         self.paged += len(leaving) // ID_HASH_BYTES
-        after = list(_runs(self.paged // CHUNK_IDS))
-        for first, chunks in after:
+        self._runs, self._short = _runs(self.paged // CHUNK_IDS), None
+        for first, chunks in self._runs:
             if (first, chunks) in before:
                 continue
-            merged = [run for run in before if first <= run[0] < first + chunks]
-            old = [IdPage(*run, part) for run in merged for part in range(_parts(run[1]))]
-            new = leaving[
-                max(0, first - begin) * _CHUNK_BYTES : max(0, first + chunks - begin) * _CHUNK_BYTES
-            ]
-            hashes = sorted(each for page in (*map(self._page, old), new) for each in _hashes(page))
+            ends = first + chunks
+            old = list(_pages(run for run in before if first <= run[0] < ends))
+            new = leaving[max(0, first - begin) * _CHUNK_BYTES : (ends - begin) * _CHUNK_BYTES]
+            numbers = [*chain.from_iterable(map(self._page, old)), *_numbers(new)]
+            numbers.sort()
             for part in range(_parts(chunks)):
-                page = b"".join(hashes[part * PAGE_IDS : (part + 1) * PAGE_IDS])
-                self.pages[IdPage(first, chunks, part)] = self._loaded[IdPage(first, chunks, part)] = page
+                name, page = IdPage(first, chunks, part), numbers[part * PAGE_IDS : (part + 1) * PAGE_IDS]
+                self._loaded[name] = array("Q", page)
+                self.pages[name] = _stored(self._loaded[name])
             self.pages.update(dict.fromkeys(old))
 
-    def _page(self, name: IdPage) -> bytes:
+    def _page(self, name: IdPage) -> array[int]:
         page = self._loaded.get(name)
         if page is None:
-            page = self._loaded[name] = self._load(name)
+            page = self._loaded[name] = _numbers(self._load(name))
         return page
+
+    def _begin(self, first: int, chunks: int, part: int) -> int:
+        return self._page(IdPage(first, chunks, part))[0]
 
 
 def hash_of(message_id: str) -> bytes:
     """Return the hash of a message id."""
-    hashing = _HASHER.copy()
+    hashing = HASHER.copy()
     hashing.update(message_id.encode())
     return hashing.digest()
 
@@ -143,32 +160,37 @@ def stands_in(hashes: bytes, hashed: bytes) -> bool:
     return at >= 0
 
 
-def _is_sorted_in(page: bytes, hashed: bytes) -> bool:
-    at = bisect_left(
-        range(0, len(page), ID_HASH_BYTES), hashed, key=lambda at: page[at : at + ID_HASH_BYTES]
-    )
-    return page[at * ID_HASH_BYTES : (at + 1) * ID_HASH_BYTES] == hashed
-
-
-def _runs(chunks: int) -> Iterator[tuple[int, int]]:
-    """Yield the runs of so many chunks: the first chunk of each and how many it has, a power of two."""
-    first = 0
+def _runs(chunks: int) -> Sequence[tuple[int, int]]:
+    """Return the runs of so many chunks: the first chunk of each and how many it has, a power of two."""
+    runs, first = [], 0
     while left := chunks - first:
         size = 1 << (left.bit_length() - 1)
-        yield first, size
+        runs.append((first, size))
         first += size
-
-
-def _pages(chunks: int) -> Iterator[IdPage]:
-    for first, size in _runs(chunks):
-        for part in range(_parts(size)):
-            yield IdPage(first, size, part)
+    return runs
 
 
 def _parts(chunks: int) -> int:
     return max(1, chunks * CHUNK_IDS // PAGE_IDS)
 
 
-def _hashes(page: bytes) -> Iterator[bytes]:
-    for at in range(0, len(page), ID_HASH_BYTES):
-        yield page[at : at + ID_HASH_BYTES]
+def _pages(runs: Iterable[tuple[int, int]]) -> Iterator[IdPage]:
+    for first, chunks in runs:
+        for part in range(_parts(chunks)):
+            yield IdPage(first, chunks, part)
+
+
+def _numbers(hashes: bytes) -> array[int]:
+    """Return hashes as numbers, which are looked up and merged several times as fast."""
+    numbers = array("Q")
+    numbers.frombytes(hashes)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return numbers
+
+
+def _stored(numbers: array[int]) -> bytes:
+    if sys.byteorder == "big":
+        numbers = array("Q", numbers)
+        numbers.byteswap()
+    return numbers.tobytes()

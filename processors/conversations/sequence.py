@@ -19,7 +19,7 @@ from typing import Protocol
 import msgspec
 
 from models.messages import ChatMessage
-from processors.conversations.message_ids import LoadIds, MessageIds, hash_of, stands_in
+from processors.conversations.message_ids import HASHER, LoadIds, MessageIds, stands_in
 
 
 class Sequenced(Protocol):
@@ -47,8 +47,9 @@ class SequenceState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Everything that is known of a conversation's sequence.
 
     ``tenant_id`` and ``user_id`` are those of its first message; ``next_index`` is the absolute index of the
-    next one; ``recent_ids`` are hashes of the latest message ids (BLAKE2b), to tell a repeat, and ``paged_ids`` is
-    how many earlier ones are in pages (:class:`.message_ids.MessageIds`); ``arrived_at`` is the latest arrival (epoch seconds); ``copied`` is, for each partition from which copies of
+    next one; ``recent_ids`` are hashes of the latest message ids (BLAKE2b), and ``paged_ids`` is
+    how many earlier ones are in pages (:class:`.message_ids.MessageIds`);
+    ``arrived_at`` is the latest arrival (epoch seconds); ``copied`` is, for each partition from which copies of
     records came here, the offset after the latest; ``erased`` is, for each person who was erased (``""``:
     everybody), up to which arrival (epoch seconds).
     """
@@ -75,9 +76,9 @@ class Sequencer:
     ``forget_seconds``: the silence after which it is forgotten; ``load_ids`` loads pages of its message ids.
 
     Thaws the state once, takes any number of steps, and is then read by whoever stores it, under the names of
-    :class:`Sequenced`, after :meth:`settle`.  ``ids`` has the pages of ids to store.  ``duplicates`` counts messages that were seen before; ``strangers`` are the offsets of
-    those that belong to another tenant; ``changed`` says whether there is anything to store.  Nothing here
-    reads a clock.
+    :class:`Sequenced`; of ``ids``, once they are settled, also the pages to store.  ``duplicates`` counts
+    messages that were seen before; ``strangers`` are the offsets of those that belong to another tenant;
+    ``changed`` says whether there is anything to store.  Nothing here reads a clock.
     """
 
     __slots__ = (
@@ -139,7 +140,7 @@ class Sequencer:
         """
         # This loop runs once for every message there is: what it needs often is in local variables.
         ids, fresh = self.ids, self.ids.fresh
-        find = ids.latest.find
+        find, hasher = ids.latest.find, HASHER.copy
         quiet = self._forget_seconds if idle_seconds is None else idle_seconds
         index, arrived_at, tenant_id = self.next_index, self.arrived_at, self.tenant_id
         if self.erased:
@@ -159,7 +160,9 @@ class Sequencer:
                 self.strangers.append(offset)
                 continue
             self.changed = True
-            hashed = hash_of(message.message_id)
+            hashing = hasher()
+            hashing.update(message.message_id.encode())
+            hashed = hashing.digest()
             if (
                 hashed in fresh
                 or (find(hashed) >= 0 and stands_in(ids.latest, hashed))

@@ -12,7 +12,7 @@ from aiokafka import TopicPartition
 
 from models.errors import NotFound
 from models.messages import ChatMessage, Role
-from models.turns import Turn
+from models.turns import Turn, TurnSource
 from processors.conversations.state import ConversationState
 from streams.adapters.conversation_log import Erasures
 from streams.conversations import progress
@@ -43,9 +43,11 @@ class World:
         self.states: list[Stored | None] = [OPEN]
         self.erased_until = -1
         self.read_to = 8
+        self.turns: list[Turn] = []
+        self.log: list[Record] = []
 
     async def last_turns(self, *_: Any) -> list[Turn]:
-        return []
+        return self.turns
 
     async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
         return Erasures(-1, dict.fromkeys(turn_ids, self.erased_until), {})
@@ -53,8 +55,8 @@ class World:
     async def page(self, *_: Any) -> tuple[list[Any], None]:
         return [], None
 
-    async def find(self, *_: Any, **__: Any) -> Found:
-        return Found(0, 0, [], 0)
+    async def find(self, topic: str, *_: Any, **__: Any) -> Found:
+        return Found(0, 0, self.log if topic == RECORD.topic else [], 0)
 
     async def state(self, *_: Any) -> Stored | None:
         return self.states.pop(0) if len(self.states) > 1 else self.states[0]
@@ -94,6 +96,51 @@ async def test_of_a_conversation_that_was_forgotten_nothing_waits_any_more(world
     assert await look(world) == "extracted"
     world.read_to = 7
     assert await look(world) == "waiting"
+
+
+def turn_at(offset: int) -> Turn:
+    return Turn(
+        turn_id="t-1",
+        message_id="m-1",
+        conversation_id="c-1",
+        user_id="ada",
+        role=Role.USER,
+        text="I keep bees.",
+        sent_at=SAID.sent_at,
+        arrived_at=SAID.sent_at,
+        began_at=SAID.sent_at,
+        index=0,
+        source=TurnSource(topic=RECORD.topic, partition=3, offset=offset),
+    )
+
+
+async def test_a_repeat_is_a_duplicate_and_never_extracted(world: World) -> None:
+    world.turns = [turn_at(2)]
+    assert await look(world) == "duplicate"
+    world.turns = [turn_at(7)]
+    assert await look(world) == "in_window", "it is the one that counts"
+
+
+@pytest.mark.parametrize("states", [[OPEN], [None]], ids=["remembered", "forgotten since"])
+async def test_a_repeat_of_an_erased_or_early_message_is_a_duplicate(
+    world: World, states: list[Stored | None]
+) -> None:
+    edited = msgspec.structs.replace(SAID, content="I keep wasps.")
+    other = msgspec.structs.replace(SAID, tenant_id="other")
+    world.states = states
+    world.erased_until = 500
+    alone = await look(world)
+    assert alone != "duplicate"
+    for first, is_repeat in ((edited, True), (other, False)):
+        world.log = [RECORD._replace(value=msgspec.json.encode(first), offset=2, timestamp=400), RECORD]
+        assert (await look(world) == "duplicate") is is_repeat
+
+
+async def test_an_id_of_an_earlier_life_of_the_conversation_is_no_repeat(world: World) -> None:
+    world.log = [RECORD._replace(offset=2, timestamp=1000 - 91 * 86_400_000), RECORD]
+    assert await look(world) == "in_window"
+    world.log = [RECORD._replace(offset=2, timestamp=1000 - 89 * 86_400_000), RECORD]
+    assert await look(world) == "duplicate"
 
 
 async def test_a_message_that_is_read_while_it_is_asked_for_is_not_forgotten(world: World) -> None:
