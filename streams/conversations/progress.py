@@ -198,12 +198,12 @@ class ProgressReader:
         first, arrived_ms = record.offset, 0
         forget_ms = self._settings.conversation_forget_days * 86_400_000
         for each in await self._records(MESSAGES, message.conversation_id):
-            if each.offset >= record.offset or each.partition != record.partition:
+            if each.offset > record.offset:
                 break
             if each.timestamp - arrived_ms >= forget_ms:
                 first = record.offset
             arrived_ms = max(arrived_ms, each.timestamp)
-            if first < record.offset:
+            if first < record.offset or each.offset == record.offset:
                 continue
             try:
                 item = decode_item(each, self._settings.max_content_bytes)

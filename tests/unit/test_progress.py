@@ -32,6 +32,9 @@ SAID = ChatMessage(
 )
 RECORD = Record(msgspec.json.encode(SAID), b"c-1", 7, "chat.messages.v1", 3, timestamp=1000)
 
+#: When it is sent again (ms since 1970).
+NOW = int(SAID.sent_at.timestamp() * 1000)
+
 #: The window that the message would be in is still open.
 OPEN = Stored(3, [8, 0, 0], ConversationState("default", "ada", next_index=1))
 
@@ -77,9 +80,9 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     return made
 
 
-async def look(world: World) -> str:
+async def look(world: World, record: Record = RECORD) -> str:
     parts: Any = world
-    return (await ProgressReader(Settings(), parts, parts, parts)._look(RECORD, SAID)).state.value
+    return (await ProgressReader(Settings(), parts, parts, parts)._look(record, SAID)).state.value
 
 
 async def test_what_was_erased_is_not_there_any_more(world: World) -> None:
@@ -128,19 +131,19 @@ async def test_a_repeat_of_an_erased_or_early_message_is_a_duplicate(
     edited = msgspec.structs.replace(SAID, content="I keep wasps.")
     other = msgspec.structs.replace(SAID, tenant_id="other")
     world.states = states
-    world.erased_until = 500
-    alone = await look(world)
-    assert alone != "duplicate"
+    world.erased_until = NOW - 500
+    record = RECORD._replace(timestamp=NOW)
+    assert await look(world, record) != "duplicate"
     for first, is_repeat in ((edited, True), (other, False)):
-        world.log = [RECORD._replace(value=msgspec.json.encode(first), offset=2, timestamp=400), RECORD]
-        assert (await look(world) == "duplicate") is is_repeat
+        world.log = [RECORD._replace(value=msgspec.json.encode(first), offset=2, timestamp=NOW - 600), record]
+        assert (await look(world, record) == "duplicate") is is_repeat
 
 
 async def test_an_id_of_an_earlier_life_of_the_conversation_is_no_repeat(world: World) -> None:
-    world.log = [RECORD._replace(offset=2, timestamp=1000 - 91 * 86_400_000), RECORD]
-    assert await look(world) == "in_window"
-    world.log = [RECORD._replace(offset=2, timestamp=1000 - 89 * 86_400_000), RECORD]
-    assert await look(world) == "duplicate"
+    for days, state in ((91, "in_window"), (89, "duplicate")):
+        record = RECORD._replace(timestamp=NOW + days * 86_400_000)
+        world.log = [RECORD._replace(offset=2, timestamp=NOW), record]
+        assert await look(world, record) == state
 
 
 async def test_a_message_that_is_read_while_it_is_asked_for_is_not_forgotten(world: World) -> None:
