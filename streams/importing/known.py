@@ -1,7 +1,8 @@
 """Which messages are in the log already, so that an import repeated adds nothing.
 
 The services would not count it a second time, but an import may come back after months, and says what becomes
-of each message.  So turns (kept for a year) and messages (a month, but there before their turns are) are looked through.
+of each message.  So turns (kept for a year) and messages (a month, but there before their turns are) are looked
+through first.
 """
 
 from __future__ import annotations
