@@ -45,6 +45,12 @@ _REQUESTS = "memory.embedding-requests.v1"
 #: What of that waits for a budget: kept as long as it is not asked for again.
 _WAITING = "switchboard-recall-embedding-changelog"
 
+#: What was erased of contexts: kept, or requests that are read again would bring it back.
+_ERASED_CONTEXTS = "switchboard-recall-context-changelog"
+
+#: Tables that do not say how far their source was read: it can be read again without a reset.
+_UNMARKED = (_WAITING, _ERASED_CONTEXTS)
+
 
 class ResetDone(NamedTuple):
     """What :func:`reset_state` did.
@@ -75,7 +81,7 @@ def changelog_of(catalog: Catalog, service: str, source: TopicSpec) -> TopicSpec
     A changelog lines up with the first source of its stage, and that with the stage's other ones.
     """
     names = {source.contract_name, *source.co_partitioned_with}
-    tables = [spec for spec in changelogs_of(catalog, service) if spec.contract_name != _WAITING]
+    tables = [spec for spec in changelogs_of(catalog, service) if spec.contract_name not in _UNMARKED]
     return next((spec for spec in tables if not names.isdisjoint(spec.co_partitioned_with)), None)
 
 
@@ -122,7 +128,7 @@ async def reset_state(
             rewound = await rewind_group(settings, service, again)
         if service == _FACTS_SERVICE:
             facts = await reset_facts.read(catalog, settings)
-        forgotten = forgotten_by_reset(catalog, service) if asked else changelogs
+        forgotten = forgotten_by_reset(catalog, service, asked=asked)
         known = await reset_conversations.read(catalog, settings, service, asked=asked)
         if service == _FACTS_SERVICE:
             known = await reset_episodes.read(catalog, settings)
@@ -144,9 +150,13 @@ async def reset_state(
     return ResetDone(names, rewound, facts.kept if facts else None, folder if emptied else None)
 
 
-def forgotten_by_reset(catalog: Catalog, service: str) -> list[TopicSpec]:
-    """Return the changelogs that a reset of ``service`` empties, whatever state its topics are in."""
-    return [spec for spec in changelogs_of(catalog, service) if spec.contract_name != _WAITING]
+def forgotten_by_reset(catalog: Catalog, service: str, *, asked: bool = True) -> list[TopicSpec]:
+    """Return the changelogs that a reset of ``service`` empties.
+
+    ``asked``: what it was asked to embed stands in its topic as it was; so it does unless that was made again.
+    """
+    kept = _UNMARKED if asked else (_ERASED_CONTEXTS,)
+    return [spec for spec in changelogs_of(catalog, service) if spec.contract_name not in kept]
 
 
 def reread_by_reset(catalog: Catalog, service: str) -> list[TopicSpec]:
