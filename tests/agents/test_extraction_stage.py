@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -388,6 +389,62 @@ class TestDependencies:
         assert (harness.outputs, harness.changelog) == ([], [])
         extractor.failing = False
         await harness.call(*records)
+        assert extractor.asked == [FIRST, SECOND, THIRD, FIRST]
+        assert harness.statements == [f"line {n}" for n in range(24)]
+
+    async def test_partitions_that_retry_at_once_keep_their_own_answers(self) -> None:
+        class Throttled(ScriptedExtractor):
+            """Defers the first window of each conversation once, then waits."""
+
+            def __init__(self) -> None:
+                super().__init__(each_message)
+                self.throttled: set[str] = set()
+                self.slow = asyncio.Event()
+
+            async def extract(self, windows: Any) -> list[Outcome]:
+                found: list[Outcome] = [*await super().extract(windows)]
+                if (name := windows[0].conversation_id) not in self.throttled:
+                    self.throttled.add(name)
+                    return [TryLater("429"), *found[1:]]
+                await self.slow.wait()
+                return found
+
+        extractor = Throttled()
+        stage = Extraction(Settings(), extractor).stage()
+        lanes = [StageHarness(stage, partition=number) for number in range(2)]
+        chats = [said(*[f"line {n}" for n in range(10)], conversation=name) for name in "cd"]
+        windows = [
+            [window(chat[:5], conversation=name), window(chat[5:], conversation=name)]
+            for name, chat in zip("cd", chats, strict=True)
+        ]
+        records = [[lane.record(each) for each in of] for lane, of in zip(lanes, windows, strict=True)]
+        for lane, batch in zip(lanes, records, strict=True):
+            with pytest.raises(DependencyUnavailable, match="1 of 2 windows"):
+                await lane.call(*batch)
+        retries = [asyncio.create_task(lane.call(*batch)) for lane, batch in zip(lanes, records, strict=True)]
+        await asyncio.sleep(0)
+        extractor.slow.set()
+        await asyncio.gather(*retries)
+        asked = [each.window_id for each in extractor.asked]
+        assert asked == [each.window_id for each in (*windows[0], *windows[1], windows[0][0], windows[1][0])]
+        for lane in lanes:
+            found = lane.values(CANDIDATES, FactCandidate)
+            assert [each.statement for each in found] == [f"line {n}" for n in range(10)]
+
+    async def test_a_batch_that_is_cut_in_halves_keeps_its_answers(self) -> None:
+        class Flaky(ScriptedExtractor):
+            async def extract(self, windows: Any) -> list[Outcome]:
+                is_first = not self.asked
+                found: list[Outcome] = [*await super().extract(windows)]
+                return [TryLater("429"), *found[1:]] if is_first else found
+
+        extractor = Flaky(each_message)
+        harness = Harness(extractor)
+        records = [harness.record(each) for each in (FIRST, SECOND, THIRD)]
+        with pytest.raises(DependencyUnavailable, match="1 of 3 windows"):
+            await harness.call(*records)
+        await harness.call(records[0])
+        await harness.call(*records[1:])
         assert extractor.asked == [FIRST, SECOND, THIRD, FIRST]
         assert harness.statements == [f"line {n}" for n in range(24)]
 

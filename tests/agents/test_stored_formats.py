@@ -46,7 +46,7 @@ from processors.responses.sequence import ResponseState
 from streams.agents import id_pages
 from streams.agents.ingest import conversations, summary_ledger
 from streams.agents.memory import extraction, fact_vectors, facts, graph, late_graph, sentence_vectors
-from streams.agents.recall import episode_pages, episodes, turns, waiting
+from streams.agents.recall import context, episode_pages, episodes, turns, waiting
 from streams.agents.respond import responses
 from streams.runtime.codec import Codec
 from streams.runtime.records import RecordBatch
@@ -179,6 +179,7 @@ VALUES: dict[Codec[Any], Any] = {
     id_pages.IDS: bytes(range(16)),
     summary_ledger.LEDGER: (summary_ledger.Listed("s-1", "acme", 1772359200.5),),
     extraction.STATE: extraction.ExtractionState(("m-9", "m-16"), ("m-7", "m-8")),
+    context.ERASED: context.Erased({"": datetime(2026, 3, 1, 10, tzinfo=UTC)}, 1772359200.5),
     turns.ASKED: turns.Asked(1772359201.25),
     waiting.WAITING: waiting.Waiting(
         7,
