@@ -50,23 +50,21 @@ def fits(kind: Kind, wanted: Kind) -> bool:
 def _people(text: str) -> Iterator[Mention]:
     called = list(words.CALLED.finditer(text))
     ends = {match.end() for match in called}
-    for match in (*called, *(each for each in words.KIN.finditer(text) if each.end() not in ends)):
+    for match in (*called, *words.KIN.finditer(text)):
         part = match.groupdict()
-        kind = (
-            Kind.WOMAN
-            if part["woman"]
-            else Kind.MAN
-            if part["man"]
-            else Kind.SEVERAL
-            if part.get("several")
-            else Kind.PERSON
+        name = "" if (part["name"] or "").lower() in words.NO_NAMES else part["name"] or ""
+        kind = next(
+            (kind for kind in (Kind.WOMAN, Kind.MAN, Kind.SEVERAL) if part.get(kind.name.lower())), _of(name)
         )
-        name = part["name"] or ""
-        if name and name.lower() not in words.NO_NAMES:
-            yield Mention(name, kind, firm=True)
-        elif match not in called:
-            owner, space, rest = match[0].removesuffix(name).rstrip(" ,").partition(" ")
-            yield Mention(f"{_TURNED.get(owner.lower(), owner.lower())}{space}{rest}", kind, firm=True)
+        owner, space, rest = match[0].removesuffix(part["name"] or "").rstrip(" ,").partition(" ")
+        if name or match.end() not in ends:
+            yield Mention(name or f"{_TURNED.get(owner.lower(), owner.lower())}{space}{rest}", kind, firm=True)
+
+
+def _of(name: str) -> Kind:
+    """Return whose name it may be."""
+    first = name.lower().partition(" ")[0]
+    return Kind.WOMAN if first in words.WOMENS_NAMES else Kind.MAN if first in words.MENS_NAMES else Kind.PERSON
 
 
 def _names(text: str) -> Iterator[Mention]:
@@ -79,8 +77,7 @@ def _names(text: str) -> Iterator[Mention]:
             continue
         # "In Leeds and York": what stands beside a place is one.
         near = near if before in ("and", "or", "und", "y", "et") and match.start() - end <= 1 else before
-        end, low = match.end(), name.split()[0].lower()
-        kind = Kind.WOMAN if low in words.WOMENS_NAMES else Kind.MAN if low in words.MENS_NAMES else Kind.PERSON
+        end, kind = match.end(), _of(name)
         if near in words.NEAR and kind is Kind.PERSON:
             yield Mention(name, Kind.PLACE, firm=near not in ("from", "aus", "de", "left"))
         if near not in words.NEAR or near in ("to", "from", "de", "a", "à") or kind is not Kind.PERSON:

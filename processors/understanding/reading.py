@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from models.understanding import QueryUnderstanding, Reason, Reference
+from models.understanding import QueryUnderstanding, Reason
 from processors.text.authorship import own_words
 from processors.text.sentences import sentence_spans
 from processors.understanding.references import Found, names, references, rewritten
@@ -64,21 +64,20 @@ def _question(query: str) -> slice:
 
 def _asked_back(query: str, unsettled: Sequence[Found]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return two or three readings of an open question, and two to four questions that would settle it."""
-    readings = [rewritten(query, [each], meaning) for each in unsettled for meaning in each.reference.meanings]
-    questions = [line for each in unsettled for line in _questions(each.reference)]
-    if unsettled and len(readings) < 2:
-        what = "somebody" if unsettled[0].reference.words in PERSONAL else "something"
-        readings = [*readings, f"{query} – about {what} you told me of before", f"{query} – about {what} new"]
-    return tuple(readings[:_MOST_READINGS]), tuple(questions[:_MOST_QUESTIONS])
-
-
-def _questions(reference: Reference) -> tuple[str, str]:
-    what = "Who" if reference.words in PERSONAL else "What"
-    if not reference.meanings:
-        return f"{what} do you mean by “{reference.words}”?", f"Did we speak of “{reference.words}” before?"
-    *others, last = reference.meanings
-    choice = f"{', '.join(others)} or {last}" if others else last
-    return f"By “{reference.words}”, do you mean {choice}?", "Or is it something else?"
+    readings, questions = [], []
+    for each in unsettled:
+        word, meanings = each.reference.words, each.reference.meanings
+        who, somebody = ("Who", "somebody") if word in PERSONAL else ("What", "something")
+        readings += [rewritten(query, [each], meaning) for meaning in meanings]
+        which = f"By “{word}”, do you mean {' or '.join(meanings)}?"
+        questions += (
+            [which, "Or is it something else?"]
+            if meanings
+            else [f"{who} is “{word}”?", "Did we speak of it before?"]
+        )
+        if len(readings) < 2:
+            readings += [f"{query} – about {somebody} you told me of", f"{query} – about {somebody} new"]
+    return tuple(readings[:_MOST_READINGS]), tuple(dict.fromkeys(questions[:_MOST_QUESTIONS]))
 
 
 def augmented(query: str, remembered: Sequence[str]) -> str:

@@ -18,7 +18,8 @@ _SHORT = 25
 
 #: "A teacher and her class", "why do cats purr when they ...": the question itself names what is meant.
 _NAMED = re.compile(
-    r"\bwho (?!is|was|are|were|do|does|did|has|had|can|will|would|should)\w+ |\b(?:a|an|every|each|some|which|eine?|une?|una?|cada|chaque) \w+|\b(?!does|this)[a-z]{3,}[^s\W]s\b",
+    r"\bwho (?!is|was|are|were|do|does|did|has|had|can|will|would|should)\w+ "
+    r"|\b(?:a|an|every|each|some|which|eine?|une?|una?|cada|chaque) \w+|\b(?!does|this)[a-z]{3,}[^s\W]s\b",
     re.I,
 )
 _DEFINITE = re.compile(r"\b(?:the|my|your|our) [a-z]+|\w [A-Z][a-z]")
@@ -51,10 +52,11 @@ def references(query: str, asked: slice, turns: Sequence[str], remembered: Seque
     empty = [match.span() for match in words.EMPTY.finditer(query)]
     for match in words.FOUND[language].finditer(query, asked.start, asked.stop):
         word, kind = match[0].lower(), words.KINDS[language][match[0].lower()]
-        if any(begin <= match.start() < end for begin, end in empty) or _is_named(query, match, kind, language):
-            continue
-        meant = _meant(word, kind, turns, remembered)
+        is_empty = any(begin <= match.start() < end for begin, end in empty)
+        if is_empty or kind in {each.kind for each in found} or _is_named(query, match, kind, language):
+            continue  # "what does she want for her birthday": the second stands for the same
         is_vague = word not in words.PERSONAL and len(content) > _FEW + (kind is Kind.PLACE)
+        meant = _meant(word, kind, turns, () if is_vague or kind is Kind.THING else remembered)
         if meant or (meant is not None and not is_vague):
             found.append(Found(Reference(word, meant), kind, *match.span()))
     return found
@@ -84,8 +86,8 @@ def _meant(word: str, kind: Kind, turns: Sequence[str], remembered: Sequence[str
     if word in said or (len(said) > 1 and not is_strict):
         return None  # such as a name in lower case, or all that was said
     known = [each for text in remembered for each in mentions(text) if fits(each.kind, kind)]
-    firm = [each for each in known if each.firm] or known
-    return tuple(dict.fromkeys(each.label for each in firm))[:_MOST]
+    best = [each for each in known if each.kind is kind] or [each for each in known if each.firm] or known
+    return tuple(dict.fromkeys(each.label for each in best))[:_MOST]
 
 
 def _best(

@@ -70,6 +70,7 @@ PLAIN: list[tuple[str, list[str], list[str]]] = [
     ("What does that mean?", ["The loan is amortized."], []),
     ("How long does it take?", ["Mix the flour, the eggs and a pinch of salt, then bake."], []),
     ("And when are they open?", ["The shops in the old town are lovely."], []),
+    ("How do they make cheese?", [], ["My parents love cheese"]),
     ("what does she do again?", ["had lunch with priya, she is great"], []),
 ]
 
@@ -77,6 +78,7 @@ RESOLVED: list[tuple[str, list[str], list[str], str]] = [
     ("What should she eat?", ANNA, [], "What should Anna eat?"),
     ("What should she eat?", ["Anna is coming on Friday."], [], "What should Anna eat?"),
     ("What is her job?", ["My wife is away."], [], "What is your wife's job?"),
+    ("What does she want for her birthday?", ANNA, [], "What does Anna want for her birthday?"),
     ("Did you see her?", ["My boss is ill."], [], "Did you see your boss?"),
     ("Does his brother know?", ["my husband Tom called."], [], "Does Tom's brother know?"),
     ("What does she want?", ["My wife saw Tom."], [], "What does your wife want?"),
