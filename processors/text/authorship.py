@@ -33,10 +33,11 @@ def own_words(text: str) -> str:
 def is_own(text: str, start: int, end: int) -> bool:
     """Whether most of ``text[start:end]`` is the author's own words."""
     part, own = text[start:end], own_words(text)[start:end]
-    return 2 * _letters(own) > _letters(part)
+    return 2 * letters_of(own) > letters_of(part)
 
 
-def _letters(text: str) -> int:
+def letters_of(text: str) -> int:
+    """Return how many letters and digits a text has."""
     return sum(map(str.isalnum, text))
 
 
@@ -234,6 +235,8 @@ def _introduces(text: str, colon: int) -> bool:
     """Whether the colon ends a lead-in to another's first person ("The candidate wrote: I ...")."""
     begin = max(text.rfind(mark, 0, colon) for mark in (".", "!", "?", "\n")) + 1
     lead, rest = text[begin:colon], text[colon + 1 :]
+    if rest.startswith("    "):
+        return False  # a quotation stood there, so what follows it is the author's again
     if not _FIRST.search(rest):
         return bool(re.search(rf"\b(?:{_SPOKE})\b", lead, re.I)) and len(rest.split()) >= _QUOTE_WORDS
     if re.search(rf"\b(?:i|ich|yo|je|eu|io|ik|we|wir)\b[^:]{{0,25}}\b(?:{_SPOKE})\b", lead, re.I):
