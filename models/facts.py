@@ -16,6 +16,7 @@ Version = Annotated[int, msgspec.Meta(ge=1)]
 Subject = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 AttributeName = Annotated[str, msgspec.Meta(max_length=128)]
 Value = Annotated[str, msgspec.Meta(max_length=1024)]
+Why = Annotated[str, msgspec.Meta(max_length=256)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 #: How many of its latest changes a fact names.
@@ -125,6 +126,7 @@ class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
     tenant_id: Identifier = DEFAULT_TENANT
     also: tuple[Provenance, ...] = ()
     importance: Importance = 2
+    why: Why = ""
 
 
 class Period(msgspec.Struct, frozen=True):
@@ -165,7 +167,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     it.  ``confidence`` is that of ``last_evidence_at``: it fades as time goes by
     (:mod:`processors.facts.confidence`).
 
-    ``importance`` is the highest of its evidence: at 3 it never fades and is in every prompt.
+    ``importance`` is the highest of its evidence: at 3 it never fades and is in every prompt.  ``why``
+    says what weighed most when it was kept.
 
     ``version`` grows with every change; a view never lets an older version replace a newer one.
     ``archived_at``: since when it is part of ``merged_into_id``.
@@ -205,6 +208,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     support: tuple[Support, ...] = ()
     changes: tuple[Revision, ...] = ()
     importance: Importance = 2
+    why: Why = ""
     tenant_id: Identifier = DEFAULT_TENANT
 
 

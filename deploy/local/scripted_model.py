@@ -20,7 +20,9 @@ from models.consolidation import Decision
 from models.messages import Role
 from models.statements import SELF, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
-from processors.extraction.reading import read_window
+from processors.extraction.keeper import judge_by_cues
+from processors.extraction.reading import statements
+from processors.extraction.units import units_of
 from processors.graph.telling import Reader
 from processors.merging.guards import excludes
 from processors.prompts import answer, extraction, fence, graph, merging, summary, understanding
@@ -107,10 +109,15 @@ def _extracted(records: list[dict[str, Any]]) -> str:
     for record in records:
         by_window[record.get("window", 1)].append(record)
     answer = [
-        {"window": number, "statements": [_statement(each) for each in read_window(_window(lines))]}
+        {"window": number, "statements": [_statement(each) for each in _kept(_window(lines))]}
         for number, lines in by_window.items()
     ]
     return json.dumps({"windows": answer}, ensure_ascii=False)
+
+
+def _kept(window: Window) -> list[Statement]:
+    units = units_of(window)
+    return statements([*zip(units, judge_by_cues(units), strict=True)])
 
 
 def _window(records: list[dict[str, Any]]) -> Window:

@@ -166,6 +166,7 @@ def to_candidate(found: Statement, window: Window, extractor: str) -> FactCandid
         statement=found.statement,
         confidence=found.confidence,
         importance=found.importance,
+        why=found.why,
         source_message_ids=found.source_message_ids,
         provenance=Provenance(
             conversation_id=window.conversation_id,

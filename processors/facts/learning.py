@@ -40,6 +40,7 @@ def learned(said: FactCandidate, own: Claim, line: Line, erasure: Erasure | None
         statement=said.statement,
         confidence=said.confidence,
         importance=said.importance,
+        why=said.why,
         status=FactStatus.ACTIVE,
         change=FactChange.CREATED,
         version=max(versions) + 1,

@@ -61,7 +61,9 @@ _TYPESET = _re(
 )
 
 #: A quotation: of at least three words, or with a first person in it.  A name in quotation marks stays.
-_QUOTED = re.compile(r"“[^”]*”?|„[^“”]*[“”]?|«[^»]*»?|»[^«]*«|「[^」]*」?|『[^』]*』?|(?<!\w)\"[^\"]*\"?|(?<!\w)'[^'\n]*[.!?,]'(?!\w)")
+_QUOTED = re.compile(
+    r"“[^”]*”?|„[^“”]*[“”]?|«[^»]*»?|»[^«]*«|「[^」]*」?|『[^』]*』?|(?<!\w)\"[^\"]*\"?|(?<!\w)'[^'\n]*[.!?,]'(?!\w)"
+)
 _QUOTE_WORDS = 3
 
 _FIRST = _re(
@@ -136,7 +138,9 @@ _ROLE_PLAY = (
     r"stell dir vor|tu so, als|spiel (?:mal )?(?:eine|einen|die rolle)|du bist (?:jetzt )?eine?\b|handle als|actúa como|haz de cuenta|finge|imagina que|eres un\w* |hagamos como|"
     r"fais comme si|imagine que|agis comme|joue le rôle|tu es un\w* |faz de conta|finja|aja como|imagine que|você é um\w* |fai finta|immagina di|sei un\w* |doe alsof|speel de rol|stel je voor|je bent een"
 )
-_TASK_AT = _re(rf"(?:(?<=[.!?…\n] )|(?<=[.!?\n])|^)\s*{_POLITE}(?P<verb>(?P<text>{_TEXT_TASK})|(?P<play>{_ROLE_PLAY})|(?P<draft>{_DRAFT}))")
+_TASK_AT = _re(
+    rf"(?:(?<=[.!?…\n] )|(?<=[.!?\n])|^)\s*{_POLITE}(?P<verb>(?P<text>{_TEXT_TASK})|(?P<play>{_ROLE_PLAY})|(?P<draft>{_DRAFT}))"
+)
 #: What a draft says: "a mail that says ...", "tell my boss that ...".
 _CONTENT = _re(
     r"\b(?:that|saying|says?|said|telling|which says|about how|where i|in which|to say|like|dass|in der|que diga|que dice|diciendo|que dise|"
@@ -182,7 +186,9 @@ _SIGN_OFF = _re(
     r"(?:mit )?(?:freundliche[nr]?|beste[nr]?|viele|liebe|herzliche) grü(?:ße|ßen|sse|ssen)|vg|lg|mfg|(?:un )?saludos?(?: cordiales)?|atentamente|un abrazo|"
     r"cordialement|bien à vous|amicalement|bises|atenciosamente|abraços?|cumprimentos|cordiali saluti|saluti|groet\w*|met vriendelijke groet\w*)[,.!]?[ \t]*$"
 )
-_TRANSCRIPT = _re(r"^[ \t]*(?:\[[^\]\n]*\][ \t]*)?[A-ZÀ-Þ][\w.'’-]{0,20}(?: [A-ZÀ-Þ#]?[\w.'’-]{1,20})?[ \t]*[:：][ \t]+\S.*$")
+_TRANSCRIPT = _re(
+    r"^[ \t]*(?:\[[^\]\n]*\][ \t]*)?[A-ZÀ-Þ][\w.'’-]{0,20}(?: [A-ZÀ-Þ#]?[\w.'’-]{1,20})?[ \t]*[:：][ \t]+\S.*$"
+)
 
 
 def _without_mail(text: str) -> str:
@@ -219,11 +225,20 @@ def _task_text(text: str, task: re.Match[str]) -> int | None:
     if task["text"]:
         # A text follows in a paragraph or a sentence of its own, or without any mark behind the task itself.
         rest = text[end:]
-        names_text = re.search(r"\b(?:this|that|these|it|following|below|text|diesen?|das|folgende\w*|est[eoa]|lo|ce(?:ci|tte)?|suivant\w*|ist[oe]|es[st][ea]|questo|dit|deze)\b", text[task.end() : end], re.I)
+        names_text = re.search(
+            r"\b(?:this|that|these|it|following|below|text|diesen?|das|folgende\w*|est[eoa]|lo|ce(?:ci|tte)?|suivant\w*|ist[oe]|es[st][ea]|questo|dit|deze)\b",
+            text[task.end() : end],
+            re.I,
+        )
         if rest.strip() and (names_text or "\n" in rest[:2]):
             return end
         first = _FIRST.search(text, task.end(), end)
-        return None if first is None or re.match(r"(?:my|mein\w*|mi|mis|mon|ma|mes|meu|minha|mijn|me|mir)\b", first[0], re.I) else first.start()
+        return (
+            None
+            if first is None
+            or re.match(r"(?:my|mein\w*|mi|mis|mon|ma|mes|meu|minha|mijn|me|mir)\b", first[0], re.I)
+            else first.start()
+        )
     content = _CONTENT.search(text, task.end(), end)
     if content is not None and _FIRST.search(text, content.end(), end):
         return content.end()
@@ -242,5 +257,3 @@ def _introduces(text: str, colon: int) -> bool:
     if re.search(rf"\b(?:i|ich|yo|je|eu|io|ik|we|wir)\b[^:]{{0,25}}\b(?:{_SPOKE})\b", lead, re.I):
         return False
     return _LEAD.search(lead) is not None and not _OWN_LEAD.match(lead.strip())
-
-

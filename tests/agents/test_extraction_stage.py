@@ -12,7 +12,7 @@ from memory_samples import MESSAGES, ScriptedExtractor, said, statement, window
 
 from models import ids
 from models.errors import DependencyUnavailable
-from models.facts import Fact, FactCandidate, FactStatus
+from models.facts import Fact, FactCandidate
 from models.graph import GraphStatement
 from models.messages import Role
 from models.ports import Extraction as Outcome
@@ -22,6 +22,7 @@ from models.windows import Window
 from processors.facts.candidates import OBJECTIONS
 from processors.prompts import examples, graph
 from streams.adapters.builtin_extractor import BuiltinExtractor
+from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.facts import FACTS, Facts
 from streams.runtime.testing import PARTITION, StageHarness
@@ -281,66 +282,23 @@ class TestNothingTwice:
         assert len(payload) < 2000
 
 
-class TestTheSeedsBlueberries:
-    """Seed 000: a preference that spans two windows ends as one complete fact."""
-
-    LINES = (
-        "Morning!",
-        "assistant: Good morning! What can I do for you?",
-        "What's the weather going to be?",
-        "assistant: Sunny, around twenty degrees.",
-        "Perfect.",
-        "assistant: Anything else?",
-        "you know what i like?",
-        "assistant: what?",
-        "blueberries.",
-        "assistant: thats great.",
-        "especially in smoothies.",
-        "assistant: Noted!",
-        "What's on today?",
-        "assistant: Two meetings, at ten and at three.",
-        "Which room?",
-        "assistant: The small one.",
-        "Thanks.",
-    )
-
-    @pytest.mark.parametrize("together", [True, False])
-    async def test_one_complete_fact_remains(self, together: bool) -> None:
-        chat = said(*self.LINES)
-        windows = [window(chat[:10]), window(chat[7:17], overlap=3)]
-        extraction = Harness(BuiltinExtractor())
-        for batch in [windows] if together else [[each] for each in windows]:
-            await extraction.call(*[extraction.record(each) for each in batch])
-        facts = StageHarness(Facts(Settings()).stage())
-        facts.feed(*[facts.record(found) for found in extraction.candidates])
-        latest = {fact.fact_id: fact for fact in facts.values(FACTS, Fact)}
-        (partial,) = [fact for fact in latest.values() if fact.status is FactStatus.MERGED_INTO]
-        (complete,) = [fact for fact in latest.values() if fact.status is not FactStatus.MERGED_INTO]
-        assert "blueberries" in partial.statement
-        assert "smoothies" not in partial.statement
-        assert "blueberries" in complete.statement
-        assert "smoothies" in complete.statement
-        assert partial.merged_into_id == complete.fact_id
-        assert complete.user_id == "ada"
-        assert complete.kind is Kind.PREFERENCE
-        assert {"c-m8", "c-m10"} <= {
-            message_id for each in complete.provenance for message_id in each.message_ids
-        }
-
-
 @pytest.mark.parametrize("ends", [((0, 10), (7, 17)), ((0, 5), (3, 17)), ((0, 17),)])
 @pytest.mark.parametrize("together", [True, False])
-async def test_what_is_said_three_times_counts_three_times_wherever_the_windows_end(
+async def test_windows_may_end_anywhere_without_changing_evidence(
     ends: tuple[tuple[int, int], ...], together: bool
 ) -> None:
-    wordings = {2: "I'm vegetarian.", 8: "I am a vegetarian.", 12: "I've been vegetarian for years."}
+    wordings = {
+        2: "I'm vegetarian.",
+        8: "I am a vegetarian.",
+        12: "I've been a vegetarian for years, I'm vegetarian.",
+    }
     chat = said(*[wordings.get(n, "assistant: I see.") for n in range(17)])
     before = [0, *(end for _, end in ends)]
     windows = [
         window(chat[begin:end], overlap=known - begin)
         for (begin, end), known in zip(ends, before, strict=False)
     ]
-    extraction = Harness(BuiltinExtractor())
+    extraction = Harness(BuiltinExtractor(OnnxEmbedder()))
     for batch in [windows] if together else [[each] for each in windows]:
         await extraction.call(*[extraction.record(each) for each in batch])
     facts = StageHarness(Facts(Settings()).stage())
