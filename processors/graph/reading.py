@@ -29,11 +29,20 @@ def read(conversation_id: str, turns: Iterable[KeptTurn], first: int = 0) -> Ite
         if turn.role != Role.USER:
             continue
         reader = spoken[turn.user_id] = Reader(spoken.get(turn.user_id))
-        found = dict.fromkeys(reader.read(own_words(turn.text)))
+        own = own_words(turn.text)
+        found = dict.fromkeys(
+            each._replace(quote=_whole(each.quote, own, turn.text)) for each in reader.read(own)
+        )
         if number < first:
             continue
         for statement in [*found][:STATEMENTS_LIMIT]:
             yield statement_of(statement, turn, conversation_id)
+
+
+def _whole(quote: str, own: str, text: str) -> str:
+    """Return a quote as it was written: a sentence that holds a quotation has blanks in its place."""
+    at = own.find(quote)
+    return text[at : at + len(quote)] if at >= 0 else quote
 
 
 def statement_of(said: Said, turn: KeptTurn, conversation_id: str) -> GraphStatement:

@@ -88,11 +88,16 @@ _KIN = (
     "mari|femme|mère|père|frère|sœur|soeur|fils|fille|ami|amie|mãe|pai|irmão|irmã|filho|filha|esposo|"
     "marito|moglie|fratello|sorella|figlio|figlia|man|vrouw|moeder|vader|broer|zus|zoon|dochter"
 )
+#: "This is not Ada, this is her sister", "I'm not the account owner"; "I'm not vegan" is the author's.
+_NOT_ME = (
+    rf"(?:not|nicht) (?:(?:the|der|die) (?:account |phone )?(?:owner|user|besitzer\w*)|(?-i:[A-ZÀ-Þ]\w+)"
+    rf"(?=[^\n]{{0,40}}\b(?:{_KIN}|typing|writing|speaking|phone|account)\b))"
+)
 _OTHER_SPEAKER = _re(
     r"\s*(?:(?:hi|hello|hey|hallo|hola|salut|bonjour|olá|oi|ciao|hoi|sorry|ok|psst)[,!. ]+)*(?:"
-    rf"(?:this is|it'?s|it’s|i am|i'm|i’m) (?:not \w+|[^.!?\n]{{0,40}}\b\w+['’]s (?:\w+ )?(?:{_KIN})\b|(?:his|her|their) (?:{_KIN})\b"
+    rf"(?:this is|it'?s|it’s|i am|i'm|i’m) (?!(?:my|our)\b)(?:{_NOT_ME}|[^.!?\n]{{0,40}}\b\w+['’]s (?:\w+ )?(?:{_KIN})\b|(?:his|her|their) (?:{_KIN})\b"
     r"|[^.!?\n]{0,30}\b(?:typing|writing) (?:for|on behalf of|instead of)\b)"
-    rf"|(?:hier (?:ist|schreibt)|ich bin) (?:nicht \w+|[^.!?\n]{{0,40}}\b(?:{_KIN}) von\b|[^.!?\n]{{0,20}}\w+s (?:{_KIN})\b)"
+    rf"|(?:hier (?:ist|schreibt)|ich bin) (?:{_NOT_ME}|[^.!?\n]{{0,40}}\b(?:{_KIN}) von\b|[^.!?\n]{{0,20}}\w+s (?:{_KIN})\b)"
     rf"|(?:soy|aquí|habla|escribe) [^.!?\n]{{0,40}}\b(?:{_KIN}) de\b|(?:c['’]est|ici|je suis) [^.!?\n]{{0,40}}\b(?:{_KIN}) (?:de\b|d['’])"
     rf"|(?:aqui (?:é|quem fala é)|sou|quem escreve é) [^.!?\n]{{0,40}}\b(?:{_KIN}) (?:de|da|do)\b|(?:sono|qui è) [^.!?\n]{{0,40}}\b(?:{_KIN}) di\b"
     rf"|(?:dit is|hier is|met) [^.!?\n]{{0,30}}\b(?:{_KIN}) van\b"
