@@ -29,7 +29,6 @@ from processors.prompts import answer, extraction, fence, graph, merging, summar
 from processors.recall.question import words_of
 from processors.summaries.building import validate_summary
 from processors.summaries.extractive import roll_up, summarize_messages
-from processors.understanding.clarity import built_in
 from processors.understanding.reading import understand
 
 _CHARACTERS_PER_TOKEN = 4
@@ -217,7 +216,7 @@ def _understood(records: list[dict[str, Any]]) -> str:
         for what in ("message", "known", "question")
     }
     known = texts["known"]
-    found = understand(texts["question"][0], texts["message"], known, built_in())
+    found = understand(texts["question"][0], texts["message"], known)
     told = {
         "is_ambiguous": found.is_ambiguous,
         "score": round(found.score, 2),

@@ -64,7 +64,9 @@ def corrected(fact: Fact, correction: Correction, at: Timestamp, by: str) -> tup
     window = _window(fact, correction, at)
     candidates: list[FactCandidate] = []
     for found in _read(fact, window) or (_as_written(fact, window),):
-        if (wrong := objection(found, window)) is not None:
+        wrong = objection(found, window)
+        # Who corrects a fact says so themselves, also with words that they quote.
+        if wrong is not None and wrong != "not_own_words":
             raise InvalidRecord(wrong, f"what is said instead of fact {fact.fact_id} is no statement: {wrong}")
         candidate = to_candidate(found, window, EXTRACTOR)
         ends = found.assertion is Assertion.ENDED

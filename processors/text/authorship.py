@@ -33,10 +33,11 @@ def own_words(text: str) -> str:
 def is_own(text: str, start: int, end: int) -> bool:
     """Whether most of ``text[start:end]`` is the author's own words."""
     part, own = text[start:end], own_words(text)[start:end]
-    return 2 * _letters(own) > _letters(part)
+    return 2 * letters_of(own) > letters_of(part)
 
 
-def _letters(text: str) -> int:
+def letters_of(text: str) -> int:
+    """Return how many letters and digits a text has."""
     return sum(map(str.isalnum, text))
 
 
@@ -87,11 +88,16 @@ _KIN = (
     "mari|femme|mère|père|frère|sœur|soeur|fils|fille|ami|amie|mãe|pai|irmão|irmã|filho|filha|esposo|"
     "marito|moglie|fratello|sorella|figlio|figlia|man|vrouw|moeder|vader|broer|zus|zoon|dochter"
 )
+#: "This is not Ada, this is her sister", "I'm not the account owner"; "I'm not vegan" is the author's.
+_NOT_ME = (
+    rf"(?:not|nicht) (?:(?:the|der|die) (?:account |phone )?(?:owner|user|besitzer\w*)|(?-i:[A-ZÀ-Þ]\w+)"
+    rf"(?=[^\n]{{0,40}}\b(?:{_KIN}|typing|writing|speaking|phone|account)\b))"
+)
 _OTHER_SPEAKER = _re(
     r"\s*(?:(?:hi|hello|hey|hallo|hola|salut|bonjour|olá|oi|ciao|hoi|sorry|ok|psst)[,!. ]+)*(?:"
-    rf"(?:this is|it'?s|it’s|i am|i'm|i’m) (?:not (?-i:[A-Z]\w+)|[^.!?\n]{{0,40}}\b\w+['’]s (?:\w+ )?(?:{_KIN})\b|(?:his|her|their) (?:{_KIN})\b"
+    rf"(?:this is|it'?s|it’s|i am|i'm|i’m) (?!(?:my|our)\b)(?:{_NOT_ME}|[^.!?\n]{{0,40}}\b\w+['’]s (?:\w+ )?(?:{_KIN})\b|(?:his|her|their) (?:{_KIN})\b"
     r"|[^.!?\n]{0,30}\b(?:typing|writing) (?:for|on behalf of|instead of)\b)"
-    rf"|(?:hier (?:ist|schreibt)|ich bin) (?:nicht (?-i:[A-Z]\w+)(?=[,.!]|$)|[^.!?\n]{{0,40}}\b(?:{_KIN}) von\b|[^.!?\n]{{0,20}}\w+s (?:{_KIN})\b)"
+    rf"|(?:hier (?:ist|schreibt)|ich bin) (?:{_NOT_ME}|[^.!?\n]{{0,40}}\b(?:{_KIN}) von\b|[^.!?\n]{{0,20}}\w+s (?:{_KIN})\b)"
     rf"|(?:soy|aquí|habla|escribe) [^.!?\n]{{0,40}}\b(?:{_KIN}) de\b|(?:c['’]est|ici|je suis) [^.!?\n]{{0,40}}\b(?:{_KIN}) (?:de\b|d['’])"
     rf"|(?:aqui (?:é|quem fala é)|sou|quem escreve é) [^.!?\n]{{0,40}}\b(?:{_KIN}) (?:de|da|do)\b|(?:sono|qui è) [^.!?\n]{{0,40}}\b(?:{_KIN}) di\b"
     rf"|(?:dit is|hier is|met) [^.!?\n]{{0,30}}\b(?:{_KIN}) van\b"
@@ -249,6 +255,8 @@ def _introduces(text: str, colon: int) -> bool:
     """Whether the colon ends a lead-in to another's first person ("The candidate wrote: I ...")."""
     begin = max(text.rfind(mark, 0, colon) for mark in (".", "!", "?", "\n")) + 1
     lead, rest = text[begin:colon], text[colon + 1 :]
+    if rest.startswith("    "):
+        return False  # a quotation stood there, so what follows it is the author's again
     if not _FIRST.search(rest):
         return bool(re.search(rf"\b(?:{_SPOKE})\b", lead, re.I)) and len(rest.split()) >= _QUOTE_WORDS
     if re.search(rf"\b(?:i|ich|yo|je|eu|io|ik|we|wir)\b[^:]{{0,25}}\b(?:{_SPOKE})\b", lead, re.I):

@@ -15,6 +15,7 @@ from models import ids
 from models.errors import DependencyUnavailable
 from models.facts import Fact, FactCandidate
 from models.graph import GraphStatement
+from models.messages import Role
 from models.ports import Extraction as Outcome
 from models.ports import Extractor, GraphReader, Refused, TryLater
 from models.statements import Kind, Statement
@@ -185,6 +186,25 @@ def graph_statement() -> GraphStatement:
     return found
 
 
+async def test_the_graph_is_read_from_the_authors_own_words() -> None:
+    """Blanked, not cut: a quote stands where it stood."""
+    texts = 'Anna lives in Rome. Translate: "My sister Zoe lives in Oslo."', "My sister is Ida."
+    first, second = said(*texts)
+    answered = msgspec.structs.replace(second, user_id="helper", role=Role.ASSISTANT)
+    seen: list[Window] = []
+
+    class Reads(Related):
+        async def relate(self, windows: Sequence[Window]) -> list[tuple[GraphStatement, ...]]:
+            seen.extend(windows)
+            return [() for _ in windows]
+
+    harness = Harness(ScriptedExtractor(lambda _: []), graph=Reads())
+    await harness.call(harness.record(window([first, answered])))
+    ((own, other),) = [[each.content for each in window.messages] for window in seen]
+    assert (own.split(), len(own)) == (["Anna", "lives", "in", "Rome.", "Translate:"], len(texts[0]))
+    assert other == texts[1]
+
+
 class TestNothingTwice:
     @pytest.mark.parametrize("together", [True, False])
     async def test_statements_that_rest_on_the_overlap_alone_are_skipped(self, together: bool) -> None:
@@ -340,7 +360,7 @@ class TestBadInput:
         assert harness.statements == [f"line {n}" for n in range(24)]
 
     def test_every_objection_has_a_case(self) -> None:
-        assert {*WRONG} == {*OBJECTIONS}
+        assert {*WRONG, "not_own_words"} == {*OBJECTIONS}
 
     async def test_unknown_fields_are_accepted(self) -> None:
         harness = Harness(ScriptedExtractor(each_message))

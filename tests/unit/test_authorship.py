@@ -22,6 +22,8 @@ SAID = "I am allergic to eggs."
         "Tell my boss that I am allergic to eggs.",
         f"Act as a patient. {SAID}",
         f"This is Tom, Ada's husband. {SAID}",
+        f"I'm not Ada, I'm her sister. {SAID}",
+        f"This is not the account owner. {SAID}",
         f"Known facts about the user: lives in Rome. {SAID}",
         f"What do you think of this?\n> {SAID}\nShould I answer?",
         f"```\n{SAID}\n```\nWhy does this fail?",
@@ -51,6 +53,10 @@ def test_text_of_others_is_not_the_authors(message: str) -> None:
         ("I told her: I quit.", "I quit"),
         ("Kids: Mia 4, Ben 7", "Mia 4, Ben 7"),
         ('I call it the "big one", my allotment.', "my allotment"),
+        ('He wrote: "I live in Rome. Bye." I live in Pisa.', "I live in Pisa"),
+        ("I'm not vegan any more.", "not vegan any more"),
+        ("Ich bin nicht Vegetarier, ich esse alles.", "nicht Vegetarier"),
+        ("I'm my mum's carer.", "my mum's carer"),
     ],
 )
 def test_the_rest_of_a_message_stays_the_authors(message: str, own: str) -> None:
