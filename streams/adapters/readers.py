@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from importlib.util import find_spec
 from typing import NamedTuple
 
+from models.errors import ConfigurationError
 from models.ports import Extractor, GraphReader, MergeValidator, Summarizer
 from processors.text.tokens import TokenCounter
 from streams.adapters.builtin_extractor import BuiltinExtractor
@@ -35,9 +37,14 @@ async def open_readers(
     """Return all of them; what must be closed at the end goes on ``resources``.
 
     Raises:
-        ConfigurationError: Gemini is to be asked, and something about it is set wrongly; or what is named as an
-            extractor is none.
+        ConfigurationError: Gemini is to be asked, and something about it is set wrongly; what is named as an
+            extractor is none; or clusters are looked for without the extra ``clusters``.
     """
+    if settings.episode_similarity < 1.0 and find_spec("sklearn") is None:
+        raise ConfigurationError(
+            f"SWITCHBOARD_EPISODE_SIMILARITY={settings.episode_similarity:g} looks for clusters, which the extra "
+            "`clusters` brings: pip install 'switchboard[clusters]', or leave the setting out"
+        )
     summarizer, validator = BuiltinSummarizer(count), BuiltinMergeValidator()
     # The weights were trained with this model, whatever vectors are searched by.
     embedder = OnnxEmbedder()
