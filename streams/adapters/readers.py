@@ -40,10 +40,10 @@ async def open_readers(
         ConfigurationError: Gemini is to be asked, and something about it is set wrongly; what is named as an
             extractor is none; or clusters are looked for without the extra ``clusters``.
     """
-    if settings.episode_similarity < 1.0 and find_spec("sklearn") is None:
+    if settings.looks_for_recurring and find_spec("sklearn") is None:
         raise ConfigurationError(
-            f"SWITCHBOARD_EPISODE_SIMILARITY={settings.episode_similarity:g} looks for clusters, which the extra "
-            "`clusters` brings: pip install 'switchboard[clusters]', or leave the setting out"
+            f"SWITCHBOARD_EPISODE_SIMILARITY={settings.episode_similarity:g} looks for clusters, which needs the "
+            "extra `clusters`: pip install 'switchboard[clusters]', or leave the setting out"
         )
     summarizer, validator = BuiltinSummarizer(count), BuiltinMergeValidator()
     # The weights were trained with this model, whatever vectors are searched by.
