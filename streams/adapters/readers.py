@@ -42,8 +42,8 @@ async def open_readers(
     """
     if settings.looks_for_recurring and find_spec("sklearn") is None:
         raise ConfigurationError(
-            f"SWITCHBOARD_EPISODE_SIMILARITY={settings.episode_similarity:g} looks for clusters, which needs the "
-            "extra `clusters`: pip install 'switchboard[clusters]', or leave the setting out"
+            f"SWITCHBOARD_EPISODE_SIMILARITY={settings.episode_similarity:g} looks for clusters, which needs "
+            "the extra `clusters`: pip install 'switchboard[clusters]', or leave the setting out"
         )
     summarizer, validator = BuiltinSummarizer(count), BuiltinMergeValidator()
     # The weights were trained with this model, whatever vectors are searched by.
