@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import groupby
@@ -37,17 +38,22 @@ def quotations(judged: Sequence[Judged]) -> list[list[Judged]]:
     A kept sentence that leans on one that is not kept takes that one along.
     """
     groups: list[list[Judged]] = []
-    for at, (unit, judgement) in enumerate(judged):
+    for at, each in enumerate(judged):
+        unit, judgement = each
         if judgement.probability < KEEP_FROM:
             continue
         before = judged[at - 1] if at and leans(unit) else None
         if before is not None and groups and groups[-1][-1] is before and _length(groups[-1]) < _LONGEST_QUOTE:
-            groups[-1].append((unit, judgement))
-        elif before is not None and not before[0].text.endswith("?") and len(before[0].text) < _LONGEST_QUOTE:
-            groups.append([before, (unit, judgement)])
+            groups[-1].append(each)
+        elif before is not None and _gives_context(before[0]):
+            groups.append([before, each])
         else:
-            groups.append([(unit, judgement)])
+            groups.append([each])
     return groups
+
+
+def _gives_context(unit: Unit) -> bool:
+    return not unit.text.endswith("?") and len(unit.text) < _LONGEST_QUOTE
 
 
 def _length(group: Sequence[Judged]) -> int:
@@ -93,10 +99,18 @@ def _filled(base: Statement, slot: Slot) -> Statement:
 
 def needs_question(unit: Unit) -> bool:
     """Whether a unit answers a question and cannot be understood without it."""
-    if not unit.asked:
+    if not unit.asked.rstrip("\"'”’)* ").endswith(("?", "？")):
         return False
-    words = unit.text.split()
-    return len(words) < _SHORT_ANSWER
+    words = len(unit.text.split())
+    return words < _SHORT_ANSWER and not (words >= _SHORT_SENTENCE and _STANDS_ALONE.match(unit.text))
+
+
+#: A sentence of at least so many words that begins like this is understood without its question.
+_SHORT_SENTENCE = 4
+_STANDS_ALONE = re.compile(
+    r"(?:i|i['’]\w+|my|we|we['’]\w+|our|ich|mein\w*|wir|yo|mi|mis|je|j['’]\w+|mon|ma|mes|eu|meu|minha)\b",
+    re.IGNORECASE,
+)
 
 
 def _day(text: str, said_at: datetime) -> tuple[datetime | None, Precision | None]:
