@@ -48,7 +48,7 @@ def fits(kind: Kind, wanted: Kind) -> bool:
 
 
 def _people(text: str) -> Iterator[Mention]:
-    called = list(words.CALLED.finditer(text))
+    called = [match for match in words.CALLED.finditer(text) if match["name"].lower() not in words.NO_NAMES]
     ends = {match.end() for match in called}
     for match in (*called, *words.KIN.finditer(text)):
         part = match.groupdict()
@@ -78,6 +78,9 @@ def _names(text: str) -> Iterator[Mention]:
         # "In Leeds and York": what stands beside a place is one.
         near = near if before in ("and", "or", "und", "y", "et") and match.start() - end <= 1 else before
         end, kind = match.end(), _of(name)
+        is_first = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".!?…:"
+        if is_first and not before and kind is Kind.PERSON and not words.DOES.match(text, end):
+            continue  # "Very well, thank you."
         if near in words.NEAR and kind is Kind.PERSON:
             yield Mention(name, Kind.PLACE, firm=near not in ("from", "aus", "de", "left"))
         if near not in words.NEAR or near in ("to", "from", "de", "a", "à") or kind is not Kind.PERSON:

@@ -105,6 +105,10 @@ CALLED = re.compile(
 NAME = re.compile(
     r"(?:\b(?P<before>(?:(?:In|At|To|From|With)\b|[a-zà-ÿ'][\w']*)) )?(?P<name>\b[A-ZÀ-Þ][a-zà-ÿ]+(?: [A-ZÀ-Þ][a-zà-ÿ]+)?)\b"
 )
+#: What a name does that a sentence begins with.
+DOES = re.compile(
+    r"(?:'s)? (?:is|was|has|had|will|wants?|came|said|lives|loves|likes|hates|works|ist|hat|es|est|a|[a-z]+ed)\b"
+)
 NEAR = frozenset("in at to near around through towards left visit visited nach en à a dans aus from de".split())
 
 #: Capitalized, and nobody's name.
