@@ -31,10 +31,12 @@ def understand(query: str, turns: Sequence[str], remembered: Sequence[str]) -> Q
     asked = _question(query)
     found = references(query, asked, turns, remembered)
     # What a message says before its question tells what it is about, also where that cannot be read.
-    unsettled = [] if query[: asked.start].strip() else [each for each in found if each.is_open]
-    is_settled = bool(found) and not any(each.is_open for each in found)
+    unsettled = (
+        [] if query[: asked.start].strip() else [each for each in found if len(each.reference.meanings) != 1]
+    )
+    is_settled = bool(found) and not any(len(each.reference.meanings) != 1 for each in found)
     meant = rewritten(query, found) if is_settled else query
-    was_open = unsettled or (is_settled and any(each.is_open for each in references(query, asked, turns, ())))
+    was_open = unsettled or (is_settled and references(query, asked, turns, ()) != found)
     readings, questions = _asked_back(query, unsettled)
     named = {each.words: each for each in (*(each.reference for each in found), *names(query, remembered))}
     return QueryUnderstanding(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from models.understanding import Reference
 from processors.understanding import words
-from processors.understanding.mentions import Mention, fits, mentions
 from processors.understanding.words import Kind
 
 #: Turns that are looked at, meanings that are offered, and content words beside a word that is often empty.
@@ -28,6 +27,83 @@ _CAPITALS = re.compile(r"(?<!^)(?<![.?!] )\b[A-ZÀ-Þ][a-zà-ÿ]+|^[A-ZÀ-Þ][a-
 _MOVES = re.compile(r"\b(?:get|getting|go|going|come|travel|fly|drive|move|moving|walk)\s+$", re.I)
 
 
+class Mention(NamedTuple):
+    """Something mentioned, as it is told back to who said it; ``firm``: it is certainly of its kind."""
+
+    label: str
+    kind: Kind
+    firm: bool
+
+
+def mentions(text: str) -> list[Mention]:
+    """Return what a text mentions, each once."""
+    people = list(_people(text))
+    named = {each.label for each in people}
+    return list(
+        dict.fromkeys((*people, *(each for each in _names(text) if each.label not in named), *_things(text)))
+    )
+
+
+def fits(kind: Kind, wanted: Kind) -> bool:
+    """Say whether a mention of a kind can be meant by a pronoun."""
+    people = (Kind.WOMAN, Kind.MAN)
+    return (
+        kind is wanted
+        or (kind is Kind.PERSON and wanted in people)
+        or (wanted is Kind.ANY and kind in (*people, Kind.PERSON))
+    )
+
+
+def _people(text: str) -> Iterator[Mention]:
+    called = [match for match in words.CALLED.finditer(text) if match["name"].lower() not in words.NO_NAMES]
+    ends = {match.end() for match in called}
+    for match in (*called, *words.KIN.finditer(text)):
+        part = match.groupdict()
+        name = "" if (part["name"] or "").lower() in words.NO_NAMES else part["name"] or ""
+        kind = next(
+            (kind for kind in (Kind.WOMAN, Kind.MAN, Kind.SEVERAL) if part.get(kind.name.lower())), _of(name)
+        )
+        owner, space, rest = match[0].removesuffix(part["name"] or "").rstrip(" ,").partition(" ")
+        if name or match.end() not in ends:
+            yield Mention(
+                name or f"{words.TURNED.get(owner.lower(), owner.lower())}{space}{rest}", kind, firm=True
+            )
+
+
+def _of(name: str) -> Kind:
+    """Return whose name it may be."""
+    first = name.lower().partition(" ")[0]
+    return Kind.WOMAN if first in words.WOMENS_NAMES else Kind.MAN if first in words.MENS_NAMES else Kind.PERSON
+
+
+def _names(text: str) -> Iterator[Mention]:
+    near, end = "", -1
+    for match in words.NAME.finditer(text):
+        before, name = (match["before"] or "").lower(), match["name"]
+        if name.split()[0].lower() in words.NO_NAMES:
+            name = name.partition(" ")[2]
+        if not name or name.lower() in words.NO_NAMES:
+            continue
+        # "In Leeds and York": what stands beside a place is one.
+        near = near if before in ("and", "or", "und", "y", "et") and match.start() - end <= 1 else before
+        end, kind = match.end(), _of(name)
+        is_first = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".!?…:"
+        if is_first and not before and kind is Kind.PERSON and not words.DOES.match(text, end):
+            continue  # "Very well, thank you."
+        if near in words.NEAR and kind is Kind.PERSON:
+            yield Mention(name, Kind.PLACE, firm=near not in ("from", "aus", "de", "left"))
+        if near not in words.NEAR or near in ("to", "from", "de", "a", "à") or kind is not Kind.PERSON:
+            yield Mention(name, kind, firm=kind is not Kind.PERSON)
+
+
+def _things(text: str) -> Iterator[Mention]:
+    for match in words.THING.finditer(text):
+        first, _, second = match["thing"].partition(" ")
+        if first not in words.NO_THINGS and not words.KIN.match(text, match.start()):
+            ends = not second or second in words.NO_THINGS or second.endswith(("ed", "ing", "ly"))
+            yield Mention(f"the {first if ends else match['thing']}", Kind.THING, firm=True)
+
+
 class Found(NamedTuple):
     """A reference, what it stands for, and where it stands in the message."""
 
@@ -35,11 +111,6 @@ class Found(NamedTuple):
     kind: Kind
     begin: int
     end: int
-
-    @property
-    def is_open(self) -> bool:
-        """Whether it has no meaning, or several."""
-        return len(self.reference.meanings) != 1
 
 
 def references(query: str, asked: slice, turns: Sequence[str], remembered: Sequence[str]) -> list[Found]:
@@ -52,7 +123,7 @@ def references(query: str, asked: slice, turns: Sequence[str], remembered: Seque
     empty = [match.span() for match in words.EMPTY.finditer(query)]
     for match in words.FOUND[language].finditer(query, asked.start, asked.stop):
         word, kind = match[0].lower(), words.KINDS[language][match[0].lower()]
-        is_empty = any(begin <= match.start() < end for begin, end in empty)
+        is_empty = match[0] == "Sie" or any(begin <= match.start() < end for begin, end in empty)
         if is_empty or kind in {each.kind for each in found} or _is_named(query, match, kind, language):
             continue  # "what does she want for her birthday": the second stands for the same
         is_vague = word not in words.PERSONAL and len(content) > _FEW + (kind is Kind.PLACE)
