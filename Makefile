@@ -72,7 +72,6 @@ bench: $(STAMP)  ## Measure side by side with the alternatives
 	$(BIN)/python -m benchmarks
 
 train: $(STAMP)  ## Fit the weights that come with the package anew: make train DATA=folder (benchmarks/quality names the sets)
-	$(BIN)/python -m benchmarks.quality.understanding $(DATA) --train
 	$(BIN)/python -m benchmarks.quality.recall $(DATA) --train --cache $(CACHE)
 
 # Where what training finds in DATA is kept, so that it need not look for it again.

@@ -11,16 +11,15 @@ from processors.text.sentences import sentence_spans
 from processors.understanding.references import Found, names, references, rewritten
 from processors.understanding.words import PERSONAL
 
-_MOST_READINGS, _MOST_QUESTIONS = 3, 4
-
-#: A question without its mark, or a request to be told something of somebody.
+#: Readings and questions that are asked back; words of a message that does not tell what it is about.
+_MOST_READINGS, _MOST_QUESTIONS, _LONGEST = 3, 4, 40
+#: A question, also without its mark, or a request to be told something of somebody.
 _ASKS = re.compile(
+    r"[^?]*\?[?!\"')\s]*\Z|"
     r"\W*(?:(?:so|and|but|ok|also) )?(?:who|whom|whose|what|which|when|where|why|how)(?:'s|'re)? \w|"
     r"\W*(?:(?:can|could) you )?(?:tell|remind) me (?:more )?(?:about|who|what|when|where|why|how)\b",
     re.I,
 )
-#: Longer messages bring along what they are about.
-_LONGEST = 40
 
 
 def understand(query: str, turns: Sequence[str], remembered: Sequence[str]) -> QueryUnderstanding:
@@ -31,10 +30,10 @@ def understand(query: str, turns: Sequence[str], remembered: Sequence[str]) -> Q
     asked = _question(query)
     found = references(query, asked, turns, remembered)
     # What a message says before its question tells what it is about, also where that cannot be read.
-    unsettled = [] if query[: asked.start].strip() else [each for each in found if each.is_open]
-    is_settled = bool(found) and not any(each.is_open for each in found)
-    meant = rewritten(query, found) if is_settled else query
-    was_open = unsettled or (is_settled and any(each.is_open for each in references(query, asked, turns, ())))
+    unclear = [each for each in found if len(each.reference.meanings) != 1]
+    unsettled = [] if query[: asked.start].strip() else unclear
+    meant = rewritten(query, found) if not unclear else query
+    was_open = unsettled or (not unclear and references(query, asked, turns, ()) != found)
     readings, questions = _asked_back(query, unsettled)
     named = {each.words: each for each in (*(each.reference for each in found), *names(query, remembered))}
     return QueryUnderstanding(
@@ -54,11 +53,7 @@ def understand(query: str, turns: Sequence[str], remembered: Sequence[str]) -> Q
 def _question(query: str) -> slice:
     """Return which part of a message is a question; of length 0: it asks nothing itself."""
     spans = sentence_spans(query) if own_words(query) == query and len(query.split()) <= _LONGEST else []
-    asking = [
-        (begin, end)
-        for begin, end in spans
-        if query[begin:end].rstrip("\"') \n").endswith("?") or _ASKS.match(query, begin, end)
-    ]
+    asking = [span for span in spans if _ASKS.match(query, *span)]
     return slice(asking[0][0], asking[-1][1]) if asking else slice(len(query), len(query))
 
 
@@ -69,12 +64,8 @@ def _asked_back(query: str, unsettled: Sequence[Found]) -> tuple[tuple[str, ...]
         word, meanings = each.reference.words, each.reference.meanings
         who, somebody = ("Who", "somebody") if word in PERSONAL else ("What", "something")
         readings += [rewritten(query, [each], meaning) for meaning in meanings]
-        which = f"By “{word}”, do you mean {' or '.join(meanings)}?"
-        questions += (
-            [which, "Or is it something else?"]
-            if meanings
-            else [f"{who} is “{word}”?", "Did we speak of it before?"]
-        )
+        first = f"By “{word}”, do you mean {' or '.join(meanings)}?" if meanings else f"{who} is “{word}”?"
+        questions += [first, f"Or is it {somebody} that you have not told me of?"]
         if len(readings) < 2:
             readings += [f"{query} – about {somebody} you told me of", f"{query} – about {somebody} new"]
     return tuple(readings[:_MOST_READINGS]), tuple(dict.fromkeys(questions[:_MOST_QUESTIONS]))

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from models.understanding import Reference
 from processors.understanding import words
-from processors.understanding.mentions import Mention, fits, mentions
 from processors.understanding.words import Kind
 
-#: Turns that are looked at, meanings that are offered, and content words beside a word that is often empty.
-_RECENT, _MOST, _FEW = 6, 3, 1
-#: Words of a turn in which two names are told apart; in a longer one its subject is not known.
-_SHORT = 25
+#: Turns that are looked at, meanings that are offered, content words beside a word that is often empty, and
+#: words of a turn that names two: of a longer one it is not known what it is about.
+_RECENT, _MOST, _FEW, _SHORT = 6, 3, 1, 25
 
 #: "A teacher and her class", "why do cats purr when they ...": the question itself names what is meant.
 _NAMED = re.compile(
@@ -28,6 +26,69 @@ _CAPITALS = re.compile(r"(?<!^)(?<![.?!] )\b[A-ZÀ-Þ][a-zà-ÿ]+|^[A-ZÀ-Þ][a-
 _MOVES = re.compile(r"\b(?:get|getting|go|going|come|travel|fly|drive|move|moving|walk)\s+$", re.I)
 
 
+class Mention(NamedTuple):
+    """Something mentioned, as it is told back to who said it; ``firm``: it is certainly of its kind."""
+
+    label: str
+    kind: Kind
+    firm: bool
+
+
+def mentions(text: str, wanted: Kind) -> list[Mention]:
+    """Return what a text mentions that a word of a kind can stand for, each once."""
+    found: dict[str, Mention] = {}
+    for each in (*_people(text), *_names(text), *_things(text)):
+        if each.kind in words.FITS.get(wanted, (wanted,)):
+            found.setdefault(each.label, each)
+    return [*found.values()]
+
+
+def _people(text: str) -> Iterator[Mention]:
+    called = [match for match in words.CALLED.finditer(text) if match["name"].lower() not in words.NO_NAMES]
+    ends = {match.end() for match in called}
+    for match in (*called, *words.KIN.finditer(text)):
+        part = match.groupdict()
+        name = "" if (part["name"] or "").lower() in words.NO_NAMES else part["name"] or ""
+        kind = next((each for each in Kind if part.get(each.name.lower())), _of(name))
+        owner, space, rest = match[0].removesuffix(part["name"] or "").rstrip(" ,").partition(" ")
+        if name or match.end() not in ends:
+            yield Mention(name or f"{words.TURNED.get(owner.lower(), owner)}{space}{rest}", kind, firm=True)
+
+
+def _of(name: str) -> Kind:
+    """Return whose name it may be."""
+    first = name.lower().partition(" ")[0]
+    return Kind.WOMAN if first in words.WOMENS_NAMES else Kind.MAN if first in words.MENS_NAMES else Kind.PERSON
+
+
+def _names(text: str) -> Iterator[Mention]:
+    near, end = "", -1
+    for match in words.NAME.finditer(text):
+        before, name = (match["before"] or "").lower(), match["name"]
+        if name.split()[0].lower() in words.NO_NAMES:
+            name = name.partition(" ")[2]
+        if not name or name.lower() in words.NO_NAMES:
+            continue
+        # "In Leeds and York": what stands beside a place is one.
+        near = near if before in ("and", "or", "und", "y", "et") and match.start() - end <= 1 else before
+        end, kind = match.end(), _of(name)
+        is_first = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".!?…:"
+        if is_first and not before and kind is Kind.PERSON and not words.DOES.match(text, end):
+            continue  # "Very well, thank you."
+        if near in words.NEAR and kind is Kind.PERSON:
+            yield Mention(name, Kind.PLACE, firm=near not in ("from", "aus", "de", "left"))
+        if near not in words.NEAR or near in ("to", "from", "de", "a", "à") or kind is not Kind.PERSON:
+            yield Mention(name, kind, firm=kind is not Kind.PERSON)
+
+
+def _things(text: str) -> Iterator[Mention]:
+    for match in words.THING.finditer(text):
+        first, _, second = match["thing"].partition(" ")
+        if first not in words.NO_THINGS and not words.KIN.match(text, match.start()):
+            ends = not second or second in words.NO_THINGS or second.endswith(("ed", "ing", "ly"))
+            yield Mention(f"the {first if ends else match['thing']}", Kind.THING, firm=True)
+
+
 class Found(NamedTuple):
     """A reference, what it stands for, and where it stands in the message."""
 
@@ -36,23 +97,17 @@ class Found(NamedTuple):
     begin: int
     end: int
 
-    @property
-    def is_open(self) -> bool:
-        """Whether it has no meaning, or several."""
-        return len(self.reference.meanings) != 1
-
 
 def references(query: str, asked: slice, turns: Sequence[str], remembered: Sequence[str]) -> list[Found]:
     """Return what the question that is a part of a message refers to; ``turns``: oldest first."""
     language = words.language_of(query[asked])
-    found = [
-        _occasion(match, turns, remembered) for match in words.OCCASION.finditer(query, asked.start, asked.stop)
-    ]
+    at = asked.start, asked.stop
+    found = [_occasion(match, turns, remembered) for match in words.OCCASION.finditer(query, *at)]
     content = [each for each in words.words_of(query[asked]) if each not in words.FUNCTION_WORDS[language]]
     empty = [match.span() for match in words.EMPTY.finditer(query)]
-    for match in words.FOUND[language].finditer(query, asked.start, asked.stop):
+    for match in words.FOUND[language].finditer(query, *at):
         word, kind = match[0].lower(), words.KINDS[language][match[0].lower()]
-        is_empty = any(begin <= match.start() < end for begin, end in empty)
+        is_empty = match[0] == "Sie" or any(begin <= match.start() < end for begin, end in empty)
         if is_empty or kind in {each.kind for each in found} or _is_named(query, match, kind, language):
             continue  # "what does she want for her birthday": the second stands for the same
         is_vague = word not in words.PERSONAL and len(content) > _FEW + (kind is Kind.PLACE)
@@ -67,7 +122,7 @@ def _is_named(query: str, match: re.Match[str], kind: Kind, language: str) -> bo
     before = query[: match.start()]
     if kind is Kind.PLACE:
         return _IN.search(before) is not None
-    if any(fits(each.kind, kind) for each in mentions(before)) or _NAMED.search(before):
+    if mentions(before, kind) or _NAMED.search(before):
         return True
     if match[0].lower() not in words.PERSONAL:
         return _DEFINITE.search(before) is not None
@@ -77,22 +132,19 @@ def _is_named(query: str, match: re.Match[str], kind: Kind, language: str) -> bo
 
 def _meant(word: str, kind: Kind, turns: Sequence[str], remembered: Sequence[str]) -> tuple[str, ...] | None:
     """Return the best meanings, one or equally good ones, or none; ``None``: it cannot be told."""
-    recent = [(text, [each for each in mentions(text) if fits(each.kind, kind)]) for text in turns[-_RECENT:]]
+    recent = [(text, mentions(text, kind)) for text in turns[-_RECENT:]]
     for text, mentioned in reversed(recent):
         if mentioned:
             return _best(mentioned, [each for _, each in recent], text)
     said = words.words_of(" ".join(text for text, _ in recent))
-    is_strict = kind in (Kind.WOMAN, Kind.MAN, Kind.PLACE)
-    if word in said or (len(said) > 1 and not is_strict):
+    if word in said or (len(said) > 1 and kind not in (Kind.WOMAN, Kind.MAN, Kind.PLACE)):
         return None  # such as a name in lower case, or all that was said
-    known = [each for text in remembered for each in mentions(text) if fits(each.kind, kind)]
+    known = [each for text in remembered for each in mentions(text, kind)]
     best = [each for each in known if each.kind is kind] or [each for each in known if each.firm] or known
     return tuple(dict.fromkeys(each.label for each in best))[:_MOST]
 
 
-def _best(
-    mentioned: Sequence[Mention], recent: Sequence[Sequence[Mention]], text: str
-) -> tuple[str, ...] | None:
+def _best(mentioned: list[Mention], recent: list[list[Mention]], text: str) -> tuple[str, ...] | None:
     """Return what of the latest turn was spoken of most; several if they are equally good."""
     firm = [each for each in mentioned if each.firm] or mentioned
     times = {each.label: sum(any(each.label == m.label for m in turn) for turn in recent) for each in firm}
@@ -105,14 +157,15 @@ def _best(
 
 
 def _occasion(match: re.Match[str], turns: Sequence[str], remembered: Sequence[str]) -> Found:
-    noun = match["noun"]
-    meant: dict[str, None] = {}
-    for text in remembered:
-        for each in re.finditer(rf"(?:\b(\w+) )?\w*{noun}\b", text, re.I):
-            is_other = each[1] and each[1].lower() not in words.FUNCTION_WORDS["en"]
-            meant[f"the {each[0]}" if is_other else match["words"]] = None
-    if any(noun.lower() in text.lower() for text in turns):
-        meant = {match["words"]: None}
+    """Return what "the concert" means; two that memory knows differ in the word before: "the choir concert"."""
+    noun, meant = re.compile(rf"(?:\b(\w+) )?\w*{match['noun']}\b", re.I), {match["words"]: None}
+    if not any(noun.search(text) for text in turns):
+        known = [each for text in remembered for each in noun.finditer(text)]
+        is_other = [each[1] and each[1].lower() not in words.FUNCTION_WORDS["en"] for each in known]
+        meant = {
+            f"the {each[0]}" if other else match["words"]: None
+            for each, other in zip(known, is_other, strict=True)
+        }
     return Found(Reference(match["words"], tuple(meant)[:_MOST]), Kind.THING, *match.span("words"))
 
 
@@ -133,7 +186,7 @@ def rewritten(query: str, found: Sequence[Found], meaning: str = "") -> str:
         before, rest = query[: each.begin], query[each.end :]
         if each.reference.words == "there":
             meant = f"{'to' if _MOVES.search(before) else 'in'} {meant}"
-        elif each.reference.words in words.POSSESSIVE and re.match(r"\s+[a-z]", rest):
+        elif each.reference.words in ("her", "his", "their", "its") and re.match(r"\s+[a-z]", rest):
             meant = f"{meant}'s"
         elif before.endswith(("qu'", "qu’")) and meant[0].lower() not in "aeiouyhéèê":
             before = f"{before[:-1]}e "

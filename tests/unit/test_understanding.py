@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from models.understanding import Reason
 from processors.understanding.reading import understand
 
-ANNA = ["My sister Anna is vegan.", "Good to know!"]
+ANNA = ["My sister Anna is vegan.", "How is she?", "Very well, thank you."]
 TWO = ["My sister Anna met her friend Julia in Leeds."]
 MARIE = [
     "Tell me about Marie Curie.",
@@ -107,6 +107,7 @@ ASKED_BACK: list[tuple[str, list[str], list[str], list[str]]] = [
     ("What does she want?", [], [], []),
     ("What does she want?", ["I bought a laptop."], ["I live in Munich"], []),
     ("Tell me about him.", [], [], []),
+    ("What does she eat?", [], ["Lives in Munich"], []),
     ("Who lives there?", [], [], []),
     ("How much does it cost?", [], [], []),
     ("How much is that one?", [], [], []),
