@@ -49,7 +49,9 @@ def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place | Preferences]:
             by = lines[ended_by.line_id]
             ended = dict.fromkeys((*by.ended, claims[fact.fact_id].line_id))
             lines[ended_by.line_id] = msgspec.structs.replace(by, ended=tuple(ended)[-STUBS_LIMIT:])
-    settled = {key: bounded(line, verdicts(line.marks, line.single)) for key, line in lines.items()}
+    settled = {
+        key: bounded(line, verdicts(line.marks, line.single, line.wholes())) for key, line in lines.items()
+    }
     return {**places, **settled, **_preferences(known, claims)}
 
 
@@ -154,12 +156,17 @@ def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
         began = Moment(period.valid_from, fact.learned_at)
         yield mark_of(claim, began, Said.HOLDS, tentative=period.tentative)
     dated = [each for each in fact.provenance if each.since is not None]
+    ends = [each for each in fact.provenance if each.ends]
     if ever_held(fact) and all(each.since != fact.valid_from for each in dated):
         yield mark_of(claim, Moment(fact.valid_from, fact.learned_at), Said.HOLDS, tentative=fact.tentative)
     for each in dated:
         yield mark_of(claim, moment_of(each), Said.HOLDS, tentative=fact.tentative, since=each.since)
+    for each in ends:
+        yield mark_of(claim, moment_of(each), Said.ENDED)
     if fact.status is FactStatus.ACTIVE or has_faded(fact):
         yield mark_of(claim, _last(fact)[0], Said.HOLDS, tentative=fact.tentative)
+    elif fact.valid_to in [each.sent_at for each in ends] and not fact.superseded_by:
+        return  # the end is among its evidence
     elif fact.status in (FactStatus.ENDED, FactStatus.DEPRECATED) and fact.valid_to is not None:
         said = Said.ENDED if fact.status is FactStatus.ENDED else Said.VOIDED
         yield mark_of(claim, Moment(fact.valid_to, fact.changed_at), said, fact.superseded_by or "")
@@ -181,7 +188,8 @@ def _with_value(slot: Line, fact: Fact, claim: Claim) -> Line:
 
 def _last(fact: Fact) -> tuple[Moment, str]:
     """When it was last said to hold, and in which conversation: what ended it is among its evidence, too."""
-    said = [each for each in fact.provenance if fact.valid_to is None or each.sent_at < fact.valid_to]
+    said = [each for each in fact.provenance if not each.ends]
+    said = [each for each in said if fact.valid_to is None or each.sent_at < fact.valid_to] or said
     if not (said := said or [*fact.provenance]):
         return Moment(fact.valid_from, fact.learned_at), ""
     last = max(said, key=moment_of)

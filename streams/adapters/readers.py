@@ -12,6 +12,7 @@ from streams.adapters.builtin_summarizer import BuiltinSummarizer
 from streams.adapters.builtin_validator import BuiltinMergeValidator
 from streams.adapters.memo.marks import ErasureMarks
 from streams.adapters.memo.topic import MemoTopic
+from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.own_extractor import OwnExtractor, load
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
@@ -38,12 +39,15 @@ async def open_readers(
             extractor is none.
     """
     summarizer, validator = BuiltinSummarizer(count), BuiltinMergeValidator()
+    # The weights were trained with this model, whatever vectors are searched by.
+    embedder = OnnxEmbedder()
+    resources.push_async_callback(embedder.close)
     own = load(settings.extractor) if settings.names_own_extractor else None
     if not settings.uses_gemini:
         topic = MemoTopic(settings)
         resources.push_async_callback(topic.close)
         erased = ErasureMarks(topic).erased
-        reads = BuiltinExtractor(erased) if own is None else OwnExtractor(own, erased)
+        reads = BuiltinExtractor(embedder.behind, erased) if own is None else OwnExtractor(own, erased)
         return Readers(reads, summarizer, validator)
     # Imported here because the library takes a second to load.
     from streams.adapters.gemini.extractor import GeminiExtractor
@@ -54,7 +58,7 @@ async def open_readers(
 
     asking = await open_asking(settings, metrics, count, resources)
     per_call = settings.gemini_windows_per_call
-    builtin = BuiltinExtractor(asking.memos.erased_by_now)
+    builtin = BuiltinExtractor(embedder.behind, asking.memos.erased_by_now)
     extractor: Extractor = builtin
     if settings.extractor == "gemini":
         extractor = GeminiExtractor(asking, builtin, metrics, per_call)

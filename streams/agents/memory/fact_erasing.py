@@ -11,8 +11,6 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-import msgspec
-
 from models import ids
 from models.consolidation import ConsolidationStep
 from models.errors import InvalidRecord
@@ -83,8 +81,7 @@ def _erase_all(erasing: Erasing, record: SourceRecord, work: Work, rates: Mappin
     if before is not None and erasing.until <= before.until:
         work.skip("replayed")
         return
-    named = msgspec.json.encode(erasing.conversation_id or erasing.user_id)
-    for key in work.holding(named):
+    for key in work.holding(erasing.named):
         if key.endswith(SENTENCE_SUFFIX):
             sentence_vectors.forget_erased(key, erasing, partition, work)
         line = None if b"/" in key else line_of(key.decode(), work)

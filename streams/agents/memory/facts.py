@@ -81,6 +81,7 @@ class Facts:
                     fold=self._fold_heard,
                     key=lambda heard: heard.key,
                     each=True,
+                    seeks=_sought,
                 ),
                 EMBEDDINGS: Source(
                     decode=_decode_vector,
@@ -100,8 +101,9 @@ class Facts:
             batch_records=self._settings.batch_records,
             # The indexes answer for what is wrong with facts, tombstones and vectors: they read all of them.
             bystander_of=(FACTS, EMBEDDINGS),
-            # Of a person with many facts all are looked at.
-            in_thread=(CONSOLIDATION, EMBEDDINGS),
+            # Consolidation compares all facts of a person, a new vector the latest; an erasure scans the whole
+            # partition.
+            in_thread=(FACTS, CONSOLIDATION, EMBEDDINGS),
             decided_by=self._settings.chosen("merge_similarity", "support_similarity", "episode_similarity"),
         )
 
@@ -168,6 +170,10 @@ def _decode_heard(record: SourceRecord) -> Heard | Written:
     if record.value is None:
         return decode_heard(record)
     return read_written(record) or Heard(b"")
+
+
+def _sought(heard: Heard | Written) -> tuple[bytes, ...]:
+    return (heard.erasing.named,) if isinstance(heard, Heard) and heard.erasing is not None else ()
 
 
 def _decode_vector(record: SourceRecord) -> Arrived:
