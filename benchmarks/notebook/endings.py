@@ -2,8 +2,9 @@
 
     python -m benchmarks.notebook.endings PEOPLE_FOLDER [--write] [--test FOLDER]
 
-Pairs come from Notebook people (an ended note × the message that ends it) and from ``pairs.jsonl``.  People are left
-out in turns; a note counts as lost if all sentences that tell it are ended although it holds.  Needs scikit-learn.
+Pairs come from Notebook people (an ended note × the message that ends it) and from ``pairs.jsonl``.  People are
+left out in turns; a note counts as lost if all sentences that tell it are ended although it holds.  Needs
+scikit-learn.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ _FOLDS = 8
 
 
 class Told(NamedTuple):
-    """A sentence as a fact: which notes it tells, and which it ends (``None``: another sentence of its message does)."""
+    """A sentence as a fact: which notes it tells, and which it ends.
+
+    ``None``: another sentence of its message ends it, or nobody can say.
+    """
 
     said: Said
     message_id: str
@@ -75,7 +79,7 @@ def statement_of(unit: Unit) -> str:
 
 def told(person: Person, vectors: Vectors) -> list[Told]:
     """Return the sentences of a person that would be facts, and some that should not be."""
-    every = [each for each in labelled(person)]
+    every = list(labelled(person))
     alone = Counter(each.unit.message.message_id for each in every)
     notes = {note["id"]: note for note in person["notes"]}
     found: list[Told] = []
@@ -262,12 +266,17 @@ def rarities(persons: Sequence[Person]) -> tuple[dict[str, float], float]:
     return found, math.log(len(messages) / _RARE)
 
 
-async def embedded(texts: Sequence[str], cache: Path | None) -> Vectors:
-    """Return the vectors of texts, in half precision as the log has them; ``cache``: an .npz of earlier runs."""
-    found: Vectors = {}
-    if cache is not None and cache.exists():
-        with np.load(cache, allow_pickle=False) as stored:
-            found = dict(zip(stored["texts"].tolist(), stored["vectors"], strict=True))
+def stored_vectors(cache: Path | None) -> Vectors:
+    """Return the vectors of earlier runs, by text."""
+    if cache is None or not cache.exists():
+        return {}
+    with np.load(cache, allow_pickle=False) as stored:
+        return dict(zip(stored["texts"].tolist(), stored["vectors"], strict=True))
+
+
+async def embedded(texts: Sequence[str], known: Vectors) -> Vectors:
+    """Return the vectors of texts, in half precision as the log has them; ``known``: those of earlier runs."""
+    found = dict(known)
     missing = sorted(set(texts) - found.keys())
     embedder = OnnxEmbedder()
     await embedder.start()
@@ -275,8 +284,6 @@ async def embedded(texts: Sequence[str], cache: Path | None) -> Vectors:
         some = missing[start : start + 64]
         found |= dict(zip(some, await embedder.embed(some), strict=True))
     await embedder.close()
-    if cache is not None:
-        np.savez(cache, texts=np.array([*found]), vectors=np.stack([*found.values()]))
     return {text: np.asarray(vector, dtype=np.float16).astype(np.float32) for text, vector in found.items()}
 
 
@@ -310,7 +317,11 @@ def main() -> None:
     training, testing = people(asked.people), people(asked.test) if asked.test else []
     texts = [statement_of(each.unit) for person in (*training, *testing) for each in labelled(person)]
     texts += [pair[which] for pair in pairs for which in ("old", "new")]
-    vectors = asyncio.run(embedded(texts, asked.cache))
+    vectors = asyncio.run(embedded(texts, stored_vectors(asked.cache)))
+    if asked.cache:
+        np.savez(
+            asked.cache, texts=np.array([*vectors]), vectors=np.stack([*vectors.values()]).astype(np.float16)
+        )
     words, unknown = rarities(training)
     known = {person["person"]: (person, told(person, vectors)) for person in training}
     rows = [row for person, sentences in known.values() for row in rows_of(person, sentences, words, unknown)]

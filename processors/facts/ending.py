@@ -20,14 +20,14 @@ class Ended(NamedTuple):
 
 
 def latest(fact: Fact) -> Provenance:
-    """Return the evidence of a fact that was said last."""
-    return max(fact.provenance, key=_place)
+    """Return the evidence of a fact that was said last: that which says that it holds, if any does."""
+    return max(_holding(fact) or fact.provenance, key=_place)
 
 
 def first_after(fact: Fact, older: Fact) -> Provenance | None:
     """Return the first evidence of a fact that was said after all of another; ``None`` if there is none."""
     end = latest(older).sent_at
-    later = [each for each in fact.provenance if each.sent_at > end]
+    later = [each for each in _holding(fact) if each.sent_at > end]
     return min(later, key=_place) if later else None
 
 
@@ -51,6 +51,10 @@ def with_ended(line: Line, line_id: str) -> Line:
     if line_id in line.ended:
         return line
     return msgspec.structs.replace(line, ended=(*line.ended, line_id)[-STUBS_LIMIT:])
+
+
+def _holding(fact: Fact) -> tuple[Provenance, ...]:
+    return tuple(each for each in fact.provenance if not each.ends)
 
 
 def _place(evidence: Provenance) -> Moment:

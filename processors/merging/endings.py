@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from processors.merging.pair_features import Said, features
+from processors.merging.pair_features import Said, features, is_of_another
 
 #: Earlier facts that a new one is compared with: the nearest.
 NEAREST = 16
@@ -75,7 +75,7 @@ def decide(new: Said, others: Sequence[Said]) -> list[Ending]:
     found = []
     for at, old in enumerate(others):
         verdict = Verdict.SAME if same[at] > 0.5 and same[at] > ends[at] else Verdict.NONE
-        if ends[at] > model.threshold and at in likeliest:
+        if ends[at] > model.threshold and at in likeliest and not is_of_another(new, old):
             verdict = Verdict.REPLACES if replaces[at] > 0.5 else Verdict.ENDS
         found.append(Ending(verdict, float(ends[at]), float(new.vector @ old.vector)))
     return found

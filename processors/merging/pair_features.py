@@ -144,6 +144,19 @@ def read(text: str) -> Read:
     )
 
 
+def is_of_another(new: Said, old: Said) -> bool:
+    """Whether a statement tells what somebody does of whom the earlier one does not speak: "my uncle sold his car"."""
+    told = _OF_ANOTHER.match(new.text)
+    return told is not None and not read(old.text).others
+
+
+#: "My uncle sold ...", but not "my wife and I ...".
+_OF_ANOTHER = re.compile(
+    rf"^(?:my|mein\w*|mi|mon|ma|meu|minha) {_OTHERS.pattern}\b(?! and i\b)(?!.*\b(?:i|we|me|us)\b)",
+    re.IGNORECASE,
+)
+
+
 def rarity(words: frozenset[str], weights: Mapping[str, float], unknown: float) -> float:
     """Return how rare words are, together."""
     return sum(weights.get(each, unknown) for each in words)

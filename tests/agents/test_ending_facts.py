@@ -14,6 +14,7 @@ from models import ids
 from models.consolidation import ConsolidationStep, Step
 from models.facts import Fact, FactCandidate, FactChange, FactStatus
 from models.statements import Kind
+from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.facts import FACTS
@@ -59,7 +60,11 @@ def test_a_fact_ends_when_the_other_was_said(is_late: bool) -> None:
     assert (last.fact_id, last.window_id, last.message_id) == (over.fact_id, "w30", "m30")
     assert over.status is FactStatus.ACTIVE
     (step,) = steps(harness)
-    assert (step.fact_id, step.other_id, step.similarity) == (over.fact_id, car.fact_id, pytest.approx(0.8, abs=0.01))
+    assert (step.fact_id, step.other_id, step.similarity) == (
+        over.fact_id,
+        car.fact_id,
+        pytest.approx(0.8, abs=0.01),
+    )
 
 
 def test_one_fact_more_ends_nothing() -> None:
@@ -112,7 +117,10 @@ def test_what_is_said_again_holds_again_and_ends_the_other() -> None:
     harness.take(harness.record(said(CAR, 40)))
     car, over = harness.fact(CAR), harness.fact(SOLD)
     assert (car.status, car.valid_from) == (FactStatus.ACTIVE, START + timedelta(days=40))
-    assert (car.past[0].valid_from, car.past[0].valid_to) == (START + timedelta(days=1), START + timedelta(days=30))
+    assert (car.past[0].valid_from, car.past[0].valid_to) == (
+        START + timedelta(days=1),
+        START + timedelta(days=30),
+    )
     assert (over.status, over.superseded_by) == (FactStatus.SUPERSEDED, car.fact_id)
     harness.take(harness.record(said(SOLD, 50)))
     assert harness.fact(CAR).superseded_by == over.fact_id
@@ -123,9 +131,10 @@ def test_an_end_is_in_what_is_rebuilt_from_the_topic() -> None:
     harness = sold()
     facts = [harness.fact(CAR), harness.fact(SOLD)]
     lines = rebuilt(facts)
-    again = lines[facts[0].fact_id]
-    assert getattr(again, "marks")[-1].by == facts[1].fact_id
-    assert getattr(lines[facts[1].fact_id], "ended") == (facts[0].fact_id,)
+    ended, ending = lines[facts[0].fact_id], lines[facts[1].fact_id]
+    assert isinstance(ended, Line) and isinstance(ending, Line)
+    assert ended.marks[-1].by == facts[1].fact_id
+    assert ending.ended == (facts[0].fact_id,)
     assert line_state(harness, facts[1].fact_id).ended == (facts[0].fact_id,)
 
 
