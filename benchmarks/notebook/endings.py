@@ -110,7 +110,7 @@ def told(person: Person, vectors: Vectors) -> list[Told]:
 
 
 def _choose(found: Sequence[Told], notes: dict[str, Any]) -> None:
-    """Say which sentence of a message that ends a note ends it: that which tells what replaces it, or names it."""
+    """Say which sentence of a message ends a note: that which tells what replaces it, or names it."""
     of_message: defaultdict[str, list[Told]] = defaultdict(list)
     for each in found:
         of_message[each.message_id].append(each)
@@ -234,7 +234,8 @@ def report(
         print(
             f"threshold {threshold:.2f}: lost {counts['living gone']} of {counts['living']}"
             f" ({counts['living gone'] / counts['living']:.4f}),"
-            f" caught {counts['ended gone']} of {counts['ended']} ({counts['ended gone'] / counts['ended']:.2f})"
+            f" caught {counts['ended gone']} of {counts['ended']}"
+            f" ({counts['ended gone'] / counts['ended']:.2f})"
         )
 
 

@@ -53,7 +53,8 @@ class Line(msgspec.Struct, frozen=True, tag="line"):
     ``absorbed``: the lines of facts that were merged into these; ``ended``: those of facts that these ended,
     outside their slot.  ``forgotten_version`` and ``floors``: of facts that were let go, the highest version,
     and up to where their evidence is known.  ``values`` (line ids) and ``latest`` are those of a slot that
-    holds many.  ``given``: what the latest merge gave; ``given_before``: what those before it did, the latest first.
+    holds many.  ``given``: what the latest merge gave; ``given_before``: what those before it did, the latest
+    first.
     """
 
     single: bool

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from random import Random
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from memory_samples import candidate
 from test_consolidation import Harness, erasing, line_state, result
 
@@ -17,8 +20,10 @@ from models.statements import Kind
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from streams.agents.memory.consolidation_records import CONSOLIDATION
-from streams.agents.memory.facts import FACTS
+from streams.agents.memory.facts import FACTS, Facts
 from streams.runtime.testing import START
+from streams.runtime.trial import Trial
+from streams.settings import Settings
 from streams.vectors.requests import EMBEDDINGS
 
 CAR, SOLD = "I have a car.", "I sold my car."
@@ -154,3 +159,25 @@ def test_an_end_that_says_no_time_is_refused() -> None:
     )  # fmt: skip
     harness.take(harness.record(bare, CONSOLIDATION))
     assert [letter.reason for letter in harness.dead_letters] == ["incomplete_step"]
+
+
+@given(st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=15)
+def test_however_often_it_crashes_the_same_facts_end(chance: Random) -> None:
+    harness = sold()
+    know(harness, "We're going to Malta in June.", 31, (0.0, 0.0, 1.0), kind=Kind.EVENT)
+    know(harness, "Malta is cancelled.", 40, (0.0, 0.6, 0.8), kind=Kind.EVENT)
+    harness.take(harness.record(said(CAR, 45)))
+    stage = Facts(Settings(consolidate_at="off")).stage()
+
+    def ends(seed: Random, *stops: int) -> dict[str, tuple[FactStatus, str | None]]:
+        trial = Trial(stage, harness.log, seed, batches=(1, 4, 100), causal=True)
+        for stop in stops:
+            trial.run(stop)
+        trial.run()
+        facts = [msgspec.json.decode(each.value, type=Fact) for each in trial.outputs if each.topic == FACTS]
+        return {fact.fact_id: (fact.status, fact.superseded_by) for fact in facts}
+
+    found = ends(chance, *(chance.randint(1, 8) for _ in range(4)))
+    assert found == ends(Random(0))
+    assert sum(status is FactStatus.ACTIVE for status, _ in found.values()) == 2
