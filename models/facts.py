@@ -26,7 +26,8 @@ CHANGES_LIMIT = 64
 class FactStatus(StrEnum):
     """Where a fact is in its life.
 
-    ``active``: it holds.  ``superseded``: the slot has another value since.  ``contradicted``: the opposite was
+    ``active``: it holds.  ``superseded``: the slot has another value since, or another
+    fact says what holds instead.  ``contradicted``: the opposite was
     said since.  ``ended``: it was so, and the person said that it is no longer.  ``merged_into``: another fact
     says the same and more.  ``deprecated``: it never was so, the person corrected it (``valid_to`` says so); or
     it faded: nobody can be sure of it any more, until something supports it again.

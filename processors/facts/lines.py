@@ -50,10 +50,11 @@ class Latest(msgspec.Struct, frozen=True, array_like=True):
 class Line(msgspec.Struct, frozen=True, tag="line"):
     """Marks, and the facts that they are about.
 
-    ``absorbed``: the lines of facts that were merged into these.  ``forgotten_version`` and ``floors``: of
-    facts that were let go, the highest version, and up to where their evidence is known.  ``values`` (line ids)
-    and ``latest`` are those of a slot that holds many.  ``given``: what the latest merge gave;
-    ``given_before``: what those before it did, the latest first.
+    ``absorbed``: the lines of facts that were merged into these; ``ended``: those of facts that these ended,
+    outside their slot.  ``forgotten_version`` and ``floors``: of facts that were let go, the highest version,
+    and up to where their evidence is known.  ``values`` (line ids) and ``latest`` are those of a slot that
+    holds many.  ``given``: what the latest merge gave; ``given_before``: what those before it did, the latest
+    first.
     """
 
     single: bool
@@ -67,6 +68,7 @@ class Line(msgspec.Struct, frozen=True, tag="line"):
     latest: Latest | None = None
     given: Given | None = None
     given_before: tuple[Given, ...] = ()
+    ended: tuple[str, ...] = ()
 
     def fact(self, fact_id: str) -> Fact | None:
         """Return a fact of the line."""

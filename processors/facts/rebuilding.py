@@ -16,7 +16,7 @@ from processors.facts.confidence import has_faded
 from processors.facts.evidence import ceilings, is_same, name_of
 from processors.facts.kinship import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.learning import ever_held
-from processors.facts.lines import VALUES_LIMIT, Latest, Line, Place, bounded
+from processors.facts.lines import STUBS_LIMIT, VALUES_LIMIT, Latest, Line, Place, bounded
 from processors.facts.refinement import is_kept_whole, unmerged
 from processors.facts.stubs import Stub, conversations_of, stub_of
 from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, moment_of, verdicts
@@ -44,6 +44,11 @@ def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place | Preferences]:
             into = lines[target.line_id]
             absorbed = dict.fromkeys((*into.absorbed, claims[fact.fact_id].line_id))
             lines[target.line_id] = msgspec.structs.replace(into, absorbed=tuple(absorbed))
+        ended_by = claims.get(fact.superseded_by or "")
+        if ended_by is not None and _is_ended_by_another(fact, claims[fact.fact_id], ended_by):
+            by = lines[ended_by.line_id]
+            ended = dict.fromkeys((*by.ended, claims[fact.fact_id].line_id))
+            lines[ended_by.line_id] = msgspec.structs.replace(by, ended=tuple(ended)[-STUBS_LIMIT:])
     settled = {
         key: bounded(line, verdicts(line.marks, line.single, line.wholes())) for key, line in lines.items()
     }
@@ -75,7 +80,20 @@ def _with(line: Line, fact: Fact, claims: dict[str, Claim], by_id: dict[str, Fac
     marks = line.marks
     for mark in _marks(fact, claim):
         marks = marked(marks, mark)
+    ended_by = claims.get(fact.superseded_by or "")
+    is_replaced = (
+        fact.status is FactStatus.SUPERSEDED and ended_by is not None and ended_by.line_id != claim.line_id
+    )
+    if is_replaced and fact.valid_to is not None:
+        at = Moment(fact.valid_to, fact.changed_at)
+        marks = marked(marks, mark_of(claim, at, Said.REPLACED, fact.superseded_by or ""))
     return msgspec.structs.replace(line, marks=marks)
+
+
+def _is_ended_by_another(fact: Fact, own: Claim, by: Claim) -> bool:
+    """Say whether the fact that ended another is in a line that the slot of the other does not name."""
+    is_over = fact.status in (FactStatus.ENDED, FactStatus.SUPERSEDED)
+    return is_over and by.line_id != own.line_id and not (fact.attribute and by.slot_id == own.slot_id)
 
 
 def _merged_stub(fact: Fact, claim: Claim, into_line: str, into: Fact | None) -> Stub:

@@ -48,18 +48,25 @@ class Moment(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class Said(StrEnum):
-    """What a mark says.  ``voided``: it never was so, something else took its place."""
+    """What a mark says.  ``voided``: it never was so, something else took its place.  ``replaced``: it was so
+    until a fact of another line took its place.
+    """
 
     HOLDS = "holds"
     ENDED = "ended"
     CORRECTED = "corrected"
     VOIDED = "voided"
+    REPLACED = "replaced"
+
+
+#: What becomes of a fact that held until then.
+_ENDS = {Said.ENDED: FactStatus.ENDED, Said.REPLACED: FactStatus.SUPERSEDED}
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True):
     """A claim, from when it was first said to when it was last, with nothing else said in between.
 
-    ``by``: the fact that ended or voided it, if it was another.  ``tentative``: it was said unsurely.
+    ``by``: the fact that ended, voided or replaced it, if it was another.  ``tentative``: it was said unsurely.
     ``since``: when it began, if that was said.
     """
 
@@ -102,7 +109,7 @@ def mark_of(
 ) -> Mark:
     """Return the mark of a claim at one moment.  Only a claim that something holds can be tentative."""
     tentative = tentative and said is Said.HOLDS
-    if said in (Said.ENDED, Said.VOIDED):
+    if said in (*_ENDS, Said.VOIDED):
         since = None
     fact_id, opposite_id, polarity, is_none = claim.fact_id, claim.opposite_id, claim.polarity, claim.is_none
     return Mark(at, at, fact_id, opposite_id, polarity, is_none, said, by, tentative, since)
@@ -214,11 +221,11 @@ class _Ledger:
     def note(self, mark: Mark, began: datetime) -> None:
         """Read one more mark."""
         self._read += 1
-        if mark.said is Said.ENDED:
+        if (status := _ENDS.get(mark.said)) is not None:
             if mark.fact_id in self._open:
-                self._close(mark.fact_id, began, FactStatus.ENDED, mark.by)
+                self._close(mark.fact_id, began, status, mark.by)
             elif mark.fact_id not in self.verdicts:
-                self.verdicts[mark.fact_id] = Verdict(FactStatus.ENDED, began, began, mark.by or None)
+                self.verdicts[mark.fact_id] = Verdict(status, began, began, mark.by or None)
             return
         held, before = self._open.get(mark.fact_id), self.verdicts.get(mark.fact_id)
         if before is not None:
