@@ -30,6 +30,9 @@ CHUNK_IDS = 128
 #: Hashes in a page.  A power of two, as the chunks of a run are.
 PAGE_IDS = 1024
 
+#: From so many lookups in one run of messages on, the short runs of ids (2,000 at most) are made a set.
+_MANY = 32
+
 _CHUNK_BYTES = CHUNK_IDS * ID_HASH_BYTES
 
 #: Copied for each id, which takes two thirds of the time of making one.
@@ -55,13 +58,26 @@ class MessageIds:
     in pages.  ``pages`` are the pages to store, ``None`` for one that is no longer needed.
     """
 
-    __slots__ = ("_load", "_loaded", "_runs", "_short", "fresh", "latest", "paged", "pages")
+    __slots__ = (
+        "_asked",
+        "_load",
+        "_loaded",
+        "_runs",
+        "_short",
+        "_together",
+        "fresh",
+        "latest",
+        "paged",
+        "pages",
+    )
 
     def __init__(self, latest: bytes, paged: int, load: LoadIds) -> None:
         self._load = load
         self._loaded: dict[IdPage, array[int]] = {}
         self._runs: Sequence[tuple[int, int]] = _runs(paged // CHUNK_IDS) if paged else ()
         self._short: list[array[int]] | None = None
+        self._asked = 0
+        self._together: frozenset[int] = frozenset()
         self.latest = latest
         self.paged = paged
         self.fresh: dict[bytes, None] = {}
@@ -85,9 +101,14 @@ class MessageIds:
         if self._short is None:
             short = [run for run in self._runs if _parts(run[1]) == 1]
             self._short = [self._page(IdPage(*run, 0)) for run in short]
-        for page in self._short:
-            if page[bisect_left(page, number, 0, len(page) - 1)] == number:
+        self._asked += 1
+        if self._asked == _MANY:
+            self._together = frozenset(chain.from_iterable(self._short))
+        if self._asked >= _MANY:
+            if number in self._together:
                 return True
+        elif any(page[bisect_left(page, number, 0, len(page) - 1)] == number for page in self._short):
+            return True
         for first, chunks in self._runs[: len(self._runs) - len(self._short)]:  # longer runs come first
             parts = _parts(chunks)
             page = self._page(IdPage(first, chunks, number * parts >> 64))
@@ -115,12 +136,13 @@ class MessageIds:
         self._loaded.clear()
         self.fresh.clear()
         self.latest, self.paged, self._runs, self._short = b"", 0, (), None
+        self._asked = 0
 
     def _merge(self, leaving: bytes) -> None:
         """Store chunks, merged with the runs that they complete."""
         begin, before = self.paged // CHUNK_IDS, self._runs
         self.paged += len(leaving) // ID_HASH_BYTES
-        self._runs, self._short = _runs(self.paged // CHUNK_IDS), None
+        self._runs, self._short, self._asked = _runs(self.paged // CHUNK_IDS), None, 0
         for first, chunks in self._runs:
             if (first, chunks) in before:
                 continue
