@@ -73,7 +73,7 @@ bench: $(STAMP)  ## Measure side by side with the alternatives
 
 train: $(STAMP)  ## Fit the weights that come with the package anew: make train DATA=folder (benchmarks/quality names the sets)
 	$(BIN)/python -m benchmarks.quality.understanding $(DATA) --train
-	$(BIN)/python -m benchmarks.quality.recall $(DATA) --train --cache $(CACHE)
+	$(BIN)/python -m benchmarks.quality.recall.fitting benchmarks/notebook/people --write
 
 # Where what training finds in DATA is kept, so that it need not look for it again.
 CACHE ?= build/train

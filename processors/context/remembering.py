@@ -29,8 +29,8 @@ _BETWEEN = " … "
 #: What stands between a question and its answer, in a fact and in a turn.
 _ANSWERED_BY = " – "
 
-#: Words that a turn needs to say something by itself.
-_LEAST_WORDS = 3
+#: Words that a turn needs to say something by itself, and words that say something.
+_LEAST_WORDS, _LEAST_SAYING = 4, 2
 
 #: Characters of a turn that are compared with facts: longer ones were pasted.
 _COMPARED = 4_000
@@ -40,7 +40,8 @@ _NO_WORD = re.compile(r"\W+")
 
 def is_short(text: str) -> bool:
     """Whether a text says too little to be understood without what it answers."""
-    return len(words_of(text)) < _LEAST_WORDS
+    saying = len(words_of(text))  # of text without spaces between words, more than are parted by spaces
+    return saying < _LEAST_SAYING or max(saying, len(text.split())) < _LEAST_WORDS
 
 
 def answering(text: str, question: str) -> str:

@@ -52,7 +52,7 @@ class TestMaking:
         assert inside(made, Tier.RECENT) == ["Good morning.", "Hello.", QUESTION]
         assert inside(made, Tier.INSTRUCTIONS) == ["Write answers in French"]
         facts = inside(made, Tier.FACTS)
-        assert (facts[0], len(facts)) == ("Likes blueberries for breakfast", 3)
+        assert (facts[0], len(facts)) == ("Likes blueberries for breakfast", 4)
         assert inside(made, Tier.EPISODES) == ["Blueberries with porridge are my breakfast."]
         by_text = {item.text: item for item in made.items}
         assert by_text["Write answers in French"].found_by is FoundBy.KIND
