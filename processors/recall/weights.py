@@ -7,16 +7,16 @@ from __future__ import annotations
 
 #: Of each feature: how much one spread counts, the mean and the spread among candidates.
 WEIGHTS: dict[str, tuple[float, float, float]] = {
-    "meaning": (1.4955, 0.1597, 0.1571),
-    "around": (0.4085, 0.0895, 0.2094),
-    "speaker": (1.7585, 0.6132, 0.4870),
-    "question": (-0.6670, 0.1307, 0.2657),
-    "length": (0.8506, 1.9368, 0.6130),
-    "importance": (0.5368, 0.5309, 1.0415),
-    "near": (0.9181, 0.2435, 0.1558),
-    "session_words": (0.5046, 0.2850, 0.2915),
-    "lacks": (-1.0681, 0.1702, 0.3758),
+    "meaning": (1.4831, 0.1597, 0.1572),
+    "around": (0.4081, 0.0896, 0.2096),
+    "speaker": (1.0473, 0.6132, 0.4870),
+    "question": (-0.6719, 0.1307, 0.2657),
+    "length": (0.8579, 1.9381, 0.6133),
+    "importance": (0.5318, 0.5309, 1.0415),
+    "near": (0.9011, 0.2435, 0.1558),
+    "session_words": (0.4998, 0.2850, 0.2915),
+    "lacks": (-1.0188, 0.1701, 0.3758),
 }
 
 #: Slope and start of the logarithm of the odds that something answers, by the best sum of parts.
-CHANCE: tuple[float, float] = (0.1507, -1.4288)
+CHANCE: tuple[float, float] = (0.1574, -1.3653)
