@@ -71,11 +71,10 @@ down:  ## Stop what `make demo` started
 bench: $(STAMP)  ## Measure side by side with the alternatives
 	$(BIN)/python -m benchmarks
 
-train: $(STAMP)  ## Fit the weights that come with the package anew: make train DATA=folder (benchmarks/quality names the sets)
-	$(BIN)/python -m benchmarks.quality.recall $(DATA) --train --cache $(CACHE)
-
-# Where what training finds in DATA is kept, so that it need not look for it again.
-CACHE ?= build/train
+train: $(STAMP)  ## Fit the weights that come with the package anew, to the people of benchmarks/notebook
+	$(BIN)/python -m benchmarks.notebook.train
+	$(BIN)/python -m benchmarks.notebook.endings benchmarks/notebook/people
+	$(BIN)/python -m benchmarks.quality.recall.fitting benchmarks/notebook/people --write
 
 mutants: $(STAMP)  ## Change the code in small ways and see whether a test notices.  A part: make mutants PART='streams.runtime.m*'
 	PYTEST_ADDOPTS="$$PYTEST_ADDOPTS -o python_files='$(TESTS)' --timeout=$(TEST_LIMIT)" \

@@ -190,7 +190,7 @@ class _Answering:
             for search in (next(done) for _ in calls):
                 new = laid.searched(each for each in search.found if each not in told)
                 told.update(search.found)
-                results.append(prompts.result(new, search.problem))
+                results.append(prompts.result(new, search.problem, laid.above(search.found)))
             rounds.append(ToolRound(calls=calls, results=tuple(results)))
         return rounds
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
 from models.answers import AnswerItem
-from models.context import Context, ContextItem, LeftOut, Tier, TierUse
+from models.context import Context, ContextItem, FoundBy, LeftOut, Tier, TierUse
 from models.messages import Role
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
 from processors.answering import plain
 from processors.context.packing import Budget, Packer
 from processors.context.ranking import CONFIDENCE, SIMILARITY, Candidate, ranked
+from processors.context.remembering import offered
 from processors.context.wording import Wording, excerpt
 from processors.prompts import answer
 from processors.recall.question import words_of
@@ -33,27 +34,29 @@ _PLACES = {tier: place for place, tier in enumerate((*_ORDER, Tier.TOOLS))}
 
 
 class Found(NamedTuple):
-    """What a search found: statements, and what was said.  ``similarity`` is how well each answers, 0..1.
+    """Statements, what was said, and instructions.  ``similarity`` is how well each answers, 0..1.
 
     ``floor``: the similarity below which a statement does not bear on the question.
     """
 
     facts: tuple[Candidate, ...] = ()
     said: tuple[Candidate, ...] = ()
+    instructions: tuple[Candidate, ...] = ()
     floor: float = 0.0
 
     @property
     def ids(self) -> tuple[str, ...]:
         """The ids of all of it."""
-        return tuple(each.id for each in (*self.facts, *self.said))
+        return tuple(each.id for each in (*self.instructions, *self.facts, *self.said))
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """A question and what is at hand to answer it.
 
     ``turn`` is the question as a turn of its conversation, ``recent`` those before it; ``found`` what a search
-    with the question found, ``context`` what was made after the turn before, if there is one.  ``style`` is
-    what the application wants besides; ``blind``: memory does not answer, so nothing is known of it.
+    with the question found, ``context`` what was made after the turn before, if there is one.  ``standing`` are
+    the instructions and lasting facts of the person.  ``style`` is what the application wants besides;
+    ``blind``: memory does not answer, so nothing is known of it.
     """
 
     turn: Turn
@@ -61,6 +64,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     recent: tuple[Turn, ...] = ()
     found: Found = Found()
     context: Context | None = None
+    standing: Found = Found()
     style: str = ""
     blind: bool = False
 
@@ -77,10 +81,16 @@ class Material(NamedTuple):
         return [item for tier in _ORDER for item in self.items if item.tier is tier and item.left_out is None]
 
     def searched(self, ids: Iterable[str]) -> list[AnswerItem]:
-        """Return what is in of a search's results."""
+        """Return what is in of a search's results, but for standing notes, which stand above."""
         wanted = set(ids)
         tools = [item for item in self.items if item.tier is Tier.TOOLS and item.left_out is None]
         return [item for item in tools if item.id in wanted]
+
+    def above(self, ids: Iterable[str]) -> list[AnswerItem]:
+        """Return what of a search's results stands above, as a standing note."""
+        wanted = set(ids)
+        standing = (Tier.INSTRUCTIONS, Tier.FACTS)
+        return [item for item in self.inside() if item.id in wanted and item.tier in standing]
 
 
 def material(
@@ -96,20 +106,34 @@ def material(
     ``numbers`` is what each item that was in a prompt of this answer is called there; new ones are added.
     """
     context = _of_context(asked.context)
-    tools = _first_of(each for found in searched for each in (*found.facts, *found.said))
+    results = (*searched, asked.found)
+    notes = _standing(asked.standing, context, results)
+    tools = _first_of((each for found in searched for each in (*found.facts, *found.said)), notes)
     taken = {each.id for each in tools} | {asked.turn.turn_id, *(turn.turn_id for turn in asked.recent)}
-    facts = _first_of((*asked.found.facts, *context[Tier.FACTS]), taken)
-    said = _first_of((*asked.found.said, *context[Tier.EPISODES]), taken)
-    instructions = _first_of(context[Tier.INSTRUCTIONS], taken | {each.id for each in facts})
+    facts = _first_of((*asked.found.facts, *context.facts), taken | notes.keys())
+    said = _first_of((*asked.found.said, *context.said), taken)
     wanted = words_of(asked.turn.text)
+    known = [*notes.values(), *facts, *tools]
     packed = Packer(Budget(total=max(0, room)), count, RECORDS).pack(
         [*asked.recent, asked.turn],
-        instructions=ranked(instructions, now),
+        instructions=ranked([each for each in notes.values() if not each.lasting], now),
         facts=ranked(facts, now),
-        episodes=ranked([_shortened(each, wanted) for each in said], now),
+        episodes=ranked([_shortened(each, wanted) for each in offered(said, known, {})], now),
         tools=ranked([_shortened(each, wanted) for each in tools], now),
+        lasting=ranked([each for each in notes.values() if each.lasting], now),
     )
     return Material(_numbered(packed.items, numbers), packed.tiers, packed.tokens)
+
+
+def _standing(standing: Found, context: Found, results: Sequence[Found]) -> dict[str, Candidate]:
+    """Return the standing notes by their id, each as similar as whatever found it says."""
+    notes: dict[str, Candidate] = {}
+    for found in (standing, context, *results):
+        for each in (*found.instructions, *(fact for fact in found.facts if fact.lasting)):
+            known = notes.get(each.id)
+            if known is None or known.similarity < each.similarity:
+                notes[each.id] = each
+    return notes
 
 
 def _numbered(items: Sequence[ContextItem], numbers: dict[str, int]) -> tuple[AnswerItem, ...]:
@@ -123,13 +147,13 @@ def _numbered(items: Sequence[ContextItem], numbers: dict[str, int]) -> tuple[An
     return tuple(made)
 
 
-def _of_context(context: Context | None) -> Mapping[Tier, list[Candidate]]:
-    """Return what was found without being asked for, by its tier."""
-    found: dict[Tier, list[Candidate]] = {tier: [] for tier in Tier}
+def _of_context(context: Context | None) -> Found:
+    """Return what was found without being asked for."""
+    tiers: dict[Tier, list[Candidate]] = {tier: [] for tier in Tier}
     for item in context.items if context is not None else ():
         if item.text and item.left_out not in (LeftOut.ERASED, LeftOut.ENDED):
-            found[item.tier].append(_candidate(item))
-    return found
+            tiers[item.tier].append(_candidate(item))
+    return Found(*(tuple(tiers[tier]) for tier in (Tier.FACTS, Tier.EPISODES, Tier.INSTRUCTIONS)))
 
 
 def _candidate(item: ContextItem) -> Candidate:
@@ -147,18 +171,18 @@ def _candidate(item: ContextItem) -> Candidate:
         message_ids=item.message_ids,
         conversation_id=item.conversation_id,
         cut=item.cut,
+        lasting=item.tier is Tier.FACTS and item.found_by is FoundBy.KIND,
     )
 
 
 _LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
 
 
-def _first_of(candidates: Iterable[Candidate], besides: Iterable[str] = ()) -> list[Candidate]:
+def _first_of(candidates: Iterable[Candidate], besides: Container[str] = ()) -> list[Candidate]:
     """Return each candidate once, as it came first, but for some."""
-    known = set(besides)
     found: dict[str, Candidate] = {}
     for each in candidates:
-        if each.id not in known:
+        if each.id not in besides:
             found.setdefault(each.id, each)
     return [*found.values()]
 
@@ -178,7 +202,9 @@ def answering(asked: Asked, items: Iterable[AnswerItem]) -> list[AnswerItem]:
     What was said a moment ago answers as well as what was said last year.  Who asked, or was told that nothing
     is known, has said nothing that answers.
     """
-    found = {each.id: each.similarity for each in (*asked.found.facts, *asked.found.said)}
+    found = {
+        each.id: each.similarity for each in (*asked.found.facts, *asked.found.said, *asked.found.instructions)
+    }
     mine = [item for item in items if item.id in found and item.left_out is None and item.n]
     return sorted((item for item in mine if not _answers_nothing(item)), key=lambda item: -found[item.id])
 

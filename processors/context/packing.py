@@ -1,14 +1,13 @@
 """Giving each tier its share of the budget (seed 002 §6).
 
-The last messages come first and always fit; what a search brought is privileged; what was found unasked fills
-the room that remains, and is left out first.  Instructions to the assistant are in whatever they are about, so
-they claim before facts and episodes, which keep their least share.  What remains is for the application's own
-instructions.
+The last messages come first and always fit; search results are next.  Standing notes, instructions and lasting
+facts, are in whatever is spoken of: the most relevant of them, up to half of the budget.  Other facts and what
+was said before fill the budget in the order of relevance, each sure of a least share.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -16,30 +15,32 @@ import msgspec
 from models.context import Context, ContextItem, FoundBy, LeftOut, Tier, TierUse
 from models.turns import Turn
 from processors.context import wording
-from processors.context.ranking import Candidate, Ranked, diverse, is_related
+from processors.context.ranking import Ranked, diverse, is_related
 from processors.text.tokens import TokenCounter
 
 #: Of what was left out, so much text is shown.
 _SHOWN = 240
 
+#: What is added to the score of a standing fact where facts are put in order: as much as a similarity of .25.
+STANDING = 0.15
+
 
 class Budget(msgspec.Struct, frozen=True, kw_only=True):
-    """Tokens, in all and by tier, and how many items a tier takes.
+    """Tokens, in all and by tier.
 
-    ``recent`` and so on are the most that a tier takes; facts and episodes are sure of ``least`` each, if they
-    need it.  ``recent_turns`` bounds the last turns.  Of facts ``fewest`` are taken if there are so many, and
-    ``most`` if they bear on what was said; of episodes only those that do.
+    ``recent`` and ``tools`` are the most that these tiers take; ``standing`` is the share of ``total`` that
+    standing notes (instructions and lasting facts) take at most.  Other facts, and what was said before, fill
+    the rest: the best ``fewest`` of each are sure of ``least`` tokens, if they need them.  ``recent_turns``
+    bounds the last turns.
     """
 
     total: int = 1500
     recent: int = 500
     tools: int = 400
-    facts: int = 200
-    episodes: int = 200
+    standing: float = 0.5
     least: int = 100
+    fewest: int = 5
     recent_turns: int = 5
-    fewest: int = 3
-    most: int = 5
 
 
 class Packed(NamedTuple):
@@ -112,24 +113,40 @@ class Packer:
     ) -> Packed:
         """Return what of all this is in the prompt.  The order of what is given does not matter.
 
-        ``lasting`` are facts that are in whatever is spoken of, above the share and the number of facts.
-        ``recent`` are the latest turns of the conversation; one that is among ``episodes``, too, counts here.
+        ``lasting`` are facts that are in whatever is spoken of.  ``recent`` are the latest turns of the
+        conversation; one that is among ``episodes``, too, counts here.
         """
-        budget = self._budget
-        self._recent(recent)
         said = {turn.turn_id for turn in recent}
         past = [each for each in episodes if each.candidate.id not in said]
-        self._all(Tier.TOOLS, tools, budget.tools)
-        for_facts = self._least(Tier.FACTS, budget.facts, facts)
-        for_episodes = self._least(Tier.EPISODES, budget.episodes, past)
-        for_lasting = sum(self._item(Tier.FACTS, each).tokens for each in lasting)
-        self._all(Tier.INSTRUCTIONS, instructions, budget.total, for_facts + for_lasting + for_episodes)
-        self._some(Tier.FACTS, facts, budget.facts, for_episodes, self._is_one_more_fact, lasting)
-        self._some(Tier.EPISODES, past, budget.episodes, 0, self._is_one_more_episode)
+        self._recent(recent)
+        self._fill(Tier.TOOLS, _best_first(tools), self._budget.tools)
+        for_facts = self._least(Tier.FACTS, facts)
+        for_episodes = self._least(Tier.EPISODES, [each for each in past if is_related(each.candidate)])
+        most = int(self._budget.total * self._budget.standing)
+        standing = self._standing(instructions, lasting, min(most, self._left - for_facts - for_episodes))
+        told = [each for each in instructions if each.candidate.id in standing]
+        self._fill(Tier.INSTRUCTIONS, _best_first(told), self._left, out=_others(instructions, told))
+        sure = [each for each in lasting if each.candidate.id in standing]
+        self._facts(sure, [*facts, *_others(lasting, sure)], for_episodes)
+        self._episodes(past)
         inside = [item for tier in self._tiers for item in tier.inside]
         outside = [item for tier in self._tiers for item in tier.outside]
         tokens = sum(tier.tokens for tier in self._tiers)
         return Packed((*inside, *outside), tuple(tier.use() for tier in self._tiers), tokens)
+
+    def _standing(self, instructions: Sequence[Ranked], lasting: Sequence[Ranked], room: int) -> set[str]:
+        """Return the ids of the standing notes that fit into ``room`` tokens, headings included."""
+        kinds = {each.candidate.id: Tier.INSTRUCTIONS for each in instructions}
+        opened: set[Tier] = set()
+        chosen: set[str] = set()
+        for each in _best_first([*instructions, *lasting]):
+            kind = kinds.get(each.candidate.id, Tier.FACTS)
+            tokens = self._item(kind, each).tokens + (0 if kind in opened else self._heading(kind))
+            if tokens <= room:
+                room -= tokens
+                opened.add(kind)
+                chosen.add(each.candidate.id)
+        return chosen
 
     def _open(self, tier: Tier, share: int, reserved: int = 0) -> _Tier:
         return _Tier(tier, share, self._left - reserved, self._heading(tier))
@@ -159,65 +176,55 @@ class Packer:
         tier.inside.reverse()
         self._close(tier)
 
-    def _all(self, kind: Tier, found: Sequence[Ranked], share: int, reserved: int = 0) -> None:
-        """Take whatever fits, the best first."""
-        tier = self._open(kind, share, reserved)
-        for each in _best_first(found):
-            tier.take(self._item(kind, each))
-        self._close(tier)
-
-    def _some(
+    def _fill(
         self,
         kind: Tier,
         found: Sequence[Ranked],
         share: int,
-        reserved: int,
-        is_one_more: Callable[[Candidate, int], LeftOut | None],
-        sure: Sequence[Ranked] = (),
-    ) -> None:
-        """Take whatever is ``sure``; then a few that differ, the best first, until one finds no room."""
-        items = [self._item(kind, each) for each in _best_first(sure)]
-        tier = self._open(kind, share + sum(item.tokens for item in items), reserved)
-        for item in items:
-            tier.take(item)
-        surely = len(tier.inside)
-        kept, instead = diverse(_best_first(found))
-        standing = {each.candidate.id for each in kept}
-        stopped = False
-        for each in kept:
-            item = self._item(kind, each)
-            why = is_one_more(each.candidate, len(tier.inside) - surely)
-            if why is not None:
-                tier.leave(item, why)
-            elif stopped:
-                tier.leave(item, LeftOut.NO_ROOM)
-            else:
-                # what is too large for the tier keeps nobody else out
-                stopped = tier.take(item) is LeftOut.NO_ROOM
-        for each in _best_first(found):
-            if each.candidate.id not in standing:
-                tier.leave(self._item(kind, each), LeftOut.LIKE_ANOTHER, instead[each.candidate.id])
+        reserved: int = 0,
+        out: Sequence[Ranked] = (),
+    ) -> _Tier:
+        """Take whatever fits, in the order given; ``out`` found no room before."""
+        tier = self._open(kind, share, reserved)
+        for each in found:
+            tier.take(self._item(kind, each))
+        for each in _best_first(out):
+            tier.leave(self._item(kind, each), LeftOut.NO_ROOM)
         self._close(tier)
+        return tier
 
-    def _is_one_more_fact(self, candidate: Candidate, taken: int) -> LeftOut | None:
-        """Return why no further fact is taken: a few are, whatever they are about."""
-        if taken >= self._budget.most:
-            return LeftOut.ENOUGH
-        return LeftOut.UNLIKE if taken >= self._budget.fewest and not is_related(candidate) else None
+    def _facts(self, sure: Sequence[Ranked], others: Sequence[Ranked], reserved: int) -> None:
+        """Take the standing ones, and of the others those that differ, the best first."""
+        kept, instead = diverse(_best_first(others))
+        standing = {each.candidate.id for each in sure}
+        tier = self._fill(Tier.FACTS, [*_best_first(sure), *kept], self._left, reserved)
+        scores = {
+            each.candidate.id: each.score + (STANDING if each.candidate.id in standing else 0.0)
+            for each in (*sure, *others)
+        }
+        tier.inside.sort(key=lambda item: (-scores[item.id], item.id))
+        self._leave_alike(tier, others, instead)
 
-    def _is_one_more_episode(self, candidate: Candidate, taken: int) -> LeftOut | None:
-        if not is_related(candidate):
-            return LeftOut.UNLIKE
-        return LeftOut.ENOUGH if taken >= self._budget.most else None
+    def _episodes(self, found: Sequence[Ranked]) -> None:
+        """Take what bears on what was just said and differs, the best first."""
+        kept, instead = diverse(_best_first(found))
+        related = [each for each in kept if is_related(each.candidate)]
+        tier = self._fill(Tier.EPISODES, related, self._left)
+        for each in _others(kept, related):
+            tier.leave(self._item(Tier.EPISODES, each), LeftOut.UNLIKE)
+        self._leave_alike(tier, found, instead)
 
-    def _least(self, kind: Tier, share: int, found: Sequence[Ranked]) -> int:
+    def _leave_alike(self, tier: _Tier, found: Sequence[Ranked], instead: Mapping[str, str]) -> None:
+        for each in _best_first(found):
+            if each.candidate.id in instead:
+                tier.leave(self._item(tier.tier, each), LeftOut.LIKE_ANOTHER, instead[each.candidate.id])
+
+    def _least(self, kind: Tier, found: Sequence[Ranked]) -> int:
         """Return the tokens that a tier is sure of: what its best ones take, up to the least share."""
         if not found:
             return 0
-        costs = [self._item(kind, each).tokens for each in _best_first(found)[: self._budget.most]]
-        heading = self._heading(kind)
-        wanted = heading + sum(cost for cost in costs if heading + cost <= share)
-        return min(self._budget.least, wanted)
+        costs = [self._item(kind, each).tokens for each in _best_first(found)[: self._budget.fewest]]
+        return min(self._budget.least, self._heading(kind) + sum(costs))
 
     def _message(self, turn: Turn, text: str, *, cut: bool = False) -> ContextItem:
         return ContextItem(
@@ -289,3 +296,8 @@ def _gone(item: ContextItem, why: LeftOut) -> ContextItem:
 
 def _best_first(found: Sequence[Ranked]) -> list[Ranked]:
     return sorted(found, key=lambda each: (-each.score, each.candidate.id))
+
+
+def _others(found: Sequence[Ranked], but: Sequence[Ranked]) -> list[Ranked]:
+    names = {each.candidate.id for each in but}
+    return [each for each in found if each.candidate.id not in names]

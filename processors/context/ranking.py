@@ -40,7 +40,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
 
     ``similarity`` to what was just said, 0..1; ``at`` is when it was last said, ``arrived_at`` as in
     :class:`~models.context.ContextItem`.  ``words`` are those that say something, in their base form;
-    ``vector`` is ``None`` where none is stored yet.
+    ``vector`` is ``None`` where none is stored yet.  ``lasting``: a fact that is in every prompt.
     """
 
     id: str
@@ -57,6 +57,7 @@ class Candidate(msgspec.Struct, frozen=True, kw_only=True):
     conversation_id: str = ""
     cut: bool = False
     arrived_at: datetime | None = None
+    lasting: bool = False
 
 
 class Ranked(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from models.context import Context, ContextItem, Tier
@@ -19,6 +20,15 @@ HEADINGS = {
     Tier.RECENT: "Last messages:\n",
 }
 
+#: Tiers whose items name the day on which they were said.
+_DATED = (Tier.FACTS, Tier.EPISODES)
+
+#: English, whatever the locale of the machine is.
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+#: A day that takes as many tokens as any.
+_SOME_DAY = datetime(2026, 10, 20)
+
 #: Ends a text that was cut.
 ELLIPSIS = " …"
 
@@ -26,18 +36,27 @@ ELLIPSIS = " …"
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
 
-def line(tier: Tier, text: str, role: Role | None = None, speaker: str = "") -> str:
-    """Return the line of an item: the text as it is for a message, on one line for anything else."""
+def line(tier: Tier, text: str, role: Role | None = None, speaker: str = "", at: datetime | None = None) -> str:
+    """Return the line of an item: the text as it is for a message, on one line for anything else.
+
+    A fact, and what was said before, names its day, if ``at`` is known.
+    """
     who = speaker or (role.value if role is not None else "")
     if tier is Tier.RECENT:
         return f"{who}: {text.strip()}\n"
     said = " ".join(text.split())
-    return f"- {who}: {said}\n" if who else f"- {said}\n"
+    day = f" ({day_of(at)})" if at is not None and tier in _DATED else ""
+    return f"- {who}: {said}{day}\n" if who else f"- {said}{day}\n"
+
+
+def day_of(at: datetime) -> str:
+    """Return a day in short: ``2 Mar 2026``."""
+    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}"
 
 
 def cost(tier: Tier, text: str, count: TokenCounter, role: Role | None = None, speaker: str = "") -> int:
     """Return the tokens of an item: of its line, or what the chat format takes for a message, if more."""
-    tokens = count(line(tier, text, role, speaker))
+    tokens = count(line(tier, text, role, speaker, _SOME_DAY))
     if tier is Tier.RECENT and role is not None:
         tokens = max(tokens, message_tokens(role.value, text, count))
     return tokens
@@ -74,7 +93,7 @@ def prompt(context: Context) -> str:
 
 
 def _line(item: ContextItem) -> str:
-    return line(item.tier, item.text, item.role, item.speaker)
+    return line(item.tier, item.text, item.role, item.speaker, item.at)
 
 
 def cut(text: str, limit: int, cost_of: Callable[[str], int]) -> str:

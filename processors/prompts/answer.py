@@ -132,11 +132,18 @@ def prompt(
     )
 
 
-def result(items: Sequence[AnswerItem], problem: str = "") -> str:
-    """Return what a model is told of a search: its items as data, or why there are none."""
+def result(items: Sequence[AnswerItem], problem: str = "", above: Sequence[AnswerItem] = ()) -> str:
+    """Return what a model is told of a search: its items as data, or why there are none.
+
+    Items ``above`` are in the data of the question already, and are named by number.
+    """
     if problem:
         return problem
-    return fenced(record_of(item) for item in items) if items else "Nothing that is remembered answers that."
+    parts = [fenced(record_of(item) for item in items)] if items else []
+    if above:
+        numbers = ", ".join(f"[{item.n}]" for item in above[:MOST_RESULTS])
+        parts.insert(0, f"Found among the records above: {numbers}.")
+    return "\n".join(parts) or "Nothing that is remembered answers that."
 
 
 def cited(text: str) -> frozenset[int]:

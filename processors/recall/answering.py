@@ -1,24 +1,20 @@
-"""Whether anything of what was found answers a question at all.
+"""The chance that anything of what was found answers a question.
 
-The odds are a sum of small decision trees (gradient boosting; Friedman, "Greedy function approximation", 2001)
-over what can be seen of the best candidates (:mod:`.signs`), which come with the package
-(``benchmarks/quality/recall`` makes them).
+A logistic of the best sum of parts, fitted with the ranking (``benchmarks/quality/recall/fitting.py``).  It
+is a weak sign: most questions without an answer are about something that was spoken of.  The floor is where
+two in a hundred answers are lost.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib import resources
-from typing import Any, NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from processors.recall.features import Candidate, Seen
-from processors.recall.question import Question
-from processors.recall.signs import NAMES, signs
+from processors.recall.features import FEATURES, GRAPH, Candidate, Seen
+from processors.recall.weights import CHANCE
 
 #: Below this chance nothing is returned (seed 002's .3 for an explicit search).
 FLOOR = 0.3
@@ -30,56 +26,16 @@ _FEW_STEEPNESS, _FEW_EVEN, _COVERAGE_COUNTS = 8.0, 0.2, 0.33
 #: Cosines of unrelated texts; chosen, not measured: so that 80 texts give .22.
 _UNRELATED_MEAN, _UNRELATED_SPREAD = 0.10, 0.04
 
-#: What is added to the odds where no speaker has a name.  There the signs tell little: asked for advice, what a
-#: preference bears on looks like nothing.  Where they have names the floor costs two to three of a hundred
-#: answers of conversations that nothing was fitted to.
-_UNNAMED = 0.75
+_TELLING = [name not in ("importance", "length", GRAPH) for name in FEATURES]
 
 #: What was not compared by meaning answers by its words alone, if it has so many of the question's.
 _LEAST_COVERAGE = 0.5
 
 
-class Trees(NamedTuple):
-    """Complete binary trees of one depth.  ``sign`` (a number of :data:`NAMES`) and ``split``, of shape
-    ``(trees, 2**depth - 1)``, say what each node asks, level by level: more than the split goes right;
-    ``leaf``, ``(trees, 2**depth)``, says what that adds to ``start``.
-    """
-
-    sign: NDArray[np.integer[Any]]
-    split: NDArray[np.floating[Any]]
-    leaf: NDArray[np.floating[Any]]
-    start: float
-
-    def odds(self, found: Mapping[str, float]) -> float:
-        """Return the logarithm of the odds that something answers."""
-        values = np.array([found[name] for name in NAMES])
-        trees = np.arange(len(self.sign))
-        node = np.zeros(len(trees), dtype=np.intp)
-        while node.size and node[0] < self.sign.shape[1]:
-            node = 2 * node + 1 + (values[self.sign[trees, node]] > self.split[trees, node])
-        return float(self.start + self.leaf[trees, node - self.sign.shape[1]].sum())
-
-
-WEIGHTS = "answering.npz"
-
-
-@cache
-def built_in() -> Trees:
-    """Return the trees that come with the package."""
-    with resources.files(__package__).joinpath(WEIGHTS).open("rb") as file, np.load(file) as stored:
-        return Trees(stored["sign"], stored["split"], stored["leaf"], float(stored["start"]))
-
-
-def chance_of_answer(
-    question: Question,
-    candidates: Sequence[Candidate],
-    seen: Seen,
-    parts: NDArray[np.float64],
-    trees: Trees | None = None,
-) -> float:
+def chance_of_answer(candidates: Sequence[Candidate], seen: Seen, parts: NDArray[np.float64]) -> float:
     """Return the chance, 0..1, that one of the candidates answers; there is at least one.
 
-    ``parts``: as :meth:`Seen.parts` gives them.  ``trees``: others than those of the package.
+    ``parts``: as :meth:`Seen.parts` gives them.
     """
     known = sum(each.cosine is not None for each in candidates)
     by_words = [share for each, share in zip(candidates, seen.coverage, strict=True) if each.cosine is None]
@@ -87,25 +43,23 @@ def chance_of_answer(
     chance = chance if chance >= _LEAST_COVERAGE else 0.0
     if not known:
         return chance
-    if known < _FEW:
-        nearest = max(each.cosine for each in candidates if each.cosine is not None)
-        nearest += _COVERAGE_COUNTS * max(seen.coverage)
-        return max(chance, _logistic(_FEW_STEEPNESS * (nearest - _FEW_EVEN)))
-    if _is_unrelated(candidates, seen, known):
-        return chance
-    odds = (trees or built_in()).odds(signs(question, candidates, seen, parts))
-    if not any(each.speaker for each in candidates):
-        odds += _UNNAMED
-    return max(chance, _logistic(odds))
-
-
-def _is_unrelated(candidates: Sequence[Candidate], seen: Seen, known: int) -> bool:
-    """Tell whether the nearest of what was found is no nearer than the nearest of so many unrelated texts may
-    be.
-    """
     nearest = max(each.cosine for each in candidates if each.cosine is not None)
     nearest += _COVERAGE_COUNTS * max(seen.coverage)
-    return nearest < _UNRELATED_MEAN + _UNRELATED_SPREAD * math.sqrt(2 * math.log(known))
+    if known < _FEW:
+        return max(chance, _logistic(_FEW_STEEPNESS * (nearest - _FEW_EVEN)))
+    if nearest < _UNRELATED_MEAN + _UNRELATED_SPREAD * math.sqrt(2 * math.log(known)):
+        return chance
+    slope, start = CHANCE
+    return max(chance, _logistic(start + slope * best_sum(parts)))
+
+
+def best_sum(parts: NDArray[np.float64]) -> float:
+    """Return the best sum of the parts that tell whether something answers.
+
+    Importance, length and the graph tell which is better: a memory without facts, or of few words, answers as
+    well.
+    """
+    return float(parts[:, _TELLING].sum(axis=1).max())
 
 
 def _logistic(odds: float) -> float:

@@ -1,4 +1,4 @@
-"""What a question asks: in which words, about whose turns, and whether it wants to know when."""
+"""What a question asks: in which words, and about whose turns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 
 from models.messages import Role
 from processors.recall.dating import end_of
-from processors.recall.framing import TALK, subject_of
+from processors.recall.framing import subject_of
 from processors.text.dates import find_dates
 from processors.text.stemming import stem_of
 
@@ -34,35 +34,6 @@ _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3
 _MOST_BASES, _LONGEST_WORD = 50_000, 40
 #: Characters of the texts whose words are kept: with them 20 to 30 MB.
 _MOST_CHARACTERS = 4_000_000
-_WHEN = re.compile(
-    r"\s*(?:when|how long ago|what (?:date|day|month|year)|how many (?:days|weeks|months))\b", re.I
-)
-#: Who wants something done or recommended does not ask what was said.
-_REQUEST = re.compile(
-    r"^\W*(?:(?:hey|hi|hello|ok|okay|so|and|please)\b\W*)*(?:(?:can|could|would|will) (?:you|we)\b"
-    r"|(?:adjust|book|call|change|find|get|give|help|i could use|i need|i want|i'd like|i'm looking|let's|look"
-    r"|make|navigate|open|plan|play|put|search|set|show|start|suggest|take|tell|turn|we need|which"
-    r"|what are some|what(?:'s| is) (?:a|the best)|what should i|where can i|how (?:should|can|do) i)\b)"
-    r"|\b(?:recommend\w*|suggest\w*|advice|advise)\b",
-    re.IGNORECASE,
-)
-_OF_THE_PAST = re.compile(
-    r"\b(?:did|was|were|had|have (?:i|we)|i(?:'|’)?ve|we(?:'|’)?ve|mentioned|said|told|discussed|talked"
-    r"|remember|remind|summar\w+|order|so far|over time)\b",
-    re.IGNORECASE,
-)
-_OF_TALK = re.compile(
-    rf"\b(?:brought|bring) up\b|\bhow many (?:different|times)\b|\b(?:our|my|these|the) (?:\w+ ){{0,2}}{TALK}\b"
-    r"|\b(?:i|we|you)(?:['’]ve| have| had)? (?:covered|asked)\b",
-    re.IGNORECASE,
-)
-#: Asked how something went as a whole, or in which order: what was said here and there answers.
-_BROAD = re.compile(
-    r"\b(?:summar\w+|overview|(?:in (?:what|which)|the) order|in order|throughout|across|over time"
-    r"|progress(?:ed|ion)?|evol(?:ved?|ution)|walk me through|sequence|timeline|comprehensive"
-    r"|journey|so far|developed)\b",
-    re.IGNORECASE,
-)
 #: What the assistant said is asked for, or what both did.
 _OF_BOTH = re.compile(
     r"\b(?:did|have|had|were) you (?:\w+ )?(?:recommend|suggest|advi[sc]|propos|g[ia]ve|sa(?:y|id)|t[eo]ld?l?\b"
@@ -85,19 +56,13 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     ``query`` is the question as it was asked; ``text`` is what it is about, without the names of known speakers
     and the words that only ask: what is embedded, and compared by words.
-    ``asked``: the one speaker that it names, else ``""``; ``role``: whose words answer it when it names nobody;
-    ``when``: it asks for a time; ``request``: it wants something to be done, or recommended; ``recounts``: it
-    asks for what was said or done; ``broad``: for how something went as a whole, or in which order.
+    ``asked``: the one speaker that it names, else ``""``; ``role``: whose words answer it when it names nobody.
     """
 
     query: str
     text: str
     asked: str = ""
     role: Role | None = None
-    when: bool = False
-    request: bool = False
-    recounts: bool = False
-    broad: bool = False
 
 
 def cleaned(query: str) -> str:
@@ -151,17 +116,7 @@ def read(query: str, speakers: Iterable[str] = ()) -> Question:
     role = Role.USER if not asked or (not one and _MINE.search(query)) else None
     if _OF_BOTH.search(query):
         role = None
-    of_the_past = _OF_THE_PAST.search(query) is not None
-    return Question(
-        query=query,
-        text=text,
-        asked=one,
-        role=role,
-        when=_WHEN.match(query) is not None,
-        request=_REQUEST.search(query) is not None and not of_the_past,
-        recounts=of_the_past or _OF_TALK.search(query) is not None,
-        broad=_BROAD.search(query) is not None,
-    )
+    return Question(query=query, text=text, asked=one, role=role)
 
 
 def _folded(name: str) -> str:

@@ -51,13 +51,8 @@ class Rarity:
         held = {text: frozenset(times) for text, times in counts.items()}
         self.counts = [length[text] for _, text, _ in places]
         self.held = [held.get(text, nothing) for _, text, _ in places]
-        self.held_before = [held.get(text, nothing) for text, _, _ in places]
         self.coverage = [self.share(each) for each in self.held]
-        self.alone, self.around, self.held_around = (
-            [0.0] * len(places),
-            [0.0] * len(places),
-            [nothing] * len(places),
-        )
+        self.alone, self.around = [0.0] * len(places), [0.0] * len(places)
         for at, place in enumerate(places):
             parts = [counts[text] for text in place if text in counts]
             if not parts:
@@ -67,7 +62,6 @@ class Rarity:
                 self.alone[at] = bm25(counts[text], length[text], average)
             together = parts[0] if len(parts) == 1 else _sum(parts)
             self.around[at] = bm25(together, sum([length[text] for text in place]), 3 * average)
-            self.held_around[at] = frozenset(together)
 
     def share(self, words: frozenset[str]) -> float:
         """Return which share of the question's words these are, by rarity."""

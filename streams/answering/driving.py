@@ -75,6 +75,10 @@ class Memory(Protocol):
         """Return the context that was made after the turn before."""
         ...
 
+    async def standing(self, turn: Turn) -> Found:
+        """Return the instructions and lasting facts of the person who said the turn."""
+        ...
+
     async def search(self, turn: Turn, search: Search) -> Found:
         """Return what is remembered of the person who said the turn."""
         ...
@@ -157,9 +161,10 @@ class Answerer:
         got = await asyncio.gather(
             self._told(self._memory.recent(turn, _REFERRED_TO)),
             self._told(self._memory.context(turn)),
+            self._told(self._memory.standing(turn)),
             looking,
         )
-        (said, one), (context, two), (found, three) = got
+        (said, one), (context, two), (standing, five), (found, three) = got
         recent = tuple(said or ())[-RECENT:]
         understanding, four = chosen(turn.text, recent), None
         if understanding is None and said is not None and found is not None:
@@ -179,9 +184,10 @@ class Answerer:
             found=found or Found(),
             blind=found is None,
             context=context,
+            standing=standing or Found(),
             style=self._style,
         )
-        return asked, [each for each in (one, two, three, four) if each is not None][:1]
+        return asked, [each for each in (one, two, three, four, five) if each is not None][:1]
 
     async def _told(self, asked: Awaitable[T]) -> tuple[T | None, Notice | None]:
         try:

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
 from models.context import Context, FoundBy
+from models.facts import Fact, FactStatus
+from models.messages import Role
+from models.statements import Kind
 from models.turns import Turn
 from models.understanding import QueryUnderstanding, QuestionAsked
 from processors.answering.material import Found
 from processors.answering.searching import Search
-from processors.context.ranking import Candidate
+from processors.context.ranking import Candidate, likeness
+from processors.context.remembering import answering, is_short
+from processors.context.wording import day_of
+from processors.extraction.units import last_question
+from processors.facts.confidence import RATES, confidence_at, is_lasting
 from processors.recall.question import LONGEST_QUESTION, InvalidQuestion, cleaned, words_of
+from streams.contexts.standing import FactPages, standing_notes
 from streams.search import Result, Results, SearchType, Wanted
 
 #: Results of the search that is made with the question itself.
@@ -62,11 +70,24 @@ class Log(Protocol):
 class Recollection:
     """Implements :class:`streams.answering.driving.Memory`, each turn in the name of who said it."""
 
-    def __init__(self, searches: Searches, understands: Understands, contexts: ReadsContexts, log: Log) -> None:
+    def __init__(
+        self,
+        searches: Searches,
+        understands: Understands,
+        contexts: ReadsContexts,
+        log: Log,
+        facts: FactPages,
+        *,
+        rates: Mapping[Kind, float] = RATES,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._searches = searches
         self._understands = understands
         self._contexts = contexts
         self._log = log
+        self._facts = facts
+        self._rates = rates
+        self._clock = clock
 
     async def recent(self, turn: Turn, count: int) -> list[Turn]:
         """Return the turns of the conversation before this one, oldest first; none to who has no part in it."""
@@ -99,6 +120,19 @@ class Recollection:
     async def context(self, turn: Turn) -> Context | None:
         """Return the context that was made after the turn before."""
         return await self._contexts.made(turn.tenant_id, turn.user_id, turn.conversation_id)
+
+    async def standing(self, turn: Turn) -> Found:
+        """Return the instructions and lasting facts of the person, as like the turn as their words are."""
+        now = self._clock()
+        notes = await standing_notes(self._facts, turn.tenant_id, turn.user_id, now)
+        wanted = words_of(turn.text)
+        made = [
+            (note, _note(note, likeness(wanted, words_of(note.statement)), now, self._rates)) for note in notes
+        ]
+        return Found(
+            facts=tuple(each for note, each in made if note.kind is not Kind.INSTRUCTION),
+            instructions=tuple(each for note, each in made if note.kind is Kind.INSTRUCTION),
+        )
 
     async def search(self, turn: Turn, search: Search) -> Found:
         """Return what is remembered of the person who said the turn, but for the turn itself."""
@@ -136,32 +170,68 @@ _TYPES: Mapping[str, SearchType] = {
 
 def found_of(results: Sequence[Result], floor: float = 0.0) -> Found:
     """Return search results as candidates for a prompt."""
-    facts = tuple(_candidate(each) for each in results if each.fact is not None)
-    said = tuple(_candidate(each) for each in results if each.fact is None)
-    return Found(facts, said, floor)
+    told = [each for each in results if each.fact is not None and each.fact.kind is Kind.INSTRUCTION]
+    facts = [each for each in results if each.fact is not None and each.fact.kind is not Kind.INSTRUCTION]
+    said = [each for each in results if each.fact is None]
+    return Found(*(tuple(_candidate(each) for each in some) for some in (facts, said, told)), floor)
+
+
+def _note(fact: Fact, similarity: float, now: datetime, rates: Mapping[Kind, float]) -> Candidate:
+    return Candidate(
+        id=fact.fact_id,
+        text=fact.statement,
+        found_by=FoundBy.KIND,
+        similarity=similarity,
+        confidence=confidence_at(fact, now, rates),
+        at=said_last(fact),
+        words=words_of(fact.statement),
+        message_ids=tuple(dict.fromkeys(name for each in fact.provenance for name in each.message_ids)),
+        conversation_id=fact.provenance[-1].conversation_id if fact.provenance else "",
+        lasting=fact.kind is not Kind.INSTRUCTION,
+    )
 
 
 def _candidate(result: Result) -> Candidate:
     fact, turn, episode = result.fact, result.turn, result.episode
-    at, confidence, names = _LONG_AGO, 1.0, result.message_ids
+    at, confidence, text = _LONG_AGO, 1.0, result.text
     if fact is not None:
-        at = max((source.sent_at for source in fact.provenance), default=fact.last_evidence_at)
-        confidence = fact.confidence
+        at, confidence, text = said_last(fact), fact.confidence, _as_of_its_end(fact)
     elif turn is not None:
-        at = turn.sent_at
+        at, text = turn.sent_at, _with_question(result)
     return Candidate(
         id=fact.fact_id if fact else turn.turn_id if turn else episode.episode_id if episode else "-",
-        text=result.text,
+        text=text,
         found_by=FoundBy.TOOL,
         similarity=result.score,
         confidence=confidence,
         at=at,
-        words=words_of(result.text),
+        words=words_of(text),
         role=turn.role if turn is not None else None,
         speaker=turn.speaker if turn is not None else "",
-        message_ids=names,
+        message_ids=result.message_ids,
         conversation_id=result.conversation_id,
+        lasting=fact is not None and fact.status is FactStatus.ACTIVE and is_lasting(fact),
     )
+
+
+def said_last(fact: Fact) -> datetime:
+    """Return when a fact was last said."""
+    return max((source.sent_at for source in fact.provenance), default=fact.last_evidence_at)
+
+
+def _as_of_its_end(fact: Fact) -> str:
+    """Return the statement of a fact; one that no longer holds says until when it did."""
+    if fact.status is FactStatus.ACTIVE or fact.valid_to is None:
+        return fact.statement
+    return f"{fact.statement} (until {day_of(fact.valid_to)})"
+
+
+def _with_question(result: Result) -> str:
+    """Return what was said, a short answer with the question that it answers."""
+    before = result.before
+    if before is None or before.role is not Role.ASSISTANT or not is_short(result.text):
+        return result.text
+    return answering(result.text, last_question(before.text)) if "?" in before.text else result.text
 
 
 _LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)

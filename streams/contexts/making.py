@@ -8,8 +8,8 @@ only shortly: without one, words find what they find.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Protocol, TypeAlias, TypeVar
 
 import structlog
@@ -19,12 +19,14 @@ from models.episodes import Episode
 from models.errors import DependencyUnavailable
 from models.facts import Fact
 from models.index import EpisodeFilter, FactFilter, FactIndex, SearchIndex, TurnFilter
+from models.messages import Role
 from models.statements import Kind
 from models.turns import Turn
 from processors.context.packing import Budget, Packer
-from processors.context.ranking import Candidate, Ranked, ranked
-from processors.context.remembering import Found, remembered
-from processors.facts.confidence import FOREVER, RATES, confidence_at, is_lasting
+from processors.context.ranking import Candidate, ranked
+from processors.context.remembering import Found, is_short, offered, remembered
+from processors.extraction.units import last_question
+from processors.facts.confidence import RATES, confidence_at
 from processors.text.tokens import TokenCounter
 from streams.contexts.candidates import (
     Said,
@@ -39,6 +41,7 @@ from streams.contexts.candidates import (
     vector_of,
     words_said,
 )
+from streams.contexts.standing import standing_notes
 from streams.vectors.queue import VectorQueue
 
 log = structlog.get_logger("streams.contexts.making")
@@ -49,14 +52,11 @@ EpisodeIndex: TypeAlias = SearchIndex[Episode, EpisodeFilter]
 Item = TypeVar("Item")
 Filter = TypeVar("Filter")
 
-#: Candidates of each sort (seed 002).
+#: Turns and episodes that each way of searching brings in (seed 002).
 CANDIDATES = 20
 
-#: Instructions of one person that are looked at.
-_MOST_INSTRUCTIONS = 200
-
-#: What is surely there for ever: what never fades is found by it.
-_NEVER_FADES = FOREVER - timedelta(days=1)
+#: Facts that are looked at: as many as fill the budget.
+FACT_CANDIDATES = 60
 
 #: Contexts that are made at once, so that the first of many is not kept waiting by the last.
 _AT_ONCE = 4
@@ -161,38 +161,30 @@ class ContextMaker:
         now = self._clock()
         last = said.last
         known = FactFilter(user_id=last.user_id, tenant_id=last.tenant_id, kinds=_OTHER_KINDS, passive_at=now)
-        told = FactFilter(
-            user_id=last.user_id, tenant_id=last.tenant_id, kinds=(Kind.INSTRUCTION,), passive_at=now
-        )
         past = TurnFilter(user_id=last.user_id, tenant_id=last.tenant_id)
-        sure = FactFilter(user_id=last.user_id, tenant_id=last.tenant_id, lasting_until=_NEVER_FADES)
         query = query_of(said.latest)
-        found_facts, found_turns, episodes, (instructions, _), (lasting, _) = await asyncio.gather(
-            _find(self._facts, query, said.vector, known),
+        found_facts, found_turns, episodes, standing = await asyncio.gather(
+            _find(self._facts, query, said.vector, known, FACT_CANDIDATES),
             _find(self._turns, query, said.vector, past),
             self._found_episodes(query, said),
-            self._facts.page(told, _MOST_INSTRUCTIONS),
-            self._facts.page(sure, _MOST_INSTRUCTIONS),
+            standing_notes(self._facts, last.tenant_id, last.user_id, now),
         )
-        instructions = [*instructions, *(fact for fact in lasting if is_lasting(fact))]
         facts = {fact.fact_id: (fact, FoundBy.WORDS) for fact in found_facts}
-        if len(facts) < self._budget.fewest:
-            others, _ = await self._facts.page(known, CANDIDATES)
+        if len(facts) < FACT_CANDIDATES:
+            others, _ = await self._facts.page(known, FACT_CANDIDATES)
             facts = {fact.fact_id: (fact, FoundBy.ANY) for fact in others} | facts
-        facts |= {fact.fact_id: (fact, FoundBy.KIND) for fact in instructions}
-        turns = {turn.turn_id: turn for turn in found_turns}
-        fact_vectors, turn_vectors = await asyncio.gather(
-            self._facts.vectors([*facts]), self._turns.vectors([*turns])
+        facts |= {fact.fact_id: (fact, FoundBy.KIND) for fact in standing}
+        recent = {turn.turn_id for turn in said.turns}
+        turns = {turn.turn_id: turn for turn in found_turns if turn.turn_id not in recent}
+        fact_vectors, turn_vectors, questions = await asyncio.gather(
+            self._facts.vectors([*facts]), self._turns.vectors([*turns]), self._questions(turns.values())
         )
         candidates = [self._fact(fact, by, said, fact_vectors, now) for fact, by in facts.values()]
-        of_kind = [each for each in candidates if each.found_by is FoundBy.KIND]
         is_told = {fact_id for fact_id, (fact, _) in facts.items() if fact.kind is Kind.INSTRUCTION}
-        recent = {turn.turn_id for turn in said.turns}
-        earlier = [
-            shortened(turn_candidate(turn, said, turn_vectors), said)
-            for turn in turns.values()
-            if turn.turn_id not in recent
-        ]
+        lasting = [each for each in candidates if each.lasting and each.id not in is_told]
+        earlier = offered(
+            [turn_candidate(turn, said, turn_vectors) for turn in turns.values()], candidates, questions
+        )
         past_episodes = [
             Found(each.episode, shortened(each.candidate, said))
             for each in episodes
@@ -200,10 +192,12 @@ class ContextMaker:
         ]
         packed = Packer(self._budget, self._count).pack(
             said.turns,
-            instructions=ranked([each for each in of_kind if each.id in is_told], now),
-            facts=_top([each for each in candidates if each.found_by is not FoundBy.KIND], now),
-            lasting=ranked([each for each in of_kind if each.id not in is_told], now),
-            episodes=_top(remembered(earlier, past_episodes), now),
+            instructions=ranked([each for each in candidates if each.id in is_told], now),
+            facts=ranked([each for each in candidates if not each.lasting], now)[:FACT_CANDIDATES],
+            lasting=ranked(lasting, now),
+            episodes=ranked(remembered([shortened(each, said) for each in earlier], past_episodes), now)[
+                :CANDIDATES
+            ],
         )
         return Context(
             conversation_id=last.conversation_id,
@@ -231,6 +225,31 @@ class ContextMaker:
         vectors = await self._episodes.vectors([*found])
         return [Found(each, episode_candidate(each, said, vectors)) for each in found.values()]
 
+    async def _questions(self, turns: Iterable[Turn]) -> dict[str, str]:
+        """Return what short turns answer, by their id: the assistant's question right before them."""
+        short = [each for each in turns if each.role is Role.USER and each.index and is_short(each.text)]
+        wanted: dict[str, dict[str, list[int]]] = {}
+        for each in short:
+            wanted.setdefault(each.tenant_id, {}).setdefault(each.conversation_id, []).append(each.index - 1)
+        before: dict[tuple[str, str, int], Turn] = {}
+        try:
+            async with asyncio.timeout(self._log_timeout):
+                for tenant, indices in wanted.items():
+                    for turn in await self._log.at(tenant, indices):
+                        before[tenant, turn.conversation_id, turn.index] = turn
+        except (DependencyUnavailable, TimeoutError) as error:
+            self._missed()
+            log.warning("context without short answers", reason=str(error) or "no answer in time")
+        found = {
+            each.turn_id: before.get((each.tenant_id, each.conversation_id, each.index - 1)) for each in short
+        }
+        began = {each.turn_id: each.began_at for each in short}
+        return {
+            name: last_question(turn.text)
+            for name, turn in found.items()
+            if turn is not None and turn.role is Role.ASSISTANT and turn.began_at == began[name]
+        }
+
     def _fact(
         self, fact: Fact, found_by: FoundBy, said: Said, vectors: Mapping[str, Vector], now: datetime
     ) -> Candidate:
@@ -246,22 +265,23 @@ class ContextMaker:
             words=words,
             vector=vector,
             confidence=confidence_at(fact, now, self._rates),
+            lasting=found_by is FoundBy.KIND,
             message_ids=tuple(dict.fromkeys(name for each in fact.provenance for name in each.message_ids)),
             conversation_id=fact.provenance[-1].conversation_id if fact.provenance else "",
         )
 
 
 async def _find(
-    index: SearchIndex[Item, Filter], query: str, vector: Vector | None, where: Filter
+    index: SearchIndex[Item, Filter],
+    query: str,
+    vector: Vector | None,
+    where: Filter,
+    limit: int = CANDIDATES,
 ) -> list[Item]:
     """Return what is near the vector or shares words with the query; what is both comes twice."""
-    by_meaning = [] if vector is None else await index.search_vector(vector, where, CANDIDATES)
-    by_words = await index.search_text(query, where, CANDIDATES) if query else []
+    by_meaning = [] if vector is None else await index.search_vector(vector, where, limit)
+    by_words = await index.search_text(query, where, limit) if query else []
     return [each.item for each in (*by_meaning, *by_words)]
-
-
-def _top(candidates: Sequence[Candidate], now: datetime) -> list[Ranked]:
-    return ranked(candidates, now)[:CANDIDATES]
 
 
 def _together(turns: Sequence[Turn], earlier: Sequence[Turn]) -> list[Turn]:

@@ -307,6 +307,7 @@ def _fact(fact: Fact, cosines: Mapping[str, float], person: str) -> Candidate:
         role=Role.USER,
         speaker=person,
         cosine=cosines.get(fact.fact_id),
+        importance=fact.importance,
         said_at=max((source.sent_at.timestamp() for source in fact.provenance), default=0.0),
         message_ids=messages_of(fact),
     )

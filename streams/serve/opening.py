@@ -77,7 +77,14 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     talkers = await open_talkers(settings, metrics, count, resources, f"serve-{settings.api_port}")
     search, contexts, conversations = parts.part("search"), parts.part("contexts"), parts.part("log")
     parts.understanding = Understanding(search, conversations, talkers.understander)
-    memory = Recollection(search, parts.understanding, contexts, conversations)
+    memory = Recollection(
+        search,
+        parts.understanding,
+        contexts,
+        conversations,
+        parts.part("facts"),
+        rates=settings.decay_rates,
+    )
     answerer = Answerer(
         memory, count, talkers.responder, budget=settings.answer_tokens, style=settings.answer_style
     )

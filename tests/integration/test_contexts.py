@@ -52,12 +52,12 @@ class TestMaking:
         assert inside(made, Tier.RECENT) == ["Good morning.", "Hello.", QUESTION]
         assert inside(made, Tier.INSTRUCTIONS) == ["Write answers in French"]
         facts = inside(made, Tier.FACTS)
-        assert (facts[0], len(facts)) == ("Likes blueberries for breakfast", 3)
+        assert (facts[0], len(facts)) == ("Likes blueberries for breakfast", 4)
         assert inside(made, Tier.EPISODES) == ["Blueberries with porridge are my breakfast."]
         by_text = {item.text: item for item in made.items}
         assert by_text["Write answers in French"].found_by is FoundBy.KIND
         assert by_text["Likes blueberries for breakfast"].found_by is FoundBy.MEANING
-        assert by_text["Rain all week."].left_out is LeftOut.UNLIKE
+        assert "Rain all week." not in by_text, "it tells nothing"
         assert [turn(1).turn_id, turn(2).turn_id] == [*made.made_from]
         assert (made.after_index, made.by_meaning, made.budget) == (2, True, 1500)
         assert made.said_at == turn(2).arrived_at

@@ -39,12 +39,10 @@ budgets = st.builds(
     total=st.integers(0, 2000),
     recent=st.integers(0, 600),
     tools=st.integers(0, 400),
-    facts=st.integers(0, 250),
-    episodes=st.integers(0, 250),
+    standing=st.floats(0, 1),
     least=st.integers(0, 120),
+    fewest=st.integers(0, 5),
     recent_turns=st.integers(0, 6),
-    fewest=st.integers(0, 3),
-    most=st.integers(3, 6),
 )
 
 
@@ -55,6 +53,7 @@ budgets = st.builds(
     sets("f"),
     sets("e"),
     sets("t"),
+    sets("l"),
     budgets,
     st.randoms(use_true_random=False),
 )
@@ -64,6 +63,7 @@ def test_a_packed_context(
     facts: list[Candidate],
     episodes: list[Candidate],
     tools: list[Candidate],
+    lasting: list[Candidate],
     budget: Budget,
     chance: Random,
 ) -> None:
@@ -72,7 +72,7 @@ def test_a_packed_context(
     def packed() -> Packed:
         return Packer(budget, COUNT).pack(
             turns,
-            *[ranked(each, NOW) for each in (instructions, facts, episodes, tools)],
+            *[ranked(each, NOW) for each in (instructions, facts, episodes, tools, lasting)],
         )
 
     first = packed()
@@ -87,7 +87,7 @@ def test_a_packed_context(
 
     # Everything that was found is there once, in or left out.
     given_ids = [each.turn_id for each in turns] + [
-        each.id for some in (instructions, facts, episodes, tools) for each in some
+        each.id for some in (instructions, facts, episodes, tools, lasting) for each in some
     ]
     assert sorted(item.id for item in first.items) == sorted(given_ids)
     standing = {item.id for item in first.items}
@@ -95,13 +95,13 @@ def test_a_packed_context(
         if item.left_out is LeftOut.LIKE_ANOTHER:
             assert item.like in standing
 
-    # Instructions take what is left but for what facts and episodes are sure of; one that is out did not fit.
-    recent, tools_use, told, *_ = first.tiers
-    assert told.limit >= max(0, budget.total - recent.tokens - tools_use.tokens - 2 * budget.least)
+    # Standing notes keep to their share; an ordinary fact that is out did not fit.
+    _, _, told, known, _ = first.tiers
+    assert told.tokens <= budget.total * budget.standing
     for item in first.items:
-        if item.tier is Tier.INSTRUCTIONS and item.left_out is not None:
-            assert item.tokens > told.limit - (told.tokens or COUNT(HEADINGS[Tier.INSTRUCTIONS]))
+        if item.tier is Tier.FACTS and item.left_out in (LeftOut.NO_ROOM, LeftOut.TOO_LARGE):
+            assert item.tokens > known.limit - (known.tokens or COUNT(HEADINGS[Tier.FACTS]))
 
-    for some in (turns, instructions, facts, episodes, tools):
+    for some in (turns, instructions, facts, episodes, tools, lasting):
         chance.shuffle(some)  # type: ignore[arg-type]
     assert packed() == first

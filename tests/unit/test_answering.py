@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import msgspec
 import pytest
 from answer_samples import COUNT, Driven, asked, called, clear, fact, said, turn
 from hypothesis import given
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from injections import ATTEMPTS
 
 from models.answers import AnswerItem, AnswerKind, Ended, MemorySearched, Notice, PromptLaid, ToolCall, Trouble
-from models.context import LeftOut, Tier
+from models.context import Context, ContextItem, FoundBy, LeftOut, Tier
 from models.messages import Role
 from models.understanding import QueryUnderstanding, Reason
 from processors.answering.answering import Heard
@@ -106,6 +107,45 @@ class TestPrompt:
         assert [each["is"] for each in records] == ["fact", "fact", "said before", "message", "question"]
         assert records[-1]["text"] == "Where do I live?"
         assert [each["n"] for each in records] == [1, 2, 3, 4, 5]
+
+    def test_standing_notes_are_in_the_first_turn_of_a_new_chat(self) -> None:
+        """There is no context yet, and the question bears on none of them."""
+        allergy = msgspec.structs.replace(fact("f-nuts", "I am allergic to nuts.", 0.0), lasting=True)
+        brief = fact("f-brief", "Answer in one sentence.", 0.0)
+        found = Found(tuple(fact(f"f-{n}", f"I own boat number {n}.", 0.9) for n in range(9)))
+        standing = Found((allergy,), (), (brief,))
+        driven = Driven(asked("Which cake?", found, standing=standing), [Heard("Plain.", Ended())])
+        records = fence.opened(driven.dialogues[0].user)
+        assert (records[0]["is"], records[0]["text"]) == ("instruction", "Answer in one sentence.")
+        assert {"I am allergic to nuts."} <= {each["text"] for each in records if each["is"] == "fact"}
+
+    def test_lasting_facts_of_the_context_are_in_beside_many_others(self) -> None:
+        item = ContextItem(
+            tier=Tier.FACTS,
+            id="f-nuts",
+            text="I am allergic to nuts.",
+            tokens=9,
+            found_by=FoundBy.KIND,
+            score=0.1,
+        )
+        at = turn("Hi").sent_at
+        made = Context(
+            conversation_id="c-1", user_id="mara", after_turn_id="t", after_index=0, made_from=(), said_at=at,
+            began_at=at, made_at=at, by_meaning=True, budget=1500, tokens=9, tiers=(), items=(item,),
+        )  # fmt: skip
+        found = Found(tuple(fact(f"f-{n}", f"I own boat number {n}. " + "word " * 60, 0.9) for n in range(30)))
+        laid = Driven(asked("Which cake?", found, context=made), [Heard("Plain.", Ended())]).answer.prompt
+        assert by_id(laid.items)["f-nuts"].left_out is None
+
+    def test_an_instruction_found_by_search_stays_an_instruction(self) -> None:
+        brief = fact("f-brief", "Answer in one sentence.")
+        found = Found(instructions=(brief,))
+        model = [Heard("", called("style")), Heard("Yes.", Ended())]
+        driven = Driven(asked("How do I like answers?"), model, lambda search: found)
+        item = by_id(driven.answer.prompt.items)["f-brief"]
+        assert (item.tier, item.left_out) == (Tier.INSTRUCTIONS, None)
+        (result,) = driven.dialogues[-1].rounds[0].results
+        assert f"[{item.n}]" in result and "Answer in one sentence." not in result
 
     def test_a_question_of_thirty_thousand_characters_is_cut_and_says_so(self) -> None:
         driven = Driven(asked("why? " * 6000, MEMORY), [Heard("Because.", Ended())])

@@ -55,6 +55,9 @@ class Memory:
         await self._asked("contexts")
         return None
 
+    async def standing(self, turn: Turn) -> Found:
+        return Found(instructions=(fact("f-brief", "Answer in one sentence."),))
+
     async def search(self, turn: Turn, search: Search) -> Found:
         self.searched.append(search.query)
         if len(self.searched) == 1:
@@ -173,19 +176,19 @@ async def test_who_is_not_known_in_a_conversation_is_told_nothing_of_it() -> Non
     async with asyncio.timeout(60):
         with pytest.raises(NotFound):
             await understanding.read("What is her job?", "ada", "default", "c-1")
-        memory = Recollection(search, understanding, None, log)  # type: ignore[arg-type]  # it is not asked
+        memory = Recollection(search, understanding, None, log, None)  # type: ignore[arg-type]  # it is not asked
         assert await memory.recent(said("What is her job?", 1), 5) == []
 
 
 async def test_the_turns_before_a_question_are_told_without_it() -> None:
     search = Finds()
     search.asked.set()
-    memory = Recollection(search, None, None, Log(search.asked, knows=True))  # type: ignore[arg-type]
+    memory = Recollection(search, None, None, Log(search.asked, knows=True), None)  # type: ignore[arg-type]
     before = await memory.recent(said("What is her job?", 1, message_id="m-2"), 5)
     assert [each.text for each in before] == ["My sister Anna is away."]
     assert await memory.recent(said("My sister Anna is away.", 1), 5) == [], "it is the question"
 
 
 async def test_what_holds_no_word_is_not_asked_of_a_model() -> None:
-    memory = Recollection(None, None, None, None)  # type: ignore[arg-type]  # nobody is asked
+    memory = Recollection(None, None, None, None, None)  # type: ignore[arg-type]  # nobody is asked
     assert not (await memory.understand(said(" \x00 ", 1), [], [])).is_ambiguous

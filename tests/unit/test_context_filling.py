@@ -15,6 +15,8 @@ from models.messages import Role
 from models.turns import Turn, TurnSource
 from processors.context.packing import Budget, Packed, Packer, without
 from processors.context.ranking import ALIKE, Candidate, Ranked, diverse, is_related, ranked
+from processors.context.remembering import offered
+from processors.context.wording import line
 
 NOW = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
 
@@ -76,6 +78,35 @@ class TestWhatIsAlike:
         assert diverse(ranked(some, NOW))[1] == {"c": "b"}
 
 
+class TestWhatWasSaidBefore:
+    def offered(self, *texts: str, facts: str = "", question: str = "", role: Role = Role.USER) -> list[str]:
+        turns = [candidate(f"t{n}", text=text, role=role) for n, text in enumerate(texts)]
+        known = [candidate("f", text=facts)] if facts else []
+        return [each.text for each in offered(turns, known, {"t0": question} if question else {})]
+
+    def test_a_short_answer_is_shown_with_its_question_or_not_at_all(self) -> None:
+        assert self.offered("Blueberries.") == []
+        shown = self.offered("Blueberries.", question="What do you like best?")
+        assert shown == ["What do you like best? – Blueberries."]
+        assert self.offered("Great choice!", role=Role.ASSISTANT) == []
+
+    def test_a_sentence_that_is_a_fact_is_not_shown_again(self) -> None:
+        fact = "I can't eat gluten, I have coeliac disease."
+        assert self.offered(fact, facts=fact) == []
+        said = f"{fact} The bakery at the corner sells rice bread."
+        assert self.offered(said, facts=fact) == ["The bakery at the corner sells rice bread."]
+        assert (
+            self.offered("Penicillin.", facts="Any allergies? – Penicillin.", question="Any allergies?") == []
+        )
+
+
+class TestWording:
+    def test_a_fact_names_its_day_and_an_instruction_does_not(self) -> None:
+        assert line(Tier.FACTS, "Sails.", at=NOW) == "- Sails. (1 Mar 2026)\n"
+        assert line(Tier.EPISODES, "I sail.", Role.USER, at=NOW) == "- user: I sail. (1 Mar 2026)\n"
+        assert line(Tier.INSTRUCTIONS, "Be brief.", at=NOW) == "- Be brief.\n"
+
+
 def turn(index: int, text: str = "hello there", speaker: str = "") -> Turn:
     return Turn(
         turn_id=ids.turn_id("default", "c", f"m{index}"),
@@ -110,10 +141,9 @@ def outside(packed: Packed, tier: Tier) -> dict[str, LeftOut | None]:
 class TestTiers:
     def test_a_tier_says_what_it_took(self) -> None:
         packed = pack(Budget(), turn(0, "hello", "Ada"), facts=[candidate(name) for name in "abcdefg"])
-        assert inside(packed, Tier.FACTS) == list("abcde")
-        assert outside(packed, Tier.FACTS) == {"f": LeftOut.ENOUGH, "g": LeftOut.ENOUGH}
+        assert inside(packed, Tier.FACTS) == list("abcdefg")
         uses = {use.tier: use for use in packed.tiers}
-        assert (uses[Tier.FACTS].items, uses[Tier.FACTS].left_out) == (5, 2)
+        assert (uses[Tier.FACTS].items, uses[Tier.FACTS].left_out) == (7, 0)
         assert (uses[Tier.RECENT].items, uses[Tier.RECENT].left_out) == (1, 0)
         assert uses[Tier.TOOLS].tokens == 0
         assert packed.tokens == sum(use.tokens for use in packed.tiers)
@@ -154,16 +184,45 @@ class TestTiers:
         assert inside(packed, Tier.TOOLS) == ["b"]
 
     def test_what_is_too_large_for_its_tier_keeps_nobody_out(self) -> None:
-        long = " ".join(["word"] * 300)
+        long = " ".join(["word"] * 3000)
         packed = pack(Budget(), facts=[candidate("a", 0.9, text=long), candidate("b")])
         assert outside(packed, Tier.FACTS) == {"a": LeftOut.TOO_LARGE}
         assert inside(packed, Tier.FACTS) == ["b"]
 
-    def test_of_facts_a_few_are_taken_whatever_they_are_about(self) -> None:
-        packed = pack(Budget(), facts=[candidate(name, 0.1) for name in "abcd"], episodes=[candidate("e", 0.1)])
-        assert inside(packed, Tier.FACTS) == list("abc")
-        assert outside(packed, Tier.FACTS) == {"d": LeftOut.UNLIKE}
+    def test_facts_fill_the_budget_and_unrelated_episodes_do_not(self) -> None:
+        facts = [candidate(f"f{n:02}", 0.1, text="word " * 18) for n in range(99)]
+        packed = pack(Budget(total=1000), facts=facts, episodes=[candidate("e", 0.1)])
+        assert packed.tokens > 980
+        assert set(outside(packed, Tier.FACTS).values()) == {LeftOut.NO_ROOM}
         assert outside(packed, Tier.EPISODES) == {"e": LeftOut.UNLIKE}
+
+    def test_facts_leave_the_best_episodes_their_least_share(self) -> None:
+        facts = [candidate(f"f{n:02}", 0.9, text="word " * 18) for n in range(99)]
+        packed = pack(Budget(total=500), facts=facts, episodes=[candidate("e", 0.4)])
+        assert inside(packed, Tier.EPISODES) == ["e"]
+
+    def test_standing_notes_come_first_however_little_they_bear_on(self) -> None:
+        packed = pack(
+            Budget(),
+            facts=[candidate("near", 0.3)],
+            lasting=[candidate("allergy", 0.1, found_by=FoundBy.KIND)],
+            instructions=[candidate("brief", 0.0, found_by=FoundBy.KIND)],
+        )
+        shown = [item.id for item in packed.items if item.left_out is None]
+        assert shown == ["brief", "allergy", "near"]
+
+    def test_a_fact_that_bears_far_more_stands_before_a_lasting_one(self) -> None:
+        packed = pack(Budget(), facts=[candidate("near", 0.8)], lasting=[candidate("allergy", 0.1)])
+        assert inside(packed, Tier.FACTS) == ["near", "allergy"]
+
+    def test_standing_notes_take_half_of_the_budget_the_most_relevant_first(self) -> None:
+        told = [candidate(f"i{n:02}", n / 100, text="word " * 18) for n in range(60)]
+        sure = [candidate(f"l{n:02}", n / 100, text="word " * 18) for n in range(60)]
+        packed = pack(Budget(total=1000), instructions=told, lasting=sure)
+        instructions, lasting = inside(packed, Tier.INSTRUCTIONS), inside(packed, Tier.FACTS)
+        assert instructions[0] == "i59" and lasting[0] == "l59"
+        assert 400 < 20 * len(instructions) + 20 * min(len(lasting), len(instructions)) <= 540
+        assert outside(packed, Tier.INSTRUCTIONS)["i00"] is LeftOut.NO_ROOM
 
     def test_what_another_stands_for_says_so(self) -> None:
         packed = pack(Budget(), facts=[candidate("a", 0.9), candidate("b", 0.4, words=("a",))])

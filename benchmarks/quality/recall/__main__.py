@@ -1,4 +1,4 @@
-"""``python -m benchmarks.quality.recall FOLDER [--json FILE] [--cache FOLDER] [--only SET ...] [--train]``.
+"""``python -m benchmarks.quality.recall FOLDER [--json FILE] [--cache FOLDER] [--only SET ...]``.
 
 Fills a memory with the data sets in FOLDER by the project's own stages, in embedded indexes, asks it all
 questions and prints which share of the evidence the first 5 and 10 distinct messages hold that the results
@@ -6,11 +6,8 @@ rest on, in order: of turns alone, facts alone and both, of BM25 and of cosines 
 LoCoMo counts categories 1 to 4 and BEAM all kinds but abstention; the others are questions that nothing
 answers: how many come back empty, and what that costs of the others.
 
-``left out``: with weights that were chosen without the conversation that is asked about; the shipped weights
-have seen all of these.  ``--train`` (``make train``) fits the weights and writes them where the package has
-them, and prints what the shipped ones found, what is found with those that are left out, and with the new ones.
-``--cache`` keeps vectors and, for ``--train``, what was found between runs.  ``--sample N``: only the first N
-people of each set.  Exits 2 if no set is there, or none that weights can be fitted to.
+The shipped weights were fitted to none of these (:mod:`.fitting`).  ``--cache`` keeps vectors between runs.
+``--sample N``: only the first N people of each set.  Exits 2 if no set is there.
 """
 
 from __future__ import annotations
@@ -21,27 +18,24 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.quality.recall import baselines, fitting, gathering
-from benchmarks.quality.recall.measures import Outcome, distinct, figures, recall, worst
+from benchmarks.quality.recall import baselines
+from benchmarks.quality.recall.measures import Outcome, distinct, figures, worst
 from benchmarks.quality.recall.memory import Memory, opened
 from benchmarks.quality.recall.sets import SETS, Person, load
-from processors.recall.ranking import Ranked
 from streams.search import SearchType, Wanted
 
 TYPES = (SearchType.TURNS, SearchType.FACTS, SearchType.BOTH)
 _RESULTS = 30
-_FLOORS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
 
 
 async def measure(folder: Path, names: Sequence[str], cache: Path | None, sample: int) -> dict[str, Any]:
     """Return all figures."""
     sets = {name: people[: sample or None] for name, people in load(folder, names).items()}
     found: dict[str, Any] = {"sets": {}}
-    cases: list[fitting.Case] = []
     outcomes: list[Outcome] = []
     began = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="switchboard-recall-") as place:
@@ -54,42 +48,15 @@ async def measure(folder: Path, names: Sequence[str], cache: Path | None, sample
                 ours = {str(kind): figures(outcomes_of) for kind, outcomes_of in asked.items()}
                 both = asked[SearchType.BOTH]
                 of: dict[str, Any] = {"ours": ours, "published": baselines.PUBLISHED.get(name, {})}
-                for person in people:
-                    cases += gathering.cases(name, await gathering.of_person(memory, person))
                 if name in ("locomo", "beam"):
                     outcomes += both
                     of["bm25"] = figures(baselines.by_words(name, people))
                     of["cosine"] = figures(await baselines.by_meaning(name, people, memory.embedder))
                 of["seconds"] = time.perf_counter() - started
                 found["sets"][name] = of
-    if len({each.group for each in cases}) > 1:
-        found["left_out"] = by_set(fitting.left_out(cases))
     found["worst"] = worst(outcomes)
     found["seconds"] = time.perf_counter() - began
     return found
-
-
-async def train(folder: Path, names: Sequence[str], cache: Path | None, sample: int) -> int:
-    """Choose the weights on all questions, show what they are worth, and write them."""
-    cases = await gathering.gathered(folder, names, cache, sample)
-    if len({each.group for each in cases if each.right}) < 2:
-        print("weights are fitted to two conversations or more that answer something", file=sys.stderr)
-        return 2
-    shipped = fitting.shipped()
-    chosen = fitting.fit(cases)
-    found = {
-        "shipped": by_set((each, fitting.ranked(each, shipped)) for each in cases),
-        "left out": by_set(fitting.left_out(cases)),
-        "new": by_set((each, fitting.ranked(each, chosen)) for each in cases),
-    }
-    lines = [f"{'no floor':34} {'R@5':>6} {'R@10':>6}"]
-    for name in found["shipped"]:
-        lines += [_line(f"{name}, {which}", of[name]) for which, of in found.items()]
-        lines += [_curve(f"{name}, {which}", of[name]) for which, of in found.items() if "empty" in of[name]]
-    print("\n".join(lines))
-    for path, is_other in fitting.save(chosen).items():
-        print(f"{path}: {'changed' if is_other else 'as it was'}")
-    return 0
 
 
 async def ask(memory: Memory, name: str, people: Sequence[Person], kind: SearchType) -> list[Outcome]:
@@ -101,28 +68,6 @@ async def ask(memory: Memory, name: str, people: Sequence[Person], kind: SearchT
             results = await memory.search.search(wanted)
             found.append(Outcome(name, asked, distinct([each.message_ids for each in results])))
     return found
-
-
-def by_set(of_cases: Iterable[tuple[fitting.Case, Sequence[Ranked]]]) -> dict[str, Any]:
-    """Return the figures of rankings by set, without a floor, and what each floor would cost."""
-    found: dict[str, list[tuple[Outcome, float]]] = {}
-    for each, ranked in of_cases:
-        messages = distinct([each.candidates[one.position].message_ids for one in ranked[:_RESULTS]])
-        chance = ranked[0].score if ranked else 0.0
-        found.setdefault(each.set, []).append((Outcome(each.set, each.asked, messages), chance))
-    answer: dict[str, Any] = {}
-    for name, of in sorted(found.items(), key=lambda one: [*SETS].index(one[0])):
-        answer[name] = figures([outcome for outcome, _ in of])
-        right = [(recall(outcome, 5), chance) for outcome, chance in of if outcome.asked.evidence]
-        wrong = [chance for outcome, chance in of if not outcome.asked.evidence]
-        answer[name]["floors"] = {
-            str(floor): {
-                "lost": sum(share for share, chance in right if chance < floor) / max(1, len(right)),
-                "empty": sum(chance < floor for chance in wrong) / max(1, len(wrong)),
-            }
-            for floor in _FLOORS
-        }
-    return answer
 
 
 def _line(title: str, of: dict[str, Any]) -> str:
@@ -138,11 +83,6 @@ def _line(title: str, of: dict[str, Any]) -> str:
     return f"{title:34} {of['r5']:6.3f} {of['r10']:6.3f}{more}"
 
 
-def _curve(title: str, of: dict[str, Any]) -> str:
-    floors = (f"{floor}: {at['empty']:.2f} for {at['lost']:.3f}" for floor, at in of["floors"].items())
-    return f"{title}, empty for recall lost, by floor: " + ", ".join(floors)
-
-
 def table(found: dict[str, Any]) -> str:
     """Return the figures for people."""
     lines = [f"{'':34} {'R@5':>6} {'R@10':>6}"]
@@ -150,8 +90,6 @@ def table(found: dict[str, Any]) -> str:
     for name, of in found["sets"].items():
         for kind, ours in of["ours"].items():
             lines.append(_line(f"{name}, ours, {kind}", ours))
-        if name in found.get("left_out", {}):
-            lines.append(_line(f"{name}, ours, both, left out, no floor", found["left_out"][name]))
         for other in ("bm25", "cosine"):
             if other in of:
                 lines.append(_line(f"{name}, {other}", of[other]))
@@ -165,9 +103,6 @@ def table(found: dict[str, Any]) -> str:
         if len(ours["kinds"]) <= 12:
             lines.append("    " + ", ".join(kinds))
         lines.append(f"    {of['seconds']:.0f} s")
-    for name, of in found.get("left_out", {}).items():
-        if "empty" in of:
-            lines.append(_curve(name, of))
     for each in found["worst"]:
         lines.append(
             f"worst: {each['kind']}, R@10 {each['r10']:.3f} of {each['questions']}: {', '.join(each['missed'])}"
@@ -184,16 +119,12 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--only", nargs="*", choices=[*SETS], default=[*SETS])
     parser.add_argument("--sample", type=int, default=0)
-    parser.add_argument("--train", action="store_true")
     given = parser.parse_args(arguments)
     if not any((given.folder / SETS[name][0]).is_file() for name in given.only):
         files = ", ".join(SETS[name][0] for name in given.only)
         print(f"none of {files} is in {given.folder}", file=sys.stderr)
         return 2
-    of = (given.folder, given.only, given.cache, given.sample)
-    if given.train:
-        return asyncio.run(train(*of))
-    found = asyncio.run(measure(*of))
+    found = asyncio.run(measure(given.folder, given.only, given.cache, given.sample))
     print(table(found))
     if given.json:
         given.json.write_text(json.dumps(found, indent=2), encoding="utf-8")

@@ -1,213 +1,222 @@
-"""How the weights of the ranking, and those of whether anything answers, are chosen; leave one conversation
-out.
+"""Fits the weights of the ranking to made-up people.
 
-The weights of a ranking are those of a softmax over each question's candidates: what rests on its evidence
-shares the likelihood.  Sets count as :data:`COUNTS` says.  Whether anything answers is told by boosted
-trees on the signs of all questions of sets that have unanswerable ones.
+``python -m benchmarks.quality.recall.fitting PEOPLE [--test OTHERS] [--write]``.  PEOPLE and OTHERS are folders
+of people (``benchmarks/notebook``); only PEOPLE are fitted to.  Prints which share of their questions is
+answered among the first five results, each person with weights that were fitted without them, that share
+without each feature, and how many questions without an answer come back empty.  ``--write``: writes the
+weights where the package has them.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+import argparse
+import asyncio
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.ensemble import GradientBoostingClassifier
+from scipy.optimize import minimize  # type: ignore[import-untyped]
 
-import processors.recall
-from benchmarks.quality.recall.sets import Asked
-from processors.recall import answering, feature_weights
-from processors.recall.answering import Trees
+from benchmarks.notebook.labels import people
+from benchmarks.quality.recall.people import Asked, Person, questions, remembered
+from models.ports import Embedder
+from processors.recall import weights as shipped
+from processors.recall.answering import best_sum
 from processors.recall.features import FEATURES, GRAPH, Candidate, Feature, Seen, features
-from processors.recall.question import Question
-from processors.recall.ranking import Ranked, rank_seen
-from processors.recall.signs import NAMES, signs
+from processors.recall.question import cleaned, read
+from processors.recall.ranking import rank_seen
 
 Floats = NDArray[np.float64]
 
-#: How much all questions of a set count.
-COUNTS = {"locomo": 1.0, "beam": 0.7, "carmem": 0.3, "prefeval": 0.2}
 #: Whose weights are fitted; the weight of the graph is chosen.
 FITTED = tuple(name for name in FEATURES if name != GRAPH)
-#: How many parts of each set's conversations are left out, one after the other.
-FOLDS = 10
-_STEPS, _PENALTY = 150, 1e-3
-_TREES, _DEPTH = 120, 3
-_DIGITS = 4  # of what is written
-_TREES_FILE = Path(processors.recall.__file__).with_name(answering.WEIGHTS)
-_LEAST_SPREAD = 0.001
+RESULTS, FOLDS = 5, 9
+#: Of answered questions, so many may come back empty.
+_LOST = 0.02
+#: Only messages of the person are evidence here, so a fit makes too much of who speaks; with this share of
+#: its weight no question is lost.
+_SPEAKER = 0.6
+_FLOOR_ODDS = float(np.log(0.3 / 0.7))
+_PENALTY, _LEAST_SPREAD, _DIGITS = 1.0, 0.001, 4
 
 
 class Case(NamedTuple):
-    """A question of a conversation (``group``) of a set, and what was found and is seen for it.
+    """A question of a person, what may answer it with its features, and which of these rest on the evidence."""
 
-    ``turns``: the positions of turns among the candidates; ``right``: which of these hold evidence.
-    """
-
-    set: str
-    group: str
+    person: str
     asked: Asked
-    question: Question
     candidates: Sequence[Candidate]
     seen: Seen
-    turns: Sequence[int]
-    right: Sequence[int]
+    right: NDArray[np.bool_]
+
+    @property
+    def has_answer(self) -> bool:
+        """Whether anything answers."""
+        return bool(self.asked.evidence or self.asked.terms)
 
 
-class Weights(NamedTuple):
-    """What ranks: the weights of the features, and the trees that tell whether anything answers."""
-
-    features: Mapping[str, Feature]
-    trees: Trees
-
-
-def shipped() -> Weights:
-    """Return the weights of the package."""
-    return Weights(FEATURES, answering.built_in())
-
-
-def case(set_: str, group: str, asked: Asked, question: Question, candidates: Sequence[Candidate]) -> Case:
-    """Return a case; facts are ranked like turns and teach nothing, they are too few."""
-    turns = [at for at, each in enumerate(candidates) if each.index is not None]
-    right = [n for n, at in enumerate(turns) if {*candidates[at].message_ids} & {*asked.evidence}]
-    return Case(set_, group, asked, question, candidates, features(question, candidates), turns, right)
-
-
-def ranked(each: Case, weights: Weights) -> list[Ranked]:
-    """Rank a case with these weights, whatever the chance that anything answers."""
-    if not each.candidates:
-        return []
-    return rank_seen(each.question, each.candidates, each.seen, 0.0, weights.features, weights.trees)
-
-
-def left_out(cases: Sequence[Case]) -> Iterator[tuple[Case, list[Ranked]]]:
-    """Rank each case with weights that were chosen without its conversation.
-
-    Every tenth conversation of each set is left out at a time.
-    """
-    folds: dict[str, dict[str, int]] = defaultdict(dict)
-    for each in cases:
-        folds[each.set].setdefault(each.group, len(folds[each.set]) % FOLDS)
-    for fold in range(FOLDS):
-        out = [each for each in cases if folds[each.set][each.group] == fold]
-        rest = [each for each in cases if folds[each.set][each.group] != fold]
-        if out and rest:
-            weights = fit(rest)
-            yield from ((each, ranked(each, weights)) for each in out)
-
-
-def fit(cases: Sequence[Case]) -> Weights:
-    """Choose all weights on these questions; the same for the same questions in the same order."""
-    chosen = _fit_features(cases)
-    found, answered, sets = [], [], []
-    tell = {each.set for each in cases if not each.asked.evidence}
-    for each in cases:
-        if not each.turns or each.set not in tell:
-            continue
-        seen = signs(each.question, each.candidates, each.seen, each.seen.parts(chosen))
-        found.append([seen[name] for name in NAMES])
-        answered.append(bool(each.asked.evidence))
-        sets.append(each.set)
-    trees = _fit_trees(np.array(found), np.array(answered), sets) if found else answering.built_in()
-    return Weights(chosen, trees)
-
-
-def _fit_features(cases: Sequence[Case]) -> dict[str, Feature]:
-    columns = [name != GRAPH for name in FEATURES]
-    used = [each for each in cases if each.right]
-    values = [each.seen.values[each.turns][:, columns] for each in used]
-    of_set = Counter(each.set for each in used)
-    weights = np.array([COUNTS[each.set] / of_set[each.set] for each in used])
-    mean = _average([each.mean(axis=0) for each in values], weights)
-    spread = np.maximum(_average([each.std(axis=0) for each in values], weights), _LEAST_SPREAD)
-    # what is not known adds nothing, here as in the ranking
-    standard = [np.nan_to_num((each - mean) / spread) for each in values]
-    rows = np.concatenate(standard)
-    lengths = np.array([len(each) for each in values])
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-    of = np.repeat(np.arange(len(used)), lengths)
-    target = sum(
-        weight * own[each.right].mean(axis=0) for each, own, weight in zip(used, standard, weights, strict=True)
-    )
-    found = np.full(len(FITTED), 0.2)
-    first, second = np.zeros_like(found), np.zeros_like(found)
-    for step in range(1, _STEPS + 1):  # Adam
-        scores = rows @ found
-        scores = np.exp(scores - np.maximum.reduceat(scores, starts)[of])
-        scores /= np.add.reduceat(scores, starts)[of]
-        slope = (rows * (scores * weights[of])[:, None]).sum(axis=0) - target
-        slope = slope / weights.sum() + _PENALTY * found
-        first, second = 0.9 * first + 0.1 * slope, 0.99 * second + 0.01 * slope**2
-        found = found - 0.05 * (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
-    # as they are written: the trees are fitted to what ships
-    table = np.round(np.stack([found, mean, spread], axis=1), _DIGITS).tolist()
-    fitted = {name: Feature(*row) for name, row in zip(FITTED, table, strict=True)}
-    return {name: fitted.get(name, feature) for name, feature in FEATURES.items()}
-
-
-def _average(of_cases: Sequence[Floats], weights: Floats) -> Floats:
-    """Return the weighted mean over cases of each feature, where it is known."""
-    stacked = np.stack(of_cases)
-    known = ~np.isnan(stacked)
-    found: Floats = (np.where(known, stacked, 0.0) * weights[:, None]).sum(axis=0)
-    found /= np.maximum((known * weights[:, None]).sum(axis=0), 1e-12)
+async def cases(of: Sequence[Person], embedder: Embedder) -> list[Case]:
+    """Return the cases of all questions."""
+    found = []
+    for person in of:
+        memory = remembered(person)
+        vectors = np.asarray(await embedder.embed([each.text for each in memory]))
+        for asked in questions(person):
+            question = read(cleaned(asked.query))
+            (vector,) = await embedder.embed([question.text])
+            near = (vectors @ np.asarray(vector)).tolist()
+            made = [msgspec.structs.replace(each, cosine=cos) for each, cos in zip(memory, near, strict=True)]
+            right = np.array([bool(asked.evidence.intersection(each.message_ids)) for each in made])
+            found.append(Case(person["person"], asked, made, features(question, made), right))
     return found
 
 
-def _fit_trees(rows: Floats, answered: NDArray[np.bool_], sets: Sequence[str]) -> Trees:
-    """Boost trees; each set counts by its questions, and in it both kinds alike."""
-    of, all_of = Counter(zip(sets, answered.tolist(), strict=True)), Counter(sets)
-    weights = np.array([all_of[each[0]] / of[each] for each in zip(sets, answered.tolist(), strict=True)])
-    fitted = GradientBoostingClassifier(
-        n_estimators=_TREES,
-        max_depth=_DEPTH,
-        learning_rate=0.05,
-        subsample=0.6,
-        min_samples_leaf=10,
-        random_state=0,
-    ).fit(rows, answered, sample_weight=weights * len(weights) / weights.sum())
-    inner = 2**_DEPTH - 1
-    sign = np.zeros((_TREES, inner), dtype=np.int16)
-    split = np.full((_TREES, inner), np.inf, dtype=np.float32)
-    leaf = np.zeros((_TREES, inner + 1), dtype=np.float32)
-    for number, (each,) in enumerate(fitted.estimators_):
-        grown, places = each.tree_, [(0, 0)]
-        while places:
-            node, place = places.pop()
-            ends = grown.children_left[node] < 0
-            if place >= inner:
-                leaf[number, place - inner] = fitted.learning_rate * grown.value[node, 0, 0]
-                continue
-            if not ends:
-                sign[number, place], split[number, place] = grown.feature[node], grown.threshold[node]
-            left, right = (node, node) if ends else (grown.children_left[node], grown.children_right[node])
-            places += [(left, 2 * place + 1), (right, 2 * place + 2)]
-    start = fitted.decision_function(rows[:1])[0] - Trees(sign, split, leaf, 0.0).odds(
-        dict(zip(NAMES, rows[0].tolist(), strict=True))
-    )
-    return Trees(sign, split, leaf, float(start))
+def fit(cases_: Sequence[Case], names: Sequence[str] = FITTED) -> dict[str, Feature]:
+    """Return the weights of a softmax over each question's candidates; a feature that is not named counts 0."""
+    columns = [[*FEATURES].index(name) for name in names]
+    used = [each for each in cases_ if each.right.any()]
+    rows = np.concatenate([each.seen.values[:, columns] for each in used])
+    mean, spread = np.nanmean(rows, axis=0), np.maximum(np.nanstd(rows, axis=0), _LEAST_SPREAD)
+    rows = np.nan_to_num((rows - mean) / spread)
+    right = np.concatenate([each.right for each in used]).astype(float)
+    lengths = np.array([len(each.right) for each in used])
+    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+
+    def loss(weights: Floats) -> tuple[float, Floats]:
+        sums = rows @ weights
+        odds = np.exp(sums - np.repeat(np.maximum.reduceat(sums, starts), lengths))
+        whole, good = np.add.reduceat(odds, starts), np.add.reduceat(odds * right, starts)
+        slope = rows.T @ (odds / np.repeat(whole, lengths) - odds * right / np.repeat(good, lengths))
+        return float(_PENALTY / 2 * weights @ weights - np.log(good / whole).sum()), slope + _PENALTY * weights
+
+    found = minimize(loss, np.zeros(len(names)), jac=True, method="L-BFGS-B").x
+    found = found * [_SPEAKER if name == "speaker" else 1.0 for name in names]
+    table = np.round(np.stack([found, mean, spread], axis=1), _DIGITS).tolist()
+    fitted = {name: Feature(*row) for name, row in zip(names, table, strict=True)}
+    return {name: fitted.get(name, Feature(0.0, 0.0, 1.0)) for name in FITTED} | {GRAPH: FEATURES[GRAPH]}
 
 
-def written(weights: Weights) -> str:
-    """Return the module that holds the weights of the ranking."""
-    name = Path(feature_weights.__file__)
-    head, _, _ = name.read_text(encoding="utf-8").partition("{\n")
+def answered(case: Case, weights: Mapping[str, Feature]) -> bool:
+    """Whether the first results answer."""
+    ranked = rank_seen(case.candidates, case.seen, 0.0, weights)[:RESULTS]
+    return case.asked.is_answered_by([case.candidates[each.position] for each in ranked])
+
+
+class Measured(NamedTuple):
+    """Of each case, whether it has an answer, whether the first results have it, and the best sum of parts."""
+
+    has_answer: NDArray[np.bool_]
+    found: NDArray[np.bool_]
+    best: Floats
+
+
+def left_out(cases_: Sequence[Case], names: Sequence[str] = FITTED) -> Measured:
+    """Measure each person with weights that were fitted without them, every ninth left out at a time."""
+    everybody = sorted({each.person for each in cases_})
+    rows = []
+    for fold in range(min(FOLDS, len(everybody))):
+        out = {*everybody[fold::FOLDS]}
+        weights = fit([each for each in cases_ if each.person not in out], names)
+        rows += [
+            (each.has_answer, answered(each, weights), best_sum(each.seen.parts(weights)))
+            for each in cases_
+            if each.person in out
+        ]
+    has, found, best = zip(*rows, strict=True)
+    return Measured(np.array(has), np.array(found), np.array(best))
+
+
+def chance(of: Measured) -> tuple[float, float]:
+    """Return slope and start of the odds that something answers: two in a hundred answers are below the
+    floor."""
+    slope, start = 0.5, 0.0
+
+    def loss(pair: Floats) -> float:
+        odds = pair[0] * of.best + pair[1]
+        return float(np.logaddexp(0, np.where(of.has_answer, -odds, odds)).sum())
+
+    slope, start = minimize(loss, np.array([slope, start])).x
+    good = np.sort(of.best[of.has_answer & of.found])
+    threshold = good[int(_LOST * of.has_answer.sum())]
+    return round(float(slope), _DIGITS), round(float(_FLOOR_ODDS - slope * threshold), _DIGITS)
+
+
+def share(of: Measured) -> float:
+    """Return the share of questions that the first results answer."""
+    return float(of.found[of.has_answer].mean())
+
+
+def floor(of: Measured, odds: tuple[float, float]) -> tuple[float, float]:
+    """Return the share of questions without an answer that come back empty, and of answers lost for it."""
+    below = odds[0] * of.best + odds[1] < _FLOOR_ODDS
+    return float(below[~of.has_answer].mean()), float((below & of.found)[of.has_answer].mean())
+
+
+def write(weights: Mapping[str, Feature], odds: tuple[float, float]) -> None:
+    """Write the weights where the package has them."""
+    path = Path(shipped.__file__)
+    head, _, rest = path.read_text(encoding="utf-8").partition("= {\n")
+    _, _, tail = rest.partition("}\n")
     rows = "".join(
-        f'    "{name}": ({", ".join(f"{value:.{_DIGITS}f}" for value in weights.features[name])}),\n'
-        for name in FITTED
+        f'    "{name}": ({", ".join(f"{value:.{_DIGITS}f}" for value in weights[name])}),\n' for name in FITTED
     )
-    return f"{head}{{\n{rows}}}\n"
+    note, _, _ = tail.partition("CHANCE:")
+    path.write_text(f"{head}= {{\n{rows}}}\n{note}CHANCE: tuple[float, float] = {odds}\n", encoding="utf-8")
 
 
-def save(weights: Weights) -> dict[Path, bool]:
-    """Write the weights where the package has them; return the files, and whether each has changed."""
-    module = Path(feature_weights.__file__)
-    before = {path: path.read_bytes() for path in (module, _TREES_FILE)}
-    module.write_text(written(weights), encoding="utf-8")
-    with _TREES_FILE.open("wb") as file:
-        np.savez_compressed(file, allow_pickle=False, **weights.trees._asdict())
-    answering.built_in.cache_clear()
-    return {path: path.read_bytes() != old for path, old in before.items()}
+async def run(folder: Path, test: Path | None, embedder: Embedder, *, writes: bool) -> None:
+    """Fit, print what it is worth, and write it if asked to."""
+    fitted_to = await cases(people(folder), embedder)
+    measured = left_out(fitted_to)
+    odds = chance(measured)
+    weights = fit(fitted_to)
+    print(f"{len({each.person for each in fitted_to})} people, {len(fitted_to)} questions")
+    print(f"left out: answered {share(measured):.3f}, empty {floor(measured, odds)[0]:.3f}", end=" ")
+    print(f"for {floor(measured, odds)[1]:.3f} lost")
+    for name in FITTED:
+        without = left_out(fitted_to, [other for other in FITTED if other != name])
+        print(f"  {name:14} weight {weights[name].weight:6.3f}; without it answered {share(without):.3f}")
+    if test is not None:
+        others = await cases(people(test), embedder)
+        rows = [
+            (each.has_answer, answered(each, weights), best_sum(each.seen.parts(weights))) for each in others
+        ]
+        of = Measured(*(np.array(column) for column in zip(*rows, strict=True)))
+        empty, lost = floor(of, odds)
+        print(f"{test}: answered {share(of):.3f}, empty {empty:.3f} for {lost:.3f} lost")
+        nearest = fmean(_nearest(each) for each in others if each.has_answer)
+        print(f"{test}: nearest own turns alone {nearest:.3f}")
+    if writes:
+        write(weights, odds)
+
+
+def _nearest(case: Case) -> bool:
+    own = [each for each in case.candidates if each.index is not None and each.role == "user"]
+    return case.asked.is_answered_by(sorted(own, key=lambda each: -(each.cosine or 0.0))[:RESULTS])
+
+
+async def _main(given: argparse.Namespace) -> None:
+    from streams.adapters.onnx_embedder import OnnxEmbedder
+
+    embedder = OnnxEmbedder(threads=2, cache_size=20_000)
+    await embedder.start()
+    try:
+        await run(given.people, given.test, embedder, writes=given.write)
+    finally:
+        await embedder.close()
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.recall.fitting")
+    parser.add_argument("people", type=Path)
+    parser.add_argument("--test", type=Path)
+    parser.add_argument("--write", action="store_true")
+    given = parser.parse_args()
+    if not given.people.is_dir():
+        sys.exit(f"{given.people} is no folder: name one with people (benchmarks/notebook/people)")
+    asyncio.run(_main(given))

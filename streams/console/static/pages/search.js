@@ -12,9 +12,10 @@ const TYPES = ["both", "facts", "episodes", "turns"];
 // Of a score so many parts are shown at once; what they say of what was found.
 const MOST_PARTS = 4;
 const WORDS = {
-  meaning: "how near in meaning to the question", words: "which words of the question it has", around: "how well what was said before and after it answers",
-  speaker: "who said it", session: "how well its whole conversation answers", time: "whether it is of the time asked about", near: "whether better answers stand beside it",
-  length: "how long it is", question: "whether it asks something itself", instruction: "whether it is an order to the assistant",
+  meaning: "how near in meaning to the question", around: "how many rare words of the question it has, with what was said before and after it",
+  speaker: "who said it", near: "whether what stands beside it is near to the question", session_words: "how many words of the question its conversation has",
+  length: "how long it is", question: "whether it asks something itself", importance: "how important the fact is", lacks: "whether the time, number or name asked for is missing",
+  graph: "whether it says what is tied to whom the question names", source: "a fact above quotes it",
 };
 
 export default function Search() {
