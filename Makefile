@@ -72,7 +72,6 @@ bench: $(STAMP)  ## Measure side by side with the alternatives
 	$(BIN)/python -m benchmarks
 
 train: $(STAMP)  ## Fit the weights that come with the package anew: make train DATA=folder (benchmarks/quality names the sets)
-	$(BIN)/python -m benchmarks.quality.understanding $(DATA) --train
 	$(BIN)/python -m benchmarks.quality.recall $(DATA) --train --cache $(CACHE)
 
 # Where what training finds in DATA is kept, so that it need not look for it again.
@@ -93,11 +92,18 @@ TESTS ?= test_*.py
 # the slowest of TESTS needs, or what merely takes long counts as noticed.
 TEST_LIMIT ?= 240
 
-soak: $(STAMP)  ## The long fault test
-	$(BIN)/python -m pytest -m soak --timeout=0
+soak: $(STAMP)  ## Explore the properties with random seeds, then the long fault test.  Repeat: make soak SEED=...
+	@seed=$(SEED); end=$$(($$(date +%s) + 60 * $(EXPLORED))); \
+	while echo "make soak: SEED=$$seed" && \
+		SWITCHBOARD_TEST_SEED=$$seed $(BIN)/python -m pytest -q -m "property and not kafka" --timeout=0 || exit 1; \
+		[ $$(date +%s) -lt $$end ]; do seed=$$((seed + 1)); done
+	SWITCHBOARD_TEST_SEED=$(SEED) $(BIN)/python -m pytest -m soak --timeout=0
 	SWITCHBOARD_TEST_REPLAY_MESSAGES=$(REPLAYED) $(BIN)/python -m pytest tests/faults/test_replay.py --timeout=0
 
 REPLAYED ?= 1000000
+# Minutes of it that go to the properties, and the seed of the first round.
+EXPLORED ?= 10
+SEED := $(or $(SEED),$(shell od -An -N4 -tu4 /dev/urandom | tr -d ' '))
 
 clean:  ## Remove .venv and everything that tools have cached here (not the data of the demo)
 	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache \

@@ -16,6 +16,7 @@ Version = Annotated[int, msgspec.Meta(ge=1)]
 Subject = Annotated[str, msgspec.Meta(min_length=1, max_length=256)]
 AttributeName = Annotated[str, msgspec.Meta(max_length=128)]
 Value = Annotated[str, msgspec.Meta(max_length=1024)]
+Why = Annotated[str, msgspec.Meta(max_length=256)]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 #: How many of its latest changes a fact names.
@@ -25,7 +26,8 @@ CHANGES_LIMIT = 64
 class FactStatus(StrEnum):
     """Where a fact is in its life.
 
-    ``active``: it holds.  ``superseded``: the slot has another value since.  ``contradicted``: the opposite was
+    ``active``: it holds.  ``superseded``: the slot has another value since, or another
+    fact says what holds instead.  ``contradicted``: the opposite was
     said since.  ``ended``: it was so, and the person said that it is no longer.  ``merged_into``: another fact
     says the same and more.  ``deprecated``: it never was so, the person corrected it (``valid_to`` says so); or
     it faded: nobody can be sure of it any more, until something supports it again.
@@ -68,6 +70,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     ``sent_at`` is when the last of the messages was sent, ``arrived_at`` when it arrived, by the log's clock.
     ``since``: when what it says began, if it says so, as precisely as ``since_precision``.
     ``corrected_by``: who said it in the place of another fact, by hand; the one message is the command then.
+    ``ends``: it says that the fact is no longer so.
     """
 
     conversation_id: Identifier
@@ -83,6 +86,7 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     corrected_by: Annotated[str, msgspec.Meta(max_length=256)] = ""
     since: Timestamp | None = None
     since_precision: Precision | None = None
+    ends: bool = False
 
 
 class Support(msgspec.Struct, frozen=True, kw_only=True):
@@ -125,6 +129,7 @@ class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
     tenant_id: Identifier = DEFAULT_TENANT
     also: tuple[Provenance, ...] = ()
     importance: Importance = 2
+    why: Why = ""
 
 
 class Period(msgspec.Struct, frozen=True):
@@ -165,7 +170,8 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     it.  ``confidence`` is that of ``last_evidence_at``: it fades as time goes by
     (:mod:`processors.facts.confidence`).
 
-    ``importance`` is the highest of its evidence: at 3 it never fades and is in every prompt.
+    ``importance`` is the highest of its evidence: at 3 it never fades and is in every prompt.  ``why``
+    says what weighed most when it was kept.
 
     ``version`` grows with every change; a view never lets an older version replace a newer one.
     ``archived_at``: since when it is part of ``merged_into_id``.
@@ -205,6 +211,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     support: tuple[Support, ...] = ()
     changes: tuple[Revision, ...] = ()
     importance: Importance = 2
+    why: Why = ""
     tenant_id: Identifier = DEFAULT_TENANT
 
 

@@ -18,8 +18,8 @@ from models.messages import Identifier, Timestamp
 
 Probability = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 
-#: How much it matters that a statement is not forgotten.  3: forgetting it does harm (an allergy, a child's name, an
-#: instruction); 2: clearly worth having; 1: nice to have.
+#: How much it matters that a statement is not forgotten.  3: forgetting it does harm (an allergy, a child's
+#: name, an instruction); 2: clearly worth having; 1: nice to have.
 Importance = Annotated[int, msgspec.Meta(ge=1, le=3)]
 
 #: The subject of what a person says about himself.  Others are named as he names them: "sister", "Anna".
@@ -128,6 +128,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     ``event_precision`` says; relative dates are resolved against ``sent_at`` of the message.  ``since`` is when
     what holds began, where that was said ("since 2019", "I moved in January").  ``statement`` is for display;
     ``quote`` is what it was taken from, as written; ``source_message_ids`` are in the order of the window.
+    ``why`` says what weighed most when the extractor kept it; it holds no words of the message.
     ``completes`` is the value of the shorter statement in the same slot that this one extends ("blueberries" of
     "blueberries, especially in smoothies"; its text where it fits no slot), or ``""``.
     """
@@ -149,3 +150,4 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     since_precision: Precision | None = None
     completes: Annotated[str, msgspec.Meta(max_length=1024)] = ""
     importance: Importance = 2
+    why: Annotated[str, msgspec.Meta(max_length=256)] = ""

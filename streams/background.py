@@ -1,4 +1,4 @@
-"""Tasks that nobody waits for: what they fail of is said at once.
+"""Tasks that nobody waits for: what they fail of is said at once; and work beside the event loop.
 
 asyncio says it when such a task is collected, in the midst of whatever runs then.  That may be late, or never;
 and where the compiler is just at work, Python 3.11 ends it with "AST constructor recursion depth mismatch".
@@ -7,7 +7,7 @@ and where the compiler is just at work, Python 3.11 ends it with "AST constructo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any, TypeVar
 
 import structlog
@@ -22,6 +22,28 @@ def in_background(doing: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
     task = asyncio.create_task(doing, name=name)
     task.add_done_callback(_tell)
     return task
+
+
+async def in_own_loop(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run ``work`` on an event loop of its own, in a thread; return its result.  Cancel it with the caller."""
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(work())
+
+    def run() -> T:
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            return runner.run(_outcome(task))
+
+    running = asyncio.get_running_loop().run_in_executor(None, run)
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        if not running.done():
+            loop.call_soon_threadsafe(task.cancel)
+        raise
+
+
+async def _outcome(task: asyncio.Task[T]) -> T:
+    return await task
 
 
 async def until(stop: asyncio.Event, needed: Iterable[asyncio.Task[Any]]) -> bool:

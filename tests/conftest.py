@@ -23,12 +23,18 @@ _LOG_TAIL = 60  # lines per worker
 # The short session of a node is for one that is killed and started again.  If the machine stands still for
 # longer, the node takes its partitions and groups from itself, and every client has to find them again.
 _UNHURRIED = {"broker.session.timeout.ms": "60000"}
-_RUN_SEED = int(os.environ.get("SWITCHBOARD_TEST_SEED") or random.SystemRandom().randrange(2**32))
+# Without a seed every run draws the same: `make test` finds what a change broke, not what nobody has met yet.
+# `make soak` sets a new one for each round.
+_EXPLORES = "SWITCHBOARD_TEST_SEED" in os.environ
+_RUN_SEED = int(os.environ.get("SWITCHBOARD_TEST_SEED", 1))
 _default = hypothesis.settings()
 # How long an example takes, or is made, says how busy the machine is.
 hypothesis.settings.register_profile(
     "unhurried",
     parent=_default,
+    derandomize=_default.derandomize or not _EXPLORES,
+    # What failed in an earlier run is an example in the test, or the result depends on a folder.
+    database=None,
     deadline=None,
     # Beside what tests/mutation/plugin.py, which comes first, has turned off.
     suppress_health_check=[*_default.suppress_health_check, hypothesis.HealthCheck.too_slow],
@@ -55,7 +61,7 @@ _LONGEST = {
 }
 
 #: Marks of tests that are not counted for coverage.
-_UNCOUNTED = ("uncounted", "kafka", "browser", "faults")
+_UNCOUNTED = ("property", "uncounted", "kafka", "browser", "faults")
 
 _registered_logs = pytest.StashKey[list[Path]]()
 
@@ -99,7 +105,7 @@ def worker_logs(request: pytest.FixtureRequest) -> WorkerLogs:
 
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
-    """A number of this test's own that changes from run to run; a failure says how to get the same again."""
+    """A number of this test's own, the same in every run without SWITCHBOARD_TEST_SEED."""
     return zlib.crc32(f"{_run_seed(request.config)} {request.node.nodeid}".encode())
 
 
@@ -113,6 +119,19 @@ def _no_secrets_of_other_tests() -> Iterator[None]:
     """What one test's settings keep secret is an ordinary word in the next."""
     yield
     redaction.forget_secrets()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Have Hypothesis draw by the seed of the run, unless it is told another."""
+    if _EXPLORES and config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = str(_RUN_SEED)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """Mark what draws examples, for `make soak`."""
+    if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+        item.add_marker("property")
 
 
 @pytest.hookimpl(trylast=True)
@@ -141,8 +160,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     Not by pytest-cov's own mark: beneath the coverage that it stops, a process of pytest-xdist has another.
     """
     counting = []
-    many_examples = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
-    if many_examples or any(map(item.get_closest_marker, _UNCOUNTED)):
+    if any(map(item.get_closest_marker, _UNCOUNTED)):
         while (coverage := Coverage.current()) is not None:
             coverage.stop()
             counting.append(coverage)
@@ -165,14 +183,16 @@ def _run_seed(config: pytest.Config) -> int:
 
 
 def pytest_report_header() -> str:
-    return f"random seed: SWITCHBOARD_TEST_SEED={_RUN_SEED}"
+    return f"random seed: SWITCHBOARD_TEST_SEED={_RUN_SEED}" if _EXPLORES else "random seed: fixed"
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report: pytest.TestReport = yield
     if report.failed:
-        report.sections.append(("random seed", f"repeat with SWITCHBOARD_TEST_SEED={_run_seed(item.config)}"))
+        if _EXPLORES:
+            repeat = f"repeat with SWITCHBOARD_TEST_SEED={_run_seed(item.config)}"
+            report.sections.append(("random seed", repeat))
         for path in item.stash.get(_registered_logs, []):
             report.sections.append((f"end of {path}", _tail(path)))
         for name in ("kafka", "broker"):

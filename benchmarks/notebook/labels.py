@@ -1,8 +1,8 @@
 """Labels for training from Notebook people: which sentences a careful note-taker would keep, and as what.
 
 A note names the messages that say it, not the sentences.  A sentence of such a message is kept if one of the
-note's terms stands in it; a message of one sentence is kept whole.  The other sentences of a message that tells a
-note are left out of training: they may be part of it.
+note's terms stands in it; a message of one sentence is kept whole.  The other sentences of a message that tells
+a note are left out of training: they may be part of it.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ Person = dict[str, Any]
 
 
 class Labelled(NamedTuple):
-    """A unit with its label.  ``keep`` is ``None`` where nobody can say; ``kind`` and ``importance`` are those of the
-    note that it tells, ``""`` and 0 if it tells none; ``ends``: it ends or replaces an earlier note.
+    """A unit with its label.
+
+    ``keep`` is ``None`` where nobody can say; ``kind`` and ``importance`` are those of the note that it tells,
+    ``""`` and 0 if it tells none; ``ends``: it ends or replaces an earlier note.
     """
 
     group: str
@@ -84,7 +86,9 @@ def labelled(person: Person) -> Iterator[Labelled]:
         units = units_of(window_of(person, session))
         alone = _counts(units)
         for unit in units:
-            yield _label(person["person"], unit, telling, ending, not_notes, is_only=alone[unit.message.message_id] == 1)
+            yield _label(
+                person["person"], unit, telling, ending, not_notes, is_only=alone[unit.message.message_id] == 1
+            )
 
 
 def _counts(units: Sequence[Unit]) -> dict[str, int]:
@@ -106,10 +110,20 @@ def _label(
     message_id, text = unit.message.message_id, unit.text.lower()
     told = telling.get(message_id, [])
     ended = ending.get(message_id, [])
-    here = [note for note in told if is_only or any(term.lower() in text for group in note["terms"] for term in group)]
+    here = [
+        note
+        for note in told
+        if is_only or any(term.lower() in text for group in note["terms"] for term in group)
+    ]
     ends_here = [note for note in ended if is_only or any(t.lower() in text for g in note["terms"] for t in g)]
     if here:
-        best = max(here, key=lambda note: (sum(any(t.lower() in text for t in g) for g in note["terms"]) / len(note["terms"]), note["importance"]))
+        best = max(
+            here,
+            key=lambda note: (
+                sum(any(t.lower() in text for t in g) for g in note["terms"]) / len(note["terms"]),
+                note["importance"],
+            ),
+        )
         return Labelled(group, unit, True, best["kind"], max(n["importance"] for n in here), bool(ended))
     if ends_here:
         return Labelled(group, unit, True, ends_here[0]["kind"], ends_here[0]["importance"], True)
@@ -119,8 +133,13 @@ def _label(
 
 
 def single(group: str, text: str, keep: bool, kind: str = "", importance: int = 0) -> list[Labelled]:
-    """Return the units of a message that stands alone, all with the same label."""
-    person = {"person": group}
-    session = {"conversation_id": group, "messages": [{"id": "m", "role": "user", "at": "2026-03-01T10:00:00+00:00", "text": text}]}
-    units = units_of(window_of(person, session))
+    """Return the units of a message that stands alone, all with the same label.
+
+    ``question || answer`` is an answer with the assistant's question before it.
+    """
+    asked, _, said = text.rpartition(" || ")
+    said_at = "2026-03-01T10:00:00+00:00"
+    messages = [{"id": "q", "role": "assistant", "at": said_at, "text": asked}] if asked else []
+    messages.append({"id": "m", "role": "user", "at": said_at, "text": said})
+    units = units_of(window_of({"person": group}, {"conversation_id": group, "messages": messages}))
     return [Labelled(group, each, keep, kind, importance) for each in units]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import msgspec
 
 from processors.conversations.fold import Fold
+from processors.conversations.message_ids import IdPage
 from processors.conversations.state import (
     ConversationPolicy,
     ConversationState,
@@ -31,6 +32,7 @@ class WholeStep:
         self._count = cl100k_counter()
         self._offset = 0
         self._pages: dict[tuple[str, int], Sequence[Kept] | None] = {}
+        self._id_pages: dict[tuple[str, IdPage], bytes | None] = {}
 
     def step(self, value: bytes, payload: bytes | None) -> tuple[list[bytes], bytes]:
         """Return the outputs and the new state."""
@@ -44,11 +46,13 @@ class WholeStep:
             self._count,
             ("chat.messages.v1", 0),
             lambda begins: self._pages[name, begins] or (),
+            lambda page: self._id_pages[name, page] or b"",
         )
         self._offset += 1
         fold.add([(message, self._offset, 0.0)])
         after = fold.finish(0.0)
         assert after is not None
+        self._id_pages.update({(name, page): ids for page, ids in fold.id_pages.items()})
         self._pages.update({(name, begins): page for begins, page in fold.pages.items()})
         outputs = [msgspec.json.encode(thing) for thing in (*fold.windows, *fold.requests)]
         return outputs, STATE.encode(after)

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-PARTS = ("extraction", "recall", "context", "boundaries", "understanding")
+PARTS = ("extraction", "recall", "context", "boundaries")
 
 #: Exit code of a part whose sets are not there.
 _NOT_THERE = 2

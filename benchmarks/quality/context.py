@@ -38,8 +38,8 @@ from models.turns import Turn, TurnSource
 from models.vectors import EmbeddingRequest
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.embedding.wording import EMBEDDED_CHARACTERS
-from processors.extraction.reading import read_window
 from processors.facts.candidates import objection, to_candidate
+from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.adapters.index_factory import open_index
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.qdrant_kinds import EPISODES as EPISODES_KIND
@@ -99,8 +99,10 @@ class Memory:
         )
         await self._remember(turns)
         harness = StageHarness(Facts(Settings()).stage())
+        extractor = BuiltinExtractor(self.embedder)
         for window in _windows(turns):
-            for each in read_window(window):
+            (read,) = await extractor.extract([window])
+            for each in read.statements:
                 if objection(each, window) is None:
                     harness.feed(harness.record(to_candidate(each, window, "rules")))
         facts = [*{fact.fact_id: fact for fact in harness.values(FACTS, Fact)}.values()]

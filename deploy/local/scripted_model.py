@@ -20,14 +20,15 @@ from models.consolidation import Decision
 from models.messages import Role
 from models.statements import SELF, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
-from processors.extraction.reading import read_window
+from processors.extraction.keeper import judge_by_cues
+from processors.extraction.reading import statements
+from processors.extraction.units import units_of
 from processors.graph.telling import Reader
 from processors.merging.guards import excludes
 from processors.prompts import answer, extraction, fence, graph, merging, summary, understanding
 from processors.recall.question import words_of
 from processors.summaries.building import validate_summary
 from processors.summaries.extractive import roll_up, summarize_messages
-from processors.understanding.clarity import built_in
 from processors.understanding.reading import understand
 
 _CHARACTERS_PER_TOKEN = 4
@@ -108,10 +109,15 @@ def _extracted(records: list[dict[str, Any]]) -> str:
     for record in records:
         by_window[record.get("window", 1)].append(record)
     answer = [
-        {"window": number, "statements": [_statement(each) for each in read_window(_window(lines))]}
+        {"window": number, "statements": [_statement(each) for each in _kept(_window(lines))]}
         for number, lines in by_window.items()
     ]
     return json.dumps({"windows": answer}, ensure_ascii=False)
+
+
+def _kept(window: Window) -> list[Statement]:
+    units = units_of(window)
+    return statements([*zip(units, judge_by_cues(units), strict=True)])
 
 
 def _window(records: list[dict[str, Any]]) -> Window:
@@ -210,7 +216,7 @@ def _understood(records: list[dict[str, Any]]) -> str:
         for what in ("message", "known", "question")
     }
     known = texts["known"]
-    found = understand(texts["question"][0], texts["message"], known, built_in())
+    found = understand(texts["question"][0], texts["message"], known)
     told = {
         "is_ambiguous": found.is_ambiguous,
         "score": round(found.score, 2),

@@ -33,10 +33,14 @@ _PLACES = {tier: place for place, tier in enumerate((*_ORDER, Tier.TOOLS))}
 
 
 class Found(NamedTuple):
-    """What a search found: statements, and what was said.  ``similarity`` is how well each answers, 0..1."""
+    """What a search found: statements, and what was said.  ``similarity`` is how well each answers, 0..1.
+
+    ``floor``: the similarity below which a statement does not bear on the question.
+    """
 
     facts: tuple[Candidate, ...] = ()
     said: tuple[Candidate, ...] = ()
+    floor: float = 0.0
 
     @property
     def ids(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ next message would end, only earlier.  In the same way a conversation is forgott
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -20,6 +20,7 @@ from models.summaries import Summary
 from models.windows import WindowMessage, WindowReason
 from processors.conversations.bodies import Bodies, LoadPage
 from processors.conversations.drafts import SummaryRequestDraft, WindowDraft, joined, source_of
+from processors.conversations.message_ids import IdPage, LoadIds
 from processors.conversations.sequence import Sequencer
 from processors.conversations.state import ConversationPolicy, ConversationState, Kept
 from processors.conversations.summarizing import Summarizing
@@ -67,12 +68,13 @@ class Fold:
         count: TokenCounter,
         source: tuple[str, int],
         load_page: LoadPage,
+        load_ids: LoadIds,
     ) -> None:
         self._conversation_id = conversation_id
         self._policy = policy
         self._count = count
         self._source_topic = source
-        self._sequence = Sequencer(state, policy.forget_seconds, policy.recent_message_ids)
+        self._sequence = Sequencer(state, policy.forget_seconds, load_ids)
         self._cursor = state.cursor
         self._bodies = Bodies(state, load_page)
         self._summarizing = Summarizing(conversation_id, state, policy, self._sequence, self._bodies, source)
@@ -91,6 +93,11 @@ class Fold:
     def pages(self) -> dict[int, Sequence[Kept] | None]:
         """The pages to store (:class:`Bodies`)."""
         return self._bodies.pages
+
+    @property
+    def id_pages(self) -> Mapping[IdPage, bytes | None]:
+        """The pages of message ids to store (:class:`MessageIds`)."""
+        return self._sequence.ids.pages
 
     @property
     def tenant_id(self) -> str:
@@ -224,6 +231,7 @@ class Fold:
         sequence, bodies, summarizing = self._sequence, self._bodies, self._summarizing
         summarizing.count(now)
         bodies.settle(summarizing.tokens.from_index)
+        sequence.ids.settle()
         if not sequence.next_index and not sequence.copied and not sequence.erased:
             return None
         return ConversationState(
@@ -233,7 +241,7 @@ class Fold:
             self._cursor,
             bodies.kept_from,
             tuple(bodies.kept),
-            sequence.recent_ids,
+            sequence.ids.latest,
             self._sent_at,
             sequence.arrived_at,
             self._end_mark,
@@ -242,6 +250,7 @@ class Fold:
             tuple(bodies.begins),
             sequence.copied,
             sequence.erased,
+            sequence.ids.paged,
         )
 
     def _arrives(self, arrived: float) -> None:

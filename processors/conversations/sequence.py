@@ -4,26 +4,22 @@ Everybody who reads a log of messages and speaks of the "third message of a conv
 so that all of them mean the same one, however the log repeats itself and wherever they crashed.  It depends on
 the log alone: on the records, their order and the times of their arrival.
 
+Messages are idempotent by ``message_id`` for as long as the conversation is remembered (:mod:`.message_ids`).
 A conversation in which nothing arrives for ``forget_seconds`` is forgotten: its next message begins it anew,
-with index 0.  So does one that is erased; when that was is remembered for as long, so that messages which are
-read again from the beginning of the log, without the state that they once led to, count no more.
+with index 0.  So does one that is erased, but its ids stay known: what is sent again under them does not count.
+When it was erased is remembered for as long, so that messages which are read again from the beginning of the
+log, without the state that they once led to, count no more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
 from typing import Protocol
 
 import msgspec
 
 from models.messages import ChatMessage
-
-#: Bytes of a hashed message id: among 64 of them, one in 10^17 messages is taken for a repetition.
-ID_HASH_BYTES = 8
-
-#: Copied for each id, which takes two thirds of the time of making one.
-_HASHER = blake2b(digest_size=ID_HASH_BYTES)
+from processors.conversations.message_ids import HASHER, LoadIds, MessageIds, stands_in
 
 
 class Sequenced(Protocol):
@@ -43,13 +39,16 @@ class Sequenced(Protocol):
     def copied(self) -> tuple[tuple[str, int], ...]: ...
     @property
     def erased(self) -> tuple[tuple[str, float], ...]: ...
+    @property
+    def paged_ids(self) -> int: ...
 
 
 class SequenceState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Everything that is known of a conversation's sequence.
 
     ``tenant_id`` and ``user_id`` are those of its first message; ``next_index`` is the absolute index of the
-    next one; ``recent_ids`` are hashes of the latest message ids (BLAKE2b), to tell a producer's retry;
+    next one; ``recent_ids`` are hashes of the latest message ids (BLAKE2b), and ``paged_ids`` is
+    how many earlier ones are in pages (:class:`.message_ids.MessageIds`);
     ``arrived_at`` is the latest arrival (epoch seconds); ``copied`` is, for each partition from which copies of
     records came here, the offset after the latest; ``erased`` is, for each person who was erased (``""``:
     everybody), up to which arrival (epoch seconds).
@@ -62,6 +61,7 @@ class SequenceState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     arrived_at: float = 0.0
     copied: tuple[tuple[str, int], ...] = ()
     erased: tuple[tuple[str, float], ...] = ()
+    paged_ids: int = 0
 
 
 #: A message that counts: its absolute index, the message, and the offset and arrival (epoch seconds) of its
@@ -73,34 +73,31 @@ Placed = tuple[int, ChatMessage | None, int, float]
 class Sequencer:
     """Gives the messages of one conversation their indices.
 
-    ``forget_seconds``: the silence after which it is forgotten; ``message_ids``: how many of its latest message
-    ids it knows again.
+    ``forget_seconds``: the silence after which it is forgotten; ``load_ids`` loads pages of its message ids.
 
     Thaws the state once, takes any number of steps, and is then read by whoever stores it, under the names of
-    :class:`Sequenced`.  ``duplicates`` counts messages that were seen before; ``strangers`` are the offsets of
-    those that belong to another tenant; ``changed`` says whether there is anything to store.  Nothing here
-    reads a clock.
+    :class:`Sequenced`; of ``ids``, once they are settled, also the pages to store.  ``duplicates`` counts
+    messages that were seen before; ``strangers`` are the offsets of those that belong to another tenant;
+    ``changed`` says whether there is anything to store.  Nothing here reads a clock.
     """
 
     __slots__ = (
         "_forget_seconds",
-        "_recent",
-        "_remembered_bytes",
         "arrived_at",
         "changed",
         "copied",
         "duplicates",
         "erased",
+        "ids",
         "next_index",
         "strangers",
         "tenant_id",
         "user_id",
     )
 
-    def __init__(self, state: Sequenced, forget_seconds: float, message_ids: int) -> None:
+    def __init__(self, state: Sequenced, forget_seconds: float, load_ids: LoadIds) -> None:
         self._forget_seconds = forget_seconds
-        self._remembered_bytes = message_ids * ID_HASH_BYTES
-        self._recent = bytearray(state.recent_ids)
+        self.ids = MessageIds(state.recent_ids, state.paged_ids, load_ids)
         self.tenant_id = state.tenant_id
         self.user_id = state.user_id
         self.next_index = state.next_index
@@ -110,11 +107,6 @@ class Sequencer:
         self.duplicates = 0
         self.strangers: list[int] = []
         self.changed = False
-
-    @property
-    def recent_ids(self) -> bytes:
-        """The hashes of the latest message ids, as stored."""
-        return bytes(self._recent[-self._remembered_bytes :])
 
     def was_copied(self, origin: str, offset: int, came: float, arrived: float) -> bool:
         """Say whether a record was copied here before, as :meth:`is_second_copy` does, and note nothing."""
@@ -147,8 +139,8 @@ class Sequencer:
         at the end.
         """
         # This loop runs once for every message there is: what it needs often is in local variables.
-        recent, remembered = self._recent, self._remembered_bytes
-        find, hasher = recent.find, _HASHER.copy
+        ids, fresh = self.ids, self.ids.fresh
+        find, hasher = ids.latest.find, HASHER.copy
         quiet = self._forget_seconds if idle_seconds is None else idle_seconds
         index, arrived_at, tenant_id = self.next_index, self.arrived_at, self.tenant_id
         if self.erased:
@@ -160,6 +152,7 @@ class Sequencer:
                     yield index, None, offset, arrived
                 self.forget(arrived)
                 index, arrived_at = self.next_index, self.arrived_at
+                find = ids.latest.find
             if not index:
                 tenant_id = self.tenant_id = message.tenant_id
                 self.user_id = message.user_id
@@ -170,15 +163,14 @@ class Sequencer:
             hashing = hasher()
             hashing.update(message.message_id.encode())
             hashed = hashing.digest()
-            # Never further back than the state remembers, or it would matter where a run ends: a replay
-            # may be cut elsewhere.
-            begin = len(recent) - remembered
-            if begin < 0:
-                begin = 0
-            if find(hashed, begin) >= 0 and remembers(recent, hashed, begin):
+            if (
+                hashed in fresh
+                or (find(hashed) >= 0 and stands_in(ids.latest, hashed))
+                or (ids.paged and ids.in_pages(hashed))
+            ):
                 self.duplicates += 1
                 continue
-            recent += hashed
+            fresh[hashed] = None
             if arrived > arrived_at:
                 arrived_at = arrived
             yield index, message, offset, arrived
@@ -197,14 +189,14 @@ class Sequencer:
         if not self.is_forgotten(arrived):
             return
         self.next_index, self.arrived_at, self.copied, self.erased = 0, 0.0, (), ()
-        self._recent.clear()
+        self.ids.clear()
         self.changed = True
 
     def erase(self, tenant_id: str, user_id: str, offset: int, arrived: float) -> bool:
         """Somebody of this tenant wants gone what arrived until now (epoch seconds); say whether it is theirs.
 
         ``user_id`` ``""``: all of it, and the next message begins the conversation anew.  Of one person the
-        words go, and what others said keeps its place.
+        words go, and what others said keeps its place.  Ids stay known.
         """
         if self.next_index and tenant_id != self.tenant_id:
             self.strangers.append(offset)
@@ -224,6 +216,9 @@ class Sequencer:
         for message, offset, arrived in run:
             if arrived <= until.get("", 0.0):
                 self.duplicates += 1
+                if message.tenant_id == self.tenant_id:
+                    # It is read again by a table that was reset, and may be sent again later.
+                    self.changed = self.ids.add(message.message_id) or self.changed
             elif arrived <= until.get(message.user_id, 0.0):
                 yield msgspec.structs.replace(message, content="", metadata={}), offset, arrived
             else:
@@ -231,22 +226,16 @@ class Sequencer:
 
     def state(self) -> SequenceState | None:
         """Return what to store of a sequence that is stored by itself; ``None``: nothing."""
+        self.ids.settle()
         if not self.next_index and not self.copied and not self.erased:
             return None
         return SequenceState(
             self.tenant_id,
             self.user_id,
             self.next_index,
-            self.recent_ids,
+            self.ids.latest,
             self.arrived_at,
             self.copied,
             self.erased,
+            self.ids.paged,
         )
-
-
-def remembers(recent_ids: bytes | bytearray, hashed: bytes, begin: int = 0) -> bool:
-    """Say whether ``hashed`` is one of the hashes that ``recent_ids`` strings together from ``begin`` on."""
-    at = recent_ids.find(hashed, begin)
-    while at >= 0 and at % ID_HASH_BYTES:
-        at = recent_ids.find(hashed, at + 1)
-    return at >= 0

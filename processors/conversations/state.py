@@ -3,7 +3,7 @@
 Bodies of messages are kept once, already encoded, as long as the open window or the token table still needs
 them; everything else about a message is forgotten.  The state is written with every change, so it must stay
 small: bodies that a window has left and only the token table needs are moved to a page under a key of its own,
-and of the latest message ids only hashes are kept.
+and so are hashes of message ids, but for the latest (:mod:`.message_ids`).
 """
 
 from __future__ import annotations
@@ -11,27 +11,19 @@ from __future__ import annotations
 import msgspec
 
 from processors.conversations import token_table
+from processors.conversations.message_ids import IdPage
 from processors.conversations.token_table import TokenTable
 from processors.conversations.windows import WindowCursor, WindowSizes
 
 
 class ConversationPolicy(msgspec.Struct, frozen=True):
-    """How conversations are cut, summarized and forgotten.  Times in seconds, tokens in cl100k.
-
-    ``recent_message_ids`` is how many of its latest message ids a conversation knows again: at least those of a
-    window.
-    """
+    """How conversations are cut, summarized and forgotten.  Times in seconds, tokens in cl100k."""
 
     sizes: WindowSizes = WindowSizes()
     idle_seconds: float = 900.0
     forget_seconds: float = 90 * 86_400.0
-    recent_message_ids: int = 64
     token_threshold: int = 1200
     summary_retry_seconds: float = 60.0
-
-    def __post_init__(self) -> None:
-        if self.recent_message_ids < self.sizes.size:
-            msgspec.structs.force_setattr(self, "recent_message_ids", self.sizes.size)
 
 
 class Kept(msgspec.Struct, frozen=True, array_like=True, gc=False):
@@ -60,7 +52,8 @@ class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """Everything that is known of one conversation.
 
     ``next_index`` is the absolute index of the next message; ``kept[0]`` has index ``kept_from``;
-    ``recent_ids`` are hashes of the latest message ids, to tell a producer's retry (:mod:`.sequence`);
+    ``recent_ids`` are hashes of the latest message ids, to tell a repeat, and ``paged_ids`` is how many earlier
+    ones are in pages (:mod:`.message_ids`);
     ``sent_at`` is the latest ``sent_at`` and ``arrived_at`` the latest arrival (epoch seconds);
     ``copied`` is, for each partition from which copies of records came here, the offset after the latest;
     ``erased`` is, for each person who was erased (``""``: everybody), up to which arrival (epoch seconds);
@@ -84,6 +77,7 @@ class ConversationState(msgspec.Struct, frozen=True, array_like=True, gc=False):
     pages: tuple[int, ...] = ()
     copied: tuple[tuple[str, int], ...] = ()
     erased: tuple[tuple[str, float], ...] = ()
+    paged_ids: int = 0
 
 
 #: What parts a page's key from its conversation's: no id holds it.
@@ -93,6 +87,11 @@ _PAGE_MARK = b"\x00"
 def page_key(conversation: bytes, from_index: int) -> bytes:
     """Return the key under which the page of ``conversation`` that begins at ``from_index`` is stored."""
     return conversation + _PAGE_MARK + str(from_index).encode()
+
+
+def id_page_key(conversation: bytes, page: IdPage) -> bytes:
+    """Return the key under which a page of message ids of ``conversation`` is stored."""
+    return conversation + _PAGE_MARK + "i{}/{}/{}".format(*page).encode()
 
 
 def is_page(key: bytes) -> bool:

@@ -1,8 +1,6 @@
-"""What the people of a window say about themselves: tables of English, no model (seed 000).
+"""Extraction: which sentences of a window are kept, as quotations, and which slots they fill (no language model).
 
-Begin with :mod:`.reading`, which reads a window.  :mod:`.wordings` bring what is said into the form that the tables
-know, :mod:`.parts` cut a sentence into pieces, :mod:`.clauses` take a piece apart; :mod:`.predicates` are the tables
-that say which slot a clause fills, asked by :mod:`.interpreting`; :mod:`.values` cleans what fills it.
-:mod:`.favourites` and :mod:`.requests` read preferences by the subjects in :mod:`.tastes`, :mod:`.assistant` what is
-said to the assistant about itself, :mod:`.dialogue` what takes two.
+Begin with :mod:`.units`, the sentences that people say in their own words.  :mod:`.keeper` is the small model that
+decides over :mod:`.features` (:mod:`.cues` and vectors) what is kept, of which kind and how important it is;
+:mod:`.reading` makes statements of it, and :mod:`.slots` is the table of slots.
 """

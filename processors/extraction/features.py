@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from processors.extraction.cues import CUES
+from processors.extraction.slots import slots_of
 from processors.extraction.units import Unit, leans
 
 #: Longest sentence and message that count, in characters.
@@ -26,6 +27,7 @@ PLACE = (
     "leans on the sentence before",
     "question asks for the person",
     "rest is not the author's",
+    "fills a slot",
 )
 NAMES: tuple[str, ...] = (
     *(cue.name for cue in CUES),
@@ -54,6 +56,7 @@ def surface(unit: Unit) -> NDArray[np.float32]:
         float(leans(unit)),
         float(asked.endswith("?") and before[_YOU] > 0),
         float(unit.is_partial),
+        float(bool(slots_of(text, unit.message.sent_at))),
     ]
     return np.array([*own, *before, *place], dtype=np.float32)
 

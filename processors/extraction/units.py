@@ -76,7 +76,9 @@ def _units(message: WindowMessage, question: tuple[str, str]) -> list[Unit]:
     for number, (start, end) in enumerate(sentence_spans(own)[:MOST_SENTENCES]):
         end = min(end, start + LONGEST_SENTENCE)
         text = " ".join(message.content[start:end].split())
-        asked, asked_id = question if number == 0 or (number == 1 and len(before.split()) <= _SHORT) else ("", "")
+        asked, asked_id = (
+            question if number == 0 or (number == 1 and len(before.split()) <= _SHORT) else ("", "")
+        )
         found.append(Unit(message, start, end, text, number, asked, asked_id, before, own != message.content))
         before = text
     return found

@@ -20,6 +20,7 @@ from models.messages import Role
 from models.statements import Assertion, Polarity, Statement, attribute_of
 from models.windows import Window, WindowMessage
 from processors.facts.claims import claim_of, normalized_attribute, normalized_value
+from processors.text.authorship import letters_of, own_words
 
 #: What people speak of lies in between: nobody's life began earlier, and no plan goes further.
 EARLIEST_EVENT = datetime(1850, 1, 1, tzinfo=UTC)
@@ -38,6 +39,7 @@ OBJECTIONS = (
     "wrong_kind",
     "empty_value",
     "absurd_date",
+    "not_own_words",
 )
 
 _SPACES = re.compile(r"\s+")
@@ -71,7 +73,9 @@ def objection(found: Statement, window: Window) -> str | None:
         return "no_text"
     if is_too_long(found):
         return "too_long"
-    return _slot_objection(found) or _date_objection(found, messages)
+    sources = [messages[message_id] for message_id in found.source_message_ids]
+    wrong = _slot_objection(found) or _date_objection(found, messages)
+    return wrong or (None if _is_own(found.quote, sources) else "not_own_words")
 
 
 def is_too_long(found: Statement) -> bool:
@@ -117,6 +121,23 @@ def is_quoted(quote: str, messages: Sequence[WindowMessage]) -> bool:
     return True
 
 
+def _is_own(quote: str, messages: Sequence[WindowMessage]) -> bool:
+    """Whether most of a quote is its authors' own words; lines of the assistant only say what is answered."""
+    texts = [normalize("NFKC", each.content) for each in messages if each.role is Role.USER]
+    owned = [(text, own_words(text)) for text in texts]
+    own = total = 0
+    for line in filter(None, map(_folded, quote.splitlines())):
+        pattern = re.compile(r"\s+".join(map(re.escape, line.split())))
+        places = [words[slice(*match.span())] for text, words in owned for match in pattern.finditer(text)]
+        if places:
+            own += max(map(letters_of, places))
+            total += letters_of(line)
+    if total:
+        return 2 * own > total
+    # Only the question is quoted: then the answer counts, which may be an emoji.
+    return bool(owned) and 2 * sum(letters_of(words) for _, words in owned) >= sum(map(letters_of, texts))
+
+
 def _folded(text: str) -> str:
     return _SPACES.sub(" ", normalize("NFKC", text)).strip()
 
@@ -145,6 +166,7 @@ def to_candidate(found: Statement, window: Window, extractor: str) -> FactCandid
         statement=found.statement,
         confidence=found.confidence,
         importance=found.importance,
+        why=found.why,
         source_message_ids=found.source_message_ids,
         provenance=Provenance(
             conversation_id=window.conversation_id,

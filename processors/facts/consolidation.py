@@ -48,9 +48,12 @@ class Consolidation:
     """
 
     def __init__(self, candidate: FactCandidate, slot: Line | None, known: Lines) -> None:
-        self._said = candidate
         self._known = known
         self._claim = claim_of(candidate)
+        self._said = candidate
+        if self._assertion() is Said.ENDED:
+            ending = msgspec.structs.replace(candidate.provenance, ends=True, since=None, since_precision=None)
+            self._said = msgspec.structs.replace(candidate, provenance=ending)
         self._at = moment_of(candidate.provenance)
         self.slot = slot or Line(self._claim.single)
         self.lines: dict[str, Line] = {}
@@ -118,7 +121,7 @@ class Consolidation:
         own = stands.claim
         before = self._line(own.line_id)
         fact, said = before.fact(own.fact_id), self._assertion()
-        evidence, counted = self._said.provenance, False
+        evidence = self._said.provenance
         stub = before.stub(own.fact_id)
         if fact is None and (
             stands.is_known or is_under(evidence, before.floors if stub is None else stub.floors)
@@ -129,24 +132,21 @@ class Consolidation:
             stub = before.stub(own.fact_id)
         if fact is not None:
             let_go = stands.is_known or (stub is not None and is_under(evidence, stub.floors))
-            counted = let_go or is_counted(fact, evidence)
-        if counted and said is not Said.ENDED:
-            return False
+            if let_go or is_counted(fact, evidence):
+                return False
         unsure = is_tentative(self._said)
         marks = marked(before.marks, mark_of(own, self._at, said, tentative=unsure, since=evidence.since))
-        if own.polarity is Polarity.AFFIRMED and not (own.single or counted):
+        if own.polarity is Polarity.AFFIRMED and not own.single:
             for none, at in self._nones():
                 if marks[0].first < at:
                     marks = marked(marks, mark_of(own, at, Said.ENDED, none))
-        if counted and marks is before.marks:
-            return False
         after = before if marks is before.marks else msgspec.structs.replace(before, marks=marks)
         if fact is None:
             after = with_fact(after, learned(self._said, own, before, erasure))
             if stub is not None and stands.released is not None:
                 rest = released(stub, *stands.released, self._known.position)
                 after = msgspec.structs.replace(after, stubs=(*after.stubs, rest))
-        elif not counted:
+        else:
             after = with_fact(after, reinforced(fact, self._said, own))
         self._settle(own.line_id, before, after, own.fact_id)
         return True
@@ -244,12 +244,7 @@ class Consolidation:
         """Merge a partial fact into the one that says the same and more."""
         partial_line_id = self._known.line_of(partial_id)
         if self._known.is_folded(partial_line_id):
-            # If they were merged, both lines were stored; what else is there may be younger.
-            line = self._line(partial_line_id)
-            stub = line.stub(partial_id)
-            if stub is not None and stub.since == self._known.position:
-                self._repoint(line.absorbed, stub)
-            return
+            return  # if they were merged, both lines were stored; what else is there may be younger
         source = self._line(partial_line_id)
         partial = source.fact(partial_id)
         if partial is None or partial_id == own.fact_id:
@@ -263,7 +258,7 @@ class Consolidation:
         if whole is None and not self._known.is_folded(own.line_id):
             return
         cause = self._cause(own.fact_id)
-        merged, stub, left, into = absorbed(
+        merged, _, left, into = absorbed(
             source, partial, partial_line_id, whole_line, own, erasure, cause, self._known.position
         )
         if whole is not None:
@@ -272,19 +267,6 @@ class Consolidation:
             self.changes.insert(-1, merged)  # the slot holds one value: what ends comes first
         else:
             self._put(partial_line_id, left, [merged])
-        self._repoint(left.absorbed, stub)
-
-    def _repoint(self, line_ids: tuple[str, ...], stub: Stub) -> None:
-        """What was merged into the partial fact is merged into the whole one now."""
-        for line_id in line_ids:
-            before = self._line(line_id)
-            stubs = tuple(
-                msgspec.structs.replace(each, into=stub.into, into_line=stub.into_line)
-                if each.into == stub.fact_id
-                else each
-                for each in before.stubs
-            )
-            self._put(line_id, msgspec.structs.replace(before, stubs=stubs), [])
 
 
 def _merge_named(line: Line, changed: list[Fact], own_id: str) -> tuple[Line, list[Fact]]:

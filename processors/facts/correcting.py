@@ -1,15 +1,13 @@
-"""A fact that somebody corrects by hand: what is said instead, as a candidate for the slot of the fact.
+"""Correction of a fact by hand: the new text as a candidate for the slot of the fact.
 
-What is said may be the value ("Munich"), a sentence about it as facts have them ("Lives in Munich"), or the
-person's own words ("I live in Munich now").  The built-in extractor reads it, as if the person had said it;
-what it does not find the slot in fills the slot as it is written.  It goes through the same checks as whatever
-an extractor finds.
+The text may be the value ("Munich") or a sentence ("I live in Munich now").  The table of slots reads a
+sentence; any other text fills the slot as it is written.  The candidate goes through the same checks as one
+that an extractor finds.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 
 import msgspec
@@ -19,10 +17,9 @@ from models.consolidation import Correction
 from models.errors import InvalidRecord
 from models.facts import Fact, FactCandidate, FactStatus
 from models.messages import Role, Timestamp
-from models.statements import Assertion, Polarity, Statement
+from models.statements import SELF, Assertion, Polarity, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
-from processors.extraction.english import conjugate
-from processors.extraction.reading import read_window
+from processors.extraction.slots import slots_of
 from processors.facts.candidates import objection, to_candidate
 from processors.facts.claims import claim_of, normalized_attribute, normalized_subject
 from processors.facts.refinement import is_kept_whole, unmerged
@@ -34,9 +31,7 @@ EXTRACTOR = "correction"
 _CERTAIN = 1.0
 
 _LEAD = re.compile(r"(?:(?:no|sorry|actually|wait|i mean|it's|it is|that's|rather)\b[\s,:]*)+", re.IGNORECASE)
-_WHO = re.compile(r"\A(?:the )?user(?:'s)?\s+", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?:i|i'\w+|my|we|our|he|she|they|there)\b", re.IGNORECASE)
-_IRREGULAR = {"is": "am", "has": "have", "does": "do", "was": "was"}
 
 
 def window_id_of(tenant_id: str, correction: Correction) -> str:
@@ -69,7 +64,9 @@ def corrected(fact: Fact, correction: Correction, at: Timestamp, by: str) -> tup
     window = _window(fact, correction, at)
     candidates: list[FactCandidate] = []
     for found in _read(fact, window) or (_as_written(fact, window),):
-        if (wrong := objection(found, window)) is not None:
+        wrong = objection(found, window)
+        # Who corrects a fact says so themselves, also with words that they quote.
+        if wrong is not None and wrong != "not_own_words":
             raise InvalidRecord(wrong, f"what is said instead of fact {fact.fact_id} is no statement: {wrong}")
         candidate = to_candidate(found, window, EXTRACTOR)
         ends = found.assertion is Assertion.ENDED
@@ -134,58 +131,22 @@ def _window(fact: Fact, correction: Correction, at: Timestamp) -> Window:
 
 
 def _read(fact: Fact, window: Window) -> tuple[Statement, ...]:
-    """Return what the built-in extractor finds for the slot of the fact; one thing if it holds one."""
-    text = window.messages[0].content
-    for wording in _wordings(text):
-        message = msgspec.structs.replace(window.messages[0], content=wording)
-        found = [
-            _by_hand(each, fact, text)
-            for each in read_window(msgspec.structs.replace(window, messages=(message,)))
-            if _is_of_slot(each, fact)
-        ]
-        if found:
-            return (found[-1],) if claim_of(fact).single else tuple(found)
-    return ()
-
-
-def _wordings(text: str) -> Iterator[str]:
-    """Yield it as it is, and in the first person: "Lives in Munich" is what "I live in Munich" is shown as."""
-    yield text
-    told = _WHO.sub("", text.strip())
-    first, _, rest = told.partition(" ")
-    verb = first.casefold()
-    if verb == "no":
-        negation, _, rest = rest.partition(" ")
-        verb, _, rest = rest.partition(" ")
-        yield from (f"I no {negation} {base} {rest}" for base in _bases(verb.casefold()))
-    yield from (f"I {base} {rest}" for base in _bases(verb))
-    yield f"My {told[:1].lower()}{told[1:]}"
-
-
-def _bases(verb: str) -> Iterator[str]:
-    if verb in _IRREGULAR:
-        yield _IRREGULAR[verb]
-    for base in (verb[:-1], verb[:-2], f"{verb[:-3]}y"):
-        if conjugate(base) == verb:
-            yield base
-
-
-def _is_of_slot(found: Statement, fact: Fact) -> bool:
-    return (normalized_subject(found.subject), normalized_attribute(found.attribute)) == (
-        normalized_subject(fact.subject),
-        normalized_attribute(fact.attribute),
-    )
-
-
-def _by_hand(found: Statement, fact: Fact, text: str) -> Statement:
-    return msgspec.structs.replace(
-        found,
-        kind=fact.kind,
-        confidence=_CERTAIN,
-        quote=text,
-        completes="",
-        event_at=found.event_at or fact.event_at,
-        event_precision=found.event_precision or fact.event_precision,
+    """Return the statement that fills the slot of the fact, if the text has one: "I live in Munich now"."""
+    message = window.messages[0]
+    whole = _as_written(fact, window)
+    return tuple(
+        msgspec.structs.replace(
+            whole,
+            statement=message.content.strip(),
+            value=slot.value,
+            polarity=slot.polarity,
+            since=slot.since,
+            since_precision=slot.since_precision,
+        )
+        for slot in slots_of(message.content, message.sent_at)
+        if fact.attribute
+        and normalized_attribute(slot.attribute) == normalized_attribute(fact.attribute)
+        and normalized_subject(fact.subject) == SELF
     )
 
 

@@ -143,7 +143,7 @@ def _with_the_rest(line: Line, fact: Fact, kept: tuple[Provenance, ...], erasure
 
 
 def _or_none(line: Line) -> Line | None:
-    return None if line == Line(line.single) else line
+    return None if line == Line(line.single, ended=line.ended) else line
 
 
 def _later(fact: Fact, until: datetime) -> tuple[Provenance, ...]:

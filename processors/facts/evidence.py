@@ -1,7 +1,8 @@
 """The evidence of a fact: what counts as the same, what is kept, and what is known although it was let go.
 
 The same evidence is the very same messages, or one of them in the same window: whoever reads that again may
-name others beside it.  A fact keeps the provenance of its newest evidence (:data:`PROVENANCE_LIMIT`);
+name others beside it.  A message that says that something is so, and that it is no longer so, is one piece of
+evidence, which ``ends`` it.  A fact keeps the provenance of its newest evidence (:data:`PROVENANCE_LIMIT`);
 ``evidence_count`` counts all of it.  Within a source partition, evidence
 that came no later than the oldest that is kept counts as known once any was let go: however deep a replay
 reaches, it adds nothing twice.
@@ -66,10 +67,19 @@ def floors(fact: Fact) -> dict[Origin, Place]:
 
 def is_counted(known: Fact, evidence: Provenance) -> bool:
     """Whether ``known`` rests on this evidence already."""
-    if any(is_same(evidence, kept) for kept in known.provenance):
+    if any(is_same(evidence, kept) and kept.ends >= evidence.ends for kept in known.provenance):
         return True
     floor = floors(known).get(origin(evidence))
     return floor is not None and place(evidence) <= floor
+
+
+def with_ends(provenance: Iterable[Provenance], others: Iterable[Provenance]) -> tuple[Provenance, ...]:
+    """Return evidence that also ends a fact where the same evidence among ``others`` does."""
+    ends = [each for each in others if each.ends]
+    return tuple(
+        msgspec.structs.replace(each, ends=True) if any(is_same(each, end) for end in ends) else each
+        for each in provenance
+    )
 
 
 def ceilings(provenance: Iterable[Provenance], known: Iterable[Floor] = ()) -> tuple[Floor, ...]:

@@ -18,23 +18,27 @@ import msgspec
 from models import ids
 from models.facts import Fact, FactCandidate, FactStatus
 from models.statements import SELF, Assertion, Polarity
-from processors.extraction.english import words
 from processors.facts.claims import claim_of, normalized_subject, singular
 from processors.facts.learning import ever_held, is_tentative
 
 #: How many preferences of a person are found by what they name: the latest.
 KNOWN_LIMIT = 64
 
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _LIKE, _FAVOURITE, _HABIT = "like", "favourite", "habit"
 _WORD = re.compile(r"[^\W_]+(?:[.'’][^\W_]+)*")
 #: "Wi-Fi" is spelt without it as well.
 _HYPHEN = re.compile(r"(?<=\b\w\w)-(?=\w\w\b)")
-_FUNCTION = words(
+_FUNCTION = _words(
     "a an the my their our some any all of by at in on for to from with and or as be is are them they it that "
     "more other than"
 )
 #: What a preference is of, as far as its slot or its sentence says so: "rap", "rap music" and "rap songs".
-_OF = words(
+_OF = _words(
     "music song tune track album podcast episode show news radio station channel network restaurant food "
     "option place spot store shop genre topic setting level playlist brand chain app service stuff update list "
     "speed brightness subject phase"

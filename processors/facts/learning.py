@@ -8,7 +8,7 @@ from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus
 from models.statements import Assertion
 from processors.facts.claims import Claim
 from processors.facts.confidence import PASSIVE_FROM, revived
-from processors.facts.evidence import newest
+from processors.facts.evidence import is_same, newest, with_ends
 from processors.facts.lines import Line
 
 #: Seed 002: each piece of evidence closes a twentieth of the distance to certainty.
@@ -40,6 +40,7 @@ def learned(said: FactCandidate, own: Claim, line: Line, erasure: Erasure | None
         statement=said.statement,
         confidence=said.confidence,
         importance=said.importance,
+        why=said.why,
         status=FactStatus.ACTIVE,
         change=FactChange.CREATED,
         version=max(versions) + 1,
@@ -66,22 +67,24 @@ def reinforced(fact: Fact, said: FactCandidate, own: Claim) -> Fact:
     if (fact.tenant_id, fact.user_id) != (said.tenant_id, said.user_id):
         raise ValueError(f"fact {fact.fact_id} belongs to another person")
     evidence, confidence, statement = said.provenance, fact.confidence, fact.statement
+    known = with_ends(fact.provenance, [evidence])
+    more = () if any(is_same(each, evidence) for each in known) else (evidence,)
     is_surer = fact.tentative and not is_tentative(said)
     if said.assertion is not Assertion.ENDED and (is_surer or not ever_held(fact)):
         statement = said.statement  # until now it was only asked for, or said that it is no longer so
     if said.assertion is not Assertion.ENDED or own.is_none:
         surest = max(confidence, said.confidence)
         confidence = surest + EVIDENCE_GAIN * (1.0 - surest)
-    more = msgspec.structs.replace(
+    told = msgspec.structs.replace(
         fact,
         statement=statement,
         confidence=confidence,
         importance=max(fact.importance, said.importance),
-        evidence_count=fact.evidence_count + 1,
-        provenance=newest((*fact.provenance, evidence)),
+        evidence_count=fact.evidence_count + len(more),
+        provenance=newest((*known, *more)),
         last_evidence_at=max(fact.last_evidence_at, evidence.arrived_at),
     )
-    return revived(more)
+    return revived(told)
 
 
 def ever_held(fact: Fact) -> bool:

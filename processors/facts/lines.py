@@ -16,7 +16,7 @@ from models.facts import CHANGES_LIMIT, Erasure, Fact, FactChange, FactStatus, P
 from models.messages import Timestamp
 from processors.facts.confidence import has_faded, is_void
 from processors.facts.evidence import Floor, ceilings
-from processors.facts.stubs import Given, Stub, stub_of, voided_by
+from processors.facts.stubs import Given, Stub, let_go_stub, stub_of, voided_by
 from processors.facts.timeline import Mark, Moment, Verdict, trimmed, verdicts
 
 #: How many changes and pieces of evidence a line's facts name together, so that it stays a small record.
@@ -50,10 +50,11 @@ class Latest(msgspec.Struct, frozen=True, array_like=True):
 class Line(msgspec.Struct, frozen=True, tag="line"):
     """Marks, and the facts that they are about.
 
-    ``absorbed``: the lines of facts that were merged into these.  ``forgotten_version`` and ``floors``: of
-    facts that were let go, the highest version, and up to where their evidence is known.  ``values`` (line ids)
-    and ``latest`` are those of a slot that holds many.  ``given``: what the latest merge gave;
-    ``given_before``: what those before it did, the latest first.
+    ``absorbed``: the lines of facts that were merged into these; ``ended``: those of facts that these ended,
+    outside their slot.  ``forgotten_version`` and ``floors``: of facts that were let go, the highest version,
+    and up to where their evidence is known.  ``values`` (line ids) and ``latest`` are those of a slot that
+    holds many.  ``given``: what the latest merge gave; ``given_before``: what those before it did, the latest
+    first.
     """
 
     single: bool
@@ -67,6 +68,7 @@ class Line(msgspec.Struct, frozen=True, tag="line"):
     latest: Latest | None = None
     given: Given | None = None
     given_before: tuple[Given, ...] = ()
+    ended: tuple[str, ...] = ()
 
     def fact(self, fact_id: str) -> Fact | None:
         """Return a fact of the line."""
@@ -75,6 +77,16 @@ class Line(msgspec.Struct, frozen=True, tag="line"):
     def stub(self, fact_id: str) -> Stub | None:
         """Return what is left of a fact of the line."""
         return next((stub for stub in self.stubs if stub.fact_id == fact_id), None)
+
+    def wholes(self) -> dict[str, str]:
+        """Return what stands by now for the facts that were merged into another of the line."""
+        into = {stub.fact_id: stub.into for stub in self.stubs if stub.into}
+        found = {}
+        for fact_id, whole in into.items():
+            for _ in into:
+                whole = into.get(whole, whole)
+            found[fact_id] = whole
+        return found
 
 
 class Place(msgspec.Struct, frozen=True, tag="place"):
@@ -154,7 +166,7 @@ def settled(
     First those that end, so that a slot never seems to hold two values.  ``reason``: what changes are called
     that come from no evidence.
     """
-    found = verdicts(after.marks, after.single)
+    found = verdicts(after.marks, after.single, after.wholes())
     changed: list[Fact] = []
     for fact in after.facts:
         old = before.fact(fact.fact_id)
@@ -241,8 +253,11 @@ def alone(fact: Fact) -> Fact:
 
 
 def bounded(line: Line, found: Mapping[str, Verdict]) -> Line:
-    """Let go of the oldest marks beyond the limit, of facts without any, and of the past that is too much."""
-    marks = trimmed(line.marks, dict(found))
+    """Let go of the oldest marks beyond the limit, of facts without any, and of the past that is too much.
+
+    What these facts rested on stays known.
+    """
+    marks = trimmed(line.marks, found)
     entries = {fact.fact_id: len(fact.changes) + len(fact.provenance) for fact in line.facts}
     held = {fact.fact_id for fact in line.facts if fact.status is FactStatus.ACTIVE}
     while sum(entries.values()) > ENTRIES_LIMIT:
@@ -255,13 +270,15 @@ def bounded(line: Line, found: Mapping[str, Verdict]) -> Line:
         return line
     marked = {mark.fact_id for mark in marks}
     gone = [fact for fact in line.facts if fact.fact_id not in marked]
-    return msgspec.structs.replace(
+    left = msgspec.structs.replace(
         line,
         marks=marks,
-        facts=tuple(fact for fact in line.facts if fact.fact_id in marked),
         forgotten_version=max((line.forgotten_version, *(fact.version for fact in gone))),
         floors=ceilings((each for fact in gone for each in fact.provenance), line.floors),
     )
+    for fact in gone:
+        left = with_stub(left, let_go_stub(fact, line.stub(fact.fact_id)))
+    return left
 
 
 def relabelled(marks: Iterable[Mark], old_id: str, new_id: str, new_opposite: str) -> list[Mark]:

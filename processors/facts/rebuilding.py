@@ -16,7 +16,7 @@ from processors.facts.confidence import has_faded
 from processors.facts.evidence import ceilings, is_same, name_of
 from processors.facts.kinship import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.learning import ever_held
-from processors.facts.lines import VALUES_LIMIT, Latest, Line, Place, bounded
+from processors.facts.lines import STUBS_LIMIT, VALUES_LIMIT, Latest, Line, Place, bounded
 from processors.facts.refinement import is_kept_whole, unmerged
 from processors.facts.stubs import Stub, conversations_of, stub_of
 from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, moment_of, verdicts
@@ -44,7 +44,14 @@ def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place | Preferences]:
             into = lines[target.line_id]
             absorbed = dict.fromkeys((*into.absorbed, claims[fact.fact_id].line_id))
             lines[target.line_id] = msgspec.structs.replace(into, absorbed=tuple(absorbed))
-    settled = {key: bounded(line, verdicts(line.marks, line.single)) for key, line in lines.items()}
+        ended_by = claims.get(fact.superseded_by or "")
+        if ended_by is not None and _is_ended_by_another(fact, claims[fact.fact_id], ended_by):
+            by = lines[ended_by.line_id]
+            ended = dict.fromkeys((*by.ended, claims[fact.fact_id].line_id))
+            lines[ended_by.line_id] = msgspec.structs.replace(by, ended=tuple(ended)[-STUBS_LIMIT:])
+    settled = {
+        key: bounded(line, verdicts(line.marks, line.single, line.wholes())) for key, line in lines.items()
+    }
     return {**places, **settled, **_preferences(known, claims)}
 
 
@@ -73,7 +80,20 @@ def _with(line: Line, fact: Fact, claims: dict[str, Claim], by_id: dict[str, Fac
     marks = line.marks
     for mark in _marks(fact, claim):
         marks = marked(marks, mark)
+    ended_by = claims.get(fact.superseded_by or "")
+    is_replaced = (
+        fact.status is FactStatus.SUPERSEDED and ended_by is not None and ended_by.line_id != claim.line_id
+    )
+    if is_replaced and fact.valid_to is not None:
+        at = Moment(fact.valid_to, fact.changed_at)
+        marks = marked(marks, mark_of(claim, at, Said.REPLACED, fact.superseded_by or ""))
     return msgspec.structs.replace(line, marks=marks)
+
+
+def _is_ended_by_another(fact: Fact, own: Claim, by: Claim) -> bool:
+    """Say whether the fact that ended another is in a line that the slot of the other does not name."""
+    is_over = fact.status in (FactStatus.ENDED, FactStatus.SUPERSEDED)
+    return is_over and by.line_id != own.line_id and not (fact.attribute and by.slot_id == own.slot_id)
 
 
 def _merged_stub(fact: Fact, claim: Claim, into_line: str, into: Fact | None) -> Stub:
@@ -136,12 +156,17 @@ def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
         began = Moment(period.valid_from, fact.learned_at)
         yield mark_of(claim, began, Said.HOLDS, tentative=period.tentative)
     dated = [each for each in fact.provenance if each.since is not None]
+    ends = [each for each in fact.provenance if each.ends]
     if ever_held(fact) and all(each.since != fact.valid_from for each in dated):
         yield mark_of(claim, Moment(fact.valid_from, fact.learned_at), Said.HOLDS, tentative=fact.tentative)
     for each in dated:
         yield mark_of(claim, moment_of(each), Said.HOLDS, tentative=fact.tentative, since=each.since)
+    for each in ends:
+        yield mark_of(claim, moment_of(each), Said.ENDED)
     if fact.status is FactStatus.ACTIVE or has_faded(fact):
         yield mark_of(claim, _last(fact)[0], Said.HOLDS, tentative=fact.tentative)
+    elif fact.valid_to in [each.sent_at for each in ends] and not fact.superseded_by:
+        return  # the end is among its evidence
     elif fact.status in (FactStatus.ENDED, FactStatus.DEPRECATED) and fact.valid_to is not None:
         said = Said.ENDED if fact.status is FactStatus.ENDED else Said.VOIDED
         yield mark_of(claim, Moment(fact.valid_to, fact.changed_at), said, fact.superseded_by or "")
@@ -163,7 +188,8 @@ def _with_value(slot: Line, fact: Fact, claim: Claim) -> Line:
 
 def _last(fact: Fact) -> tuple[Moment, str]:
     """When it was last said to hold, and in which conversation: what ended it is among its evidence, too."""
-    said = [each for each in fact.provenance if fact.valid_to is None or each.sent_at < fact.valid_to]
+    said = [each for each in fact.provenance if not each.ends]
+    said = [each for each in said if fact.valid_to is None or each.sent_at < fact.valid_to] or said
     if not (said := said or [*fact.provenance]):
         return Moment(fact.valid_from, fact.learned_at), ""
     last = max(said, key=moment_of)

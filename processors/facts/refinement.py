@@ -8,7 +8,7 @@ from models.facts import Erasure, Fact, FactChange, FactStatus, Provenance
 from processors.facts.claims import Claim
 from processors.facts.confidence import revived
 from processors.facts.erasure import is_erased
-from processors.facts.evidence import Origin, Place, floors, is_same, newest, origin, place
+from processors.facts.evidence import Origin, Place, floors, is_same, newest, origin, place, with_ends
 from processors.facts.lines import STUBS_LIMIT, Cause, Line, alone, recorded, relabelled, with_fact, with_stub
 from processors.facts.stubs import Stub, conversations_of
 from processors.facts.timeline import marked
@@ -113,11 +113,12 @@ def _inheriting(partial: Fact, whole: Fact, erasure: Erasure | None) -> Fact:
     if not evidence:
         return whole
     inherited = tuple(
-        theirs for theirs in evidence if not any(is_same(theirs, ours) for ours in whole.provenance)
+        theirs for theirs in evidence if not any(is_same(theirs, each) for each in whole.provenance)
     )
     let_go = 0 if erasure is not None else partial.evidence_count - len(partial.provenance)
     bounds = (floors(partial) if let_go else {}), floors(whole)
-    kept = tuple(each for each in (*inherited, *whole.provenance) if _is_above(each, bounds))
+    ours = with_ends(whole.provenance, evidence)
+    kept = tuple(each for each in (*inherited, *ours) if _is_above(each, bounds))
     more = msgspec.structs.replace(
         whole,
         confidence=max(whole.confidence, partial.confidence),

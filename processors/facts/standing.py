@@ -42,12 +42,13 @@ def standing(
 
     ``taken_back``: the fact that the claim is made instead of, ``""`` if there is none.
     """
-    own, line, is_known = claim, line_of(claim.line_id), False
+    own, line, is_known, first = claim, line_of(claim.line_id), False, None
     for _ in range(STUBS_LIMIT):
         stub = line.stub(own.fact_id)
         led = None if stub is None else stub.leads(position)
         if stub is None or led is None:
             break
+        first = first or led
         is_known = is_known or is_under(evidence, led.floors)
         line = line_of(led.into_line)
         fact, rest = line.fact(led.into), line.stub(led.into)
@@ -59,13 +60,10 @@ def standing(
         elif fact is not None and led.into == taken_back and fact.slot_id == claim.slot_id:
             floors = ceilings(fact.provenance, () if rest is None else rest.floors)
         if floors is not None:
-            return Standing(claim, is_known or is_under(evidence, floors), (led, floors))
+            return Standing(claim, is_known or is_under(evidence, floors), (first, floors))
         if fact is None and rest is None:
             return Standing(claim, is_known)  # it is gone
         own = own._replace(line_id=led.into_line, fact_id=led.into)
         if fact is not None:
             own = own._replace(opposite_id=claim_of(fact).opposite_id)
-    opposite = line.stub(own.opposite_id)
-    if opposite is not None and opposite.into and opposite.into_line == own.line_id:
-        own = own._replace(opposite_id=opposite.into)
     return Standing(own, is_known)

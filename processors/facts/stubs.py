@@ -129,6 +129,20 @@ def stub_of(
     )
 
 
+def let_go_stub(fact: Fact, before: Stub | None) -> Stub:
+    """Return what is left of a fact that there is no room for; ``before``: what is left of its corrections."""
+    known = before or Stub(
+        fact.fact_id,
+        fact.version,
+        slot_id=fact.slot_id,
+        tenant_id=fact.tenant_id,
+        user_id=fact.user_id,
+        conversation_ids=conversations_of(fact),
+    )
+    floors = ceilings(fact.provenance, known.floors)
+    return msgspec.structs.replace(known, version=fact.version, floors=floors)
+
+
 def kept_of(stub: Stub) -> Stub | None:
     """Return what stays known of a merged fact that is another one after all; ``None`` if nothing does."""
     if not (stub.floors or stub.voids or stub.led):

@@ -16,7 +16,7 @@ is Italian".
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple
@@ -48,18 +48,25 @@ class Moment(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class Said(StrEnum):
-    """What a mark says.  ``voided``: it never was so, something else took its place."""
+    """What a mark says.  ``voided``: it never was so, something else took its place.  ``replaced``: it was so
+    until a fact of another line took its place.
+    """
 
     HOLDS = "holds"
     ENDED = "ended"
     CORRECTED = "corrected"
     VOIDED = "voided"
+    REPLACED = "replaced"
+
+
+#: What becomes of a fact that held until then.
+_ENDS = {Said.ENDED: FactStatus.ENDED, Said.REPLACED: FactStatus.SUPERSEDED}
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True):
     """A claim, from when it was first said to when it was last, with nothing else said in between.
 
-    ``by``: the fact that ended or voided it, if it was another.  ``tentative``: it was said unsurely.
+    ``by``: the fact that ended, voided or replaced it, if it was another.  ``tentative``: it was said unsurely.
     ``since``: when it began, if that was said.
     """
 
@@ -102,7 +109,7 @@ def mark_of(
 ) -> Mark:
     """Return the mark of a claim at one moment.  Only a claim that something holds can be tentative."""
     tentative = tentative and said is Said.HOLDS
-    if said in (Said.ENDED, Said.VOIDED):
+    if said in (*_ENDS, Said.VOIDED):
         since = None
     fact_id, opposite_id, polarity, is_none = claim.fact_id, claim.opposite_id, claim.polarity, claim.is_none
     return Mark(at, at, fact_id, opposite_id, polarity, is_none, said, by, tentative, since)
@@ -144,45 +151,90 @@ def _is_within(new: Mark, mark: Mark) -> bool:
     return _is_same_claim(mark, surely) and mark.first <= new.first <= mark.last
 
 
-def verdicts(marks: Sequence[Mark], single: bool) -> dict[str, Verdict]:
-    """Return what follows for each fact that the marks are about.  ``single``: one value excludes another."""
-    ledger = _Ledger(single)
+def verdicts(
+    marks: Sequence[Mark], single: bool, wholes: Mapping[str, str] | None = None
+) -> dict[str, Verdict]:
+    """Return what follows for each fact that the marks are about.
+
+    ``single``: one value excludes another.  ``wholes``: of facts that were merged, the one in the same line
+    that stands for each by now; what denies a part denies it.  What was taken back is read as if it had never
+    been said: whatever it had ended goes on.
+    """
+    read: list[_Entry] = []
+    voided: dict[str, tuple[datetime, str]] = {}
+    ledger = _Ledger(single, wholes or {})
     for mark in marks:
-        ledger.note(mark)
-    return ledger.verdicts
+        at = mark.first.sent_at
+        if mark.said is Said.HOLDS or mark.said is Said.CORRECTED:
+            voided.pop(mark.fact_id, None)
+        lost, by, began = list[str](), mark.by, at
+        if mark.said is Said.CORRECTED:
+            lost, by = [*ledger.rivals(mark)], mark.fact_id
+        elif mark.said is Said.VOIDED and ledger.is_open(mark.fact_id):
+            lost = [mark.fact_id]
+        elif mark.said is Said.VOIDED and mark.fact_id not in ledger.verdicts:
+            voided[mark.fact_id] = at, by
+        if lost:
+            since = {fact_id: ledger.verdicts[fact_id].valid_from for fact_id in lost}
+            voided |= {fact_id: (since[fact_id], by) for fact_id in lost}
+            began = min(at, *since.values())
+            read = [entry for place, entry in enumerate(read) if not ledger.is_resting_on(lost, entry, place)]
+            ledger = _Ledger(single, wholes or {})
+            for entry in read:
+                ledger.note(*entry)
+        if mark.said is not Said.VOIDED:
+            ledger.note(mark, began)
+            read.append(_Entry(mark, began))
+    found = ledger.verdicts
+    return found | {fact_id: _void(found.get(fact_id), *end) for fact_id, end in voided.items()}
+
+
+class _Entry(NamedTuple):
+    """A mark, and when what it says began unless it says so: a correction begins with what it takes back."""
+
+    mark: Mark
+    began: datetime
 
 
 class _Ledger:
     """Reads marks in their order."""
 
-    def __init__(self, single: bool) -> None:
+    def __init__(self, single: bool, wholes: Mapping[str, str]) -> None:
         self.verdicts: dict[str, Verdict] = {}
+        self._wholes = wholes
         self._single = single
         self._open: dict[str, Mark] = {}
         self._latest: dict[str, Mark] = {}
+        #: Which mark it was that each open claim began with.
+        self._begun: dict[str, int] = {}
+        self._read = 0
 
-    def note(self, mark: Mark) -> None:
-        at = mark.first.sent_at
-        if mark.said in (Said.ENDED, Said.VOIDED):
-            voided = mark.said is Said.VOIDED
-            status = FactStatus.DEPRECATED if voided else FactStatus.ENDED
+    def is_open(self, fact_id: str) -> bool:
+        """Whether a claim holds by what was read."""
+        return fact_id in self._open
+
+    def is_resting_on(self, fact_ids: Collection[str], entry: _Entry, place: int) -> bool:
+        """Whether the mark that was read at this place is what one of these open claims rests on."""
+        fact_id = entry.mark.fact_id
+        return fact_id in fact_ids and place >= self._begun[fact_id]
+
+    def note(self, mark: Mark, began: datetime) -> None:
+        """Read one more mark."""
+        self._read += 1
+        if (status := _ENDS.get(mark.said)) is not None:
             if mark.fact_id in self._open:
-                self._close(mark.fact_id, at, status, mark.by)
+                self._close(mark.fact_id, began, status, mark.by)
             elif mark.fact_id not in self.verdicts:
-                self.verdicts[mark.fact_id] = Verdict(status, at, at, mark.by or None)
+                self.verdicts[mark.fact_id] = Verdict(status, began, began, mark.by or None)
             return
-        since = at
-        for rival_id, rival in [*self._open.items()]:
-            lost = self._loses(rival, mark)
-            if lost is None:
-                continue
-            if mark.said is Said.CORRECTED:
-                since = min(since, self.verdicts[rival_id].valid_from)
-                lost = FactStatus.DEPRECATED
-            self._close(rival_id, at, lost, mark.fact_id)
-        held = self._open.get(mark.fact_id)
+        held, before = self._open.get(mark.fact_id), self.verdicts.get(mark.fact_id)
+        if before is not None:
+            began = max(began, before.valid_to or before.valid_from)
+        for rival_id, status in self.rivals(mark).items():
+            self._close(rival_id, began, status, mark.fact_id)
         if held is None:
-            self._begin(mark.fact_id, since, tentative=mark.tentative)
+            self._begin(mark.fact_id, began, tentative=mark.tentative)
+            self._begun[mark.fact_id] = self._read - 1
         elif held.tentative and not mark.tentative:
             self.verdicts[mark.fact_id] = self.verdicts[mark.fact_id]._replace(tentative=False)
         elif mark.tentative and not held.tentative:
@@ -190,6 +242,11 @@ class _Ledger:
         self._open[mark.fact_id] = self._latest[mark.fact_id] = mark
         if mark.since is not None:
             self._reach_back(mark, mark.since)
+
+    def rivals(self, mark: Mark) -> dict[str, FactStatus]:
+        """Return the open claims that a new one ends, with what becomes of them."""
+        found = {rival_id: self._loses(rival, mark) for rival_id, rival in self._open.items()}
+        return {rival_id: status for rival_id, status in found.items() if status is not None}
 
     def _reach_back(self, mark: Mark, since: datetime) -> None:
         """What began before it was said takes in its own past since, and the others were over by then."""
@@ -206,23 +263,21 @@ class _Ledger:
     def _begin(self, fact_id: str, since: datetime, *, tentative: bool) -> None:
         before, past = self.verdicts.get(fact_id), tuple[Period, ...]()
         if before is not None:
-            past = before.past
-            if before.status is not FactStatus.DEPRECATED and before.valid_to is not None:
-                since = max(since, before.valid_to)
-                past = (*past, Period(before.valid_from, before.valid_to, before.tentative))[-PAST_LIMIT:]
+            past = _periods(before)
         self.verdicts[fact_id] = Verdict(FactStatus.ACTIVE, since, past=past, tentative=tentative)
 
     def _close(self, fact_id: str, at: datetime, status: FactStatus, by: str) -> None:
         held = self.verdicts[fact_id]
-        end = held.valid_from if status is FactStatus.DEPRECATED else max(at, held.valid_from)
-        self.verdicts[fact_id] = held._replace(status=status, valid_to=end, superseded_by=by or None)
+        self.verdicts[fact_id] = held._replace(
+            status=status, valid_to=max(at, held.valid_from), superseded_by=by or None
+        )
         del self._open[fact_id]
 
     def _loses(self, rival: Mark, mark: Mark) -> FactStatus | None:
         """Return what becomes of an open claim when another is made; ``None``: they may both be true."""
         if rival.fact_id == mark.fact_id or (mark.tentative and not rival.tentative):
             return None
-        if rival.fact_id == mark.opposite_id:
+        if rival.fact_id == self._wholes.get(mark.opposite_id, mark.opposite_id):
             return FactStatus.CONTRADICTED
         if mark.is_none:
             return FactStatus.ENDED if rival.polarity is Polarity.AFFIRMED else None
@@ -233,11 +288,25 @@ class _Ledger:
         return None
 
 
+def _periods(verdict: Verdict) -> tuple[Period, ...]:
+    """Return when a fact held that does not hold now."""
+    if verdict.valid_to is None:
+        return verdict.past
+    last = Period(verdict.valid_from, verdict.valid_to, verdict.tentative)
+    return (*verdict.past, last)[-PAST_LIMIT:]
+
+
+def _void(before: Verdict | None, at: datetime, by: str) -> Verdict:
+    """Return the verdict on a fact that never was so when it was last said; it may have been so before."""
+    past = () if before is None else _periods(before)
+    return Verdict(FactStatus.DEPRECATED, at, at, by or None, past)
+
+
 def _over_by(verdict: Verdict, began: datetime, lost: FactStatus, by: str) -> Verdict:
-    """Return what is left of a fact that ended, from when on another held; what never was so stays that."""
+    """Return what is left of a fact that ended, from when on another held."""
     past = tuple(_until(each, began) for each in verdict.past)
     verdict = verdict._replace(past=past)
-    if verdict.status is FactStatus.DEPRECATED or verdict.valid_to is None or verdict.valid_to <= began:
+    if verdict.valid_to is None or verdict.valid_to <= began:
         return verdict
     if verdict.status is FactStatus.ENDED:  # the person said so: no more than the time may be wrong
         return verdict._replace(valid_to=began) if began > verdict.valid_from else verdict
@@ -249,15 +318,17 @@ def _until(period: Period, end: datetime) -> Period:
     return msgspec.structs.replace(period, valid_to=valid_to)
 
 
-def trimmed(marks: tuple[Mark, ...], found: dict[str, Verdict]) -> tuple[Mark, ...]:
-    """Let go of the oldest marks beyond the limit, first of those that nothing which holds rests on."""
-    kept = list(marks)
-    while len(kept) > MARKS_LIMIT:
-        spare = (n for n, mark in enumerate(kept) if _is_spare(mark, kept[n + 1 :], found))
-        del kept[next(spare, 0)]
-    return tuple(kept)
+def trimmed(marks: tuple[Mark, ...], found: Mapping[str, Verdict]) -> tuple[Mark, ...]:
+    """Let go of the oldest marks beyond the limit.
 
-
-def _is_spare(mark: Mark, later: Sequence[Mark], found: dict[str, Verdict]) -> bool:
-    holds = found[mark.fact_id].status is FactStatus.ACTIVE
-    return not holds or any(each.fact_id == mark.fact_id for each in later)
+    Those first after which the same fact was spoken of again, for a fact without a mark is let go of; and of
+    them, and of the others, first those of what does not hold.
+    """
+    last = {mark.fact_id: place for place, mark in enumerate(marks)}
+    holds = {fact_id for fact_id, verdict in found.items() if verdict.status is FactStatus.ACTIVE}
+    order = sorted(
+        range(len(marks)),
+        key=lambda place: (place == last[marks[place].fact_id], marks[place].fact_id in holds, place),
+    )
+    gone = set(order[: max(0, len(marks) - MARKS_LIMIT)])
+    return tuple(mark for place, mark in enumerate(marks) if place not in gone)

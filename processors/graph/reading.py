@@ -13,6 +13,7 @@ from models.graph import GraphSource, GraphStatement, Mention
 from models.messages import Role
 from processors.episodes.state import KeptTurn
 from processors.graph.telling import Reader, Said
+from processors.text.authorship import own_words
 
 #: Statements of one message that are read.
 STATEMENTS_LIMIT = 50
@@ -21,18 +22,27 @@ STATEMENTS_LIMIT = 50
 def read(conversation_id: str, turns: Iterable[KeptTurn], first: int = 0) -> Iterator[GraphStatement]:
     """Yield what people say in the turns of an episode from the ``first``-th on; those before are only context.
 
-    What the assistant says is no statement of anybody's.
+    What the assistant says is no statement of anybody's, nor is text that somebody only passes on.
     """
     spoken: dict[str, Reader] = {}
     for number, turn in enumerate(turns):
         if turn.role != Role.USER:
             continue
         reader = spoken[turn.user_id] = Reader(spoken.get(turn.user_id))
-        found = dict.fromkeys(reader.read(turn.text))
+        own = own_words(turn.text)
+        found = dict.fromkeys(
+            each._replace(quote=_whole(each.quote, own, turn.text)) for each in reader.read(own)
+        )
         if number < first:
             continue
         for statement in [*found][:STATEMENTS_LIMIT]:
             yield statement_of(statement, turn, conversation_id)
+
+
+def _whole(quote: str, own: str, text: str) -> str:
+    """Return a quote as it was written: a sentence that holds a quotation has blanks in its place."""
+    at = own.find(quote)
+    return text[at : at + len(quote)] if at >= 0 else quote
 
 
 def statement_of(said: Said, turn: KeptTurn, conversation_id: str) -> GraphStatement:

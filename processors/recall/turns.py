@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -12,6 +12,7 @@ import msgspec
 from models import ids
 from models.messages import ChatMessage
 from models.turns import Turn, TurnSource
+from processors.conversations.message_ids import IdPage, LoadIds
 from processors.conversations.sequence import Sequencer, SequenceState
 from processors.recall.masking import Mask
 
@@ -49,12 +50,12 @@ class TurnFold:
         state: TurnsState,
         *,
         forget_seconds: float,
-        message_ids: int,
+        load_ids: LoadIds,
         source: tuple[str, int],
         mask: Mask,
     ) -> None:
         self._conversation_id = conversation_id
-        self._sequence = Sequencer(state.sequence, forget_seconds, message_ids)
+        self._sequence = Sequencer(state.sequence, forget_seconds, load_ids)
         self._began_at = state.began_at
         self._source = source
         self._mask = mask
@@ -72,6 +73,11 @@ class TurnFold:
     def duplicates(self) -> int:
         """How many messages were seen before."""
         return self._sequence.duplicates
+
+    @property
+    def id_pages(self) -> Mapping[IdPage, bytes | None]:
+        """The pages of message ids to store (:class:`MessageIds`)."""
+        return self._sequence.ids.pages
 
     def is_second_copy(self, origin: str, offset: int, came: float, arrived: float) -> bool:
         """Say whether a record was copied here before (:meth:`Sequencer.is_second_copy`)."""

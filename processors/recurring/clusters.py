@@ -66,7 +66,7 @@ def _place(told: Told) -> tuple[float, str]:
 
 def _clusters(vectors: NDArray[np.float32]) -> Iterator[list[int]]:
     """Yield the rows of each cluster, in order."""
-    # Imported here: it takes seconds to load, and only who looks for clusters needs it.
+    # Imported here: it takes seconds to load, and it is an extra (``clusters``).
     from sklearn.cluster import HDBSCAN
 
     # On vectors of unit length the Euclidean distance orders pairs as the cosine does.  A person who said one

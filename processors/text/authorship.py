@@ -33,10 +33,11 @@ def own_words(text: str) -> str:
 def is_own(text: str, start: int, end: int) -> bool:
     """Whether most of ``text[start:end]`` is the author's own words."""
     part, own = text[start:end], own_words(text)[start:end]
-    return 2 * _letters(own) > _letters(part)
+    return 2 * letters_of(own) > letters_of(part)
 
 
-def _letters(text: str) -> int:
+def letters_of(text: str) -> int:
+    """Return how many letters and digits a text has."""
     return sum(map(str.isalnum, text))
 
 
@@ -60,7 +61,9 @@ _TYPESET = _re(
 )
 
 #: A quotation: of at least three words, or with a first person in it.  A name in quotation marks stays.
-_QUOTED = re.compile(r"“[^”]*”?|„[^“”]*[“”]?|«[^»]*»?|»[^«]*«|「[^」]*」?|『[^』]*』?|(?<!\w)\"[^\"]*\"?|(?<!\w)'[^'\n]*[.!?,]'(?!\w)")
+_QUOTED = re.compile(
+    r"“[^”]*”?|„[^“”]*[“”]?|«[^»]*»?|»[^«]*«|「[^」]*」?|『[^』]*』?|(?<!\w)\"[^\"]*\"?|(?<!\w)'[^'\n]*[.!?,]'(?!\w)"
+)
 _QUOTE_WORDS = 3
 
 _FIRST = _re(
@@ -85,11 +88,16 @@ _KIN = (
     "mari|femme|mère|père|frère|sœur|soeur|fils|fille|ami|amie|mãe|pai|irmão|irmã|filho|filha|esposo|"
     "marito|moglie|fratello|sorella|figlio|figlia|man|vrouw|moeder|vader|broer|zus|zoon|dochter"
 )
+#: "This is not Ada, this is her sister", "I'm not the account owner"; "I'm not vegan" is the author's.
+_NOT_ME = (
+    rf"(?:not|nicht) (?:(?:the|der|die) (?:account |phone )?(?:owner|user|besitzer\w*)|(?-i:[A-ZÀ-Þ]\w+)"
+    rf"(?=[^\n]{{0,40}}\b(?:{_KIN}|typing|writing|speaking|phone|account)\b))"
+)
 _OTHER_SPEAKER = _re(
     r"\s*(?:(?:hi|hello|hey|hallo|hola|salut|bonjour|olá|oi|ciao|hoi|sorry|ok|psst)[,!. ]+)*(?:"
-    rf"(?:this is|it'?s|it’s|i am|i'm|i’m) (?:not \w+|[^.!?\n]{{0,40}}\b\w+['’]s (?:\w+ )?(?:{_KIN})\b|(?:his|her|their) (?:{_KIN})\b"
+    rf"(?:this is|it'?s|it’s|i am|i'm|i’m) (?!(?:my|our)\b)(?:{_NOT_ME}|[^.!?\n]{{0,40}}\b\w+['’]s (?:\w+ )?(?:{_KIN})\b|(?:his|her|their) (?:{_KIN})\b"
     r"|[^.!?\n]{0,30}\b(?:typing|writing) (?:for|on behalf of|instead of)\b)"
-    rf"|(?:hier (?:ist|schreibt)|ich bin) (?:nicht \w+|[^.!?\n]{{0,40}}\b(?:{_KIN}) von\b|[^.!?\n]{{0,20}}\w+s (?:{_KIN})\b)"
+    rf"|(?:hier (?:ist|schreibt)|ich bin) (?:{_NOT_ME}|[^.!?\n]{{0,40}}\b(?:{_KIN}) von\b|[^.!?\n]{{0,20}}\w+s (?:{_KIN})\b)"
     rf"|(?:soy|aquí|habla|escribe) [^.!?\n]{{0,40}}\b(?:{_KIN}) de\b|(?:c['’]est|ici|je suis) [^.!?\n]{{0,40}}\b(?:{_KIN}) (?:de\b|d['’])"
     rf"|(?:aqui (?:é|quem fala é)|sou|quem escreve é) [^.!?\n]{{0,40}}\b(?:{_KIN}) (?:de|da|do)\b|(?:sono|qui è) [^.!?\n]{{0,40}}\b(?:{_KIN}) di\b"
     rf"|(?:dit is|hier is|met) [^.!?\n]{{0,30}}\b(?:{_KIN}) van\b"
@@ -135,7 +143,9 @@ _ROLE_PLAY = (
     r"stell dir vor|tu so, als|spiel (?:mal )?(?:eine|einen|die rolle)|du bist (?:jetzt )?eine?\b|handle als|actúa como|haz de cuenta|finge|imagina que|eres un\w* |hagamos como|"
     r"fais comme si|imagine que|agis comme|joue le rôle|tu es un\w* |faz de conta|finja|aja como|imagine que|você é um\w* |fai finta|immagina di|sei un\w* |doe alsof|speel de rol|stel je voor|je bent een"
 )
-_TASK_AT = _re(rf"(?:(?<=[.!?…\n] )|(?<=[.!?\n])|^)\s*{_POLITE}(?P<verb>(?P<text>{_TEXT_TASK})|(?P<play>{_ROLE_PLAY})|(?P<draft>{_DRAFT}))")
+_TASK_AT = _re(
+    rf"(?:(?<=[.!?…\n] )|(?<=[.!?\n])|^)\s*{_POLITE}(?P<verb>(?P<text>{_TEXT_TASK})|(?P<play>{_ROLE_PLAY})|(?P<draft>{_DRAFT}))"
+)
 #: What a draft says: "a mail that says ...", "tell my boss that ...".
 _CONTENT = _re(
     r"\b(?:that|saying|says?|said|telling|which says|about how|where i|in which|to say|like|dass|in der|que diga|que dice|diciendo|que dise|"
@@ -156,7 +166,7 @@ _SPOKE = (
 #: A lead-in that names another's text, before its colon.
 _LEAD = _re(
     rf"\b(?:{_SPOKE})\b|\b(?:{_ARTEFACT})\b|\b(?:customer|client|candidate|patient|applicant|landlord|tenant|agent|support|system|bot|guest|speaker|"
-    r"interviewer|witness|kunde|kundin|patientin?|bewerber\w*|cliente|paciente|inquilino|candidat\w*|locataire|klant|source|input|output|original|context|facts?|memor(?:y|ies)|known|user|assistant|"
+    r"interviewer|witness|kunde|kundin|patientin?|bewerber\w*|cliente|paciente|inquilino|candidat\w*|locataire|klant|source|input|output|original|facts?|memor(?:y|ies)|known|user|assistant|"
     r"transcript|subject|from|ticket|quote|tool)\b"
 )
 #: A lead-in that announces the author's own words.
@@ -181,7 +191,9 @@ _SIGN_OFF = _re(
     r"(?:mit )?(?:freundliche[nr]?|beste[nr]?|viele|liebe|herzliche) grü(?:ße|ßen|sse|ssen)|vg|lg|mfg|(?:un )?saludos?(?: cordiales)?|atentamente|un abrazo|"
     r"cordialement|bien à vous|amicalement|bises|atenciosamente|abraços?|cumprimentos|cordiali saluti|saluti|groet\w*|met vriendelijke groet\w*)[,.!]?[ \t]*$"
 )
-_TRANSCRIPT = _re(r"^[ \t]*(?:\[[^\]\n]*\][ \t]*)?[A-ZÀ-Þ][\w.'’-]{0,20}(?: [A-ZÀ-Þ#]?[\w.'’-]{1,20})?[ \t]*[:：][ \t]+\S.*$")
+_TRANSCRIPT = _re(
+    r"^[ \t]*(?:\[[^\]\n]*\][ \t]*)?[A-ZÀ-Þ][\w.'’-]{0,20}(?: [A-ZÀ-Þ#]?[\w.'’-]{1,20})?[ \t]*[:：][ \t]+\S.*$"
+)
 
 
 def _without_mail(text: str) -> str:
@@ -218,11 +230,20 @@ def _task_text(text: str, task: re.Match[str]) -> int | None:
     if task["text"]:
         # A text follows in a paragraph or a sentence of its own, or without any mark behind the task itself.
         rest = text[end:]
-        names_text = re.search(r"\b(?:this|that|these|it|following|below|text|diesen?|das|folgende\w*|est[eoa]|lo|ce(?:ci|tte)?|suivant\w*|ist[oe]|es[st][ea]|questo|dit|deze)\b", text[task.end() : end], re.I)
+        names_text = re.search(
+            r"\b(?:this|that|these|it|following|below|text|diesen?|das|folgende\w*|est[eoa]|lo|ce(?:ci|tte)?|suivant\w*|ist[oe]|es[st][ea]|questo|dit|deze)\b",
+            text[task.end() : end],
+            re.I,
+        )
         if rest.strip() and (names_text or "\n" in rest[:2]):
             return end
         first = _FIRST.search(text, task.end(), end)
-        return None if first is None or re.match(r"(?:my|mein\w*|mi|mis|mon|ma|mes|meu|minha|mijn|me|mir)\b", first[0], re.I) else first.start()
+        return (
+            None
+            if first is None
+            or re.match(r"(?:my|mein\w*|mi|mis|mon|ma|mes|meu|minha|mijn|me|mir)\b", first[0], re.I)
+            else first.start()
+        )
     content = _CONTENT.search(text, task.end(), end)
     if content is not None and _FIRST.search(text, content.end(), end):
         return content.end()
@@ -234,10 +255,10 @@ def _introduces(text: str, colon: int) -> bool:
     """Whether the colon ends a lead-in to another's first person ("The candidate wrote: I ...")."""
     begin = max(text.rfind(mark, 0, colon) for mark in (".", "!", "?", "\n")) + 1
     lead, rest = text[begin:colon], text[colon + 1 :]
+    if rest.startswith("    "):
+        return False  # a quotation stood there, so what follows it is the author's again
     if not _FIRST.search(rest):
         return bool(re.search(rf"\b(?:{_SPOKE})\b", lead, re.I)) and len(rest.split()) >= _QUOTE_WORDS
     if re.search(rf"\b(?:i|ich|yo|je|eu|io|ik|we|wir)\b[^:]{{0,25}}\b(?:{_SPOKE})\b", lead, re.I):
         return False
     return _LEAD.search(lead) is not None and not _OWN_LEAD.match(lead.strip())
-
-

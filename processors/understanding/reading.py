@@ -1,90 +1,74 @@
-"""Puts together what a question means (seed 004, feature 2), without a language model."""
+"""What a question means, without a language model (seed 004, feature 2)."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 
-from models.understanding import QueryUnderstanding, Reason, Reference
-from processors.understanding.clarity import Clarity
-from processors.understanding.questions import questions_about, questions_for, readings_of, term_of
-from processors.understanding.references import references, rewritten
+from models.understanding import QueryUnderstanding, Reason
+from processors.text.authorship import own_words
+from processors.text.sentences import sentence_spans
+from processors.understanding.references import Found, names, references, rewritten
+from processors.understanding.words import PERSONAL
 
-#: A question about the person who asks is about what is remembered, and a model of the world's questions knows
-#: nothing of that.
-_OWN = re.compile(r"\b(?:i|me|my|mine|we|us|our)\b", re.I)
-#: "What is my dog called?": if nothing is known of it, asking back would not tell.
+#: Readings and questions that are asked back; words of a message that does not tell what it is about.
+_MOST_READINGS, _MOST_QUESTIONS, _LONGEST = 3, 4, 40
+#: A question, also without its mark, or a request to be told something of somebody.
 _ASKS = re.compile(
-    r"\W*(?:who|whom|whose|what|which|when|where|why|how|do|does|did|is|are|was|were|am|has|have|had)\b.*\?",
-    re.I | re.S,
+    r"[^?]*\?[?!\"')\s]*\Z|"
+    r"\W*(?:(?:so|and|but|ok|also) )?(?:who|whom|whose|what|which|when|where|why|how)(?:'s|'re)? \w|"
+    r"\W*(?:(?:can|could) you )?(?:tell|remind) me (?:more )?(?:about|who|what|when|where|why|how)\b",
+    re.I,
 )
-_WORD = re.compile(r"[^\W\d_]")
-_MOST_QUESTIONS = 4
-_MOST_READINGS = 3
 
 
-def understand(
-    query: str, turns: Sequence[str], remembered: Sequence[str], clarity: Clarity, *, threshold: float = 0.5
-) -> QueryUnderstanding:
+def understand(query: str, turns: Sequence[str], remembered: Sequence[str]) -> QueryUnderstanding:
     """Return what ``query`` means.
 
     ``turns``: what was said before, oldest first.  ``remembered``: statements found for it, best first.
-    ``threshold``: probability from which a question is open.  What memory answers is not asked back, unless a
-    word of the question can stand for several, or for nothing that was said.
     """
-    # What holds no word, such as an emoji, asks nothing that could be made clearer.
-    score = clarity.probability(query) if _WORD.search(query) else 0.0
-    found = references(query, turns)
-    unsettled = [each for each in found if len(each.meanings) != 1]
-    meant = rewritten(query, found) if found and not unsettled else None
-    is_own = _OWN.search(query) is not None and (bool(remembered) or _ASKS.match(query) is not None)
-    unclear = score >= threshold and not is_own and meant is None
-    reasons = [Reason.REFERENCE] if unsettled else []
-    if unclear and not unsettled:
-        reasons.append(_reason(clarity, query))
-    readings, questions = _asked_back(query, reasons, unsettled)
+    asked = _question(query)
+    found = references(query, asked, turns, remembered)
+    # What a message says before its question tells what it is about, also where that cannot be read.
+    unclear = [each for each in found if len(each.reference.meanings) != 1]
+    unsettled = [] if query[: asked.start].strip() else unclear
+    meant = rewritten(query, found) if not unclear else query
+    was_open = unsettled or (not unclear and references(query, asked, turns, ()) != found)
+    readings, questions = _asked_back(query, unsettled)
+    named = {each.words: each for each in (*(each.reference for each in found), *names(query, remembered))}
     return QueryUnderstanding(
         query=query,
-        is_ambiguous=bool(reasons),
-        score=score,
-        reasons=tuple(reasons),
+        is_ambiguous=bool(unsettled),
+        score=float(bool(was_open)),
+        reasons=(Reason.REFERENCE,) if unsettled else (),
         possible_interpretations=readings,
-        rewritten_query=meant,
+        rewritten_query=meant if meant != query else None,
         clarifying_questions=questions,
         needed_context_from_memory=tuple(remembered),
-        references=tuple(found),
-        final_augmented_context=augmented(meant or query, remembered),
+        references=tuple(named.values()),
+        final_augmented_context=augmented(meant, remembered),
     )
 
 
-def _reason(clarity: Clarity, query: str) -> Reason:
-    """Return the model's reason, unless it is about a reference or a name and the question holds none."""
-    reason = clarity.reason(query)
-    about_nothing = (reason is Reason.REFERENCE) or (
-        reason in (Reason.MEANINGS, Reason.UNKNOWN_NAME) and not term_of(query)
-    )
-    return Reason.WHAT if about_nothing else reason
+def _question(query: str) -> slice:
+    """Return which part of a message is a question; of length 0: it asks nothing itself."""
+    spans = sentence_spans(query) if own_words(query) == query and len(query.split()) <= _LONGEST else []
+    asking = [span for span in spans if _ASKS.match(query, *span)]
+    return slice(asking[0][0], asking[-1][1]) if asking else slice(len(query), len(query))
 
 
-def _asked_back(
-    query: str, reasons: Sequence[Reason], unsettled: Sequence[Reference]
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    readings: list[str] = []
-    questions: list[str] = []
+def _asked_back(query: str, unsettled: Sequence[Found]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return two or three readings of an open question, and two to four questions that would settle it."""
+    readings, questions = [], []
     for each in unsettled:
-        for meaning in each.meanings:
-            readings.append(rewritten(query, [Reference(each.words, (meaning,))]))
-        questions += questions_about(each)
-    for reason in reasons:
-        if reason is not Reason.REFERENCE:
-            readings += readings_of(query, reason)
-            questions += questions_for(query, reason)
-    if reasons and len(readings) < 2:
-        readings += [
-            f"{query} – of somebody or something we spoke of",
-            f"{query} – of somebody or something new",
-        ]
-    return tuple(readings[:_MOST_READINGS]), tuple(questions[:_MOST_QUESTIONS])
+        word, meanings = each.reference.words, each.reference.meanings
+        who, somebody = ("Who", "somebody") if word in PERSONAL else ("What", "something")
+        readings += [rewritten(query, [each], meaning) for meaning in meanings]
+        first = f"By “{word}”, do you mean {' or '.join(meanings)}?" if meanings else f"{who} is “{word}”?"
+        questions += [first, f"Or is it {somebody} that you have not told me of?"]
+        if len(readings) < 2:
+            readings += [f"{query} – about {somebody} you told me of", f"{query} – about {somebody} new"]
+    return tuple(readings[:_MOST_READINGS]), tuple(dict.fromkeys(questions[:_MOST_QUESTIONS]))
 
 
 def augmented(query: str, remembered: Sequence[str]) -> str:

@@ -1,258 +1,194 @@
-"""What "she", "it" or "there" in a question stands for, looked up in the turns before it, the latest first."""
+"""What "she", "there" or "the concert" in a question stands for: looked up in turns, then in memory."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from enum import Enum, auto
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from models.understanding import Reference
+from processors.understanding import words
+from processors.understanding.words import Kind
 
-#: Turns that are looked at.
-_RECENT = 6
-#: Meanings that are offered for one reference.
-_MOST = 3
+#: Turns that are looked at, meanings that are offered, content words beside a word that is often empty, and
+#: words of a turn that names two: of a longer one it is not known what it is about.
+_RECENT, _MOST, _FEW, _SHORT = 6, 3, 1, 25
 
-
-class Kind(Enum):
-    """What a word can stand for."""
-
-    WOMAN = auto()
-    MAN = auto()
-    PERSON = auto()  #: man or woman, it is not said
-    SEVERAL = auto()
-    THING = auto()
-    PLACE = auto()
-
-
-class _Pronoun(NamedTuple):
-    kind: Kind
-    possessive: bool
-
-
-_PRONOUNS = {
-    **dict.fromkeys(("she",), _Pronoun(Kind.WOMAN, possessive=False)),
-    "hers": _Pronoun(Kind.WOMAN, possessive=False),
-    "her": _Pronoun(Kind.WOMAN, possessive=True),
-    **dict.fromkeys(("he", "him"), _Pronoun(Kind.MAN, possessive=False)),
-    "his": _Pronoun(Kind.MAN, possessive=True),
-    **dict.fromkeys(("they", "them"), _Pronoun(Kind.SEVERAL, possessive=False)),
-    "their": _Pronoun(Kind.SEVERAL, possessive=True),
-    **dict.fromkeys(("it", "that one", "this one", "the other one"), _Pronoun(Kind.THING, possessive=False)),
-    "its": _Pronoun(Kind.THING, possessive=True),
-    "there": _Pronoun(Kind.PLACE, possessive=False),
-}
-_FOUND = re.compile(rf"\b(?:{'|'.join(sorted(_PRONOUNS, key=len, reverse=True))})\b", re.I)
-
-#: "Is it raining", "what time is it", "is there a bus", "they say": nothing is meant by it.
-_MOVES = re.compile(r"\b(?:get|getting|go|going|come|travel|fly|drive|move|moving|walk)\s+$", re.I)
-_BARE = r"(?:rain|snow|cold|hot|warm|time|late|early|take|possible|okay|worth)\w*"
-_EMPTY = re.compile(
-    r"\b(?:is|was|are|were|isn't|aren't|will|would) there\b|\bthere (?:is|are|was|were|will|a|any)\b|"
-    rf"\bwhat time is it\b|\bit(?:'s| is| was| will be)? {_BARE}|\b(?:is|was|does|did|would|will) it {_BARE}|"
-    r"\bthey say\b|\bit seems\b|\b(?:hi|hello|hey),? there\b",
+#: "A teacher and her class", "why do cats purr when they ...": the question itself names what is meant.
+_NAMED = re.compile(
+    r"\bwho (?!is|was|are|were|do|does|did|has|had|can|will|would|should)\w+ "
+    r"|\b(?:a|an|every|each|some|which|eine?|une?|una?|cada|chaque) \w+|\b(?!does|this)[a-z]{3,}[^s\W]s\b",
     re.I,
 )
-
-_WOMEN = "(?:step)?(?:sister|mother|mom|mum|daughter)|wife|girlfriend|aunt|grandmother|grandma|niece|fiancée"
-_MEN = "(?:step)?(?:brother|father|dad|son)|husband|boyfriend|uncle|grandfather|grandpa|nephew|fiancé"
-_EITHER = "boss|friend|colleague|neighbou?r|partner|cousin|teacher|doctor|dentist|therapist|roommate|manager"
-_GROUPS = "parents|children|kids|friends|colleagues|neighbou?rs|sisters|brothers|cousins|grandparents"
-_KIN = re.compile(
-    rf"\b(?P<owner>(?i:my|your|his|her|our|their)) (?:\w+ )?"
-    rf"(?:(?P<several>{_GROUPS})|(?P<woman>{_WOMEN})|(?P<man>{_MEN})|(?P<either>{_EITHER}))\b"
-    r"(?:,? (?P<name>[A-Z][\w'-]+))?"
-)
-_NAME = re.compile(r"(?<![.!?:] )(?<!^)\b(?P<before>[A-Za-z]+) (?P<name>[A-Z][a-zà-ÿ]+(?: [A-Z][a-zà-ÿ]+)?)\b")
-#: "Anna called: what does she want?" - not "What", "Does", "Is".
-_FIRST_NAME = re.compile(
-    r"(?!(?:Wh\w+|How|Do|Does|Did|Is|Are|Was|Were|Has|Have|Had|Can|Could|Will|Would|Should|May|"
-    r"Tell|Give|The|I|A|An|My)\b)"
-    r"[A-Z][a-z]+ [a-z]"
-)
-_PLACE_LINES = "in at to from near around through towards leave left visit visited"
-_NEAR_PLACES = frozenset(_PLACE_LINES.split())
-_THING = re.compile(r"\b(?:my|the|a|an|your|this|that|our) (?P<thing>[a-z][a-z-]+(?: [a-z]+)?)\b")
-_NO_THING_LINES = """
-    bit lot while few couple way time day week month year thing things kind sort moment minute hour evening
-    morning night afternoon weekend one other same most best first last next only idea question
-"""
-_NO_THINGS = frozenset(_NO_THING_LINES.split())
-_NO_NAME_LINES = """
-    I Monday Tuesday Wednesday Thursday Friday Saturday Sunday January February March April May June July August
-    September October November December Christmas Easter English
-"""
-_NO_NAMES = frozenset(_NO_NAME_LINES.split())
-#: What stands behind a thing without being part of its name.
-_BEHIND_LINES = """
-    is was are were has had have will would can could does did do for from to in on at of with and or but
-    that which who when where because so then near by as if than about around after before broke fell came
-    went again today yesterday tomorrow now too also i you we he she it they
-"""
-_BEHIND = frozenset(_BEHIND_LINES.split())
+_DEFINITE = re.compile(r"\b(?:the|my|your|our) [a-z]+|\w [A-Z][a-z]")
+_IN = re.compile(r"\b(?:in|at|to|from|near|en|à|nach) [a-z]+", re.I)
+_CAPITALS = re.compile(r"(?<!^)(?<![.?!] )\b[A-ZÀ-Þ][a-zà-ÿ]+|^[A-ZÀ-Þ][a-zà-ÿ]+(?= [a-z]+ed\b| is\b)")
+_MOVES = re.compile(r"\b(?:get|getting|go|going|come|travel|fly|drive|move|moving|walk)\s+$", re.I)
 
 
-def references(question: str, turns: Sequence[str]) -> list[Reference]:
-    """Return what the question refers to, in its order; one without meanings refers to nothing that was said.
+class Mention(NamedTuple):
+    """Something mentioned, as it is told back to who said it; ``firm``: it is certainly of its kind."""
 
-    ``turns``: the texts before the question, oldest first.  People are offered by name, or as they were called
-    ("your sister"); what the question itself names before the word is not looked for.
-    """
-    found: dict[str, Reference] = {}
-    empty = [match.span() for match in _EMPTY.finditer(question)]
-    for match in _FOUND.finditer(question):
-        word = match[0].lower()
-        if word in found or any(begin <= match.start() < end for begin, end in empty):
+    label: str
+    kind: Kind
+    firm: bool
+
+
+def mentions(text: str, wanted: Kind) -> list[Mention]:
+    """Return what a text mentions that a word of a kind can stand for, each once."""
+    found: dict[str, Mention] = {}
+    for each in (*_people(text), *_names(text), *_things(text)):
+        if each.kind in words.FITS.get(wanted, (wanted,)):
+            found.setdefault(each.label, each)
+    return [*found.values()]
+
+
+def _people(text: str) -> Iterator[Mention]:
+    called = [match for match in words.CALLED.finditer(text) if match["name"].lower() not in words.NO_NAMES]
+    ends = {match.end() for match in called}
+    for match in (*called, *words.KIN.finditer(text)):
+        part = match.groupdict()
+        name = "" if (part["name"] or "").lower() in words.NO_NAMES else part["name"] or ""
+        kind = next((each for each in Kind if part.get(each.name.lower())), _of(name))
+        owner, space, rest = match[0].removesuffix(part["name"] or "").rstrip(" ,").partition(" ")
+        if name or match.end() not in ends:
+            yield Mention(name or f"{words.TURNED.get(owner.lower(), owner)}{space}{rest}", kind, firm=True)
+
+
+def _of(name: str) -> Kind:
+    """Return whose name it may be."""
+    first = name.lower().partition(" ")[0]
+    return Kind.WOMAN if first in words.WOMENS_NAMES else Kind.MAN if first in words.MENS_NAMES else Kind.PERSON
+
+
+def _names(text: str) -> Iterator[Mention]:
+    near, end = "", -1
+    for match in words.NAME.finditer(text):
+        before, name = (match["before"] or "").lower(), match["name"]
+        if name.split()[0].lower() in words.NO_NAMES:
+            name = name.partition(" ")[2]
+        if not name or name.lower() in words.NO_NAMES:
             continue
-        kind = _PRONOUNS[word].kind
-        if list(_mentioned(question[: match.start()], kind, own=True)):
-            continue
-        found[word] = Reference(word, tuple(_meanings(turns, kind)))
-    return list(found.values())
+        # "In Leeds and York": what stands beside a place is one.
+        near = near if before in ("and", "or", "und", "y", "et") and match.start() - end <= 1 else before
+        end, kind = match.end(), _of(name)
+        is_first = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".!?…:"
+        if is_first and not before and kind is Kind.PERSON and not words.DOES.match(text, end):
+            continue  # "Very well, thank you."
+        if near in words.NEAR and kind is Kind.PERSON:
+            yield Mention(name, Kind.PLACE, firm=near not in ("from", "aus", "de", "left"))
+        if near not in words.NEAR or near in ("to", "from", "de", "a", "à") or kind is not Kind.PERSON:
+            yield Mention(name, kind, firm=kind is not Kind.PERSON)
 
 
-def _meanings(turns: Sequence[str], kind: Kind) -> list[str]:
-    """Return what the latest turn that mentions something of this kind mentions."""
-    for text in reversed(turns[-_RECENT:]):
-        if mentioned := list(dict.fromkeys(_mentioned(text, kind))):
-            return mentioned[-_MOST:][::-1]
-    return []
+def _things(text: str) -> Iterator[Mention]:
+    for match in words.THING.finditer(text):
+        first, _, second = match["thing"].partition(" ")
+        if first not in words.NO_THINGS and not words.KIN.match(text, match.start()):
+            ends = not second or second in words.NO_THINGS or second.endswith(("ed", "ing", "ly"))
+            yield Mention(f"the {first if ends else match['thing']}", Kind.THING, firm=True)
 
 
-def _mentioned(text: str, kind: Kind, *, own: bool = False) -> Iterable[str]:
-    if kind is Kind.THING:
-        for match in _THING.finditer(text):
-            thing = match["thing"]
-            if thing.split()[0] not in _NO_THINGS and not _KIN.match(text, match.start()):
-                yield f"the {_first_noun(thing)}"
-        return
-    named: set[str] = set()
-    for match in _KIN.finditer(text):
-        of = next(
-            (
-                meant
-                for group, meant in (("woman", Kind.WOMAN), ("man", Kind.MAN), ("several", Kind.SEVERAL))
-                if match[group]
-            ),
-            Kind.PERSON,
-        )
-        called = match["name"] or ""
-        named.add(called)
-        if _fits(of, kind):
-            yield called if called and called not in _NO_NAMES else _turned(match[0])
-    for match in _NAME.finditer(text):
-        name, place = match["name"], match["before"].lower() in _NEAR_PLACES
-        if name.split()[0] in _NO_NAMES or name in named:
-            continue
-        if (kind is Kind.PLACE) == place and kind is not Kind.SEVERAL:
-            yield name
-    if own and _FIRST_NAME.match(text) and kind in (Kind.WOMAN, Kind.MAN):
-        yield text
+class Found(NamedTuple):
+    """A reference, what it stands for, and where it stands in the message."""
+
+    reference: Reference
+    kind: Kind
+    begin: int
+    end: int
 
 
-def _first_noun(thing: str) -> str:
-    """Return "laptop" of "laptop is": what follows an article, without the verb or preposition behind it."""
-    words = thing.split()
-    second = words[1] if len(words) > 1 else ""
-    follows = second in _BEHIND or second.endswith(("ed", "ing", "ly"))
-    return words[0] if not second or follows else thing
+def references(query: str, asked: slice, turns: Sequence[str], remembered: Sequence[str]) -> list[Found]:
+    """Return what the question that is a part of a message refers to; ``turns``: oldest first."""
+    language = words.language_of(query[asked])
+    at = asked.start, asked.stop
+    found = [_occasion(match, turns, remembered) for match in words.OCCASION.finditer(query, *at)]
+    content = [each for each in words.words_of(query[asked]) if each not in words.FUNCTION_WORDS[language]]
+    empty = [match.span() for match in words.EMPTY.finditer(query)]
+    for match in words.FOUND[language].finditer(query, *at):
+        word, kind = match[0].lower(), words.KINDS[language][match[0].lower()]
+        is_empty = match[0] == "Sie" or any(begin <= match.start() < end for begin, end in empty)
+        if is_empty or kind in {each.kind for each in found} or _is_named(query, match, kind, language):
+            continue  # "what does she want for her birthday": the second stands for the same
+        is_vague = word not in words.PERSONAL and len(content) > _FEW + (kind is Kind.PLACE)
+        meant = _meant(word, kind, turns, () if is_vague or kind is Kind.THING else remembered)
+        if meant or (meant is not None and not is_vague):
+            found.append(Found(Reference(word, meant), kind, *match.span()))
+    return found
 
 
-_BEHIND = frozenset(
-    [
-        "is",
-        "was",
-        "are",
-        "were",
-        "has",
-        "had",
-        "have",
-        "will",
-        "would",
-        "can",
-        "could",
-        "does",
-        "did",
-        "do",
-        "for",
-        "from",
-        "to",
-        "in",
-        "on",
-        "at",
-        "of",
-        "with",
-        "and",
-        "or",
-        "but",
-        "that",
-        "which",
-        "who",
-        "when",
-        "where",
-        "because",
-        "so",
-        "then",
-        "is",
-        "near",
-        "by",
-        "as",
-        "if",
-        "than",
-        "about",
-        "around",
-        "after",
-        "before",
-        "broke",
-        "fell",
-        "came",
-        "went",
-        "again",
-        "today",
-        "yesterday",
-        "tomorrow",
-        "now",
-        "too",
-        "also",
-        "i",
-        "you",
-        "we",
-        "he",
-        "she",
-        "it",
-        "they",
-    ]
-)
+def _is_named(query: str, match: re.Match[str], kind: Kind, language: str) -> bool:
+    """Say whether the message itself names what the word stands for."""
+    before = query[: match.start()]
+    if kind is Kind.PLACE:
+        return _IN.search(before) is not None
+    if mentions(before, kind) or _NAMED.search(before):
+        return True
+    if match[0].lower() not in words.PERSONAL:
+        return _DEFINITE.search(before) is not None
+    # "Before she died, what did Marie Curie find?"  In German every noun has a capital.
+    return language != "de" and any(each.lower() not in words.NO_NAMES for each in _CAPITALS.findall(query))
 
 
-def _fits(of: Kind, wanted: Kind) -> bool:
-    return of is wanted or (of is Kind.PERSON and wanted in (Kind.WOMAN, Kind.MAN))
+def _meant(word: str, kind: Kind, turns: Sequence[str], remembered: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the best meanings, one or equally good ones, or none; ``None``: it cannot be told."""
+    recent = [(text, mentions(text, kind)) for text in turns[-_RECENT:]]
+    for text, mentioned in reversed(recent):
+        if mentioned:
+            return _best(mentioned, [each for _, each in recent], text)
+    said = words.words_of(" ".join(text for text, _ in recent))
+    if word in said or (len(said) > 1 and kind not in (Kind.WOMAN, Kind.MAN, Kind.PLACE)):
+        return None  # such as a name in lower case, or all that was said
+    known = [each for text in remembered for each in mentions(text, kind)]
+    best = [each for each in known if each.kind is kind] or [each for each in known if each.firm] or known
+    return tuple(dict.fromkeys(each.label for each in best))[:_MOST]
 
 
-def _turned(called: str) -> str:
-    """Return "your sister" of "my sister": it is said back to who said it."""
-    owner, _, rest = called.partition(" ")
-    return f"{'your' if owner.lower() in ('my', 'our') else owner.lower()} {rest}"
+def _best(mentioned: list[Mention], recent: list[list[Mention]], text: str) -> tuple[str, ...] | None:
+    """Return what of the latest turn was spoken of most; several if they are equally good."""
+    firm = [each for each in mentioned if each.firm] or mentioned
+    times = {each.label: sum(any(each.label == m.label for m in turn) for turn in recent) for each in firm}
+    best = [label for label, count in times.items() if count == max(times.values())]
+    if firm[0].kind is Kind.THING:
+        are_equal = len(best) == 2 and re.search(r"\b(?:and|or) (?:a|an|the|my) ", text) is not None
+    else:
+        are_equal = firm[0].firm or (len(best) == 2 and len(text.split()) < _SHORT)
+    return tuple(best[: -_MOST - 1 : -1]) if len(best) == 1 or are_equal else None
 
 
-def rewritten(question: str, found: Iterable[Reference]) -> str:
-    """Return the question with each reference's first meaning in its place."""
-    meanings = {each.words: each.meanings[0] for each in found if each.meanings}
-
-    def instead(match: re.Match[str]) -> str:
-        word = match[0].lower()
-        meaning = meanings.get(word)
-        if meaning is None:
-            return match[0]
-        possessive = _PRONOUNS[word].possessive and _before_noun(question, match.end())
-        if word == "there":
-            return f"{'to' if _MOVES.search(question[: match.start()]) else 'in'} {meaning}"
-        return f"{meaning}'s" if possessive else meaning
-
-    return _FOUND.sub(instead, question)
+def _occasion(match: re.Match[str], turns: Sequence[str], remembered: Sequence[str]) -> Found:
+    """Return what "the concert" means; two that memory knows differ in the word before: "the choir concert"."""
+    noun, meant = re.compile(rf"(?:\b(\w+) )?\w*{match['noun']}\b", re.I), {match["words"]: None}
+    if not any(noun.search(text) for text in turns):
+        known = [each for text in remembered for each in noun.finditer(text)]
+        is_other = [each[1] and each[1].lower() not in words.FUNCTION_WORDS["en"] for each in known]
+        meant = {
+            f"the {each[0]}" if other else match["words"]: None
+            for each, other in zip(known, is_other, strict=True)
+        }
+    return Found(Reference(match["words"], tuple(meant)[:_MOST]), Kind.THING, *match.span("words"))
 
 
-def _before_noun(question: str, end: int) -> bool:
-    """Say whether a word that may be an owner follows: "her job", not "did you see her?"."""
-    return re.match(r"\s+[a-z]", question[end:]) is not None
+def names(asked: str, remembered: Sequence[str]) -> list[Reference]:
+    """Return the names in a question that a remembered statement knows, with the best such statement."""
+    found = []
+    for name in dict.fromkeys(re.findall(r"(?i:(?<=who is )|(?<=who's ))[^\W\d_]{3,}|\b[A-ZÀ-Þ][\w-]+", asked)):
+        known = [text for text in remembered if re.search(rf"\b{re.escape(name)}\b", text, re.I)]
+        if known and name.lower() not in words.NO_NAMES:
+            found.append(Reference(name, (known[0],)))
+    return found
+
+
+def rewritten(query: str, found: Sequence[Found], meaning: str = "") -> str:
+    """Return the message with each reference's first meaning, or the one given, in its place."""
+    for each in sorted(found, key=lambda each: each.begin, reverse=True):
+        meant = meaning or each.reference.meanings[0]
+        before, rest = query[: each.begin], query[each.end :]
+        if each.reference.words == "there":
+            meant = f"{'to' if _MOVES.search(before) else 'in'} {meant}"
+        elif each.reference.words in ("her", "his", "their", "its") and re.match(r"\s+[a-z]", rest):
+            meant = f"{meant}'s"
+        elif before.endswith(("qu'", "qu’")) and meant[0].lower() not in "aeiouyhéèê":
+            before = f"{before[:-1]}e "
+        query = f"{before}{meant}{rest}"
+    return query

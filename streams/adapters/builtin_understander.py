@@ -1,9 +1,8 @@
-"""The understander that is built in: a small model of the question's form, and reference resolution."""
+"""The understander that is built in: what a question refers to, found in turns and memory."""
 
 from __future__ import annotations
 
 from models.understanding import QueryUnderstanding, QuestionAsked
-from processors.understanding.clarity import built_in
 from processors.understanding.reading import understand
 
 
@@ -14,4 +13,4 @@ class BuiltinUnderstander:
 
     async def understand(self, asked: QuestionAsked) -> QueryUnderstanding:
         """Return what a question means; it never fails."""
-        return understand(asked.query, asked.turns, asked.remembered, built_in())
+        return understand(asked.query, asked.turns, asked.remembered)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import AsyncExitStack
+from importlib.util import find_spec
 from typing import NamedTuple
 
+from models.errors import ConfigurationError
 from models.ports import Extractor, GraphReader, MergeValidator, Summarizer
 from processors.text.tokens import TokenCounter
 from streams.adapters.builtin_extractor import BuiltinExtractor
@@ -12,6 +14,7 @@ from streams.adapters.builtin_summarizer import BuiltinSummarizer
 from streams.adapters.builtin_validator import BuiltinMergeValidator
 from streams.adapters.memo.marks import ErasureMarks
 from streams.adapters.memo.topic import MemoTopic
+from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.own_extractor import OwnExtractor, load
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
@@ -34,16 +37,24 @@ async def open_readers(
     """Return all of them; what must be closed at the end goes on ``resources``.
 
     Raises:
-        ConfigurationError: Gemini is to be asked, and something about it is set wrongly; or what is named as an
-            extractor is none.
+        ConfigurationError: Gemini is to be asked, and something about it is set wrongly; what is named as an
+            extractor is none; or clusters are looked for without the extra ``clusters``.
     """
-    summarizer, validator = BuiltinSummarizer(count), BuiltinMergeValidator()
+    if settings.looks_for_recurring and find_spec("sklearn") is None:
+        raise ConfigurationError(
+            f"SWITCHBOARD_EPISODE_SIMILARITY={settings.episode_similarity:g} looks for clusters, which needs "
+            "the extra `clusters`: pip install 'switchboard[clusters]', or leave the setting out"
+        )
+    # The weights were trained with this model, whatever vectors are searched by.
+    embedder = OnnxEmbedder()
+    summarizer, validator = BuiltinSummarizer(count, embedder.behind), BuiltinMergeValidator()
+    resources.push_async_callback(embedder.close)
     own = load(settings.extractor) if settings.names_own_extractor else None
     if not settings.uses_gemini:
         topic = MemoTopic(settings)
         resources.push_async_callback(topic.close)
         erased = ErasureMarks(topic).erased
-        reads = BuiltinExtractor(erased) if own is None else OwnExtractor(own, erased)
+        reads = BuiltinExtractor(embedder.behind, erased) if own is None else OwnExtractor(own, erased)
         return Readers(reads, summarizer, validator)
     # Imported here because the library takes a second to load.
     from streams.adapters.gemini.extractor import GeminiExtractor
@@ -54,7 +65,7 @@ async def open_readers(
 
     asking = await open_asking(settings, metrics, count, resources)
     per_call = settings.gemini_windows_per_call
-    builtin = BuiltinExtractor(asking.memos.erased_by_now)
+    builtin = BuiltinExtractor(embedder.behind, asking.memos.erased_by_now)
     extractor: Extractor = builtin
     if settings.extractor == "gemini":
         extractor = GeminiExtractor(asking, builtin, metrics, per_call)

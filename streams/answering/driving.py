@@ -53,8 +53,6 @@ Looking: TypeAlias = asyncio.Task[tuple[Found | None, Notice | None]]
 #: Turns before the question that are in its prompt, and that it may refer to.
 RECENT, _REFERRED_TO = 5, 6
 
-#: Statements that a question may bear on.
-_STATEMENTS = 5
 
 #: Longest wait for one thing that memory is asked (seconds).
 _PATIENCE_SECONDS = 10.0
@@ -165,7 +163,7 @@ class Answerer:
         recent = tuple(said or ())[-RECENT:]
         understanding, four = chosen(turn.text, recent), None
         if understanding is None and said is not None and found is not None:
-            known = [each.text for each in found.facts[:_STATEMENTS]]
+            known = [each.text for each in found.facts if each.similarity >= found.floor]
             understanding, four = await self._told(self._memory.understand(turn, said, known))
         if understanding is None:
             understanding = QueryUnderstanding(

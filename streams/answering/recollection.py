@@ -14,7 +14,7 @@ from processors.answering.material import Found
 from processors.answering.searching import Search
 from processors.context.ranking import Candidate
 from processors.recall.question import LONGEST_QUESTION, InvalidQuestion, cleaned, words_of
-from streams.search import Result, SearchType, Wanted
+from streams.search import Result, Results, SearchType, Wanted
 
 #: Results of the search that is made with the question itself.
 _LIMIT = 8
@@ -26,7 +26,7 @@ _ASKED_BEFORE = 12
 class Searches(Protocol):
     """As :class:`streams.search.MemorySearch`."""
 
-    async def search(self, wanted: Wanted) -> Sequence[Result]:
+    async def search(self, wanted: Wanted) -> Results:
         """Return what answers, best first."""
         ...
 
@@ -123,7 +123,7 @@ class Recollection:
             for each in results
             if turn.message_id not in each.message_ids and (each.fact is not None or _same(each.text) != asked)
         ]
-        return found_of(new[:limit])
+        return found_of(new[:limit], results.floor)
 
 
 #: What the tool's words mean here: "episodes" is what was said, turn by turn (seed 002's episodic memory).
@@ -134,11 +134,11 @@ _TYPES: Mapping[str, SearchType] = {
 }
 
 
-def found_of(results: Sequence[Result]) -> Found:
+def found_of(results: Sequence[Result], floor: float = 0.0) -> Found:
     """Return search results as candidates for a prompt."""
     facts = tuple(_candidate(each) for each in results if each.fact is not None)
     said = tuple(_candidate(each) for each in results if each.fact is None)
-    return Found(facts, said)
+    return Found(facts, said, floor)
 
 
 def _candidate(result: Result) -> Candidate:

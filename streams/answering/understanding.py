@@ -14,8 +14,8 @@ from streams.adapters.builtin_understander import BuiltinUnderstander
 from streams.remembered.ports import Search
 from streams.search import SearchType, Wanted
 
-#: Turns of the conversation that a question may refer to, and statements that it may bear on.
-_TURNS, _STATEMENTS = 6, 5
+#: Turns of the conversation that a question may refer to, and most statements that it may bear on.
+_TURNS, _STATEMENTS = 6, 20
 
 #: Longest wait for a model to understand a question (seconds).
 _PATIENCE_SECONDS = 8.0
@@ -71,7 +71,8 @@ class Understanding:
                     f"{user_id} takes part in no conversation {conversation_id} of tenant {tenant_id} that "
                     "the log still holds: check the names, or leave the conversation out"
                 )
-            remembered = [found.text for found in await searching]
+            found = await searching
+            remembered = [each.text for each in found if each.score >= found.floor]
         finally:
             searching.cancel()
             await asyncio.gather(searching, return_exceptions=True)

@@ -13,7 +13,7 @@ from models.commands import Command
 from models.errors import ConfigurationError, NotFound
 from models.messages import DEFAULT_TENANT
 from processors.conversations import token_table
-from processors.conversations.sequence import ID_HASH_BYTES
+from processors.conversations.message_ids import ID_HASH_BYTES
 from processors.conversations.state import ConversationPolicy, ConversationState, silent_at
 from streams import commands
 from streams.cli.output import count, moment, print_json, print_table, printable
@@ -95,7 +95,7 @@ def _as_dict(conversation_id: str, stored: conversation_states.Stored, settings:
             "overlap": state.cursor.overlap,
         },
         "end_mark": state.end_mark,
-        "recent_message_ids": len(state.recent_ids) // ID_HASH_BYTES,
+        "message_ids": _known_ids(state),
         "tokens": token_table.context_tokens(state.tokens),
         "token_threshold": settings.token_threshold,
         "ranges": token_table.ranges(state.tokens),
@@ -111,7 +111,7 @@ def _print(conversation_id: str, stored: conversation_states.Stored, settings: S
         ("read up to", _read_up_to(stored)),
         ("open window", _open_window(state, settings)),
         ("latest end mark", state.end_mark or "none: no window has ended yet"),
-        ("remembered ids", str(len(state.recent_ids) // ID_HASH_BYTES)),
+        ("remembered ids", f"{_known_ids(state):,}"),
         ("tokens", f"{token_table.context_tokens(state.tokens):,} of {settings.token_threshold:,}"),
     ]
     width = max(len(label) for label, _ in rows)
@@ -126,6 +126,10 @@ def _print(conversation_id: str, stored: conversation_states.Stored, settings: S
         ],
         right=(2,),
     )
+
+
+def _known_ids(state: ConversationState) -> int:
+    return state.paged_ids + len(state.recent_ids) // ID_HASH_BYTES
 
 
 def _messages(state: ConversationState) -> str:

@@ -23,6 +23,7 @@ from streams.kafka import broker
 from streams.settings import Settings, load_settings
 from streams.telemetry import services
 from streams.topics import Catalog, admin, catalog_for
+from streams.topics.cluster import cluster_id
 
 #: Below this a broker or the embedded Qdrant on this disk will soon stop.
 _ENOUGH_FREE_BYTES = 1_000_000_000
@@ -60,7 +61,9 @@ def examine(
 async def _findings(settings: Settings, sample: int) -> list[Finding]:
     findings = [Finding("ok", "the settings are valid"), _disk(settings.folder)]
     catalog = catalog_for(settings)
+    reports = await services.ask_services(settings)
     try:
+        reports = services.of_cluster(reports, await cluster_id(settings, broker.ANSWER_SECONDS))
         present = await broker.partitions_of(settings)
         findings.append(Finding("ok", f"the broker at {settings.bootstrap_servers} answers"))
         findings += await _topics(settings, catalog)
@@ -70,8 +73,8 @@ async def _findings(settings: Settings, sample: int) -> list[Finding]:
         findings += _groups(await broker.group_lags(settings, services.sources_by_group(settings)))
     except DependencyUnavailable as error:
         findings.append(Finding("wrong", str(error)))
-    findings += await outside(settings)
-    findings += _services(await services.ask_services(settings))
+    findings += await outside(settings, reports)
+    findings += _services(reports)
     return findings
 
 

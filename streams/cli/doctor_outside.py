@@ -5,12 +5,14 @@ Nothing here is changed, and nothing is paid: a model is asked whether it is the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
 from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
 from streams.cli.output import count
 from streams.settings import Settings
+from streams.telemetry.services import Report
 from streams.topics import Catalog
 
 _ANSWER_SECONDS = 10.0
@@ -24,13 +26,13 @@ class Finding(NamedTuple):
     advice: str = ""
 
 
-async def outside(settings: Settings) -> list[Finding]:
-    """Return how serve, Redis and the model are."""
+async def outside(settings: Settings, reports: Sequence[Report] = ()) -> list[Finding]:
+    """Return how serve, Redis and the model are; ``reports``: what the processes of this deployment say."""
     redis = [await _redis(settings)] if settings.redis_url else []
-    return [await _serve(settings), *redis, *await _models(settings)]
+    return [await _serve(settings, reports), *redis, *await _models(settings)]
 
 
-async def _serve(settings: Settings) -> Finding:
+async def _serve(settings: Settings, reports: Sequence[Report]) -> Finding:
     import httpx  # this and what follows is loaded by this command only
 
     from streams.cli.recall_api import base_of
@@ -49,16 +51,23 @@ async def _serve(settings: Settings) -> Finding:
         )
     except httpx.TransportError as error:
         return Finding("wrong", f"serve at {base} does not answer ({type(error).__name__})", "see what it logs")
-    if answer.is_success:
+    if answer.is_success and not _is_strange(settings, reports):
         return Finding("ok", f"serve answers at {base}")
-    if answer.status_code == httpx.codes.UNAUTHORIZED and token:
+    if answer.status_code == httpx.codes.UNAUTHORIZED and token and not _is_strange(settings, reports):
         advice = "make another (`switchboard token create`) and set SWITCHBOARD_API_TOKEN to it"
         return Finding("wrong", f"serve at {base} refuses the token in SWITCHBOARD_API_TOKEN", advice)
-    if answer.status_code == httpx.codes.UNAUTHORIZED:
+    if answer.status_code == httpx.codes.UNAUTHORIZED and not _is_strange(settings, reports):
         advice = "`switchboard token create` makes one; set SWITCHBOARD_API_TOKEN to it"
         return Finding("look", f"serve at {base} asks for a token, and there is none in the settings", advice)
     advice = "set SWITCHBOARD_API_HOST and SWITCHBOARD_API_PORT to where the serve of this deployment listens"
     return Finding("look", f"what answers at {base} is not the serve of this deployment", advice)
+
+
+def _is_strange(settings: Settings, reports: Sequence[Report]) -> bool:
+    """Say whether a serve that answers on the default address is none of this data folder and cluster."""
+    ours = [report for report in reports if report.service == "serve"]
+    is_default = settings.model_fields_set.isdisjoint({"api_host", "api_port"})
+    return is_default and bool(ours) and not any(report.running for report in ours)
 
 
 async def tokens(settings: Settings, catalog: Catalog, present: dict[str, int]) -> list[Finding]:

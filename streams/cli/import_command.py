@@ -29,6 +29,16 @@ from streams.settings import load_settings
 #: So many of each reason are shown; ``--report`` has all.
 _SHOWN = 3
 
+_ANOTHERS = (
+    "A message keeps the person it first came with. To give it another, import it as another conversation "
+    "(WhatsApp: --conversation NAME; jsonl: other ids), and erase the first: "
+    "`switchboard erase conversation ID`"
+)
+_ERASED = (
+    "What was erased does not come back under its ids. To have it again, import it as another conversation "
+    "(WhatsApp: --conversation NAME; ChatGPT, Claude: another --user; jsonl: other ids)"
+)
+
 Drafts = Iterator[Draft | Skipped]
 
 
@@ -181,6 +191,8 @@ def _as_dict(
         "messages": counted.read,
         "conversations": len(counted.conversations),
         "already_there": counted.known,
+        "there_under_another_user": counted.anothers,
+        "erased": counted.erased,
         "sent": counted.sent,
         "closed": counted.closed,
         "from": counted.first,
@@ -210,6 +222,10 @@ def _print(counted: Count, shown: dict[str, list[Skipped]], dry: bool) -> None:
     else:
         closed = f"; {count(counted.closed, 'conversation')} closed" if counted.closed else ""
         print(f"sent {counted.sent:,}, already there {counted.known:,}{closed}")
+        if counted.anothers:
+            print(f"not sent, there under another user_id: {counted.anothers:,}. {_ANOTHERS}")
+        if counted.erased:
+            print(f"not sent, erased: {counted.erased:,}. {_ERASED}")
     if counted.skipped:
         print(f"skipped {sum(counted.skipped.values()):,}:")
     for reason, number in counted.skipped.most_common():

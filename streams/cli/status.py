@@ -13,6 +13,7 @@ from streams.cli.output import print_json, print_table
 from streams.kafka import broker
 from streams.settings import Settings, load_settings
 from streams.telemetry import services
+from streams.topics.cluster import cluster_id
 
 #: What the table of services shows of their metrics: heading -> metric, without prefix.
 _SHOWN = {
@@ -56,13 +57,16 @@ def show(
 async def _gather(
     settings: Settings, ports: dict[str, int]
 ) -> tuple[list[services.Report], list[broker.GroupLag], str]:
-    reports, lags = await asyncio.gather(
+    reports, lags, cluster = await asyncio.gather(
         services.ask_services(settings, ports),
         broker.group_lags(settings, services.sources_by_group(settings)),
+        cluster_id(settings, broker.ANSWER_SECONDS),
         return_exceptions=True,
     )
     if isinstance(reports, BaseException):
         raise reports
+    if isinstance(cluster, str):
+        reports = services.of_cluster(reports, cluster)
     if isinstance(lags, DependencyUnavailable):
         return reports, [], str(lags)
     if isinstance(lags, BaseException):

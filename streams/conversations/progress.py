@@ -13,8 +13,10 @@ from models.errors import InvalidRecord, NotFound
 from models.facts import FactCandidate, FactStatus
 from models.index import FactFilter
 from models.messages import PUNCTUATION_HEADER, ChatMessage
+from models.turns import Turn
 from processors.conversations.state import ConversationPolicy, silent_at
 from processors.text.validation import decode
+from streams.agents.message_log import decode_item
 from streams.conversations import states as conversation_states
 from streams.conversations.erased import is_erased
 from streams.dead_letters import letters_of
@@ -41,18 +43,22 @@ _CLOCKS_DIFFER_MS = 600_000
 
 
 class State(StrEnum):
-    """How far.  ``extracted``: read, and nothing was learned of it; ``searchable``: with what was learned."""
+    """How far.  ``extracted``: read, and nothing was learned of it; ``searchable``: with what was learned.
+
+    ``duplicate``: it counts no more, since another message came first under its ``message_id``.
+    """
 
     WAITING = "waiting"
     IN_WINDOW = "in_window"
     EXTRACTING = "extracting"
     EXTRACTED = "extracted"
     SEARCHABLE = "searchable"
+    DUPLICATE = "duplicate"
     DEAD_LETTERED = "dead_lettered"
 
 
 #: Nothing more becomes of it.
-_FINAL = (State.EXTRACTED, State.SEARCHABLE, State.DEAD_LETTERED)
+_FINAL = (State.EXTRACTED, State.SEARCHABLE, State.DUPLICATE, State.DEAD_LETTERED)
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +71,7 @@ class Waiting(msgspec.Struct, frozen=True, kw_only=True):
 
 class Progress(msgspec.Struct, frozen=True, kw_only=True):
     """How far a message has come.  ``window``: in which it waits; ``fact_ids``: what rests on it;
-    ``reason``: why it was refused.
+    ``reason``: why it was refused, or does not count.
     """
 
     position: str
@@ -147,7 +153,12 @@ class ProgressReader:
             is_forgotten = stored is None  # or it was read between the two answers
         if not is_forgotten and (stored is None or stored.next_offsets[0] <= record.offset):
             return await self._refused(known, MESSAGES, record) or known
-        index = await self._index(message)
+        turn, index = await self._turn(message)
+        first_at = await self._counted_at(record, message, turn)
+        if first_at < record.offset:
+            return msgspec.structs.replace(
+                known, state=State.DUPLICATE, reason=_repeats(message, f"{record.partition}:{first_at}")
+            )
         if (index is None or index < 0) and await self._is_erased(record, message):
             raise _unknown(record.partition, record.offset)
         if stored is None:
@@ -172,12 +183,38 @@ class ProgressReader:
         whose = message.tenant_id, message.user_id, message.conversation_id, message.message_id
         return await is_erased(self._log, *whose, record.timestamp)
 
-    async def _index(self, message: ChatMessage) -> int | None:
+    async def _turn(self, message: ChatMessage) -> tuple[Turn | None, int | None]:
+        """Return the turn with this id, if it is a late one, and its index; -1: it may be an earlier one."""
         turns = await self._log.last_turns(message.tenant_id, message.conversation_id, _LATEST_TURNS)
-        found = [turn.index for turn in turns if turn.message_id == message.message_id]
+        found = [turn for turn in turns if turn.message_id == message.message_id]
         if found:
-            return found[-1]
-        return None if len(turns) < _LATEST_TURNS else -1
+            return found[-1], found[-1].index
+        return None, None if len(turns) < _LATEST_TURNS else -1
+
+    async def _counted_at(self, record: SourceRecord, message: ChatMessage, turn: Turn | None) -> int:
+        """Return the offset of the first message with this id in the life of the conversation."""
+        if turn is not None and turn.source.partition == record.partition:
+            return turn.source.offset
+        first, arrived_ms = record.offset, 0
+        forget_ms = self._settings.conversation_forget_days * 86_400_000
+        for each in await self._records(MESSAGES, message.conversation_id):
+            if each.offset > record.offset:
+                break
+            if each.timestamp - arrived_ms >= forget_ms:
+                first = record.offset
+            arrived_ms = max(arrived_ms, each.timestamp)
+            if first < record.offset or each.offset == record.offset:
+                continue
+            try:
+                item = decode_item(each, self._settings.max_content_bytes)
+            except InvalidRecord:
+                continue
+            if isinstance(item, ChatMessage) and (item.tenant_id, item.message_id) == (
+                message.tenant_id,
+                message.message_id,
+            ):
+                first = each.offset
+        return first
 
     async def _resting_on(self, message: ChatMessage) -> tuple[str, ...]:
         where = FactFilter(user_id=message.user_id, tenant_id=message.tenant_id, statuses=(FactStatus.ACTIVE,))
@@ -264,6 +301,13 @@ def _read(record: SourceRecord) -> ChatMessage | None:
         return decode(ChatMessage, record.value)
     except InvalidRecord:
         return None
+
+
+def _repeats(message: ChatMessage, first: str) -> str:
+    return (
+        f"message_id {message.message_id!r} was sent before, at {first}, and counts once: this one changes "
+        "nothing, whatever it says. Send an edit under a new message_id"
+    )
 
 
 def _place(record: SourceRecord) -> TopicPartition:

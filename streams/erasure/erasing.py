@@ -10,6 +10,7 @@ from models.errors import ConfigurationError
 from streams import cloudevents, commands, kafka
 from streams.adapters.turn_topic import TurnTopic
 from streams.agents.ingest.conversations import FACTS
+from streams.background import in_own_loop
 from streams.conversations import states as conversation_states
 from streams.erasure.answers import forget_answers
 from streams.erasure.erasures import EVENT, Erasing
@@ -81,10 +82,11 @@ async def erase_person(settings: Settings, tenant: str, user_id: str) -> tuple[d
     of language models are erased.
 
     Raises:
-        DependencyUnavailable: the broker does not answer; asked again, nothing is done twice.
+        DependencyUnavailable: the broker does not answer; asked again, nothing is done twice.  Nothing is
+            erased unless the list of conversations is whole.
     """
-    found = await TurnTopic(settings).conversations(tenant, user_id)
-    found = {**dict.fromkeys(await conversation_states.of_person(settings, tenant, user_id), True), **found}
+    # All that is known of anybody is read: not on the event loop of those who are answered meanwhile.
+    found = await in_own_loop(lambda: _conversations_of(settings, tenant, user_id))
     asked = [commands.erasing(name, tenant, "" if alone else user_id) for name, alone in found.items()]
     # First, so that nothing new is learned from what is still on its way.
     await _forget_facts(settings, Erasing(tenant, "", user_id, datetime.now(UTC)))
@@ -99,6 +101,12 @@ async def erase_person(settings: Settings, tenant: str, user_id: str) -> tuple[d
         now=True,
     )
     return found, answers
+
+
+async def _conversations_of(settings: Settings, tenant: str, user_id: str) -> dict[str, bool]:
+    """Return a person's conversations, and of each whether nobody else takes part in it."""
+    found = await TurnTopic(settings).conversations(tenant, user_id)
+    return {**dict.fromkeys(await conversation_states.of_person(settings, tenant, user_id), True), **found}
 
 
 async def _forget_facts(settings: Settings, erasing: Erasing) -> None:

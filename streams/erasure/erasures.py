@@ -9,6 +9,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 from models import ids
 from models.errors import InvalidRecord
 from models.messages import DEFAULT_TENANT
@@ -51,6 +53,11 @@ class Erasing(NamedTuple):
     def key(self, partition: int) -> str:
         """Return the key of its record in a partition."""
         return ids.erasure_id(self.tenant_id, self.conversation_id, self.user_id, partition)
+
+    @property
+    def named(self) -> bytes:
+        """The conversation, or else the person, as the JSON of whatever rests on it holds it."""
+        return msgspec.json.encode(self.conversation_id or self.user_id)
 
     def headers(self) -> Headers:
         """Return what says it in a record without a value."""

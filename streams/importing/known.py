@@ -1,13 +1,15 @@
 """Which messages are in the log already, so that an import repeated adds nothing.
 
-The services tell a producer's retry by the latest ids of a conversation; an import may come back after months.
-So turns (kept for a year) and messages (a month, but there before their turns are) are looked through first.
+The services would not count it a second time, but an import may come back after months, and says what becomes
+of each message.  So turns (kept for a year) and messages (a month, but there before their turns are) are looked
+through first.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from enum import StrEnum
 
 import msgspec
 from aiokafka import TopicPartition
@@ -37,8 +39,26 @@ class _Erased(msgspec.Struct, frozen=True):
     tenant_id: str = DEFAULT_TENANT
 
 
+class _Turn(msgspec.Struct, frozen=True):
+    user_id: str
+
+
+_decode_turn = msgspec.json.Decoder(_Turn).decode
 _decode_said = msgspec.json.Decoder(_Said).decode
 _decode_erased = msgspec.json.Decoder(_Erased).decode
+
+
+class Found(StrEnum):
+    """What there is under the id of a message.
+
+    Whatever there is, a message that is sent under the id does not count.  ``THERE``: this message.
+    ``ANOTHERS``: it has another ``user_id``.  ``ERASED``: it was, or its conversation or its person.
+    """
+
+    NOTHING = "nothing"
+    THERE = "there"
+    ANOTHERS = "anothers"
+    ERASED = "erased"
 
 
 class Known:
@@ -49,27 +69,49 @@ class Known:
 
     def __init__(self) -> None:
         self._turns, self._messages = Numbers(), Numbers()
+        #: Ids of turns: those that were erased; all that there ever were; these with the person whose they are.
+        self._erased, self._ever, self._persons = Numbers(), Numbers(), Numbers()
         self._ages: Counter[int] = Counter()
 
-    def has(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> bool:
-        """Say whether a message is there, and was not erased."""
-        if number_of(turn_id(tenant_id, conversation_id, message_id)) in self._turns:
-            return True
-        return self._number(tenant_id, conversation_id, user_id, message_id) in self._messages
+    def find(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> Found:
+        """Return what there is under the id of a message."""
+        turn = turn_id(tenant_id, conversation_id, message_id)
+        if self._number(tenant_id, conversation_id, user_id, message_id) in self._messages:
+            return Found.THERE
+        number = number_of(turn)
+        is_persons = number_of(turn, user_id) in self._persons
+        if number in self._turns:
+            return Found.THERE if is_persons else Found.ANOTHERS
+        if number in self._erased:
+            return Found.ERASED
+        if number in self._ever:
+            return Found.ERASED if is_persons else Found.ANOTHERS
+        return Found.NOTHING
 
     def add(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> None:
         """A message was published."""
         self._messages.add(self._number(tenant_id, conversation_id, user_id, message_id))
+        self._note(turn_id(tenant_id, conversation_id, message_id), user_id)
+
+    def _note(self, turn: str, user_id: str) -> None:
+        self._ever.add(number_of(turn))
+        self._persons.add(number_of(turn, user_id))
 
     def see_turn(self, record: SourceRecord) -> None:
         """Take a record of ``memory.turns.v1``; one without a value erases."""
         if record.key is None or header(record.headers, PUNCTUATION_HEADER):
             return
-        number = number_of(record.key.decode(errors="replace"))
+        turn = record.key.decode(errors="replace")
         if record.value is None:
-            self._turns.discard(number)
-        else:
-            self._turns.add(number)
+            self._turns.discard(number_of(turn))
+            self._erased.add(number_of(turn))
+            return
+        try:
+            self._note(turn, _decode_turn(record.value).user_id)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return  # no service wrote it
+        self._turns.add(number_of(turn))
+        self._erased.discard(number_of(turn))
 
     def see_message(self, record: SourceRecord) -> None:
         """Take a record of ``chat.messages.v1``."""
@@ -77,7 +119,9 @@ class Known:
             kind = header(record.headers, PUNCTUATION_HEADER)
             if kind is None:
                 said = _decode_said(record.value or b"")
-                self.add(said.tenant_id, said.conversation_id, said.user_id, said.message_id)
+                whose = said.tenant_id, said.conversation_id, said.user_id, said.message_id
+                if self.find(*whose) is Found.NOTHING:  # only the first counts
+                    self.add(*whose)
             elif kind == PunctuationKind.ERASE.encode():
                 erased = _decode_erased(record.value or b"")
                 of_person = (erased.user_id,) if erased.user_id else ()

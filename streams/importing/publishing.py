@@ -15,7 +15,7 @@ from models.errors import InvalidRecord, NotFound
 from models.messages import ChatMessage
 from processors.importing.drafts import Draft, Owner, Ready, Skipped, make_message
 from streams import cloudevents, commands, kafka
-from streams.importing.known import MESSAGES, Known, read_known
+from streams.importing.known import MESSAGES, Found, Known, read_known
 from streams.importing.scratch import Places
 from streams.kafka import broker
 from streams.runtime.partitioner import partition_of
@@ -42,6 +42,8 @@ class Count:
     def __init__(self, tell: Callable[[Skipped], None]) -> None:
         self.read = 0  #: messages that can be imported
         self.known = 0  #: of these, those that are there already
+        self.anothers = 0  #: of these, those that are there under another user_id
+        self.erased = 0  #: of these, those that were erased
         self.sent = 0  #: of these, those that were published and confirmed
         self.closed = 0
         self.skipped: Counter[str] = Counter()
@@ -148,8 +150,12 @@ class Importer:
         message = ready.message
         self._count.take(message)
         place = message.tenant_id, message.conversation_id
-        if known.has(*place, message.user_id, message.message_id):
-            self._count.known += 1
+        found = known.find(*place, message.user_id, message.message_id)
+        if found is not Found.NOTHING:
+            # Sent again it would not count.
+            self._count.known += found is Found.THERE
+            self._count.anothers += found is Found.ANOTHERS
+            self._count.erased += found is Found.ERASED
             return
         known.add(*place, message.user_id, message.message_id)
         touched.add(*place)

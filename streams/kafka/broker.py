@@ -22,9 +22,6 @@ from streams.settings import Settings
 #: Long enough for a broker that is busy, short enough for somebody who waits at a prompt.
 ANSWER_SECONDS = 30.0
 
-#: With an aborted or open transaction the last records are never delivered: stop after this silence.
-_SILENCE_SECONDS = 5.0
-
 #: What the broker's logs call us.
 _NAME = "switchboard-cli"
 
@@ -137,22 +134,13 @@ async def offsets_since(
 
 
 async def until(consumer: AIOKafkaConsumer, ends: Mapping[TopicPartition, int]) -> AsyncIterator[SourceRecord]:
-    """Yield the records of the assigned partitions up to ``ends``, in order within each partition."""
-    remaining = dict(ends)
-    silent = 0.0
-    while True:
-        for partition in list(remaining):
-            async with asyncio.timeout(ANSWER_SECONDS):
-                if await consumer.position(partition) >= remaining[partition]:
-                    del remaining[partition]
-        if not remaining or silent >= _SILENCE_SECONDS:
-            return
-        batches = await consumer.getmany(*remaining, timeout_ms=500)
-        silent = 0.0 if batches else silent + 0.5
-        for partition, records in batches.items():
-            for record in records:
-                if record.offset < ends[partition]:
-                    yield record
+    """Yield the records of the assigned partitions up to ``ends``, in order within each partition.
+
+    Raises :class:`DependencyUnavailable` as :func:`batches_until` does.
+    """
+    async for batch in batches_until(consumer, ends):
+        for record in batch:
+            yield record
 
 
 async def batches_until(

@@ -8,6 +8,7 @@ written.  A note that a killed one left behind is told by its process: there is 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +32,11 @@ class Whereabouts(msgspec.Struct, frozen=True):
     host: str
     port: int
     process: int = 0
+
+
+def folder_id(settings: Settings) -> str:
+    """Return what tells the data folder of a worker from others, without naming it to whoever asks."""
+    return hashlib.sha256(os.fsencode(settings.folder.resolve())).hexdigest()[:16]
 
 
 def leave_note(settings: Settings, here: Whereabouts) -> Callable[[], None]:

@@ -19,7 +19,7 @@ from streams.process.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT
 from streams.process.life import Watchdog, end_later, end_now, tune_garbage_collection, watch_signals
 from streams.process.name_lock import take_name
 from streams.process.processes import ALONE, Place
-from streams.process.whereabouts import Whereabouts, leave_note
+from streams.process.whereabouts import Whereabouts, folder_id, leave_note
 from streams.runtime.lease import FencedInstanceIdError
 from streams.runtime.service import ServiceRuntime
 from streams.services import Service, open_service
@@ -63,6 +63,7 @@ async def _main(service: str, settings: Settings, opener: Opener, place: Place) 
     health.describe("service", service)
     health.describe("instance", settings.instance_id)
     health.describe("topic_prefix", settings.topic_prefix)
+    health.describe("data_folder", folder_id(settings))
     health.describe("process", place.index)
     health.describe("processes", place.count)
     async with AsyncExitStack() as resources:
@@ -70,7 +71,9 @@ async def _main(service: str, settings: Settings, opener: Opener, place: Place) 
         resources.callback(server.close)
         log.info("starting", service=service, metrics_port=server.port, pid=os.getpid())
         await asyncio.to_thread(code_version)  # asks git: on a busy machine for longer than a loop may stand
-        resources.callback(await _take_name(service, settings))
+        cluster_id = await cluster.cluster_id(settings, settings.request_timeout_seconds)
+        health.describe("cluster", cluster_id)
+        resources.callback(await _take_name(service, settings, cluster_id))
         where = (settings.api_host, server.port)
         here = Whereabouts(service, settings.instance_id, os.getpid(), *where, place.index)
         resources.callback(leave_note(settings, here))
@@ -93,13 +96,13 @@ async def _serve_health(
     except ConfigurationError:
         # That this very worker runs already says more than that its port is taken.
         with suppress(DependencyUnavailable):
-            (await _take_name(service, settings))()
+            cluster_id = await cluster.cluster_id(settings, settings.request_timeout_seconds)
+            (await _take_name(service, settings, cluster_id))()
         raise
 
 
-async def _take_name(service: str, settings: Settings) -> Callable[[], None]:
+async def _take_name(service: str, settings: Settings, cluster_id: str) -> Callable[[], None]:
     """Refuse to be the second worker of a name on this machine; return what gives the name back."""
-    cluster_id = await cluster.cluster_id(settings, settings.request_timeout_seconds)
     lock = await take_name(cluster_id, settings, service)
     return (lambda: None) if lock is None else lock.release
 

@@ -15,7 +15,7 @@ What else a fold wants it tells :class:`Work`: outputs, further keys of state, t
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -67,6 +67,9 @@ class Source(Generic[S, T]):
     ``each``: one record per run, in the order of the batch, where what one key does matters to others; raising
     :class:`InvalidRecord` dead-letters it; do so before anything else is told.  Otherwise a run has all the
     batch's records of its key, and what is wrong with one of them is told to ``Work.dead_letter``.
+
+    ``seeks`` returns the texts that folding an item passes to ``Work.holding``: the state is scanned once for
+    those of the whole batch.  It needs ``each`` or ``key``.
     """
 
     decode: Callable[[SourceRecord], T]
@@ -74,6 +77,7 @@ class Source(Generic[S, T]):
     key: Callable[[T], bytes] | None = None
     home: Callable[[T], tuple[str, bytes]] | None = None
     each: bool = False
+    seeks: Callable[[T], Sequence[bytes]] | None = None
 
 
 class _KeyedStep(Generic[S]):
@@ -104,7 +108,7 @@ class _KeyedStep(Generic[S]):
         return work
 
     def _fold_each(self, source: Source[S, Any], batch: RecordBatch, work: Work) -> None:
-        for item, record in work.decoded(batch.records, source.decode):
+        for item, record in self._decoded(source, batch, work):
             key = self._key(source, item, record, work)
             if key is None or not work.is_new(key, record):
                 continue
@@ -130,7 +134,7 @@ class _KeyedStep(Generic[S]):
         """Yield the records of each key, and what they say."""
         if source.key is not None:
             runs: defaultdict[bytes, list[tuple[Any, SourceRecord]]] = defaultdict(list)
-            for item, record in work.decoded(batch.records, source.decode):
+            for item, record in self._decoded(source, batch, work):
                 key = self._key(source, item, record, work)
                 if key is not None:
                     runs[key].append((item, record))
@@ -148,6 +152,15 @@ class _KeyedStep(Generic[S]):
                 continue
             for item, record in items:
                 self._key(source, item, record, work)
+
+    @staticmethod
+    def _decoded(source: Source[S, Any], batch: RecordBatch, work: Work) -> Iterable[tuple[Any, SourceRecord]]:
+        items = work.decoded(batch.records, source.decode)
+        if source.seeks is None:
+            return items
+        decoded = [*items]
+        work.look_for(text for item, _ in decoded for text in source.seeks(item))
+        return decoded
 
     def _key(self, source: Source[S, Any], item: Any, record: SourceRecord, work: Work) -> bytes | None:
         """Return the key that ``record`` is folded into, or ``None`` if it was sent elsewhere instead."""

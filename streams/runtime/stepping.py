@@ -49,6 +49,9 @@ _SEAL_BYTES = 64
 _ATTEMPTS = 2
 
 
+#: After so many rows of a scan a step in a thread reports progress.
+_ROWS_AT_ONCE = 1000
+
 #: Effects that were accepted, how many outputs they had, and these, packed.
 _NOTHING: tuple[Effects | None, int, Packed] = (None, 0, [])
 
@@ -72,6 +75,24 @@ class _Told(list[SourceRecord]):
         for record in super().__iter__():
             self._tell()
             yield record
+
+
+class _WatchedState:
+    """State of which each read, and each :data:`_ROWS_AT_ONCE` rows of a scan, count as progress."""
+
+    def __init__(self, state: StateReader, tell: Callable[[], None]) -> None:
+        self._state = state
+        self._tell = tell
+
+    def read(self, key: bytes) -> tuple[int, bytes | None]:
+        self._tell()
+        return self._state.read(key)
+
+    def items(self) -> Iterator[tuple[bytes, bytes]]:
+        for number, item in enumerate(self._state.items()):
+            if not number % _ROWS_AT_ONCE:
+                self._tell()
+            yield item
 
 
 class Stepper:
@@ -225,7 +246,7 @@ class Stepper:
         """Run a step where nothing but its outcome comes back, and that one error does not."""
         with self._lane.runtime.health.working(f"step of {self._stage.name}") as goes_on:
             try:
-                return step(batch.only(_Told(batch.records, goes_on)), state)
+                return step(batch.only(_Told(batch.records, goes_on)), _WatchedState(state, goes_on))
             except StopIteration as exc:  # no future takes it, so whoever awaits would wait for ever
                 raise RuntimeError("the step raised StopIteration") from exc
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from models.errors import InvalidRecord
@@ -29,7 +30,7 @@ class Work(Effects):
     removed; what was put ``last``, whatever else the batch has changed since.
     """
 
-    __slots__ = ("_decoded", "_first", "_staged", "_state", "_stored", "stage")
+    __slots__ = ("_decoded", "_first", "_sought", "_staged", "_state", "_stored", "stage")
 
     def __init__(self, stage: str, state: StateReader) -> None:
         super().__init__()
@@ -39,6 +40,8 @@ class Work(Effects):
         self._decoded: dict[bytes, Any] = {}
         self._staged: dict[bytes, _Staged] = {}
         self._first: dict[bytes, _Staged] = {}
+        #: Keys of the stored values that hold a text; ``None``: the state is not scanned for it yet.
+        self._sought: dict[bytes, list[bytes] | None] = {}
 
     def _read(self, key: bytes) -> tuple[int, bytes | None]:
         stored = self._stored.get(key)
@@ -66,15 +69,33 @@ class Work(Effects):
         value = self._decoded[key] = codec.decode(payload, key) if payload is not None else None
         return value
 
+    def look_for(self, texts: Iterable[bytes]) -> None:
+        """Name the texts that this batch passes to :meth:`holding`: one scan of the state finds all of them."""
+        self._sought.update((text, None) for text in texts if text not in self._sought)
+
     def holding(self, text: bytes) -> list[bytes]:
         """Return the keys of the partition whose stored value holds ``text``, or that this batch changed.
 
         Raises:
             ConsistencyError: a value is damaged.
         """
+        self.look_for([text])
+        if self._sought[text] is None:
+            self._sought.update(self._scan([each for each, keys in self._sought.items() if keys is None]))
         changed = [*self.changes, *self._first, *self._staged]
-        stored = [key for key, payload in self._state.items() if text in body_of(payload)]
-        return list(dict.fromkeys([*stored, *changed]))
+        return list(dict.fromkeys([*(self._sought[text] or ()), *changed]))
+
+    def _scan(self, texts: Sequence[bytes]) -> dict[bytes, list[bytes]]:
+        """Return the keys of the stored values that hold each text.  Each value is decompressed once."""
+        found: dict[bytes, list[bytes]] = {text: [] for text in texts}
+        holds_any = re.compile(b"|".join(map(re.escape, texts))).search
+        for key, payload in self._state.items():
+            body = body_of(payload)
+            if holds_any(body):
+                for text in texts:
+                    if text in body:
+                        found[text].append(key)
+        return found
 
     def keys_ending(self, suffix: bytes) -> list[bytes]:
         """Return the keys of the partition that end so, in order, as this batch has found them."""

@@ -101,6 +101,11 @@ class Results(list[Result]):
         self.empty = empty
         self.explanation = explanation
 
+    @property
+    def floor(self) -> float:
+        """The chance below which a result does not count as an answer."""
+        return self.explanation.floor if self.explanation is not None else 0.0
+
 
 def scope_of(wanted: Wanted, period: tuple[datetime, datetime] | None = None) -> Scope:
     """Return what is searched; ``period``: the time that the question itself names."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 
 import structlog
 
@@ -25,7 +25,7 @@ from streams.background import in_background, until
 from streams.mcp.app import mounted as mcp
 from streams.process.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_UNAVAILABLE
 from streams.process.life import Watchdog, tune_garbage_collection, watch_signals
-from streams.process.whereabouts import Whereabouts, leave_note
+from streams.process.whereabouts import Whereabouts, folder_id, leave_note
 from streams.serve.opening import open_all
 from streams.settings import Settings
 from streams.telemetry.health import HealthServer, HealthState, health_port
@@ -34,12 +34,16 @@ from streams.telemetry.metrics import Metrics, process_metrics
 from streams.telemetry.services import stated_places
 from streams.telemetry.traces import exporting
 from streams.tokens.known import KnownTokens
+from streams.topics.cluster import cluster_id
 
 SERVICE = "serve"
 
 #: How long a start waits for the tokens when only this machine is answered: until they are read, whoever asks
 #: is told to come again.
 _TOKENS_SECONDS = 5.0
+
+#: How long until a broker that did not answer is asked again which cluster it belongs to.
+_CLUSTER_SECONDS = 5.0
 
 log = structlog.get_logger("streams.serve")
 
@@ -69,6 +73,7 @@ async def _main(settings: Settings) -> int:
         ("service", SERVICE),
         ("instance", settings.instance_id),
         ("topic_prefix", settings.topic_prefix),
+        ("data_folder", folder_id(settings)),
     ):
         health.describe(name, value)
     async with AsyncExitStack() as resources:
@@ -83,6 +88,8 @@ async def _main(settings: Settings) -> int:
         resources.callback(watchdog.close)
         beating = in_background(_beat(health), "beat")
         resources.callback(beating.cancel)
+        naming = in_background(_name_cluster(settings, health), "cluster")
+        resources.callback(naming.cancel)
         needed = [beating, *tokens.tasks]
         told_to = await _serve(settings, access, metrics, health, answering.port, stop, needed)
     log.info("stopped", service=SERVICE)
@@ -130,6 +137,15 @@ async def _serve(
         health.block("stopping", "stopping")
         log.info("stopping", service=SERVICE)
     return told_to
+
+
+async def _name_cluster(settings: Settings, health: HealthState) -> None:
+    """Say which cluster this is, as soon as a broker answers."""
+    while True:
+        with suppress(DependencyUnavailable):
+            health.describe("cluster", await cluster_id(settings, settings.request_timeout_seconds))
+            return
+        await asyncio.sleep(_CLUSTER_SECONDS)
 
 
 async def _beat(health: HealthState) -> None:

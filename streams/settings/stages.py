@@ -60,9 +60,6 @@ class StageSettings(PlaceSettings):
     max_content_bytes: int = setting(
         65_536, "longest message content, as UTF-8; longer ones are dead-lettered", "bytes", ge=1, le=500_000
     )
-    recent_message_ids: int = setting(
-        64, "message ids a conversation remembers to tell a producer's retry", "ids", ge=1, le=10_000
-    )
 
     # Token table and summaries
     token_threshold: int = setting(

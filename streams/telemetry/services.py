@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import httpx
@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from models.errors import ConfigurationError
 from streams.process.processes import most_processes, port_of
-from streams.process.whereabouts import notes
+from streams.process.whereabouts import folder_id, notes
 from streams.services import SERVICES
 from streams.settings import Settings
 from streams.telemetry.health import EXPIRY, INDEX_REBUILD, health_port
@@ -76,7 +76,8 @@ async def ask_services(settings: Settings, ports: Mapping[str, int] | None = Non
     """Ask every process of every service at once: at least one report for each service.
 
     Where it answers is said, in this order, by ``ports`` (the first one of a service, by name), by the setting
-    ``services``, by the notes of the workers in the data folder, and by the defaults.
+    ``services``, by the notes of the workers in the data folder, and by the defaults.  Who answers by a note or
+    a default counts only if it belongs to this data folder.
 
     Raises:
         ConfigurationError: the setting names no service of ours.
@@ -90,10 +91,12 @@ async def ask_services(settings: Settings, ports: Mapping[str, int] | None = Non
             return list(await asyncio.gather(*(ask(settings, service, *place) for place in places[service])))
         here = [note for note in noted if note.service == service]
         first = here[0].port if here and here[0].process == 0 else health_port(settings, service)
-        reports = await _ask_processes(settings, service, first)
+        reports = await _ask_processes(settings, service, first, folder_id(settings))
         known = {report.port for report in reports}
         others = [
-            ask(settings, service, note.port, reachable(note.host)) for note in here if note.port not in known
+            ask(settings, service, note.port, reachable(note.host), folder_id(settings))
+            for note in here
+            if note.port not in known
         ]
         found = [report for report in await asyncio.gather(*others) if report.running]
         kept = [report for report in reports if report.running or report.missing or not found]
@@ -122,7 +125,7 @@ def stated_places(settings: Settings) -> dict[str, list[tuple[int, str]]]:
     return dict(places)
 
 
-async def _ask_processes(settings: Settings, service: str, first: int) -> list[Report]:
+async def _ask_processes(settings: Settings, service: str, first: int, folder: str = "") -> list[Report]:
     """Ask process 0, those that answer where further ones would, and those that these speak of."""
     ports = [port_of(first, index) for index in range(most_processes(service, settings))]
     ports = [port for port in ports if port < 65536]
@@ -131,12 +134,14 @@ async def _ask_processes(settings: Settings, service: str, first: int) -> list[R
     further = [port for port, is_open in zip(ports[1:], answers, strict=True) if is_open]
     reports = {
         report.port: report
-        for report in await asyncio.gather(*(ask(settings, service, port) for port in (first, *further)))
+        for report in await asyncio.gather(
+            *(ask(settings, service, port, folder=folder) for port in (first, *further))
+        )
         if report.running or report.port == first
     }
     expected = max((report.details.get("processes", 1) for report in reports.values()), default=1)
     for port in ports[:expected]:
-        report = reports.get(port) or await ask(settings, service, port)
+        report = reports.get(port) or await ask(settings, service, port, folder=folder)
         reports[port] = report if report.running else report._replace(missing=expected > 1)
     return [reports[port] for port in sorted(reports)]
 
@@ -151,10 +156,11 @@ async def _is_open(host: str, port: int) -> bool:
     return True
 
 
-async def ask(settings: Settings, service: str, port: int, host: str = "") -> Report:
+async def ask(settings: Settings, service: str, port: int, host: str = "", folder: str = "") -> Report:
     """Ask one service; another service, or a stranger, on that port counts as not running.
 
-    ``host``: where it runs, if not on the address that this machine's settings name.
+    ``host``: where it runs, if not on the address that this machine's settings name.  ``folder``: the
+    :func:`folder_id` that it must have, if it says one.
     """
     host = host or reachable(settings.api_host)
     base = f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
@@ -183,10 +189,31 @@ async def ask(settings: Settings, service: str, port: int, host: str = "") -> Re
     if whose != settings.topic_prefix:
         reason = f"that of another deployment (topic prefix {whose!r}) answers on this port"
         return Report(service, port, False, False, [reason], {}, {})
+    if folder and details.get("data_folder", folder) != folder:
+        reason = "that of another data folder answers on this port"
+        return Report(service, port, False, False, [reason], {}, {})
     reasons += [str(details[name]) for name in (INDEX_REBUILD, EXPIRY) if details.get(name)]
     if spare:
         reasons.append("other workers have all the partitions; it takes over when one goes")
     return Report(service, port, True, ready.is_success, reasons, details, sums, spare=spare)
+
+
+def of_cluster(reports: Iterable[Report], cluster: str) -> list[Report]:
+    """Return the reports; a process that is connected to another cluster counts as not running."""
+    return [
+        report
+        if not report.running or report.details.get("cluster", cluster) == cluster
+        else Report(
+            report.service,
+            report.port,
+            False,
+            False,
+            ["that of another Kafka cluster answers on this port"],
+            {},
+            {},
+        )
+        for report in reports
+    ]
 
 
 def totals(exposition: str) -> tuple[set[str], dict[str, float]]:

@@ -45,6 +45,12 @@ _REQUESTS = "memory.embedding-requests.v1"
 #: What of that waits for a budget: kept as long as it is not asked for again.
 _WAITING = "switchboard-recall-embedding-changelog"
 
+#: What was erased of contexts: kept, or requests that are read again would bring it back.
+_ERASED_CONTEXTS = "switchboard-recall-context-changelog"
+
+#: Tables that do not say how far their source was read: it can be read again without a reset.
+_UNMARKED = (_WAITING, _ERASED_CONTEXTS)
+
 
 class ResetDone(NamedTuple):
     """What :func:`reset_state` did.
@@ -75,7 +81,7 @@ def changelog_of(catalog: Catalog, service: str, source: TopicSpec) -> TopicSpec
     A changelog lines up with the first source of its stage, and that with the stage's other ones.
     """
     names = {source.contract_name, *source.co_partitioned_with}
-    tables = [spec for spec in changelogs_of(catalog, service) if spec.contract_name != _WAITING]
+    tables = [spec for spec in changelogs_of(catalog, service) if spec.contract_name not in _UNMARKED]
     return next((spec for spec in tables if not names.isdisjoint(spec.co_partitioned_with)), None)
 
 
@@ -118,35 +124,46 @@ async def reset_state(
             await wait_until_left(admin, settings, service, on_wait)
             # First of all: the broker refuses it unless the group is empty, and by itself it does no harm.
             asked = service == _INDEX_SERVICE and await stands(settings, service, catalog.get(_REQUESTS))
-            again = [spec for spec in sources if not asked or spec.contract_name != _REQUESTS]
-            rewound = await rewind_group(settings, service, again)
+            requests = [spec for spec in sources if spec.contract_name == _REQUESTS]
+            rewound = await rewind_group(settings, service, [spec for spec in sources if spec not in requests])
         if service == _FACTS_SERVICE:
             facts = await reset_facts.read(catalog, settings)
-        forgotten = forgotten_by_reset(catalog, service) if asked else changelogs
+        forgotten = forgotten_by_reset(catalog, service, asked=asked)
         known = await reset_conversations.read(catalog, settings, service, asked=asked)
         if service == _FACTS_SERVICE:
             known = await reset_episodes.read(catalog, settings)
+        begun = [each for each in (facts, known) if each is not None]
+        kept = [each.changelog for each in begun]
         async with _asking(settings) as admin:
-            await _delete(admin, forgotten)
-        # No worker starts while one of them is missing, so the last is made when all else is done.
-        if facts is not None:
-            async with _asking(settings) as admin:
-                await create_missing(admin, [facts.changelog], settings.replication_factor)
-            await reset_log.write(facts.values, facts.changelog, settings)
-        if known is not None:
-            async with _asking(settings) as admin:
-                await create_missing(admin, [known.changelog], settings.replication_factor)
-            await reset_log.write(known.values, known.changelog, settings)
+            await create_missing(admin, kept, settings.replication_factor)
+            await reset_log.open_changelogs(admin, kept)
+        # What is kept is written behind what there is: it stands in the log at every moment, and read again
+        # it is the same.
+        before = await reset_log.ends(settings, kept)
+        for each in begun:
+            await reset_log.write(each.values, each.changelog, settings)
         emptied = folder is not None and await asyncio.to_thread(_empty, folder)
         async with _asking(settings) as admin:
+            await _delete(admin, [spec for spec in forgotten if spec not in kept])
+            await reset_log.delete_before(admin, before, settings.request_timeout_seconds)
+            # No worker starts before this is done.
             await create_missing(admin, changelogs, settings.replication_factor)
+            await reset_log.close_changelogs(admin, kept)
+            if requests and not asked:
+                # Last: an offset beyond the end says, to a worker and to the next reset, that this topic was
+                # made again.
+                rewound += await rewind_group(settings, service, requests)
     names = [spec.name for spec in forgotten]
     return ResetDone(names, rewound, facts.kept if facts else None, folder if emptied else None)
 
 
-def forgotten_by_reset(catalog: Catalog, service: str) -> list[TopicSpec]:
-    """Return the changelogs that a reset of ``service`` empties, whatever state its topics are in."""
-    return [spec for spec in changelogs_of(catalog, service) if spec.contract_name != _WAITING]
+def forgotten_by_reset(catalog: Catalog, service: str, *, asked: bool = True) -> list[TopicSpec]:
+    """Return the changelogs that a reset of ``service`` empties.
+
+    ``asked``: what it was asked to embed stands in its topic as it was; so it does unless that was made again.
+    """
+    kept = _UNMARKED if asked else (_ERASED_CONTEXTS,)
+    return [spec for spec in changelogs_of(catalog, service) if spec.contract_name not in kept]
 
 
 def reread_by_reset(catalog: Catalog, service: str) -> list[TopicSpec]:

@@ -72,17 +72,24 @@ class _Known:
 
     def note(self, record: SourceRecord) -> None:
         """Note a value of the table; what cannot be read is forgotten, as all of the table is."""
-        if record.key is None or not record.value or is_page(record.key):
+        is_asked = record.key == turns.asked_key(record.partition)
+        if record.key is None or not record.value or (is_page(record.key) and not is_asked):
             return
         try:
-            payload = self._layout.payload(self._layout.adopt(record.value))
+            value = self._layout.adopt(record.value)
+            payload = self._layout.payload(value)
+            if is_asked:  # by an earlier reset
+                until = turns.ASKED.decode(payload).until if payload is not None else 0.0
+                self._asked[record.partition] = max(self._asked[record.partition], until)
+                return
             if payload is None:
                 self._erased.pop(record.key, None)
                 return
             sequence = self._sequence(payload)
         except ConsistencyError:
             return
-        self._asked[record.partition] = max(self._asked[record.partition], sequence.arrived_at)
+        if self._layout.next_offset(value, 0):  # else it is what an earlier reset has kept
+            self._asked[record.partition] = max(self._asked[record.partition], sequence.arrived_at)
         if sequence.erased:
             self._erased[record.key] = record.partition, sequence
         else:

@@ -73,9 +73,8 @@ def rights_of(role: str, catalog: Catalog) -> list[Right]:
     if role == "reset":
         rights = [right for spec in catalog if not spec.dead_letter_of for right in _on(spec, "Read")]
         changelogs = [spec for spec in catalog if spec.is_changelog]
-        rights += [
-            right for spec in changelogs for right in _on(spec, "Write", "Create", "Delete", "DescribeConfigs")
-        ]
+        on_changelog = ("Write", "Create", "Delete", "DescribeConfigs", "AlterConfigs")
+        rights += [right for spec in changelogs for right in _on(spec, *on_changelog)]
         return rights + [_group(service, catalog, "Read") for service in SERVICES]
     raise ConfigurationError(f"no role is called {role!r}: choose among {', '.join(ROLES)}")
 

@@ -99,8 +99,13 @@ class Harness(StageHarness):
                     self.arrived += timedelta(seconds=1)
                     self.take(self.record(output.value, CONSOLIDATION, key=output.key))
 
-    def know(self, text: str, number: int, vector: Sequence[float] = NEAR, **changes: Any) -> None:
-        self.take(self.record(candidate(text, number, **changes)))
+    def know(
+        self, text: str, number: int, vector: Sequence[float] = NEAR, minute: int = 0, **changes: Any
+    ) -> None:
+        """Fold a fact and its vector; of two that were said in one minute neither ends the other."""
+        found = candidate(text, number, **changes)
+        evidence = msgspec.structs.replace(found.provenance, sent_at=START + timedelta(minutes=minute))
+        self.take(self.record(msgspec.structs.replace(found, provenance=evidence)))
         self.take(self.record(result(text, vector, changes.get("user", "ada")), EMBEDDINGS))
 
     def consolidate(self, user: str = "ada", **changes: Any) -> ConsolidationReport:
@@ -1453,7 +1458,7 @@ class TestToldApart:
     def test_a_correction_before_they_were_merged_keeps_nothing_apart(self, harness: Harness) -> None:
         harness.know("User loves hiking", 1, NEARBY)
         self.corrected(harness, "User hates hiking", "User loves hiking", 2)
-        harness.know("User loves hiking", 3, NEARBY, confidence=0.95)
+        harness.know("User loves hiking", 3, NEARBY, 3, confidence=0.95)
         harness.know("User likes hiking", 4)
         merge = consolidate(
             step=Step.MERGE, fact_id=_id("User loves hiking"), other_id=_id("User likes hiking")
@@ -1474,7 +1479,7 @@ class TestToldApart:
             harness.record(consolidate(step=Step.MERGE, fact_id=likes, other_id=enjoys), CONSOLIDATION)
         )
         self.corrected(harness, "User hates hiking", "User likes hiking", 3)
-        harness.know("User likes hiking", 4)
+        harness.know("User likes hiking", 4, minute=4)
         harness.know("User loves hiking", 5, NEARBY)
         harness.take(harness.record(consolidate(step=Step.MERGE, fact_id=loves, other_id=likes), CONSOLIDATION))
         separate(harness, "User likes hiking")

@@ -44,7 +44,6 @@ SETTINGS = Settings(
     idle_seconds=600,
     conversation_forget_days=2,
     token_threshold=60,
-    recent_message_ids=4,
     summary_retry_seconds=60,
 )
 

@@ -16,6 +16,7 @@ import pytest_asyncio
 
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from streams.adapters.builtin_extractor import BuiltinExtractor
+from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.agents.memory.extraction import Extraction
 from streams.agents.respond.responses import DUPLICATES, RESPONSES
 from streams.agents.respond.routing import CHUNKS, ROUTED, ChunkRouting
@@ -88,7 +89,9 @@ async def stages(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stag
 
 def _without_broker(stage: Stage, settings: Settings) -> Stage:
     """Return the stage, but for what asks a broker what was erased: as if nothing was."""
-    return Extraction(settings, BuiltinExtractor()).stage() if stage.name == "extraction" else stage
+    return (
+        Extraction(settings, BuiltinExtractor(OnnxEmbedder())).stage() if stage.name == "extraction" else stage
+    )
 
 
 def _needs_valkey(source: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -12,8 +13,9 @@ from memory_samples import MESSAGES, ScriptedExtractor, said, statement, window
 
 from models import ids
 from models.errors import DependencyUnavailable
-from models.facts import Fact, FactCandidate, FactStatus
+from models.facts import Fact, FactCandidate
 from models.graph import GraphStatement
+from models.messages import Role
 from models.ports import Extraction as Outcome
 from models.ports import Extractor, GraphReader, Refused, TryLater
 from models.statements import Kind, Statement
@@ -21,6 +23,7 @@ from models.windows import Window
 from processors.facts.candidates import OBJECTIONS
 from processors.prompts import examples, graph
 from streams.adapters.builtin_extractor import BuiltinExtractor
+from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.facts import FACTS, Facts
 from streams.runtime.testing import PARTITION, StageHarness
@@ -183,6 +186,25 @@ def graph_statement() -> GraphStatement:
     return found
 
 
+async def test_the_graph_is_read_from_the_authors_own_words() -> None:
+    """Blanked, not cut: a quote stands where it stood."""
+    texts = 'Anna lives in Rome. Translate: "My sister Zoe lives in Oslo."', "My sister is Ida."
+    first, second = said(*texts)
+    answered = msgspec.structs.replace(second, user_id="helper", role=Role.ASSISTANT)
+    seen: list[Window] = []
+
+    class Reads(Related):
+        async def relate(self, windows: Sequence[Window]) -> list[tuple[GraphStatement, ...]]:
+            seen.extend(windows)
+            return [() for _ in windows]
+
+    harness = Harness(ScriptedExtractor(lambda _: []), graph=Reads())
+    await harness.call(harness.record(window([first, answered])))
+    ((own, other),) = [[each.content for each in window.messages] for window in seen]
+    assert (own.split(), len(own)) == (["Anna", "lives", "in", "Rome.", "Translate:"], len(texts[0]))
+    assert other == texts[1]
+
+
 class TestNothingTwice:
     @pytest.mark.parametrize("together", [True, False])
     async def test_statements_that_rest_on_the_overlap_alone_are_skipped(self, together: bool) -> None:
@@ -261,66 +283,23 @@ class TestNothingTwice:
         assert len(payload) < 2000
 
 
-class TestTheSeedsBlueberries:
-    """Seed 000: a preference that spans two windows ends as one complete fact."""
-
-    LINES = (
-        "Morning!",
-        "assistant: Good morning! What can I do for you?",
-        "What's the weather going to be?",
-        "assistant: Sunny, around twenty degrees.",
-        "Perfect.",
-        "assistant: Anything else?",
-        "you know what i like?",
-        "assistant: what?",
-        "blueberries.",
-        "assistant: thats great.",
-        "especially in smoothies.",
-        "assistant: Noted!",
-        "What's on today?",
-        "assistant: Two meetings, at ten and at three.",
-        "Which room?",
-        "assistant: The small one.",
-        "Thanks.",
-    )
-
-    @pytest.mark.parametrize("together", [True, False])
-    async def test_one_complete_fact_remains(self, together: bool) -> None:
-        chat = said(*self.LINES)
-        windows = [window(chat[:10]), window(chat[7:17], overlap=3)]
-        extraction = Harness(BuiltinExtractor())
-        for batch in [windows] if together else [[each] for each in windows]:
-            await extraction.call(*[extraction.record(each) for each in batch])
-        facts = StageHarness(Facts(Settings()).stage())
-        facts.feed(*[facts.record(found) for found in extraction.candidates])
-        latest = {fact.fact_id: fact for fact in facts.values(FACTS, Fact)}
-        (partial,) = [fact for fact in latest.values() if fact.status is FactStatus.MERGED_INTO]
-        (complete,) = [fact for fact in latest.values() if fact.status is not FactStatus.MERGED_INTO]
-        assert "blueberries" in partial.statement
-        assert "smoothies" not in partial.statement
-        assert "blueberries" in complete.statement
-        assert "smoothies" in complete.statement
-        assert partial.merged_into_id == complete.fact_id
-        assert complete.user_id == "ada"
-        assert complete.kind is Kind.PREFERENCE
-        assert {"c-m8", "c-m10"} <= {
-            message_id for each in complete.provenance for message_id in each.message_ids
-        }
-
-
 @pytest.mark.parametrize("ends", [((0, 10), (7, 17)), ((0, 5), (3, 17)), ((0, 17),)])
 @pytest.mark.parametrize("together", [True, False])
-async def test_what_is_said_three_times_counts_three_times_wherever_the_windows_end(
+async def test_windows_may_end_anywhere_without_changing_evidence(
     ends: tuple[tuple[int, int], ...], together: bool
 ) -> None:
-    wordings = {2: "I'm vegetarian.", 8: "I am a vegetarian.", 12: "I've been vegetarian for years."}
+    wordings = {
+        2: "I'm vegetarian.",
+        8: "I am a vegetarian.",
+        12: "I've been a vegetarian for years, I'm vegetarian.",
+    }
     chat = said(*[wordings.get(n, "assistant: I see.") for n in range(17)])
     before = [0, *(end for _, end in ends)]
     windows = [
         window(chat[begin:end], overlap=known - begin)
         for (begin, end), known in zip(ends, before, strict=False)
     ]
-    extraction = Harness(BuiltinExtractor())
+    extraction = Harness(BuiltinExtractor(OnnxEmbedder()))
     for batch in [windows] if together else [[each] for each in windows]:
         await extraction.call(*[extraction.record(each) for each in batch])
     facts = StageHarness(Facts(Settings()).stage())
@@ -381,7 +360,7 @@ class TestBadInput:
         assert harness.statements == [f"line {n}" for n in range(24)]
 
     def test_every_objection_has_a_case(self) -> None:
-        assert {*WRONG} == {*OBJECTIONS}
+        assert {*WRONG, "not_own_words"} == {*OBJECTIONS}
 
     async def test_unknown_fields_are_accepted(self) -> None:
         harness = Harness(ScriptedExtractor(each_message))
@@ -430,6 +409,62 @@ class TestDependencies:
         assert (harness.outputs, harness.changelog) == ([], [])
         extractor.failing = False
         await harness.call(*records)
+        assert extractor.asked == [FIRST, SECOND, THIRD, FIRST]
+        assert harness.statements == [f"line {n}" for n in range(24)]
+
+    async def test_partitions_that_retry_at_once_keep_their_own_answers(self) -> None:
+        class Throttled(ScriptedExtractor):
+            """Defers the first window of each conversation once, then waits."""
+
+            def __init__(self) -> None:
+                super().__init__(each_message)
+                self.throttled: set[str] = set()
+                self.slow = asyncio.Event()
+
+            async def extract(self, windows: Any) -> list[Outcome]:
+                found: list[Outcome] = [*await super().extract(windows)]
+                if (name := windows[0].conversation_id) not in self.throttled:
+                    self.throttled.add(name)
+                    return [TryLater("429"), *found[1:]]
+                await self.slow.wait()
+                return found
+
+        extractor = Throttled()
+        stage = Extraction(Settings(), extractor).stage()
+        lanes = [StageHarness(stage, partition=number) for number in range(2)]
+        chats = [said(*[f"line {n}" for n in range(10)], conversation=name) for name in "cd"]
+        windows = [
+            [window(chat[:5], conversation=name), window(chat[5:], conversation=name)]
+            for name, chat in zip("cd", chats, strict=True)
+        ]
+        records = [[lane.record(each) for each in of] for lane, of in zip(lanes, windows, strict=True)]
+        for lane, batch in zip(lanes, records, strict=True):
+            with pytest.raises(DependencyUnavailable, match="1 of 2 windows"):
+                await lane.call(*batch)
+        retries = [asyncio.create_task(lane.call(*batch)) for lane, batch in zip(lanes, records, strict=True)]
+        await asyncio.sleep(0)
+        extractor.slow.set()
+        await asyncio.gather(*retries)
+        asked = [each.window_id for each in extractor.asked]
+        assert asked == [each.window_id for each in (*windows[0], *windows[1], windows[0][0], windows[1][0])]
+        for lane in lanes:
+            found = lane.values(CANDIDATES, FactCandidate)
+            assert [each.statement for each in found] == [f"line {n}" for n in range(10)]
+
+    async def test_a_batch_that_is_cut_in_halves_keeps_its_answers(self) -> None:
+        class Flaky(ScriptedExtractor):
+            async def extract(self, windows: Any) -> list[Outcome]:
+                is_first = not self.asked
+                found: list[Outcome] = [*await super().extract(windows)]
+                return [TryLater("429"), *found[1:]] if is_first else found
+
+        extractor = Flaky(each_message)
+        harness = Harness(extractor)
+        records = [harness.record(each) for each in (FIRST, SECOND, THIRD)]
+        with pytest.raises(DependencyUnavailable, match="1 of 3 windows"):
+            await harness.call(*records)
+        await harness.call(records[0])
+        await harness.call(*records[1:])
         assert extractor.asked == [FIRST, SECOND, THIRD, FIRST]
         assert harness.statements == [f"line {n}" for n in range(24)]
 

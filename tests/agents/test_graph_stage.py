@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -25,6 +25,7 @@ from streams.agents.memory.graph import ENTITIES, RELATIONS, SAME_LIMIT, STATE, 
 from streams.agents.recall.graph_index import entity_index, relation_index
 from streams.erasure.erasures import Erasing
 from streams.runtime.records import Record
+from streams.runtime.table import PartitionState
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.runtime.trial import Trial
 from streams.search.graph import GraphSearch, GraphWanted
@@ -62,6 +63,31 @@ def stage() -> StageHarness:
 def test_graphs_are_made_beside_the_event_loop() -> None:
     """Of somebody who has told much a batch takes seconds: nothing else of the service may wait for it."""
     assert stage().spec.in_thread == (STATEMENTS, ENTITIES, RELATIONS)
+
+
+def test_many_erasures_scan_the_state_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    harness, scan, scans = stage(), PartitionState.items, []
+    for number in range(40):
+        told = statements(
+            f"My sister {'Anna' if number else 'Eve'} lives in Berlin.", conversation=f"c{number}"
+        )
+        harness.feed(*[harness.record(each) for each in told])
+
+    def counted(state: PartitionState) -> Iterator[tuple[bytes, bytes]]:
+        scans.append(state)
+        return scan(state)
+
+    monkeypatch.setattr(PartitionState, "items", counted)
+    erasing = [Erasing("default", f"c{n}", "", START + timedelta(hours=1)) for n in range(1, 40)]
+    blank = harness.record(None, STATEMENTS)
+    harness.feed(
+        *[
+            blank._replace(key=each.key(PARTITION).encode(), headers=[*each.headers()], offset=blank.offset + n)
+            for n, each in enumerate(erasing)
+        ]
+    )
+    assert {"Eve", "Anna"} & names(harness) == {"Eve"}
+    assert len(scans) == 1
 
 
 def latest(harness: StageHarness, topic: str) -> dict[bytes, bytes | None]:

@@ -66,7 +66,7 @@ def trials(stage: Stage, log: Sequence[Record], chance: Random, crashes: int) ->
 
 def conversations_stage() -> Stage:
     """Without its timers: what the clock does is no matter of the log."""
-    stage = Conversations(Settings(token_threshold=100, recent_message_ids=10), COUNT).stage()
+    stage = Conversations(Settings(token_threshold=100), COUNT).stage()
     return dataclasses.replace(stage, on_timer=None, timer_at=None)
 
 

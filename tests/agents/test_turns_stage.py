@@ -36,8 +36,8 @@ from streams.vectors.requests import REQUESTS
 COUNT = cl100k_counter()
 DAY = 86_400.0
 
-#: Few ids are remembered, and a conversation is forgotten after two days.
-SETTINGS = Settings(window_size=3, window_overlap=1, recent_message_ids=3, conversation_forget_days=2)
+#: A conversation is forgotten after two days.
+SETTINGS = Settings(window_size=3, window_overlap=1, conversation_forget_days=2)
 
 
 class Harness(StageHarness):

@@ -20,6 +20,7 @@ from models.index import VectorSpace
 from models.messages import ChatMessage
 from models.turns import Turn
 from models.vectors import EmbeddingRequest, EmbeddingResult, VectorKind
+from processors.conversations.message_ids import IdPage
 from processors.embedding.vectors import unpack
 from processors.recall.masking import Masker
 from processors.recall.turns import TurnFold, TurnsState
@@ -124,6 +125,7 @@ class RecallVerdict:
         """Return the turns that the messages are, folded one at a time."""
         mask = Masker([]).mask
         states: dict[bytes, TurnsState] = {}
+        pages: defaultdict[bytes, dict[IdPage, bytes]] = defaultdict(dict)
         found: dict[str, Turn] = {}
         for record in records:
             message = msgspec.json.decode(record.value, type=ChatMessage)
@@ -131,12 +133,13 @@ class RecallVerdict:
                 record.key.decode(),
                 states.get(record.key, TurnsState()),
                 forget_seconds=self._settings.conversation_forget_days * 86_400,
-                message_ids=self._settings.recent_message_ids,
+                load_ids=pages[record.key].__getitem__,
                 source=(MESSAGES, record.partition),
                 mask=mask,
             )
             fold.add([(message, record.offset, record.timestamp / 1000)])
             states[record.key] = fold.finish() or TurnsState()
+            pages[record.key] |= {name: page for name, page in fold.id_pages.items() if page is not None}
             found |= {turn.turn_id: turn for turn in fold.turns}
         return found
 

@@ -71,6 +71,7 @@ def _comparable(state: ConversationState, folded: ConversationState, table: Toke
         "cursor": (state.cursor, folded.cursor),
         "end_mark": (state.end_mark, folded.end_mark),
         "recent_ids": (state.recent_ids, folded.recent_ids),
+        "paged_ids": (state.paged_ids, folded.paged_ids),
         "sent_at": (state.sent_at, folded.sent_at),
         "token counts": (state.tokens.counts, table.counts),
         "first unsummarized": (state.tokens.from_index, table.from_index),

@@ -24,6 +24,7 @@ from models.ids import roll_up_id, summary_id
 from models.summaries import Summary, SummaryRequest
 from processors.conversations import token_table
 from processors.conversations.fold import Fold
+from processors.conversations.message_ids import IdPage
 from processors.conversations.state import (
     ConversationPolicy,
     ConversationState,
@@ -218,7 +219,7 @@ class Verdict:
     def _new_fold(self, record: ConsumerRecord) -> Fold:
         source = (MESSAGES, record.partition)
         state = ConversationState("", "")
-        return Fold(record.key.decode(), state, self._policy, self._count, source, _no_page)
+        return Fold(record.key.decode(), state, self._policy, self._count, source, _no_page, _no_ids)
 
     # -- what is ---------------------------------------------------------------------------------------
 
@@ -314,6 +315,10 @@ class Verdict:
 
 def _no_page(begins: int) -> NoReturn:
     raise LookupError(f"a fold in one go stores no page, yet one at {begins} is asked for")
+
+
+def _no_ids(page: IdPage) -> NoReturn:
+    raise LookupError(f"a fold in one go has its ids at hand, yet page {page} is asked for")
 
 
 def _letter(record: ConsumerRecord, reason: str) -> tuple:

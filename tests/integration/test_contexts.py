@@ -16,7 +16,7 @@ from models.errors import ConsistencyError, DependencyUnavailable, NotFound
 from models.facts import FactStatus
 from models.messages import Role
 from models.statements import Kind
-from streams.agents.recall.context import MOST_ATTEMPTS
+from streams.agents.recall.context import ERASED, MOST_ATTEMPTS
 from streams.contexts.reading import ContextStatus
 from streams.contexts.requests import CONTEXTS
 from streams.erasure.erasures import TENANT_HEADER, Erasing
@@ -282,6 +282,36 @@ class TestLoad:
         assert [msgspec.json.decode(each.value or b"", type=Context).after_index for each in made] == [0, 2]
         assert [each.key for each in made] == [b"d", b"c"]
         assert rig.stage.last.counts["skipped_records_total", ("context", "erased")] == 1
+
+    async def test_what_was_erased_before_a_restart_is_not_made_when_it_is_asked_again(self, rig: Rig) -> None:
+        erasures = [
+            Erasing("default", "c", "", turn(0).arrived_at),
+            Erasing("acme", "d", "ada", turn(0).arrived_at),
+        ]
+        for each in erasures:
+            await rig.stage.call(rig.stage.record(None, headers=each.headers()))
+        restarted = rig.stage_with_patience(0)
+        restarted.changelog = [*rig.stage.changelog]
+        restarted.recover()
+        of_acme = turn(0, QUESTION, conversation="d", tenant_id="acme")
+        asked = [(turn(0, QUESTION),), (of_acme,), (turn(0, QUESTION, conversation="d"),), (turn(2),)]
+        effects = await restarted.call(*[restarted.record(request(*each, attempt=1)) for each in asked])
+        made = [msgspec.json.decode(each.value or b"", type=Context) for each in effects.outputs]
+        assert [(each.conversation_id, each.after_index) for each in made] == [("d", 0), ("c", 2)]
+        assert effects.counts["skipped_records_total", ("context", "erased")] == 2
+
+    async def test_an_erasure_is_remembered_until_no_request_from_before_it_is_kept(self, rig: Rig) -> None:
+        erasure = Erasing("default", "c", "", turn(0).arrived_at)
+        stage = rig.stage
+        await stage.call(stage.record(None, headers=erasure.headers()))
+        (key,) = stage.stored(ERASED)
+        stage.recover()
+        stage.wait(timedelta(days=2))
+        assert [*stage.stored(ERASED)] == [key], "requests are kept for a day, and so are those behind it"
+        stage.tick(stage.arrived + timedelta(days=2), key, caught_up=False)
+        assert [*stage.stored(ERASED)] == [key]
+        stage.wait(timedelta(days=3))
+        assert stage.stored(ERASED) == {}
 
     async def test_it_is_not_asked_for_ever(self, tmp_path: Path) -> None:
         async with open_rig(tmp_path) as rig:

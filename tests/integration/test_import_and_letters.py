@@ -123,13 +123,28 @@ def test_an_export_is_imported_once_however_often_it_is_given(run: Run, log: Log
     assert "sent 0, already there 2" in out
     assert len(log.read(MESSAGES)) == 2 and len(log.read("memory.commands.v1")) == 1
 
-    # Erased: what comes in anew is no repetition.
+    # Erased: it does not come back under the same ids.
     body = {"punctuation": "erase", "conversation_id": records[0].key.decode()}
     punctuation = (MESSAGES, records[0].key, json.dumps(body).encode(), records[0].partition)
     log.write((*punctuation, [("sw_punctuation", b"erase")]))
     _, out, _ = run("import", "claude", str(file), "--user", "ada")
-    assert "sent 2, already there 0" in out
+    assert "sent 0, already there 0" in out and "erased: 2. " in out
+    assert len(log.read(MESSAGES)) == 3, "with the erasure"
     assert "\x1b" not in out
+
+
+def test_an_export_imported_under_another_name_says_why_nothing_came(
+    run: Run, log: Log, tmp_path: Path
+) -> None:
+    file = tmp_path / "chat.txt"
+    file.write_text("28/03/2026, 21:30 - Mo: I live in Hull.\n28/03/2026, 21:31 - Fay: I live in Leeds.\n")
+    assert "sent 2" in run("import", "whatsapp", str(file))[1]
+    _, out, _ = run("import", "whatsapp", str(file), "--user", "Mo=wa-mo")
+    assert "sent 0, already there 1" in out
+    assert "under another user_id: 1. " in out and "--conversation NAME" in out
+    _, out, _ = run("import", "whatsapp", str(file), "--user", "Mo=wa-mo", "--conversation", "again")
+    assert "sent 2, already there 0" in out
+    assert {json.loads(each.value)["user_id"] for each in log.read(MESSAGES)} == {"Mo", "wa-mo", "Fay"}
 
 
 @pytest.mark.parametrize(

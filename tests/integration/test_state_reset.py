@@ -30,6 +30,7 @@ from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus, P
 from models.index import VectorSpace
 from models.messages import ChatMessage
 from models.statements import Kind
+from processors.conversations.sequence import SequenceState
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from streams.adapters import onnx_model
@@ -39,6 +40,7 @@ from streams.adapters.qdrant_edge_opening import open_shard
 from streams.adapters.qdrant_kinds import FACTS as KIND
 from streams.agents.memory.fact_state import ERASURE, STATE
 from streams.agents.memory.facts import Facts
+from streams.agents.recall import turns
 from streams.agents.recall.episode_pages import GRAVES, Grave, graves_key
 from streams.agents.recall.episodes import Episodes
 from streams.kafka import broker
@@ -337,12 +339,7 @@ async def test_what_waits_for_a_budget_is_kept_as_long_as_it_is_not_asked_for_ag
     await place.send(requests.contract_name, [("ada", b"asked")])
     await place.send(waits, [("ada", b"waits")])
     if is_read:
-        places = [TopicPartition(requests.name, number) for number in range(requests.partitions)]
-        async with AIOKafkaConsumer(
-            bootstrap_servers=place.settings.bootstrap_servers, group_id=place.settings.group("recall")
-        ) as consumer:
-            consumer.assign(places)
-            await consumer.commit(await consumer.end_offsets(places))
+        await read_requests(place)
     done = await reset.reset_state(place.catalog, place.settings, "recall")
     assert (place.catalog.name(waits) in done.changelogs) is not is_read
     assert [value for _, value in await place.records(waits)] == ([b"waits"] if is_read else [])
@@ -723,12 +720,100 @@ async def test_an_interrupted_reset_lets_no_worker_start_and_is_finished_by_the_
         patch.setattr(reset_log, "write", interrupted)
         await reset.reset_state(place.catalog, place.settings, "memory")
     differences = await admin.check(made, place.settings)
-    assert {difference.what for difference in differences if difference.blocking} == {"missing"}
+    assert {difference.what for difference in differences if difference.blocking} == {"cleanup.policy"}
 
     done = await reset.reset_state(place.catalog, place.settings, "memory")
     assert done.kept == (1, 0)
     assert [key for key, _ in await place.records(FACTS_CHANGELOG)] == [known.fact_id.encode()]
     assert await admin.check(made, place.settings) == []
+
+
+class Killed(Exception):
+    """The end of a reset at one of its steps."""
+
+
+async def kill_at_each_step(place: Place, service: str, patch: pytest.MonkeyPatch) -> int:
+    """Repeat a reset that is killed one step later each time, until it is done; return how often it ran."""
+    steps = [(reset, name) for name in ("create_missing", "_delete", "rewind_group")]
+    steps += [(reset_log, name) for name in ("open_changelogs", "write", "delete_before", "close_changelogs")]
+    passed, end = 0, 0
+
+    def dying(step: Callable) -> Callable:
+        async def died(*arguments: Any) -> Any:
+            nonlocal passed
+            for what in (None, step(*arguments)):
+                result = await what if what is not None else None
+                passed += 1
+                if passed == end:
+                    raise Killed
+            return result
+
+        return died
+
+    for module, name in steps:
+        patch.setattr(module, name, dying(getattr(module, name)))
+    for end in itertools.count(1):
+        passed = 0
+        try:
+            await reset.reset_state(place.catalog, place.settings, service)
+        except Killed:
+            continue
+        return end
+    raise AssertionError
+
+
+async def test_a_reset_of_memory_killed_at_any_step_keeps_what_was_erased(bare_place, monkeypatch):
+    place = bare_place
+    made = await place.make_topics_of("memory")
+    erasure = ERASURE.encode(Erasure(until=NOW, version=8))
+    of_conversation = f"{ids.erasure_id('default', 'c', '', 0)}/erased"
+    await send_facts(place, FACTS_CHANGELOG, [(of_conversation, LAYOUT.seal(None, erasure, 0, 40))])
+    layout, episodes = Layout(Episodes(Settings()).stage().sources), "switchboard-memory-episodes-changelog"
+    graves = GRAVES.encode((Grave(str(uuid4()), 7),))
+    key = graves_key(b"a")
+    await send_facts(place, episodes, [(key.decode(), layout.seal(None, graves, 2, 40))])
+    assert await kill_at_each_step(place, "memory", monkeypatch) > 10
+    assert await place.records(FACTS_CHANGELOG) == [
+        (of_conversation.encode(), LAYOUT.seal(None, erasure, 0, None))
+    ]
+    assert await place.records(episodes) == [(key, layout.seal(None, graves, 0, None))]
+    assert await admin.check(made, place.settings) == []
+
+
+@pytest.mark.parametrize("asked", [True, False])
+async def test_a_reset_of_recall_killed_at_any_step_keeps_what_was_erased(bare_place, monkeypatch, asked):
+    place = bare_place
+    made = await place.make_topics_of("recall")
+    layout, table = Layout((MESSAGES,)), "switchboard-recall-turns-changelog"
+    erased = SequenceState("default", arrived_at=5.0, erased=(("", 5.0),))
+    states = {"gone": erased, "living": SequenceState("default", arrived_at=7.0)}
+    stored = [
+        (key, layout.seal(None, turns.STATE.encode(turns.TurnsState(state)), 0, 40))
+        for key, state in states.items()
+    ]
+    await send_facts(place, table, stored)
+    if asked:
+        await read_requests(place)
+    assert await kill_at_each_step(place, "recall", monkeypatch) > 10
+    partition = partition_of(b"ada", 8)
+    kept = {b"gone": turns.STATE.encode(turns.TurnsState(erased))}
+    if asked:
+        kept[turns.asked_key(partition)] = turns.ASKED.encode(turns.Asked(7.0))
+    assert dict(await place.records(table)) == {
+        key: layout.seal(None, value, 0, None) for key, value in kept.items()
+    }
+    assert await admin.check(made, place.settings) == []
+
+
+async def read_requests(place: Place) -> None:
+    """Let the group of recall have read what it was asked to embed."""
+    requests = place.catalog.get("memory.embedding-requests.v1")
+    places = [TopicPartition(requests.name, number) for number in range(requests.partitions)]
+    async with AIOKafkaConsumer(
+        bootstrap_servers=place.settings.bootstrap_servers, group_id=place.settings.group("recall")
+    ) as consumer:
+        consumer.assign(places)
+        await consumer.commit(await consumer.end_offsets(places))
 
 
 async def send_facts(place: Place, topic: str, records: list[tuple[str, bytes | None]]) -> None:

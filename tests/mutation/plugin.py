@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
 import hypothesis
 import pytest
-
-# What kills a mutant must kill it the next time, too: nothing is drawn anew.
-os.environ.setdefault("SWITCHBOARD_TEST_SEED", "1")
 
 # mutmut runs pytest several times in one process, so Hypothesis meets the same method on other objects and
 # takes that for a flaw of the test.  That an example fails is enough: nobody asks for the smallest.
 hypothesis.settings.register_profile(
     "mutation",
-    derandomize=True,
+    derandomize=True,  # what kills a mutant must kill it the next time, too
     phases=[hypothesis.Phase.explicit, hypothesis.Phase.generate],
     suppress_health_check=[hypothesis.HealthCheck.differing_executors],
 )

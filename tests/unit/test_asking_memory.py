@@ -21,7 +21,8 @@ from processors.answering.searching import Search
 from streams.answering.driving import Answerer
 from streams.answering.recollection import Recollection
 from streams.answering.understanding import Understanding
-from streams.search import Results, Wanted
+from streams.search import Result, Results, Wanted
+from streams.search.explaining import Explanation
 from streams.search.results import scope_of
 
 
@@ -140,6 +141,29 @@ async def test_what_was_said_is_read_while_memory_is_searched() -> None:
     async with asyncio.timeout(60):
         found = await understanding.read("What is her job?", "ada", "default", "c-1")
     assert found.rewritten_query == "What is Anna's job?"
+
+
+async def test_what_bears_on_a_question_is_what_was_found_above_the_floor() -> None:
+    why = Explanation(milliseconds={}, candidates=9, chance=0.9, floor=0.3, left_out={}, best=[])
+
+    class FindsMany(Finds):
+        async def search(self, wanted: Wanted) -> Results:
+            found = [
+                Result(
+                    kind="fact",
+                    score=(9 - n) / 10,
+                    parts={},
+                    text=f"fact {n}",
+                    message_ids=(),
+                    conversation_id="c-1",
+                )
+                for n in range(9)
+            ]
+            return Results(found, scope=scope_of(wanted), explanation=why)
+
+    understanding = Understanding(FindsMany(), Log(asyncio.Event(), knows=True))
+    found = await understanding.read("Where do I live?", "ada", "default")
+    assert found.needed_context_from_memory == tuple(f"fact {n}" for n in range(7))
 
 
 async def test_who_is_not_known_in_a_conversation_is_told_nothing_of_it() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from structlog.testing import capture_logs
 
 from deploy.local.ports import free_ports
 from models.errors import ConfigurationError
-from streams.background import in_background, until
+from streams.background import in_background, in_own_loop, until
 from streams.live.reader import Live
 from streams.process.exits import EXIT_FAILED
 from streams.remote.client import Remote
@@ -121,3 +122,32 @@ def test_serve_does_not_start_with_services_that_its_status_cannot_name(
     settings = Settings(data_dir=tmp_path, metrics_port=0, api_auth="off", services="recal=127.0.0.1:9464")
     with pytest.raises(ConfigurationError, match="SWITCHBOARD_SERVICES names 'recal'"):
         asyncio.run(process._main(settings))
+
+
+class TestInOwnLoop:
+    async def test_work_runs_in_a_thread_and_its_failure_is_the_callers(self) -> None:
+        async def thread() -> threading.Thread:
+            await asyncio.sleep(0)
+            return threading.current_thread()
+
+        assert await in_own_loop(thread) is not threading.current_thread()
+        with pytest.raises(ValueError, match="no"):
+            await in_own_loop(fail)
+
+    async def test_work_is_cancelled_with_its_caller(self) -> None:
+        began, cancelled = threading.Event(), threading.Event()
+
+        async def waits() -> None:
+            began.set()
+            try:
+                await asyncio.sleep(3600)
+            except asyncio.CancelledError:
+                cancelled.set()
+                raise
+
+        caller = asyncio.create_task(in_own_loop(waits))
+        assert await asyncio.to_thread(began.wait, 60)
+        caller.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await caller
+        assert await asyncio.to_thread(cancelled.wait, 60)

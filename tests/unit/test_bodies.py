@@ -10,8 +10,7 @@ import pytest
 from models.messages import Role
 from models.windows import WindowMessage
 from processors.conversations.bodies import Bodies
-from processors.conversations.state import ConversationPolicy, ConversationState, Kept
-from processors.conversations.windows import WindowSizes
+from processors.conversations.state import ConversationState, Kept
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -57,8 +56,3 @@ def test_of_one_person_the_words_go_and_everything_else_stays() -> None:
     assert (found.kept[0].offset, found.kept[0].arrived_at) == (100, 1.0)
     empty, full = (msgspec.json.decode(each.body, type=WindowMessage) for each in (found.kept[0], before[0]))
     assert empty == msgspec.structs.replace(full, content="")
-
-
-@pytest.mark.parametrize(("size", "known"), [(64, 64), (65, 65), (10, 64)])
-def test_a_window_never_holds_more_messages_than_ids_are_known(size: int, known: int) -> None:
-    assert ConversationPolicy(WindowSizes(size=size)).recent_message_ids == known

@@ -9,7 +9,7 @@ import pytest
 from deploy.local.model_server import ModelServer
 from deploy.local.ports import free_ports
 from streams.cli.doctor import _services
-from streams.cli.doctor_outside import Finding, outside
+from streams.cli.doctor_outside import Finding, _is_strange, outside
 from streams.settings import Settings
 from streams.telemetry.services import Report
 
@@ -55,3 +55,10 @@ def test_how_a_service_that_does_not_run_is_started() -> None:
         report = Report(service, 1, False, False, ["does not run"], {}, {})
         [finding] = _services([report])
         assert finding.advice == f"{command} runs it"
+
+
+def test_a_serve_on_the_default_address_must_belong_to_the_data_folder() -> None:
+    elsewhere = Report("serve", 1, False, False, ["that of another data folder answers on this port"], {}, {})
+    ours = elsewhere._replace(running=True)
+    assert [_is_strange(Settings(), [each]) for each in (elsewhere, ours)] == [True, False]
+    assert not _is_strange(Settings(api_port=1), [elsewhere]), "the address was named"

@@ -16,7 +16,7 @@ from models.windows import WindowReason
 from processors.conversations import summarizing
 from processors.conversations.drafts import SummaryRequestDraft
 from processors.conversations.fold import Fold
-from processors.conversations.sequence import ID_HASH_BYTES, remembers
+from processors.conversations.message_ids import IdPage
 from processors.conversations.state import (
     ConversationPolicy,
     ConversationState,
@@ -45,15 +45,19 @@ class Conversation:
         self.policy = policy
         self.state: ConversationState | None = ConversationState("acme", "ada")
         self.stored: dict[int, Sequence[Kept]] = {}
+        self.stored_ids: dict[IdPage, bytes] = {}
         self.requests: list[SummaryRequestDraft] = []
         self.said = 0
 
     def thawed(self) -> Fold:
         state = self.state or ConversationState("acme", "ada")
-        return Fold("c", state, self.policy, count, ("t", 3), self.stored.__getitem__)
+        return Fold(
+            "c", state, self.policy, count, ("t", 3), self.stored.__getitem__, self.stored_ids.__getitem__
+        )
 
     def frozen(self, fold: Fold, now: float = START) -> Fold:
         self.state = fold.finish(now)
+        self.stored_ids |= {name: ids for name, ids in fold.id_pages.items() if ids is not None}
         for begins, page in fold.pages.items():
             if page is None:
                 del self.stored[begins]
@@ -105,27 +109,13 @@ def message(number: int, sent: float = START) -> ChatMessage:
 
 class TestRepetitions:
     def test_every_one_is_counted_that_of_the_very_first_message_too(self) -> None:
-        conversation = Conversation(msgspec.structs.replace(POLICY, recent_message_ids=8))
+        conversation = Conversation()
         fold = conversation.thawed()
         fold.add([(message(number), 100 + at, START) for at, number in enumerate((0, 0, 1, 0, 1))])
         assert fold.duplicates == 3
         conversation.frozen(fold)
         assert conversation.state is not None
         assert conversation.state.next_index == 2
-
-    def test_what_is_further_back_than_the_state_remembers_is_new(self) -> None:
-        policy = msgspec.structs.replace(POLICY, recent_message_ids=4)
-        for cut in range(6):  # wherever a run ends
-            conversation = Conversation(policy)
-            duplicates = 0
-            numbers = [0, 1, 2, 3, 4, 0, 4]
-            for run in (numbers[:cut], numbers[cut:]):
-                fold = conversation.thawed()
-                fold.add([(message(number), 100 + number, START) for number in run])
-                duplicates += fold.duplicates
-                conversation.frozen(fold)
-            assert conversation.state is not None
-            assert (duplicates, conversation.state.next_index) == (1, 6)
 
 
 class TestSilence:
@@ -288,19 +278,6 @@ class TestWaking:
         assert wake_at(conversation.state, policy) == START + 60
         patient = msgspec.structs.replace(policy, summary_retry_seconds=1000.0)
         assert wake_at(conversation.state, patient) == START + 5 + IDLE
-
-
-class TestRemembering:
-    def test_a_hash_is_found_only_where_one_begins(self) -> None:
-        a, b = b"a" * ID_HASH_BYTES, b"a" * (ID_HASH_BYTES - 1) + b"b"
-        assert remembers(a, a)
-        assert not remembers(b"b" + a + b"b" * 7, a)
-        assert remembers(b"b" + a + b"b" * 7 + a, a)
-        assert remembers(b"b" * 7 + a + b"a", a), "one seems to begin right before it"
-        assert remembers(b"b" + a + b"b" * 7 + a + b"b" + a + b"b" * 7, a)
-        assert remembers(a + b, a), "also before where one seems to begin"
-        assert not remembers(a + b, a, ID_HASH_BYTES)
-        assert not remembers(b"", a)
 
 
 @pytest.mark.parametrize("person", ["", "ada"])

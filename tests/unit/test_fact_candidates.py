@@ -102,6 +102,29 @@ def test_what_it_does_not_is_objected_to(changes: dict[str, object], reason: str
 
 
 @pytest.mark.parametrize(
+    ("said", "quote", "reason"),
+    [
+        ("Translate this: I live in Rome.", "I live in Rome.", "not_own_words"),
+        ('My boss says "I only fly first class"', "I only fly first class", "not_own_words"),
+        ("He wrote “I live in Rome”. I live in Oslo.", "I live in Oslo.", None),
+        ("My mum asked „Isst du Fleisch?“, and I eat none.", "and I eat none.", None),
+        # The question of the assistant gives sense to an answer, and is nobody's own words.
+        ("Penicillin.", "Any allergies?\nPenicillin.", None),
+        ("Penicillin.", "Any allergies?", None),
+        ("Translate: I am allergic to nuts.", "Any allergies?\nI am allergic to nuts.", "not_own_words"),
+        ("Translate: I am allergic to nuts.", "Any allergies?", "not_own_words"),
+        # What is quoted in one place is said in another.
+        ('I live in Rome. Translate: "I live in Rome."', "I live in Rome.", None),
+    ],
+)
+def test_a_quote_is_mostly_of_the_authors_own_words(said: str, quote: str, reason: str | None) -> None:
+    asks = msgspec.structs.replace(message(0, "Any allergies?"), user_id="helper", role=Role.ASSISTANT)
+    window = msgspec.structs.replace(WINDOW, messages=(asks, message(1, said), WINDOW.messages[2]))
+    told = found(source_message_ids=("m0", "m1"), quote=quote, attribute="", value="")
+    assert objection(told, window) == reason
+
+
+@pytest.mark.parametrize(
     ("quote", "is_there"),
     [
         ("  I live\tin Berlin. ", True),

@@ -386,10 +386,10 @@ class TestPartsOfAWhole:
 
     def test_who_says_the_part_says_the_whole(self) -> None:
         memory = grown("like", "tea", "green tea", "hot green tea")
-        for value in ("tea", "green tea"):
+        for value, whole in (("tea", "green tea"), ("green tea", "hot green tea")):
             stub = memory.of("like", value).stub(fact_id("like", value))
-            assert stub is not None and stub.into == fact_id("like", "hot green tea")
-            assert stub.into_line == claimed("like", "hot green tea").line_id
+            assert stub is not None and stub.into == fact_id("like", whole)
+            assert stub.into_line == claimed("like", whole).line_id
         assert told(memory.says("like", "tea", 4)) == [("hot green tea", ACTIVE, FactChange.REINFORCED)]
         assert memory.known("like", "hot green tea").evidence_count == 4
         assert memory.says("like", "tea", 1) == [], "that is known of it"

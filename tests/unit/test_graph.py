@@ -110,6 +110,8 @@ def test_what_is_stated_plainly_is_read(text: str, expected: set[tuple[str, str,
 @pytest.mark.parametrize(
     "text",
     [
+        "Translate this: My sister Anna lives in Berlin.",
+        "Proofread my story:\n\nMy brother Tom lives in Oslo.",
         "Do I live in Berlin?",
         "I wish I could live in Paris.",
         "If I live in Rome, and I work at Globex, I will be happy.",

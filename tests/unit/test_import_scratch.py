@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -16,7 +17,7 @@ from models.messages import DEFAULT_TENANT
 from processors.importing import jsonl
 from processors.importing.drafts import Owner
 from streams.importing import scratch
-from streams.importing.known import Known
+from streams.importing.known import Found, Known
 from streams.importing.publishing import Count, Importer
 from streams.importing.scratch import Numbers, Places, Repeats
 from streams.settings import Settings
@@ -57,8 +58,8 @@ def test_what_is_known_is_not_held() -> None:
             known.add(DEFAULT_TENANT, f"c-{number}", "ada", f"m-{number}")
 
     assert peak_of(learn) < 300_000
-    assert known.has(DEFAULT_TENANT, "c-7", "ada", "m-7")
-    assert not known.has(DEFAULT_TENANT, "c-7", "ada", "m-8")
+    assert known.find(DEFAULT_TENANT, "c-7", "ada", "m-7") is Found.THERE
+    assert known.find(DEFAULT_TENANT, "c-7", "ada", "m-8") is Found.NOTHING
 
 
 def erasure(**of: str) -> Any:
@@ -70,28 +71,39 @@ def record(key: bytes, value: bytes | None, headers: list[tuple[str, bytes]]) ->
     return SimpleNamespace(key=key, value=value, headers=headers)
 
 
-def test_what_was_erased_is_not_known_and_may_come_again() -> None:
+def test_the_first_message_under_an_id_decides_what_becomes_of_later_ones() -> None:
     known = Known()
-    lines = [("c-1", "ada", "m-1"), ("c-1", "bob", "m-2"), ("c-2", "ada", "m-1")]
-    for conversation, person, message in lines:
-        known.add(DEFAULT_TENANT, conversation, person, message)
+    lines = [("c-1", "ada", "m-1"), ("c-1", "bob", "m-2"), ("c-2", "ada", "m-1"), ("c-2", "eve", "m-1")]
 
-    def there() -> list[bool]:
-        return [known.has(DEFAULT_TENANT, *each) for each in lines]
+    def send() -> list[str]:
+        for conversation, person, message in lines:
+            body = {"message_id": message, "conversation_id": conversation, "user_id": person}
+            known.see_message(record(conversation.encode(), json.dumps(body).encode(), []))
+        return [known.find(DEFAULT_TENANT, *each).value for each in lines]
 
-    assert there() == [True, True, True]
+    assert [known.find(DEFAULT_TENANT, *each) for each in lines] == ["nothing"] * 4
+    assert send() == ["there", "there", "there", "anothers"]
     known.see_message(erasure(conversation_id="c-1", user_id="bob"))
-    assert there() == [True, False, True]
-    known.add(DEFAULT_TENANT, *lines[1])
+    assert send() == ["there", "erased", "there", "anothers"]
     known.see_message(erasure(conversation_id="c-1", tenant_id="acme"))
-    assert there() == [True, True, True]
+    assert send() == ["there", "erased", "there", "anothers"]
     known.see_message(erasure(conversation_id="c-1"))
-    assert there() == [False, False, True]
-    key = turn_id(DEFAULT_TENANT, "c-1", "m-1").encode()
-    known.see_turn(record(key, b"{}", []))
-    assert there() == [True, False, True]
+    assert send() == ["erased", "erased", "there", "anothers"]
+
+
+def test_turns_tell_of_messages_that_their_topic_has_let_go_of() -> None:
+    known, key = Known(), turn_id(DEFAULT_TENANT, "c-1", "m-1").encode()
+
+    def find(person: str) -> str:
+        return known.find(DEFAULT_TENANT, "c-1", person, "m-1").value
+
+    known.see_turn(record(key, b'{"user_id":"ada"}', []))
+    assert (find("ada"), find("eve")) == ("there", "anothers")
     known.see_turn(record(key, None, []))
-    assert there() == [False, False, True]
+    assert (find("ada"), find("eve")) == ("erased", "erased")
+    known.see_turn(record(key, b'{"user_id":"ada"}', []))
+    assert find("ada") == "there", "its conversation was forgotten meanwhile"
+    known.see_turn(record(b"t", b"{broken", []))
 
 
 def test_numbers_names_and_places_are_told_apart() -> None:

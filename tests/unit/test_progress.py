@@ -12,7 +12,7 @@ from aiokafka import TopicPartition
 
 from models.errors import NotFound
 from models.messages import ChatMessage, Role
-from models.turns import Turn
+from models.turns import Turn, TurnSource
 from processors.conversations.state import ConversationState
 from streams.adapters.conversation_log import Erasures
 from streams.conversations import progress
@@ -32,6 +32,9 @@ SAID = ChatMessage(
 )
 RECORD = Record(msgspec.json.encode(SAID), b"c-1", 7, "chat.messages.v1", 3, timestamp=1000)
 
+#: When it is sent again (ms since 1970).
+NOW = int(SAID.sent_at.timestamp() * 1000)
+
 #: The window that the message would be in is still open.
 OPEN = Stored(3, [8, 0, 0], ConversationState("default", "ada", next_index=1))
 
@@ -43,9 +46,11 @@ class World:
         self.states: list[Stored | None] = [OPEN]
         self.erased_until = -1
         self.read_to = 8
+        self.turns: list[Turn] = []
+        self.log: list[Record] = []
 
     async def last_turns(self, *_: Any) -> list[Turn]:
-        return []
+        return self.turns
 
     async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
         return Erasures(-1, dict.fromkeys(turn_ids, self.erased_until), {})
@@ -53,8 +58,8 @@ class World:
     async def page(self, *_: Any) -> tuple[list[Any], None]:
         return [], None
 
-    async def find(self, *_: Any, **__: Any) -> Found:
-        return Found(0, 0, [], 0)
+    async def find(self, topic: str, *_: Any, **__: Any) -> Found:
+        return Found(0, 0, self.log if topic == RECORD.topic else [], 0)
 
     async def state(self, *_: Any) -> Stored | None:
         return self.states.pop(0) if len(self.states) > 1 else self.states[0]
@@ -75,9 +80,9 @@ def world(monkeypatch: pytest.MonkeyPatch) -> World:
     return made
 
 
-async def look(world: World) -> str:
+async def look(world: World, record: Record = RECORD) -> str:
     parts: Any = world
-    return (await ProgressReader(Settings(), parts, parts, parts)._look(RECORD, SAID)).state.value
+    return (await ProgressReader(Settings(), parts, parts, parts)._look(record, SAID)).state.value
 
 
 async def test_what_was_erased_is_not_there_any_more(world: World) -> None:
@@ -94,6 +99,51 @@ async def test_of_a_conversation_that_was_forgotten_nothing_waits_any_more(world
     assert await look(world) == "extracted"
     world.read_to = 7
     assert await look(world) == "waiting"
+
+
+def turn_at(offset: int) -> Turn:
+    return Turn(
+        turn_id="t-1",
+        message_id="m-1",
+        conversation_id="c-1",
+        user_id="ada",
+        role=Role.USER,
+        text="I keep bees.",
+        sent_at=SAID.sent_at,
+        arrived_at=SAID.sent_at,
+        began_at=SAID.sent_at,
+        index=0,
+        source=TurnSource(topic=RECORD.topic, partition=3, offset=offset),
+    )
+
+
+async def test_a_repeat_is_a_duplicate_and_never_extracted(world: World) -> None:
+    world.turns = [turn_at(2)]
+    assert await look(world) == "duplicate"
+    world.turns = [turn_at(7)]
+    assert await look(world) == "in_window", "it is the one that counts"
+
+
+@pytest.mark.parametrize("states", [[OPEN], [None]], ids=["remembered", "forgotten since"])
+async def test_a_repeat_of_an_erased_or_early_message_is_a_duplicate(
+    world: World, states: list[Stored | None]
+) -> None:
+    edited = msgspec.structs.replace(SAID, content="I keep wasps.")
+    other = msgspec.structs.replace(SAID, tenant_id="other")
+    world.states = states
+    world.erased_until = NOW - 500
+    record = RECORD._replace(timestamp=NOW)
+    assert await look(world, record) != "duplicate"
+    for first, is_repeat in ((edited, True), (other, False)):
+        world.log = [RECORD._replace(value=msgspec.json.encode(first), offset=2, timestamp=NOW - 600), record]
+        assert (await look(world, record) == "duplicate") is is_repeat
+
+
+async def test_an_id_of_an_earlier_life_of_the_conversation_is_no_repeat(world: World) -> None:
+    for days, state in ((91, "in_window"), (89, "duplicate")):
+        record = RECORD._replace(timestamp=NOW + days * 86_400_000)
+        world.log = [RECORD._replace(offset=2, timestamp=NOW), record]
+        assert await look(world, record) == state
 
 
 async def test_a_message_that_is_read_while_it_is_asked_for_is_not_forgotten(world: World) -> None:

@@ -315,10 +315,18 @@ class TestWork:
         harness.feed(*harness.records("a needle", "b hay", "c hay"))
         work = Work("texts", harness.state)
         assert work.holding(b"needle") == [b"a"]
+        assert sorted(work.holding(b"hay")) == [b"b", b"c"]
         work.put(b"a", ("hay",), TEXTS)
         work.put(b"early", "x", NOTE, first=True)
         work.store(b"b", TEXTS.encode(("hay",)))
         assert sorted(work.holding(b"needle")) == [b"a", b"b", b"early"]
+
+    def test_texts_that_overlap_are_each_found(self) -> None:
+        harness = Harness()
+        harness.feed(*harness.records('a x","y"'))
+        work = Work("texts", harness.state)
+        work.look_for([b'","', b'"y"', b'x"'])
+        assert [work.holding(each) for each in (b'","', b'"y"', b'x"', b"z")] == [[b"a"]] * 3 + [[]]
 
     def test_the_keys_that_end_alike_are_found_in_order(self) -> None:
         harness = Harness()

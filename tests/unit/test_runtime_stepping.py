@@ -208,6 +208,26 @@ class TestInAThread:
         assert seen == [[], [], []]
         assert bench.values(OUT) == [b"a 0", b"b 1", b"c 2"]
 
+    async def test_a_scan_of_much_state_does_not_hang(self, service: Service) -> None:
+        seen: list[str] = []
+
+        def slow(batch: RecordBatch, state: StateReader) -> Effects:
+            for number, _ in enumerate(state.items()):
+                service.now += 0.05
+                if not number % 100:
+                    service.health.beat()
+                    seen.extend(service.health.why_unhealthy())
+            return count_step(batch, state)
+
+        bench = Bench(service, stage(slow, in_thread=(SOURCE,)))
+        effects = Effects()
+        for number in range(5_000):
+            effects.store(b"%d" % number, b"row")
+        bench.stepper()
+        bench.states[0].store(effects.changes)
+        await bench.run(b"a")
+        assert (seen, bench.values(OUT)) == ([], [b"a 0"])
+
     async def test_a_step_that_ends_an_iterator_too_early_is_no_wait_for_ever(self, service: Service) -> None:
         """A future takes any error but this one."""
 

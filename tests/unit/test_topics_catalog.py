@@ -86,6 +86,7 @@ def test_changelogs_are_named_as_faust_names_them_and_kept_compacted():
         "switchboard-memory-facts-changelog",
         "switchboard-recall-turns-changelog",
         "switchboard-recall-embedding-changelog",
+        "switchboard-recall-context-changelog",
         "switchboard-memory-episodes-changelog",
         "switchboard-memory-graph-changelog",
         "switchboard-respond-responses-changelog",

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from models.errors import ConfigurationError
-from streams.process.whereabouts import Whereabouts, leave_note, notes
+from streams.process.whereabouts import Whereabouts, folder_id, leave_note, notes
 from streams.settings import Settings, load_settings
 from streams.telemetry import services
 from streams.telemetry.health import HealthServer, HealthState
@@ -110,3 +110,40 @@ async def test_an_option_wins_over_both(settings: Settings, server: HealthServer
     stated = load_settings(data_dir=settings.data_dir, services="respond=localhost:1")
     reports = await services.ask_services(stated, {"respond": server.port})
     assert [report.port for report in reports if report.running] == [server.port]
+
+
+class TestOtherDeployments:
+    """What answers on a port that is only guessed must belong to the data folder and the cluster."""
+
+    @pytest.fixture
+    def port(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+        """The default port, where a worker of another data folder and of cluster "east" answers."""
+        state = HealthState(30)
+        state.clear("starting")
+        state.describe("service", "respond")
+        state.describe("data_folder", folder_id(load_settings(data_dir=tmp_path / "other")))
+        state.describe("cluster", "east")
+        with HealthServer(0, Metrics().registry, state) as server:
+            monkeypatch.setenv("SWITCHBOARD_METRICS_PORT", str(server.port))
+            yield server.port
+
+    async def respond(self, folder: Path, ports: dict[str, int] | None = None) -> services.Report:
+        reports = await services.ask_services(load_settings(data_dir=folder), ports)
+        (found,) = [report for report in reports if report.service == "respond"]
+        return found
+
+    async def test_a_worker_of_another_data_folder_does_not_run(self, port: int, tmp_path: Path) -> None:
+        report = await self.respond(tmp_path / "empty")
+        assert (report.running, report.ready) == (False, False)
+        assert report.reasons == ["that of another data folder answers on this port"]
+        assert (await self.respond(tmp_path / "other")).ready
+
+    async def test_a_port_that_is_named_is_believed(self, port: int, tmp_path: Path) -> None:
+        assert (await self.respond(tmp_path / "empty", {"respond": port})).ready
+
+    async def test_a_worker_of_another_cluster_does_not_run(self, port: int, tmp_path: Path) -> None:
+        report = await self.respond(tmp_path / "other")
+        assert services.of_cluster([report], "east") == [report]
+        [other] = services.of_cluster([report], "west")
+        assert (other.running, other.ready, other.port) == (False, False, port)
+        assert other.reasons == ["that of another Kafka cluster answers on this port"]

@@ -164,7 +164,7 @@ class Memory:
             said = Punctuation(punctuation=PunctuationKind.CLOSE, conversation_id=name)
             header = (PUNCTUATION_HEADER, PunctuationKind.CLOSE.value.encode())
             conversations.feed(conversations.record(said, MESSAGES, headers=[header]))
-        extraction = _harness(Extraction(self._settings, BuiltinExtractor()).stage())
+        extraction = _harness(Extraction(self._settings, BuiltinExtractor(self.embedder)).stage())
         await _call(extraction, WINDOWS, conversations.outputs)
         facts = _harness(Facts(self._settings).stage())
         for found in _parts([each for each in extraction.outputs if each.topic == CANDIDATES]):

@@ -76,7 +76,7 @@ class GeminiExtractor:
         if isinstance(answer, TryLater):
             return answer
         if isinstance(answer, Erased):
-            return self._builtin.read_left(window, answer)
+            return await self._builtin.read_left(window, answer)
         if answer.outcome is Outcome.REFUSED:
             return Refused(answer.reason, answer.message)
         if answer.outcome is Outcome.OVER_BUDGET:

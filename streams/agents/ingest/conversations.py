@@ -38,6 +38,7 @@ from processors.conversations.windows import WindowSizes
 from processors.text.tokens import TokenCounter
 from processors.text.validation import decode
 from streams import cloudevents
+from streams.agents import id_pages
 from streams.agents.ingest import summary_ledger
 from streams.agents.ingest.punctuating import COMMANDS, decode_command, fold_commands, punctuation
 from streams.agents.ingest.summary_ledger import LEDGER, SUMMARIES
@@ -56,7 +57,12 @@ FACTS = "memory.facts.v1"
 
 #: A conversation under its id, and bodies of its messages under keys of their own.  MessagePack, because it
 #: passes over a body without reading it.
-STATE: Codec[ConversationState] = Codec("conversation", ConversationState)
+STATE: Codec[ConversationState] = Codec(
+    "conversation",
+    ConversationState,
+    version=2,
+    older={1: msgspec.msgpack.Decoder(ConversationState).decode},  # without pages of message ids
+)
 PAGE: Codec[Sequence[Kept]] = Codec("page", tuple[Kept, ...])
 
 _encode = msgspec.json.Encoder().encode
@@ -76,7 +82,6 @@ DECIDING = (
     "window_overlap",
     "idle_seconds",
     "conversation_forget_days",
-    "recent_message_ids",
     "token_threshold",
     "tokenizer",
     "summary_retry_seconds",
@@ -90,7 +95,6 @@ def policy_of(settings: Settings) -> ConversationPolicy:
         sizes=WindowSizes(settings.window_size, settings.window_overlap),
         idle_seconds=settings.idle_seconds,
         forget_seconds=settings.conversation_forget_days * 86_400,
-        recent_message_ids=settings.recent_message_ids,
         token_threshold=settings.token_threshold,
         summary_retry_seconds=settings.summary_retry_seconds,
     )
@@ -116,7 +120,7 @@ class Conversations:
             name="conversations",
             table="conversations",
             codec=STATE,
-            others=(PAGE, LEDGER),
+            others=(PAGE, LEDGER, id_pages.IDS),
             sources={
                 MESSAGES: Source(decode=self._decode, fold=self._fold_messages, home=_home),
                 SUMMARIES: Source(
@@ -232,7 +236,15 @@ class Conversations:
         work.wake(key, max(now + tick, look_at if repeat is None else min(look_at, repeat)))
 
     def _fold(self, key: bytes, before: ConversationState, partition: int, work: Work) -> Fold:
-        return Fold(key.decode(), before, self._policy, self._count, (MESSAGES, partition), _pages(key, work))
+        return Fold(
+            key.decode(),
+            before,
+            self._policy,
+            self._count,
+            (MESSAGES, partition),
+            _pages(key, work),
+            id_pages.loading(key, work),
+        )
 
     def _finish(
         self,
@@ -272,6 +284,7 @@ class Conversations:
                 work.remove(page_key(key, begins))
             else:
                 work.put(page_key(key, begins), page, PAGE)
+        id_pages.store(key, fold.id_pages, work)
         return after
 
 

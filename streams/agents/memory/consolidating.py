@@ -25,7 +25,7 @@ from models.facts import FactCandidate, FactStatus
 from processors.facts.confidence import FOREVER, active_until
 from processors.merging.plan import Known, plan
 from processors.merging.support import is_faint, supported
-from streams.agents.memory import pairing, recurring, sentence_vectors, separating, supporting
+from streams.agents.memory import ending, pairing, recurring, sentence_vectors, separating, supporting
 from streams.agents.memory.consolidation_records import ask, emit_question, emit_report, emit_step, step_about
 from streams.agents.memory.extraction import emit_candidate
 from streams.agents.memory.fact_correcting import fold_correction
@@ -116,6 +116,7 @@ class Consolidating:
         whose = person_key(result.tenant_id, result.user_id)
         person = work.get(whose, PERSON) or Person(result.tenant_id, result.user_id, result.model)
         if before is None:
+            ending.compare(fact_id, new, person, whose, work)
             person = listed(person, whose, fact_id, work)
         after = with_changed(person, fact_id)
         if len(after.changed) == CHANGED_LIMIT and len(person.changed) < CHANGED_LIMIT:
@@ -193,6 +194,8 @@ class Consolidating:
             return pairing.contradict(step, own, run, work, self._rates)
         if step.step in (Step.SUPPORT, Step.DEPRECATE):
             return supporting.fold(step, own, run, work, self._rates)
+        if step.step in (Step.ENDS, Step.REPLACES):
+            return ending.fold(step, own, run, work)
         if step.step is Step.SEPARATE:
             return separating.fold(step, own, run, work)
         if step.step is Step.CORRECT:

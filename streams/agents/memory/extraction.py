@@ -10,17 +10,19 @@ were extracted from before: the overlap saw it already (method 2).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from weakref import WeakKeyDictionary
 
 import msgspec
 
 from models.errors import DependencyUnavailable, InvalidRecord, Unanswered
 from models.facts import FactCandidate
 from models.graph import GraphStatement
+from models.messages import Role
 from models.ports import Extracted, Extractor, GraphReader, Refused, TryLater
-from models.ports import Extraction as Outcome
 from models.windows import Window
 from processors.facts.candidates import fresh, objection, to_candidate
 from processors.recall.masking import has_masked
+from processors.text.authorship import own_words
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.memory.graph import send_statement
@@ -43,6 +45,8 @@ _REMEMBERED_WINDOWS = 32
 
 #: Which window an answer is about: key of the conversation and end mark.
 _Asked = tuple[bytes, str]
+
+_Answers = dict[_Asked, Extracted | Refused]
 
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/memory"
@@ -70,8 +74,9 @@ class Extraction:
         self._extractor = extractor
         self._graph = graph
         self._mask = mask_of(settings)
-        #: What became of windows whose batch has to be called again because others in it could not be read.
-        self._answered: dict[_Asked, Extracted | Refused] = {}
+        #: Answers held for the next call of the same lane because other windows of its batch could not be read.
+        #: Lanes are called concurrently; the answers of a lane go with its state.
+        self._held: WeakKeyDictionary[StateReader, _Answers] = WeakKeyDictionary()
 
     def stage(self) -> Stage:
         """Return the stage."""
@@ -104,8 +109,11 @@ class Extraction:
             window = self._masked(window, work)
             new.append((key, window, record))
             asked.setdefault((key, window.message_ids[-1]), window)
+        held = self._held.setdefault(state, {})
+        found = await self._ask(asked, held)
         related = await self._relate(asked)
-        found = await self._ask(asked)
+        for name in asked:
+            held.pop(name, None)
         for key, window, record in new:
             before = work.get(key, STATE)
             if _is_processed(window, before):
@@ -135,41 +143,34 @@ class Extraction:
         messages = masked_messages(known, self._mask, Effects()) + masked_messages(new, self._mask, effects)
         return msgspec.structs.replace(window, messages=messages)
 
-    async def _ask(self, asked: Mapping[_Asked, Window]) -> Mapping[_Asked, Extracted | Refused]:
-        """Return what became of each window; those that were read before this call fails are not asked again.
+    async def _ask(self, asked: Mapping[_Asked, Window], held: _Answers) -> _Answers:
+        """Return the answer about each window; ask only about those that ``held`` has none for.
 
         Raises:
-            DependencyUnavailable: some could not be read.
+            DependencyUnavailable: some could not be read; the answers about the others are in ``held``.
         """
-        self._answered = {key: answer for key, answer in self._answered.items() if key in asked}
-        open_ones = [key for key in asked if key not in self._answered]
-        if open_ones:
-            answers = await self._extractor.extract([asked[key] for key in open_ones])
-            later = self._note(dict(zip(open_ones, answers, strict=True)))
-            if later:
-                # What alone is never answered is dead-lettered; what has another reason is waited for.
-                kind = Unanswered if all(each.unanswered for each in later) else DependencyUnavailable
-                why = next((each.message for each in later if not each.unanswered), later[0].message)
-                raise kind(
-                    "extractor", f"{len(later)} of {len(open_ones)} windows are to be tried later: {why}"
-                )
-        found, self._answered = self._answered, {}
+        found = {name: held[name] for name in asked if name in held}
+        open_ones = [name for name in asked if name not in found]
+        later: list[TryLater] = []
+        answers = await self._extractor.extract([asked[name] for name in open_ones]) if open_ones else []
+        for name, answer in zip(open_ones, answers, strict=True):
+            if isinstance(answer, TryLater):
+                later.append(answer)
+            else:
+                found[name] = answer
+        held.update(found)
+        if later:
+            # What alone is never answered is dead-lettered; what has another reason is waited for.
+            kind = Unanswered if all(each.unanswered for each in later) else DependencyUnavailable
+            why = next((each.message for each in later if not each.unanswered), later[0].message)
+            raise kind("extractor", f"{len(later)} of {len(open_ones)} windows are to be tried later: {why}")
         return found
 
     async def _relate(self, asked: Mapping[_Asked, Window]) -> Mapping[_Asked, tuple[GraphStatement, ...]]:
         if self._graph is None or not asked:
             return {}
-        return dict(zip(asked, await self._graph.relate([*asked.values()]), strict=True))
-
-    def _note(self, answers: Mapping[_Asked, Outcome]) -> list[TryLater]:
-        """Remember what was read; return what became of the others."""
-        later = []
-        for key, answer in answers.items():
-            if isinstance(answer, TryLater):
-                later.append(answer)
-            else:
-                self._answered[key] = answer
-        return later
+        windows = [*map(_in_own_words, asked.values())]
+        return dict(zip(asked, await self._graph.relate(windows), strict=True))
 
     def _candidates(
         self, window: Window, answer: Extracted, before: ExtractionState, effects: Effects
@@ -191,6 +192,15 @@ def emit_candidate(candidate: FactCandidate, effects: Effects) -> None:
     )
     effects.emit(CANDIDATES, candidate.user_id.encode(), _encode(candidate), headers)
     effects.count("candidates_total", candidate.kind)
+
+
+def _in_own_words(window: Window) -> Window:
+    """Return the window without the text that people only pass on, blanked so that quotes stay in place."""
+    messages = tuple(
+        msgspec.structs.replace(each, content=own_words(each.content)) if each.role is Role.USER else each
+        for each in window.messages
+    )
+    return msgspec.structs.replace(window, messages=messages)
 
 
 def _is_processed(window: Window, before: ExtractionState | None) -> bool:

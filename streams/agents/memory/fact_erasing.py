@@ -11,8 +11,6 @@ from datetime import datetime
 from functools import lru_cache
 from typing import NamedTuple, Protocol
 
-import msgspec
-
 from models import ids
 from models.consolidation import ConsolidationStep
 from models.errors import InvalidRecord
@@ -83,8 +81,7 @@ def _erase_all(erasing: Erasing, record: SourceRecord, work: Work, rates: Mappin
     if before is not None and erasing.until <= before.until:
         work.skip("replayed")
         return
-    named = msgspec.json.encode(erasing.conversation_id or erasing.user_id)
-    for key in work.holding(named):
+    for key in work.holding(erasing.named):
         if key.endswith(SENTENCE_SUFFIX):
             sentence_vectors.forget_erased(key, erasing, partition, work)
         line = None if b"/" in key else line_of(key.decode(), work)
@@ -161,8 +158,9 @@ def _erase(tombstone: Tombstone, own: State | None, partition: int, work: Work) 
     if done.erasure is before and done.line is line:
         work.skip("replayed")
         return own
-    # First the other lines of its slot: that the erasure is known says that they are done.
-    _forget_elsewhere(fact_id, slot_of(line, fact_id), line_id, done.erasure, work)
+    # First the other lines of its slot and of what it has ended: that the erasure is known says that they are
+    # done.
+    _forget_elsewhere(fact_id, line_id, line, done.erasure, work)
     work.put(erasure_key(fact_id), done.erasure, ERASURE)
     if done.line is None or done.line.fact(fact_id) is None:
         embedding_requests.forget(work, VectorKind.FACT, fact_id, partition, _SOURCE)
@@ -178,13 +176,9 @@ def _erase(tombstone: Tombstone, own: State | None, partition: int, work: Work) 
     return own
 
 
-def _forget_elsewhere(fact_id: str, slot_id: str, line_id: str, erasure: Erasure, work: Work) -> None:
-    """Where a slot holds many values, what was said of one ends others: they must not name it any more."""
-    slot = line_of(slot_id, work) if slot_id else None
-    if slot is None or slot.single:
-        return
-    others = slot.values if line_id == slot_id else (slot_id,)
-    for other_id in others:
+def _forget_elsewhere(fact_id: str, line_id: str, line: Line | None, erasure: Erasure, work: Work) -> None:
+    """What a fact has ended, in its slot where that holds many values or elsewhere, must not name it."""
+    for other_id in _elsewhere(line_id, line, slot_of(line, fact_id), work):
         if (other := line_of(other_id, work)) is None:
             continue
         left, changes = unaware(other, fact_id, erasure.until)
@@ -192,6 +186,21 @@ def _forget_elsewhere(fact_id: str, slot_id: str, line_id: str, erasure: Erasure
             publish(changed, work)
         if left is not other:
             work.put(other_id.encode(), left, STATE)
+
+
+def _elsewhere(line_id: str, line: Line | None, slot_id: str, work: Work) -> list[str]:
+    """Return the other lines in which a fact of a line may have ended something."""
+    slot = line_of(slot_id, work) if slot_id else None
+    found = dict.fromkeys(() if line is None else line.ended)
+    if slot is not None and not slot.single:
+        found |= dict.fromkeys(slot.values if line_id == slot_id else (slot_id,))
+    for other_id in tuple(found):
+        other = line_of(other_id, work)
+        for stub in () if other is None else other.stubs:
+            if stub.into_line:  # what it has ended was merged
+                found[stub.into_line] = None
+    found.pop(line_id, None)
+    return list(found)
 
 
 def _rests_on(fact: Fact, erasing: Erasing) -> bool:

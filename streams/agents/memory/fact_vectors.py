@@ -160,6 +160,13 @@ def listed(person: Person, key: bytes, fact_id: str, work: Work) -> Person:
     return msgspec.structs.replace(person, pages=last + 1)
 
 
+def latest_listed(person: Person, key: bytes, most: int, work: Work) -> list[str]:
+    """Return the facts of a person's latest pages, about so many."""
+    first = max(0, person.pages - max(1, most // PAGE_FACTS))
+    pages = (work.get(page_key(key, number), PAGE) or () for number in range(first, person.pages))
+    return [fact_id for page in pages for fact_id in page]
+
+
 def with_changed(person: Person, fact_id: str) -> Person:
     """Note that a fact changed; of too many all are looked at."""
     changed = tuple(dict.fromkeys((*person.changed, fact_id)))

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from models.consolidation import ConsolidationStep, Step
 from models.errors import InvalidRecord
-from models.facts import FactCandidate
+from models.facts import Fact, FactCandidate
 from processors.facts.candidates import each_evidence
 from processors.facts.claims import claim_of
 from processors.facts.lines import Line
 from processors.text.validation import decode
 from streams.agents.memory.consolidating import Consolidating, key_of
 from streams.agents.memory.consolidation_records import CONSOLIDATION
+from streams.agents.memory.ending import said_again
 from streams.agents.memory.fact_erasing import Heard, decode_heard, erased_until, fold_heard
 from streams.agents.memory.fact_state import (
     ERASURE,
@@ -80,6 +81,7 @@ class Facts:
                     fold=self._fold_heard,
                     key=lambda heard: heard.key,
                     each=True,
+                    seeks=_sought,
                 ),
                 EMBEDDINGS: Source(
                     decode=_decode_vector,
@@ -99,8 +101,9 @@ class Facts:
             batch_records=self._settings.batch_records,
             # The indexes answer for what is wrong with facts, tombstones and vectors: they read all of them.
             bystander_of=(FACTS, EMBEDDINGS),
-            # Of a person with many facts all are looked at.
-            in_thread=(CONSOLIDATION,),
+            # Consolidation compares all facts of a person, a new vector the latest; an erasure scans the whole
+            # partition.
+            in_thread=(FACTS, CONSOLIDATION, EMBEDDINGS),
             decided_by=self._settings.chosen("merge_similarity", "support_similarity", "episode_similarity"),
         )
 
@@ -133,16 +136,28 @@ def _fold_evidence(
     slot_id = claim_of(found).slot_id
     lines = KnownLines(run.next_offset, work)
     if slot_id.encode() == run.key:
+        before = _fact_of(found, slot_id, slot, work)
         after = fold_in(found, slot, lines, work)
+        said_again(before, _fact_of(found, slot_id, after, work), found.provenance, work)
         remember(found, run.next_offset, work)
         return after
     if lines.is_folded(slot_id):
         work.skip("replayed")
         return slot
-    other = fold_in(found, line_of(slot_id, work), lines, work)
+    slot_line = line_of(slot_id, work)
+    before = _fact_of(found, slot_id, slot_line, work)
+    other = fold_in(found, slot_line, lines, work)
+    said_again(before, _fact_of(found, slot_id, other, work), found.provenance, work)
     remember(found, run.next_offset, work)
     work.put(slot_id.encode(), other, STATE, run.next_offset)
     return slot
+
+
+def _fact_of(said: FactCandidate, slot_id: str, slot: Line | None, work: Work) -> Fact | None:
+    """Return the fact that a candidate is about, as it is now."""
+    claim = claim_of(said)
+    line = slot if claim.line_id == slot_id else line_of(claim.line_id, work)
+    return None if line is None else line.fact(claim.fact_id)
 
 
 def _decode_candidate(record: SourceRecord) -> FactCandidate:
@@ -155,6 +170,10 @@ def _decode_heard(record: SourceRecord) -> Heard | Written:
     if record.value is None:
         return decode_heard(record)
     return read_written(record) or Heard(b"")
+
+
+def _sought(heard: Heard | Written) -> tuple[bytes, ...]:
+    return (heard.erasing.named,) if isinstance(heard, Heard) and heard.erasing is not None else ()
 
 
 def _decode_vector(record: SourceRecord) -> Arrived:
@@ -179,6 +198,6 @@ def _decode_step(record: SourceRecord) -> ConsolidationStep:
         raise InvalidRecord("incomplete_step", f"a step {step.step} names user_id, fact_id and other_id")
     if step.fact_id == step.other_id:
         raise InvalidRecord("same_fact", f"a step {step.step} names one fact twice: {step.fact_id}")
-    if step.step is Step.SUPPORT and step.saying is None:
-        raise InvalidRecord("incomplete_step", "a step support says where the turn was said (saying)")
+    if step.step in (Step.SUPPORT, Step.ENDS, Step.REPLACES) and step.saying is None:
+        raise InvalidRecord("incomplete_step", f"a step {step.step} says where it was said (saying)")
     return step

@@ -90,7 +90,12 @@ class GraphStage:
             codec=STATE,
             others=(ERASURE, GONE),
             sources={
-                STATEMENTS: Source(decode=_decode, fold=self._fold, key=lambda heard: heard.key),
+                STATEMENTS: Source(
+                    decode=_decode,
+                    fold=self._fold,
+                    key=lambda heard: heard.key,
+                    seeks=lambda heard: () if heard.erasing is None else (heard.erasing.named,),
+                ),
                 ENTITIES: own,
                 RELATIONS: own,
             },
@@ -140,7 +145,7 @@ class GraphStage:
         if known is not None and erasing.until <= known.until:
             work.skip("replayed")
             return
-        for person in work.holding(msgspec.json.encode(erasing.conversation_id or erasing.user_id)):
+        for person in work.holding(erasing.named):
             state = None if person.endswith(_NOBODYS) else work.get(person, STATE)
             if state is None:
                 continue

@@ -3,11 +3,15 @@
 Of what waits, only the latest turn of each conversation counts; the others are passed over.  A context that the
 embedder was too busy for is made of words at once, and asked for again, behind all that wait.  An erasure comes
 among the requests: then the conversation's contexts are erased, and what was asked for before is made no more.
+
+State per conversation: up to when it was erased.  A request that is asked again lies behind the erasure, and
+may be read by another process.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -21,10 +25,13 @@ from streams.contexts.making import ContextMaker
 from streams.contexts.requests import CONTEXT_REQUESTS, CONTEXTS
 from streams.erasure import erasures
 from streams.erasure.erasures import Erasing
+from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch
-from streams.runtime.stage import Stage, StateReader
+from streams.runtime.records import RecordBatch, SourceRecord
+from streams.runtime.stage import Stage, StateReader, TimerContext
+from streams.runtime.work import Work
 from streams.settings import Settings
+from streams.topics.catalog import catalog_for
 
 #: Conversations whose latest turn is remembered, so that what is asked again does not undo what came since.
 _REMEMBERED = 20_000
@@ -32,6 +39,13 @@ _REMEMBERED = 20_000
 #: How often a context is asked for again, and how long its vector is then waited for (seconds).
 MOST_ATTEMPTS = 20
 _LONG_PATIENCE = 1.0
+
+#: How long an erasure is remembered, in retentions of the requests: those from before it are read within one of
+#: them and a tenth, and what these ask again is kept as long.
+_RETENTIONS = 3
+
+#: Seconds until an erasure is looked at again while requests wait to be read.
+_LATER = 3600.0
 
 _encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/recall"
@@ -44,6 +58,17 @@ _Whose = tuple[str, str, str]
 _Place = tuple[datetime, int]
 
 
+class Erased(msgspec.Struct, frozen=True, array_like=True):
+    """The erasures of a conversation: up to which arrival, by person (``""``: everybody), and when they are
+    forgotten (epoch seconds)."""
+
+    until: dict[str, datetime]
+    forgotten_at: float
+
+
+ERASED: Codec[Erased] = Codec("erasure from contexts", Erased)
+
+
 class ContextStage:
     """The step around a maker of contexts."""
 
@@ -52,14 +77,20 @@ class ContextStage:
         self._maker = maker
         self._model = model
         self._latest: OrderedDict[_Whose, _Place] = OrderedDict()
-        self._erased: OrderedDict[tuple[str, str], dict[str, datetime]] = OrderedDict()
+        spec = catalog_for(settings).get(CONTEXT_REQUESTS)
+        assert spec.retention_ms is not None
+        self._remembered_seconds = _RETENTIONS * spec.retention_ms / 1000
 
     def stage(self) -> Stage:
         """Return the stage."""
         return Stage(
             name="context",
             sources=(CONTEXT_REQUESTS,),
+            table="context",
             async_step=self.step,
+            on_timer=forget_erasures,
+            timer_at=_forgotten_at,
+            codecs=(ERASED,),
             # So many that most of what waits is overtaken, and so few that a step has time to make them,
             # however large the indexes are: 256 took a minute beside an import.
             batch_records=2 * self._settings.call_batch_records,
@@ -68,7 +99,7 @@ class ContextStage:
 
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
         """Make the context of each conversation's latest turn."""
-        effects = Effects()
+        effects = Work("context", state)
         newest: dict[_Whose, ContextRequest] = {}
         gone: dict[tuple[str, str], None] = {}
         for record in batch.records:
@@ -79,13 +110,13 @@ class ContextStage:
                 effects.dead_letter(record, error)
                 continue
             if erasing is not None:
-                self._erase(erasing)
+                self._erase(erasing, record, effects)
                 gone[erasing.tenant_id, erasing.conversation_id] = None
-                newest = {whose: each for whose, each in newest.items() if not self._is_erased(each)}
+                newest = {whose: each for whose, each in newest.items() if not _is_erased(each, effects)}
                 continue
             assert request is not None
-            if self._is_erased(request):
-                effects.count("skipped_records_total", "context", "erased")
+            if _is_erased(request, effects):
+                effects.skip("erased")
                 continue
             whose = _whose(request)
             known = newest.get(whose)
@@ -105,26 +136,17 @@ class ContextStage:
             self._remember(whose, _place(request))
         for request, context in zip(waiting, await self._maker.make(waiting, patience), strict=True):
             self._take(request, context, effects)
+        effects.flush()
         return effects
 
-    def _erase(self, erasing: Erasing) -> None:
+    def _erase(self, erasing: Erasing, record: SourceRecord, work: Work) -> None:
         """Remember an erasure: what was asked for before it may be asked for again behind it."""
-        whose = erasing.tenant_id, erasing.conversation_id
-        until = self._erased.setdefault(whose, {})
-        until[erasing.user_id] = max(erasing.until, until.get(erasing.user_id, erasing.until))
-        self._erased.move_to_end(whose)
-        while len(self._erased) > _REMEMBERED:
-            self._erased.popitem(last=False)
-
-    def _is_erased(self, request: ContextRequest) -> bool:
-        """Say whether the request brings a turn along that was erased."""
-        until = self._erased.get((request.turns[-1].tenant_id, request.conversation_id), {})
-        return any(
-            turn.arrived_at <= until[user]
-            for turn in request.turns
-            for user in ("", turn.user_id)
-            if user in until
-        )
+        key = _erased_key(erasing.tenant_id, erasing.conversation_id)
+        before = work.get(key, ERASED) or Erased({}, 0.0)
+        until = max(erasing.until, before.until.get(erasing.user_id, erasing.until))
+        forgotten_at = max(before.forgotten_at, record.timestamp / 1000 + self._remembered_seconds)
+        work.put(key, Erased({**before.until, erasing.user_id: until}, forgotten_at), ERASED)
+        work.wake(key, forgotten_at)
 
     def _take(self, request: ContextRequest, context: Context | None, effects: Effects) -> None:
         if context is not None:
@@ -148,6 +170,39 @@ class ContextStage:
         self._latest.move_to_end(whose)
         while len(self._latest) > _REMEMBERED:
             self._latest.popitem(last=False)
+
+
+def forget_erasures(keys: Sequence[bytes], context: TimerContext, state: StateReader) -> Effects:
+    """Forget erasures that no request from before them is left of."""
+    work = Work("context", state)
+    for key in keys:
+        if work.get(key, ERASED) is None:
+            continue
+        if context.caught_up:
+            work.remove(key)
+        else:
+            work.wake(key, context.now + _LATER)
+    work.flush()
+    return work
+
+
+def _forgotten_at(key: bytes, payload: bytes) -> float:
+    return ERASED.decode(payload, key).forgotten_at
+
+
+def _erased_key(tenant_id: str, conversation_id: str) -> bytes:
+    return _encode((tenant_id, conversation_id))
+
+
+def _is_erased(request: ContextRequest, work: Work) -> bool:
+    """Say whether the request brings a turn along that was erased."""
+    erased = work.get(_erased_key(request.turns[-1].tenant_id, request.conversation_id), ERASED)
+    return erased is not None and any(
+        turn.arrived_at <= erased.until[user]
+        for turn in request.turns
+        for user in ("", turn.user_id)
+        if user in erased.until
+    )
 
 
 def publish(effects: Effects, context: Context) -> None:

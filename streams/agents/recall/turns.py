@@ -21,6 +21,7 @@ from processors.merging.sayings import saying_of
 from processors.recall.turns import TurnFold, TurnsState
 from processors.recurring.sentences import requests_for
 from streams import cloudevents
+from streams.agents import id_pages
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
 from streams.agents.recall.punctuations import TURNS, punctuate
 from streams.contexts import requests as context_requests
@@ -35,7 +36,12 @@ from streams.vectors import requests as embedding_requests
 
 __all__ = ["TURNS", "Turns"]
 
-STATE: Codec[TurnsState] = Codec("turns", TurnsState)
+STATE: Codec[TurnsState] = Codec(
+    "turns",
+    TurnsState,
+    version=2,
+    older={1: msgspec.msgpack.Decoder(TurnsState).decode},  # without pages of message ids
+)
 
 
 class Asked(msgspec.Struct, frozen=True, array_like=True):
@@ -54,9 +60,7 @@ def asked_key(partition: int) -> bytes:
 
 #: The settings that decide which messages count and what is said of them.
 DECIDING = (
-    "window_size",
     "conversation_forget_days",
-    "recent_message_ids",
     "max_content_bytes",
     "mask",
     "mask_patterns",
@@ -73,8 +77,6 @@ class Turns:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._forget_seconds = settings.conversation_forget_days * 86_400
-        # As the ingest service does: a window's messages at least.
-        self._message_ids = max(settings.recent_message_ids, settings.window_size)
         self._mask = mask_of(settings)
 
     def stage(self) -> Stage:
@@ -83,7 +85,7 @@ class Turns:
             name="turns",
             table="turns",
             codec=STATE,
-            others=(ASKED,),
+            others=(ASKED, id_pages.IDS),
             sources={MESSAGES: Source(decode=self._decode, fold=self._fold, key=_key)},
             batch_records=self._settings.batch_records,
             decided_by=self._settings.chosen(*DECIDING),
@@ -106,7 +108,7 @@ class Turns:
             run.key.decode(),
             before or TurnsState(),
             forget_seconds=self._forget_seconds,
-            message_ids=self._message_ids,
+            load_ids=id_pages.loading(run.key, work),
             source=(MESSAGES, run.last.partition),
             mask=self._mask,
         )
@@ -145,7 +147,11 @@ class Turns:
         context_requests.ask_after(work, [turn for turn in fold.turns if turn.arrived_at.timestamp() > since])
         for kind, count in fold.masked.items():
             work.count("masked_passages_total", kind, by=count)
-        return fold.finish() if fold.changed else before
+        if not fold.changed:
+            return before
+        after = fold.finish()
+        id_pages.store(run.key, fold.id_pages, work)
+        return after
 
     @staticmethod
     def _end(fold: TurnFold, number: int, conversation: bytes, work: Work) -> None:

@@ -1,0 +1,47 @@
+"""Measure a running Switchboard on made-up people: ``python -m benchmarks.notebook [FILE | FOLDER ...]``.
+
+Starts Kafka and the services in a folder of their own, sends each person's sessions, and prints the table of
+``score.py``.  Without arguments: the people of ``dev/``, on whom nothing was trained.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks.notebook.labels import HERE
+from deploy.local.demo_parts import Parts
+from deploy.local.ports import free_ports
+from streams.settings import load_settings
+
+
+def main() -> int:
+    """Measure; return the exit status of ``score.py``."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.notebook", description=__doc__.split("\n")[0])
+    parser.add_argument("people", nargs="*", type=Path, default=[HERE / "dev"], help="files or folders")
+    parser.add_argument("--json", default="", help="write every figure to this file")
+    options = parser.parse_args()
+    files = [
+        file for each in options.people for file in ([each] if each.is_file() else sorted(each.glob("*.json")))
+    ]
+    with tempfile.TemporaryDirectory(prefix="notebook-") as folder:
+        os.environ["SWITCHBOARD_DATA_DIR"] = folder
+        (kafka_port,) = free_ports(1)
+        settings = load_settings(data_dir=folder, metrics_port=0)
+        with Parts(settings, kafka_port, lambda text: print(text, file=sys.stderr)) as parts:
+            command = [
+                sys.executable,
+                str(HERE / "score.py"),
+                "--url",
+                f"http://127.0.0.1:{parts.settings.api_port}",
+            ]
+            command += ["--json", options.json] if options.json else []
+            return subprocess.run([*command, "--verbose", *map(str, files)], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())

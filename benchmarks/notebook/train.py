@@ -1,0 +1,151 @@
+"""Train the weights of the built-in extractor on Notebook people: ``python -m benchmarks.notebook.train``.
+
+Trained on ``people/``, ``notes.jsonl``, ``plain_notes.txt``, ``not_notes.jsonl`` and ``small_talk.txt``;
+``dev/`` is only looked at.  Prints how people fare that no weight was fitted to: leave-people-out over
+``people/``, then ``dev/``.  Needs scikit-learn (extra ``dev``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GroupKFold
+
+from benchmarks.notebook.labels import HERE, Labelled, labelled, people, single
+from benchmarks.notebook.offline import table
+from processors.extraction.features import NAMES, surface, texts
+from processors.extraction.keeper import KINDS, WEIGHTS
+from streams.adapters.onnx_embedder import OnnxEmbedder
+
+Floats = NDArray[np.float32]
+
+#: Single sentences that are no notes are denser with traps than chat is.
+_WEIGHT_OF_SINGLES = 0.5
+_STRENGTH = 1.0
+_FOLDS = 5
+
+
+def examples() -> list[Labelled]:
+    """Return every labelled unit that is trained on, and those that nobody can label."""
+    found = [each for person in people(HERE / "people") for each in labelled(person)]
+    for name, keep in (("notes", True), ("not_notes", False)):
+        for number, line in enumerate((HERE / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()):
+            row = json.loads(line)
+            units = single(
+                f"{name}-{number % 97}",
+                row["text"],
+                keep,
+                row["kind"] if keep else "",
+                row.get("importance", 0),
+            )
+            own = row.get("own") or []
+            found += [
+                each
+                for each in units
+                if not any(each.unit.text in part or part in each.unit.text for part in own)
+            ]
+    for n, line in enumerate((HERE / "plain_notes.txt").read_text(encoding="utf-8").splitlines()):
+        kind, importance, text = line.split(" ", 2)
+        found += single(f"notes-{n % 97}", text, True, kind, int(importance))
+    small_talk = (HERE / "small_talk.txt").read_text(encoding="utf-8").splitlines()
+    found += [unit for n, line in enumerate(small_talk) for unit in single(f"not_notes-{n % 97}", line, False)]
+    return found
+
+
+async def _embed(wanted: Sequence[str]) -> Floats:
+    embedder = OnnxEmbedder(timeout=3600)
+    vectors = await embedder.embed(wanted)
+    await embedder.close()
+    return vectors
+
+
+def embedded(wanted: Sequence[str], cache: Path) -> dict[str, Floats]:
+    """Return the vector of each text; those found before are kept in ``cache``."""
+    known: dict[str, Floats] = {}
+    if cache.exists():
+        with np.load(cache, allow_pickle=False) as file:
+            known = dict(zip(file["texts"].tolist(), file["vectors"].astype(np.float32), strict=True))
+    missing = [text for text in dict.fromkeys(wanted) if text not in known]
+    if missing:
+        known |= zip(missing, asyncio.run(_embed(missing)), strict=True)
+        cache.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(cache, texts=np.array([*known]), vectors=np.stack([*known.values()]).astype(np.float16))
+    return known
+
+
+def features(units: Sequence[Labelled], vectors: dict[str, Floats]) -> Floats:
+    """Return the features of units, a row each."""
+    cues = np.stack([surface(each.unit) for each in units])
+    rows = np.stack([vectors[text] for text in texts([each.unit for each in units])]).reshape(len(units), -1)
+    return np.hstack([cues, rows])
+
+
+def _fit(x: Floats, y: NDArray[Any], weight: Floats | None = None) -> Floats:
+    model = LogisticRegression(C=_STRENGTH, max_iter=2000).fit(x, y, sample_weight=weight)
+    rows: Floats = np.hstack([model.coef_, model.intercept_[:, np.newaxis]]).astype(np.float32)
+    return rows
+
+
+def _keep(rows: Floats, x: Floats) -> Floats:
+    scores = x @ rows[:, :-1].T + rows[:, -1]
+    shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+    kept: Floats = 1.0 - shares[:, 0] / shares.sum(axis=1)
+    return kept
+
+
+def train(cache: Path) -> None:
+    """Fit, print and store."""
+    known, dev = examples(), [each for person in people(HERE / "dev") for each in labelled(person)]
+    wanted = [text for each in (*known, *dev) for text in texts([each.unit])]
+    vectors = embedded(wanted, cache)
+    x, is_labelled = features(known, vectors), np.array([each.keep is not None for each in known])
+    classes = np.array([each.importance if each.keep else 0 for each in known])
+    single_ones = np.array(
+        [each.group.startswith(("notes-", "not_notes-")) and not each.keep for each in known]
+    )
+    weight = np.where(single_ones, _WEIGHT_OF_SINGLES, 1.0).astype(np.float32)
+    groups = np.array([each.group for each in known])
+    guessed = np.zeros(len(known), dtype=np.float32)
+    for inside, outside in GroupKFold(_FOLDS).split(x, classes, groups):
+        inside = inside[is_labelled[inside]]
+        guessed[outside] = _keep(_fit(x[inside], classes[inside], weight[inside]), x[outside])
+    print("people/, left out by turns\n" + table(people(HERE / "people"), _by_unit(known, guessed)))
+    keep = _fit(x[is_labelled], classes[is_labelled], weight[is_labelled])
+    print("dev/\n" + table(people(HERE / "dev"), _by_unit(dev, _keep(keep, features(dev, vectors)))))
+    kept = np.array([bool(each.keep) and each.kind != "" for each in known])
+    kind = _fit(x[kept], _kinds(known, kept))
+    cheap = _fit(x[is_labelled][:, : len(NAMES)], classes[is_labelled] > 0, weight[is_labelled])
+    np.savez_compressed(
+        WEIGHTS,
+        keep=keep.astype(np.float16),
+        kind=kind.astype(np.float16),
+        cheap=cheap.astype(np.float16),
+        names=np.array(NAMES),
+    )
+    print(f"written: {WEIGHTS}")
+
+
+def _kinds(known: Sequence[Labelled], kept: NDArray[Any]) -> NDArray[Any]:
+    order = {kind.value: place for place, kind in enumerate(KINDS)}
+    return np.array([order[each.kind] for each, is_kept in zip(known, kept, strict=True) if is_kept])
+
+
+def _by_unit(units: Sequence[Labelled], probabilities: Floats) -> dict[tuple[str, str, int], float]:
+    return {
+        (each.group, each.unit.message.message_id, each.unit.number): float(p)
+        for each, p in zip(units, probabilities, strict=True)
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--cache", type=Path, default=Path("build/notebook-vectors.npz"))
+    train(parser.parse_args().cache)

@@ -1,0 +1,102 @@
+"""Which earlier statements of a person a new one ends: "we sold the car" ends "I have a car".
+
+A negation is a living fact: "I don't eat meat any more" holds, and what it ends does not.  Logistic regression
+over pairs of statements (:mod:`.pair_features`) decides; ``endings.npz`` holds its weights, ``MODEL_CARD.md``
+what it was trained on.  A fact that is ended by mistake is lost: only what is nearly certain is ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from functools import lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from processors.merging.pair_features import Said, features, is_of_another
+
+#: Earlier facts that a new one is compared with: the nearest.
+NEAREST = 16
+
+#: The most facts that one statement ends: "I left the flat, the job and the town" ends three.
+MOST_ENDED = 4
+
+_WEIGHTS = Path(__file__).with_name("endings.npz")
+
+
+class Verdict(StrEnum):
+    """What a new statement does to an earlier one.  ``same``: it says it again."""
+
+    SAME = "same"
+    REPLACES = "replaces"
+    ENDS = "ends"
+    NONE = "none"
+
+
+class Ending(NamedTuple):
+    """The verdict about one of the earlier statements, and the probability that it no longer holds."""
+
+    verdict: Verdict
+    probability: float
+    cosine: float
+
+
+class _Model(NamedTuple):
+    """Weights of scaled features, after an intercept.
+
+    ``ending``: whether a statement is ended; ``replacing``: whether something holds instead; ``same``: whether
+    it is said again.  ``words``: how rare the commonest are; ``unknown``: how rare any other is.
+    """
+
+    mean: NDArray[np.float32]
+    scale: NDArray[np.float32]
+    ending: NDArray[np.float32]
+    replacing: NDArray[np.float32]
+    same: NDArray[np.float32]
+    threshold: float
+    words: Mapping[str, float]
+    unknown: float
+
+
+def decide(new: Said, others: Sequence[Said]) -> list[Ending]:
+    """Return the verdict about each of ``others``, which the person said before ``new``.
+
+    Vectors must be of unit length and of one model.  ``others`` are the nearest facts that hold.
+    """
+    if not others:
+        return []
+    model = _model()
+    rows = (features(new, others, model.words, model.unknown) - model.mean) / model.scale
+    ends, replaces, same = (_chance(rows, each) for each in (model.ending, model.replacing, model.same))
+    likeliest = set(np.argsort(-ends)[:MOST_ENDED].tolist())
+    found = []
+    for at, old in enumerate(others):
+        verdict = Verdict.SAME if same[at] > 0.5 and same[at] > ends[at] else Verdict.NONE
+        if ends[at] > model.threshold and at in likeliest and not is_of_another(new, old):
+            verdict = Verdict.REPLACES if replaces[at] > 0.5 else Verdict.ENDS
+        found.append(Ending(verdict, float(ends[at]), float(new.vector @ old.vector)))
+    return found
+
+
+def _chance(rows: NDArray[np.float32], weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    score = rows @ weights[1:] + weights[0]
+    return np.asarray(1.0 / (1.0 + np.exp(-np.clip(score, -30, 30))), dtype=np.float32)
+
+
+@lru_cache(maxsize=1)
+def _model() -> _Model:
+    with np.load(_WEIGHTS, allow_pickle=False) as stored:
+        words = dict(zip(stored["words"].tolist(), stored["rarity"].tolist(), strict=True))
+        return _Model(
+            mean=stored["mean"],
+            scale=stored["scale"],
+            ending=stored["ending"],
+            replacing=stored["replacing"],
+            same=stored["same"],
+            threshold=float(stored["threshold"]),
+            words=words,
+            unknown=float(stored["unknown"]),
+        )

@@ -1,0 +1,223 @@
+"""memory/facts, what it does when a new fact ends an older one (:mod:`processors.merging.endings`).
+
+The first vector of a fact is compared with the person's other vectors; which was said earlier is decided by
+``sent_at``, whichever came first.  As with every step of consolidation: written into the log first, and done
+when it is read there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models import ids
+from models.consolidation import ConsolidationStep, Step
+from models.facts import Fact, FactStatus, Provenance
+from models.vectors import Saying
+from processors.embedding.vectors import unpacked
+from processors.embedding.wording import text_of
+from processors.facts.claims import normalized_subject
+from processors.facts.confidence import has_faded, is_void
+from processors.facts.ending import end, first_after, latest, with_ended
+from processors.facts.erasure import is_erased as is_fact_erased
+from processors.facts.lines import Line, cause_of
+from processors.facts.timeline import Moment
+from processors.facts.timeline import Said as LineSaid
+from processors.merging.endings import NEAREST, Verdict, decide
+from processors.merging.pair_features import Said
+from streams.agents.memory.consolidation_records import emit_step
+from streams.agents.memory.fact_erasing import is_erased
+from streams.agents.memory.fact_state import STATE, State, line_of
+from streams.agents.memory.fact_vectors import VECTOR, Person, Vector, latest_listed, vector_key
+from streams.agents.memory.fact_writing import KnownLines, publish, standing
+from streams.runtime.keyed import Run, Work
+
+#: Vectors of a person that a new one is compared with: the latest.
+COMPARED_MOST = 2_048
+
+_STEPS = {Verdict.ENDS: Step.ENDS, Verdict.REPLACES: Step.REPLACES}
+_SAID = {Step.ENDS: LineSaid.ENDED, Step.REPLACES: LineSaid.REPLACED}
+
+
+class _Near(NamedTuple):
+    """A fact near the new one, the id of its line, and its vector."""
+
+    fact: Fact
+    line_id: str
+    vector: NDArray[np.float32]
+
+
+def compare(fact_id: str, vector: Vector, person: Person, key: bytes, work: Work) -> None:
+    """Write what a fact whose first vector came ends, and which fact that was said later ends it."""
+    lines = KnownLines(0, work)
+    new = _near(fact_id, unpacked(vector.vector), lines, work)
+    if new is None:
+        return
+    others = [each for each in _nearest(new, vector, person, key, lines, work) if _may_end(new, each)]
+    for newer in (new, *(each for each in others if first_after(each.fact, new.fact) is not None)):
+        _write(newer, [each for each in (new, *others) if each is not newer], new, work)
+
+
+def _write(newer: _Near, others: list[_Near], new: _Near, work: Work) -> None:
+    """Write which of the others a fact ends that was said after them: of a pair without the new one nothing."""
+    earlier = [
+        (each, evidence)
+        for each in others
+        if _holds(each.fact) and (evidence := first_after(newer.fact, each.fact)) is not None
+    ]
+    if not earlier:
+        return
+    last = max((evidence for _, evidence in earlier), key=lambda each: each.sent_at)
+    found = decide(_said(newer, last), [_said(each, latest(each.fact)) for each, _ in earlier])
+    for (old, evidence), ending in zip(earlier, found, strict=True):
+        if ending.verdict in _STEPS and (newer is new or old is new):
+            step = _STEPS[ending.verdict]
+            emit_step(ended_by(newer.fact, old.fact, evidence, step, round(ending.cosine, 4)), work)
+
+
+def ended_by(
+    newer: Fact, older: Fact, evidence: Provenance, step: Step, similarity: float | None = None
+) -> ConsolidationStep:
+    """Return the step that ends ``older`` at the time when ``evidence`` for ``newer`` was said."""
+    said = Saying(
+        conversation_id=evidence.conversation_id, sent_at=evidence.sent_at, arrived_at=evidence.arrived_at
+    )
+    names = step, newer.fact_id, older.fact_id, evidence.conversation_id, evidence.sent_at.isoformat()
+    return ConsolidationStep(
+        step_id=ids.deterministic_id("step", *names),
+        step=step,
+        at=max(evidence.arrived_at, latest(older).arrived_at),
+        by="rules" if similarity is None else "endings",
+        user_id=newer.user_id,
+        fact_id=newer.fact_id,
+        other_id=older.fact_id,
+        similarity=similarity,
+        saying=said,
+        tenant_id=newer.tenant_id,
+    )
+
+
+def said_again(before: Fact | None, after: Fact | None, evidence: Provenance, work: Work) -> None:
+    """A fact that another had ended, and that is said again, takes the place of the other."""
+    if before is None or after is None or before.superseded_by is None or after.status is not FactStatus.ACTIVE:
+        return
+    if before.status not in (FactStatus.ENDED, FactStatus.SUPERSEDED):
+        return
+    stands = standing(before.superseded_by, KnownLines(0, work), work)
+    if stands is None or (after.attribute and stands[2].slot_id == after.slot_id):
+        return  # the slot decides
+    emit_step(ended_by(after, stands[2], evidence, Step.REPLACES), work)
+
+
+def fold(step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
+    """End a fact, or the one that stands for it by now, unless what ends it was erased or taken back."""
+    lines, said = KnownLines(run.next_offset, work), step.saying
+    assert said is not None  # or it is no step
+    by_id = lines.line_of(step.fact_id)
+    by_line, stands = line_of(by_id, work), standing(step.other_id, lines, work)
+    evidence = None if by_line is None else _evidence(by_line, step)
+    if by_line is None or evidence is None or stands is None or stands[0] == by_id:
+        work.skip("nothing_to_end")
+        return own
+    line_id, line, fact = stands
+    is_theirs = (fact.tenant_id, fact.user_id) == (step.tenant_id, step.user_id)
+    is_gone = is_fact_erased(evidence, lines.erasure(step.fact_id)) or is_erased(
+        said.conversation_id, said.arrived_at, step, run.last.partition, work
+    )
+    if not is_theirs or is_gone:
+        work.skip("nothing_to_end")
+        return own
+    at = Moment(said.sent_at, said.arrived_at)
+    done = end(line, fact, _SAID[step.step], at, cause_of(step.fact_id, evidence, run.next_offset))
+    if done is None:
+        work.skip("nothing_new")
+        return own
+    for changed in done.changes:
+        publish(changed, work)
+    # First where the end is: an erasure of what ends the fact must find it.
+    own = _put(by_id, with_ended(by_line, line_id), own, run, work, first=True)
+    return _put(line_id, done.line, own, run, work)
+
+
+def _put(
+    line_id: str, line: Line, own: State | None, run: Run[ConsolidationStep], work: Work, *, first: bool = False
+) -> State | None:
+    if line_id.encode() == run.key:
+        return line
+    work.put(line_id.encode(), line, STATE, first=first)
+    return own
+
+
+def _evidence(line: Line, step: ConsolidationStep) -> Provenance | None:
+    """Return the evidence of the fact that ends another, if it still rests on that."""
+    stub = line.stub(step.fact_id)
+    fact = line.fact(step.fact_id) or (None if stub is None or not stub.into else stub.fact)
+    if fact is None or (fact.tenant_id, fact.user_id) != (step.tenant_id, step.user_id) or step.saying is None:
+        return None
+    where = step.saying.conversation_id, step.saying.sent_at
+    return next((each for each in fact.provenance if (each.conversation_id, each.sent_at) == where), None)
+
+
+def _nearest(
+    new: _Near, vector: Vector, person: Person, key: bytes, lines: KnownLines, work: Work
+) -> Iterator[_Near]:
+    """Yield the facts nearest to the new one that may be compared, the nearest first."""
+    listed = latest_listed(person, key, COMPARED_MOST, work)
+    stored = ((fact_id, work.get(vector_key(fact_id), VECTOR)) for fact_id in listed)
+    known = [(fact_id, each) for fact_id, each in stored if each is not None and _is_comparable(each, vector)]
+    if not known:
+        return
+    vectors = unpacked(b"".join(each.vector for _, each in known)).reshape(len(known), -1)
+    left = NEAREST
+    for at in np.argsort(-(vectors @ new.vector), kind="stable"):
+        fact_id = known[int(at)][0]
+        near = None if fact_id == new.fact.fact_id else _near(fact_id, vectors[int(at)], lines, work)
+        if near is None or near.line_id == new.line_id:
+            continue
+        if not _holds(near.fact) and first_after(near.fact, new.fact) is None:
+            continue
+        yield near
+        left -= 1
+        if not left:
+            return
+
+
+def _is_comparable(one: Vector, other: Vector) -> bool:
+    return (one.model, one.dimensions) == (other.model, other.dimensions)
+
+
+def _near(fact_id: str, vector: NDArray[np.float32], lines: KnownLines, work: Work) -> _Near | None:
+    line_id = lines.line_of(fact_id)
+    line = line_of(line_id, work)
+    fact = None if line is None else line.fact(fact_id)
+    if fact is None or is_void(fact) or not fact.provenance:
+        return None
+    return _Near(fact, line_id, vector)
+
+
+def _holds(fact: Fact) -> bool:
+    return fact.status is FactStatus.ACTIVE or has_faded(fact)
+
+
+def _may_end(one: _Near, other: _Near) -> bool:
+    """Say whether two facts may be about one thing: what is said unsurely ends nothing."""
+    subjects = {normalized_subject(each.fact.subject) for each in (one, other)}
+    return len(subjects) == 1 and not (one.fact.tentative or other.fact.tentative)
+
+
+def _said(near: _Near, evidence: Provenance) -> Said:
+    fact = near.fact
+    norm = float(np.linalg.norm(near.vector)) or 1.0
+    slot = fact.slot_id if fact.attribute else ""
+    return Said(
+        text_of(fact.statement),
+        near.vector / norm,
+        fact.kind,
+        fact.importance,
+        evidence.sent_at,
+        slot,
+        evidence.conversation_id,
+    )

@@ -1,0 +1,183 @@
+"""memory/facts: a fact that another one ends by what it says, in whatever order they come."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from memory_samples import candidate
+from test_consolidation import Harness, erasing, line_state, result
+
+from models import ids
+from models.consolidation import ConsolidationStep, Step
+from models.facts import Fact, FactCandidate, FactChange, FactStatus
+from models.statements import Kind
+from processors.facts.lines import Line
+from processors.facts.rebuilding import rebuilt
+from streams.agents.memory.consolidation_records import CONSOLIDATION
+from streams.agents.memory.facts import FACTS, Facts
+from streams.runtime.testing import START
+from streams.runtime.trial import Trial
+from streams.settings import Settings
+from streams.vectors.requests import EMBEDDINGS
+
+CAR, SOLD = "I have a car.", "I sold my car."
+ONE, NEAR = (1.0, 0.0, 0.0), (0.8, 0.6, 0.0)
+
+
+def said(text: str, day: int, conversation: str = "", **changes: Any) -> FactCandidate:
+    found = candidate(text, day, conversation=conversation or f"c{day}")
+    evidence = msgspec.structs.replace(found.provenance, sent_at=START + timedelta(days=day))
+    return msgspec.structs.replace(found, **({"kind": Kind.STATE, "provenance": evidence} | changes))
+
+
+def know(harness: Harness, text: str, day: int, vector: tuple[float, ...] = ONE, **changes: Any) -> None:
+    harness.take(harness.record(said(text, day, **changes)))
+    harness.take(harness.record(result(text, vector), EMBEDDINGS))
+
+
+def sold(*, is_late: bool = False) -> Harness:
+    """Somebody who has a car on the first day, and has sold it on the 30th."""
+    harness, story = Harness(), [(CAR, 1, ONE), (SOLD, 30, NEAR)]
+    for text, day, vector in reversed(story) if is_late else story:
+        know(harness, text, day, vector)
+    return harness
+
+
+def steps(harness: Harness) -> list[ConsolidationStep]:
+    return harness.values(CONSOLIDATION, ConsolidationStep)
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_fact_ends_when_the_other_was_said(is_late: bool) -> None:
+    harness = sold(is_late=is_late)
+    car, over = harness.fact(CAR), harness.fact(SOLD)
+    assert car.status in (FactStatus.ENDED, FactStatus.SUPERSEDED)
+    assert (car.superseded_by, car.valid_to) == (over.fact_id, START + timedelta(days=30))
+    assert car.valid_from == START + timedelta(days=1)
+    last = car.changes[-1]
+    assert last.change in (FactChange.ENDED, FactChange.SUPERSEDED)
+    assert (last.fact_id, last.window_id, last.message_id) == (over.fact_id, "w30", "m30")
+    assert over.status is FactStatus.ACTIVE
+    (step,) = steps(harness)
+    assert (step.fact_id, step.other_id, step.similarity) == (
+        over.fact_id,
+        car.fact_id,
+        pytest.approx(0.8, abs=0.01),
+    )
+
+
+def test_one_fact_more_ends_nothing() -> None:
+    harness = Harness()
+    know(harness, "I love tea.", 1, kind=Kind.PREFERENCE)
+    know(harness, "I love coffee.", 30, NEAR, kind=Kind.PREFERENCE)
+    assert not steps(harness)
+
+
+def test_what_is_said_unsurely_ends_nothing() -> None:
+    harness = Harness()
+    know(harness, CAR, 1)
+    know(harness, SOLD, 30, NEAR, confidence=0.4)
+    assert not steps(harness)
+
+
+def test_a_replay_changes_nothing() -> None:
+    harness = sold()
+    before, count = harness.topic(), len(harness.values(FACTS, Fact))
+    for record in [*harness.log]:
+        harness.feed(harness.record(record.value, record.topic, key=record.key))
+    assert harness.topic() == before
+    assert len(harness.values(FACTS, Fact)) == count
+
+
+def test_the_same_log_gives_the_same_steps() -> None:
+    assert [each.step_id for each in steps(sold())] == [each.step_id for each in steps(sold())]
+
+
+@pytest.mark.parametrize("what", ["fact", "conversation"])
+def test_erasing_what_ended_a_fact_revives_it(what: str) -> None:
+    harness = sold()
+    over = harness.fact(SOLD)
+    harness.arrived += timedelta(days=60)
+    if what == "fact":
+        harness.take(harness.record(None, FACTS, key=over.fact_id.encode()))
+    else:
+        blank, erased = harness.record(None, FACTS), erasing("", "c30")
+        harness.take(erased._replace(offset=blank.offset, timestamp=blank.timestamp, partition=blank.partition))
+    car = harness.fact(CAR)
+    assert (car.status, car.valid_to, car.superseded_by) == (FactStatus.ACTIVE, None, None)
+    assert over.fact_id not in {each.fact_id for each in car.changes}
+    for record in [each for each in harness.log if each.topic == CONSOLIDATION]:
+        harness.feed(harness.record(record.value, CONSOLIDATION, key=record.key))
+    assert harness.fact(CAR).status is FactStatus.ACTIVE
+
+
+def test_what_is_said_again_holds_again_and_ends_the_other() -> None:
+    harness = sold()
+    harness.take(harness.record(said(CAR, 40)))
+    car, over = harness.fact(CAR), harness.fact(SOLD)
+    assert (car.status, car.valid_from) == (FactStatus.ACTIVE, START + timedelta(days=40))
+    assert (car.past[0].valid_from, car.past[0].valid_to) == (
+        START + timedelta(days=1),
+        START + timedelta(days=30),
+    )
+    assert (over.status, over.superseded_by) == (FactStatus.SUPERSEDED, car.fact_id)
+    harness.take(harness.record(said(SOLD, 50)))
+    assert harness.fact(CAR).superseded_by == over.fact_id
+    assert harness.fact(SOLD).status is FactStatus.ACTIVE
+
+
+def test_an_end_is_in_what_is_rebuilt_from_the_topic() -> None:
+    harness = sold()
+    facts = [harness.fact(CAR), harness.fact(SOLD)]
+    lines = rebuilt(facts)
+    ended, ending = lines[facts[0].fact_id], lines[facts[1].fact_id]
+    assert isinstance(ended, Line) and isinstance(ending, Line)
+    assert ended.marks[-1].by == facts[1].fact_id
+    assert ending.ended == (facts[0].fact_id,)
+    assert line_state(harness, facts[1].fact_id).ended == (facts[0].fact_id,)
+
+
+def test_nobody_elses_fact_is_ended() -> None:
+    harness = sold()
+    (step,) = steps(harness)
+    other = msgspec.structs.replace(step, user_id="mallory", fact_id=step.other_id, other_id=step.fact_id)
+    harness.take(harness.record(other, CONSOLIDATION))
+    assert harness.fact(SOLD).status is FactStatus.ACTIVE
+
+
+def test_an_end_that_says_no_time_is_refused() -> None:
+    harness = sold()
+    bare = ConsolidationStep(
+        step_id="s", step=Step.ENDS, at=START, by="test", user_id="ada",
+        fact_id=ids.text_fact_id("default", "ada", CAR), other_id=ids.text_fact_id("default", "ada", SOLD),
+    )  # fmt: skip
+    harness.take(harness.record(bare, CONSOLIDATION))
+    assert [letter.reason for letter in harness.dead_letters] == ["incomplete_step"]
+
+
+@given(st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=15)
+def test_however_often_it_crashes_the_same_facts_end(chance: Random) -> None:
+    harness = sold()
+    know(harness, "We're going to Malta in June.", 31, (0.0, 0.0, 1.0), kind=Kind.EVENT)
+    know(harness, "Malta is cancelled.", 40, (0.0, 0.6, 0.8), kind=Kind.EVENT)
+    harness.take(harness.record(said(CAR, 45)))
+    stage = Facts(Settings(consolidate_at="off")).stage()
+
+    def ends(seed: Random, *stops: int) -> dict[str, tuple[FactStatus, str | None]]:
+        trial = Trial(stage, harness.log, seed, batches=(1, 4, 100), causal=True)
+        for stop in stops:
+            trial.run(stop)
+        trial.run()
+        facts = [msgspec.json.decode(each.value, type=Fact) for each in trial.outputs if each.topic == FACTS]
+        return {fact.fact_id: (fact.status, fact.superseded_by) for fact in facts}
+
+    found = ends(chance, *(chance.randint(1, 8) for _ in range(4)))
+    assert found == ends(Random(0))
+    assert sum(status is FactStatus.ACTIVE for status, _ in found.values()) == 2

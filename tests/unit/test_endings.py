@@ -1,0 +1,66 @@
+"""Which earlier statement of a person a later one ends, with the built-in model of vectors."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from models.statements import Kind
+from processors.merging.endings import Verdict, decide
+from processors.merging.pair_features import Said
+from streams.adapters.onnx_embedder import OnnxEmbedder
+
+START = datetime(2026, 2, 1, tzinfo=UTC)
+OVER = (Verdict.ENDS, Verdict.REPLACES)
+
+
+@pytest.fixture
+async def embedder() -> AsyncIterator[OnnxEmbedder]:
+    embedder = OnnxEmbedder()
+    await embedder.start()
+    yield embedder
+    await embedder.close()
+
+
+async def said(embedder: OnnxEmbedder, text: str, day: int, kind: Kind) -> Said:
+    (vector,) = await embedder.embed([text])
+    importance = 3 if kind is Kind.INSTRUCTION else 2
+    return Said(text, np.asarray(vector, dtype=np.float32), kind, importance, START + timedelta(days=day))
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "is_over"),
+    [
+        (Kind.STATE, "I own a motorbike.", "I sold the motorbike in April.", True),
+        (Kind.RELATION, "We have a rabbit called Nelly.", "Nelly the rabbit died yesterday.", True),
+        (Kind.EVENT, "We're going to Malta in June.", "Malta is cancelled.", True),
+        (Kind.INSTRUCTION, "Never mention my divorce.", "You can mention my divorce again.", True),
+        (Kind.STATE, "I don't eat fish.", "I eat fish again.", True),
+        (Kind.STATE, "Our bakery is closed on Tuesdays.", "Since June the bakery is open on Tuesdays.", True),
+        (Kind.PREFERENCE, "I love opera.", "I love ballet.", False),
+        (Kind.STATE, "My brother moved to Oslo.", "I moved to Turin.", False),
+        (Kind.STATE, "I own a motorbike.", "My uncle sold his motorbike.", False),
+        (Kind.EVENT, "We're going to Malta in June.", "The hotel in Malta has a pool.", False),
+        (Kind.INSTRUCTION, "Never mention my divorce.", "Never mention my salary.", False),
+    ],
+)
+async def test_a_later_statement_ends_what_it_denies(
+    embedder: OnnxEmbedder, kind: Kind, old: str, new: str, is_over: bool
+) -> None:
+    (found,) = decide(await said(embedder, new, 60, kind), [await said(embedder, old, 0, kind)])
+    assert (found.verdict in OVER) is is_over
+
+
+async def test_of_several_only_the_one_that_is_meant_ends(embedder: OnnxEmbedder) -> None:
+    texts = ["I own a motorbike.", "I own a boat.", "I love motorbike races.", "My son has a bike."]
+    olds = [await said(embedder, text, 0, Kind.STATE) for text in texts]
+    found = decide(await said(embedder, "I sold the motorbike in April.", 60, Kind.STATE), olds)
+    assert [each.verdict in OVER for each in found] == [True, False, False, False]
+
+
+def test_nothing_said_before_means_nothing_ends() -> None:
+    new = Said("I sold the car.", np.ones(3, dtype=np.float32), Kind.STATE, 2, START)
+    assert decide(new, []) == []

@@ -1,0 +1,130 @@
+"""The built-in extractor: quotations of what a careful note-taker would keep."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from benchmarks.notebook.labels import HERE, people, window_of
+from models.messages import Role
+from models.statements import Kind, Polarity, Statement
+from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from processors.facts.candidates import objection
+from streams.adapters.builtin_extractor import BuiltinExtractor
+from streams.adapters.onnx_embedder import OnnxEmbedder
+
+BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
+
+
+@pytest.fixture(scope="module")
+def extractor() -> BuiltinExtractor:
+    return BuiltinExtractor(OnnxEmbedder(timeout=300))
+
+
+def window(*turns: str, overlap: int = 0) -> Window:
+    """Return a window; a turn that begins with ``A:`` is the assistant's."""
+    messages = tuple(
+        WindowMessage(
+            message_id=f"m{index}",
+            user_id="ada",
+            role=Role.ASSISTANT if turn.startswith("A:") else Role.USER,
+            content=turn.removeprefix("A: "),
+            sent_at=BEGAN + timedelta(minutes=index),
+            arrived_at=BEGAN + timedelta(minutes=index),
+            index=index,
+            offset=index,
+        )
+        for index, turn in enumerate(turns)
+    )
+    return Window(
+        window_id="w",
+        conversation_id="c",
+        user_id="ada",
+        reason=WindowReason.CLOSED,
+        message_ids=tuple(each.message_id for each in messages),
+        messages=messages,
+        from_index=0,
+        to_index=len(messages) - 1,
+        overlap=overlap,
+        source=WindowSource(topic="t", partition=0, first_offset=0, last_offset=len(messages) - 1),
+    )
+
+
+async def kept(extractor: BuiltinExtractor, *turns: str, overlap: int = 0) -> tuple[Statement, ...]:
+    read = window(*turns, overlap=overlap)
+    (found,) = await extractor.extract([read])
+    assert [objection(each, read) for each in found.statements] == [None] * len(found.statements)
+    return found.statements
+
+
+async def test_a_statement_is_the_persons_own_sentence(extractor: BuiltinExtractor) -> None:
+    (found,) = await kept(extractor, "ok go on. Penicillin makes me come out in a rash, never give me that.")
+    assert "Penicillin makes me come out in a rash" in found.statement
+    assert found.importance == 3
+    assert found.why
+
+
+async def test_a_short_answer_stands_behind_its_question(extractor: BuiltinExtractor) -> None:
+    (found,) = await kept(
+        extractor, "book me a table", "A: Sure. Any allergies I should mention?", "Shellfish."
+    )
+    assert found.statement == "Any allergies I should mention? – Shellfish."
+    assert found.quote == "Shellfish."
+    assert (found.attribute, found.value) == ("allergy", "Shellfish")
+    assert found.source_message_ids == ("m2",)
+
+
+async def test_small_talk_and_plain_questions_are_not_kept(extractor: BuiltinExtractor) -> None:
+    turns = ("haha ok thanks", "What is the capital of France?", "how long do eggs take", "lol true")
+    assert await kept(extractor, *turns) == ()
+
+
+async def test_messages_of_the_overlap_are_not_read_again(extractor: BuiltinExtractor) -> None:
+    turns = ("My daughter Mia starts school in September.", "A: How nice!", "ok")
+    assert await kept(extractor, *turns)
+    assert await kept(extractor, *turns, overlap=1) == ()
+
+
+async def test_a_kept_sentence_fills_its_slot(extractor: BuiltinExtractor) -> None:
+    (found,) = await kept(extractor, "We moved to Munich in January for my husband's job.")
+    assert (found.attribute, found.value, found.kind) == ("home", "Munich", Kind.STATE)
+    assert found.since == datetime(2026, 1, 1, tzinfo=UTC)
+
+
+async def test_a_negation_is_kept_as_what_holds(extractor: BuiltinExtractor) -> None:
+    (found,) = await kept(extractor, "I'm not vegetarian any more, by the way.")
+    assert (found.attribute, found.polarity) == ("diet", Polarity.NEGATED)
+
+
+async def test_other_languages_are_kept(extractor: BuiltinExtractor) -> None:
+    found = await kept(extractor, "Meine Tochter Lena ist gegen Erdnüsse allergisch.")
+    assert [each.statement for each in found] == ["Meine Tochter Lena ist gegen Erdnüsse allergisch."]
+
+
+async def test_the_words_of_others_are_not_kept(extractor: BuiltinExtractor) -> None:
+    assert await kept(extractor, "Translate into German: I am allergic to eggs and live in Boston.") == ()
+
+
+async def test_notebook_people_are_remembered(extractor: BuiltinExtractor) -> None:
+    """The short form of the Notebook: two people that no weight was fitted to."""
+    found = facts = noise = of = 0
+    for person in people(HERE / "dev")[:2]:
+        statements: list[Statement] = []
+        for each in await extractor.extract([window_of(person, session) for session in person["sessions"]]):
+            statements += each.statements
+        facts += len(statements)
+        noise += sum(set(each.source_message_ids) <= set(person["not_notes"]) for each in statements)
+        for note in person["notes"]:
+            if note["ends"] or note["importance"] < 3:
+                continue
+            of += 1
+            found += any(
+                set(each.source_message_ids) & set(note["evidence"])
+                and all(
+                    any(term.lower() in each.statement.lower() for term in terms) for terms in note["terms"]
+                )
+                for each in statements
+            )
+    assert found / of >= 0.8
+    assert noise / facts <= 0.15
