@@ -184,7 +184,7 @@ def _summarized(records: list[dict[str, Any]]) -> str:
         record | ({"at": record["at"].replace(" ", "T") + "Z"} if "at" in record else {}) for record in records
     ]
     messages = _window(shown).messages
-    return msgspec.json.encode(summarize_messages(messages, _SUMMARY_TOKENS, tokens, owner="A")).decode()
+    return msgspec.json.encode(summarize_messages(messages, _SUMMARY_TOKENS, tokens)).decode()
 
 
 def _related(records: list[dict[str, Any]]) -> str:

@@ -1,107 +1,169 @@
-"""Summarize by picking sentences: deterministic, offline, and every word can be found in the messages.
+"""Summarize by quoting: deterministic, and every line is what somebody said, with its speaker.
 
-What was taken back is put right first (:mod:`.corrections`).  A sentence then goes into a list, or into none
-(:mod:`.choosing` has the rules, in their order), and is told by itself or with what explains it
-(:mod:`.telling`).  What it is worth depends on how much it says, how central it is to what is talked of, where
-it stands, and the list it is for (:mod:`.worth`).  :mod:`.packing` then takes the best that fit.  Where several
-people speak, each line says whose it is (:mod:`.perspective`).
+A sentence (:mod:`.reading`) is told for what the extractor's model says of it (whether it is worth keeping, its
+kind and importance), for what is done by it (:mod:`.acts`) and for how central it is.  What is taken back later
+(:mod:`.retracting`) is left out; :mod:`.packing` takes the best that fit.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from math import log2
+from typing import NamedTuple
+
+import numpy as np
 
 from models.messages import Role
+from models.statements import Kind
 from models.summaries import SessionSummary
 from models.windows import WindowMessage
-from processors.summaries.choosing import ELLIPTIC
-from processors.summaries.contact import is_phatic
-from processors.summaries.corrections import corrected
-from processors.summaries.cues import Section
-from processors.summaries.days import is_of_a_day, is_stale
-from processors.summaries.dialogue import is_asked
-from processors.summaries.packing import Candidate, pack
-from processors.summaries.reading import Turn, read, words
-from processors.summaries.speech_acts import is_fragment, is_proposal
-from processors.summaries.telling import line_of
-from processors.summaries.worth import LEAST, conversation, substance, worth_of
+from processors.extraction.cues import CUES
+from processors.extraction.keeper import Judgement, judge
+from processors.extraction.units import Unit
+from processors.summaries.acts import Act, Floats, acts
+from processors.summaries.packing import Candidate, Section, pack
+from processors.summaries.reading import asks, is_open, line_of, read, words
+from processors.summaries.retracting import Sentence, taken_back
+from processors.text.sentences import sentence_spans
 from processors.text.tokens import TokenCounter
 
-#: Sentences of a message that differ in their numbers alone; the others would take long and hardly be told.
-MOST_ALIKE = 12
-_NUMBER = re.compile(r"\d+")
+#: Probability from which on a sentence is of an act; of a key fact, a question that tells one, an assistant's.
+_ACT, _KEY_FACT, _FACT_IN_QUESTION, _ASSISTANT_ASKS = 0.45, 0.3, 0.6, 0.35
 
-#: How much what they say tells about the person.
-_ROLE_WEIGHT = {Role.USER: 1.0, Role.ASSISTANT: 0.6, Role.TOOL: 0.3}
-
-#: What the list adds to the worth of a sentence: "Let's go with Hotel Borges" says much in few words.
+#: What a sentence is worth by its importance, and what the list it is for adds.
+_BY_IMPORTANCE = {1: 0.9, 2: 1.0, 3: 1.1}
 _SECTION_WORTH = {
-    Section.PREFERENCES: 0.0,
-    Section.CONSTRAINTS: 1.5,
+    Section.PREFERENCES: 0.05,
+    Section.CONSTRAINTS: 0.6,
     Section.KEY_FACTS: 0.0,
-    Section.DECISIONS: 1.8,
-    Section.OPEN_QUESTIONS: 0.65,
-    Section.TODOS: 0.85,
+    Section.DECISIONS: 0.5,
+    Section.OPEN_QUESTIONS: 0.25,
+    Section.TODOS: 0.9,
 }
-
-#: A fact of so few content words says little: "John agrees".
-FEW, FEWEST = -0.5, 3
-
-#: What is worth less than this part of the best line of its talk fills room, and tells nothing.
-FILLS = 0.4
-
+_OF_ACT = {
+    Act.DECISION: Section.DECISIONS,
+    Act.TODO: Section.TODOS,
+    Act.QUESTION: Section.OPEN_QUESTIONS,
+    Act.CONSTRAINT: Section.CONSTRAINTS,
+}
+#: Lists whose best line is worth so many times as much: a few words are enough there.
+_WANTED, _BEST = (Section.CONSTRAINTS, Section.DECISIONS, Section.TODOS), 2.0
+#: How much being about what all the rest is about adds, at most.
+_CENTRAL = 0.3
 #: In a roll-up an open question or a to-do fades with every summary that followed it; the rest fades slowly.
 _FADING = {Section.OPEN_QUESTIONS: 0.4, Section.TODOS: 0.7}
 _SLOW_FADING = 0.93
+#: Words from which on a line says no more.
+_MUCH = 16
+#: Words of a sentence that is told of an assistant where nobody says anything of his own.
+_LONG_ENOUGH = 6
+#: Numbers of a vector of the built-in embedder.
+_DIMENSIONS = 384
+
+_TODAY = next(cue.pattern for cue in CUES if cue.name == "today")
+
+
+class _Read(NamedTuple):
+    """A sentence with what the models say of it; ``central`` is 0..1."""
+
+    unit: Unit
+    judgement: Judgement
+    acts: dict[Act, float]
+    central: float
+    vector: Floats | None = None
+
+    @property
+    def act(self) -> Act:
+        best = max(_OF_ACT, key=lambda each: self.acts[each])
+        return best if self.acts[best] >= _ACT else Act.NONE
 
 
 def summarize_messages(
-    messages: Sequence[WindowMessage], limit: int, count: TokenCounter, owner: str = ""
+    messages: Sequence[WindowMessage],
+    limit: int,
+    count: TokenCounter,
+    vectors: Floats | None = None,
+    units: Sequence[Unit] | None = None,
 ) -> SessionSummary:
     """Return a summary of at most ``limit`` tokens.
 
-    ``owner`` is the person whose conversation it is; if nobody else speaks, each line stands in a message as
-    it is, but for what was corrected and what is cut off ("…").  Otherwise lines name whose they are, in the
-    third person where they can.  No line has a number, a date or a name that messages and speakers have not.
+    ``units``: of :func:`.reading.read`, if it was read before; ``vectors``: of
+    :func:`processors.extraction.features.texts` of them, two rows a unit; without them the surface decides.
     """
-    turns = corrected(read(messages))
-    said = conversation(turns, owner)
+    units = read(messages) if units is None else units
+    said = [*_read(units, vectors)]
+    back = taken_back([Sentence(each.unit, each.vector, each.act is Act.TODO) for each in said])
+    is_alone = len({each.user_id for each in messages if each.role is Role.USER}) < 2
     candidates: list[Candidate] = []
-    for turn in turns:
-        alike = Counter[str]()
-        for sentence in turn.sentences:
-            alike[pattern := _NUMBER.sub("0", sentence.plain)] += 1
-            if alike[pattern] > MOST_ALIKE:
-                continue  # one of so many would be told, and which one says nothing
-            found = line_of(said, turn, sentence)
-            if found is not None and not is_stale(turns, sentence, found[1]):
-                section, text, about = found
-                worth = _SECTION_WORTH[section] + worth_of(said, sentence, text, about)
-                worth += FEW * (section is Section.KEY_FACTS and len(about) < FEWEST)
-                score = _ROLE_WEIGHT[turn.role] * max(LEAST, worth)
-                candidates.append(Candidate(section, text, score, len(candidates), about))
-    floor = FILLS * max((candidate.score for candidate in candidates), default=0.0)
-    worthwhile = [candidate for candidate in candidates if candidate.score > floor]
-    return pack(worthwhile or list(_opening(turns)), limit, count)
+    for place, each in enumerate(said):
+        section = None if place in back or _is_stale(each.unit, messages) else _section(each, messages)
+        if section is not None:
+            line = line_of(each.unit, is_alone=is_alone)
+            about = words(line)
+            candidates.append(Candidate(section, line, _worth(each, section, about), place, about))
+    return pack(_with_best(candidates) or [*_opening(messages)], limit, count)
 
 
-def _opening(turns: Sequence[Turn]) -> Iterator[Candidate]:
-    """Where nothing else is to be told: what assistants say before they lay something out, as theirs."""
-    for at, turn in enumerate(turns):
-        alone = turn.role is Role.ASSISTANT and not is_asked(turns, at)
-        for place, sentence in enumerate(turn.sentences if alone else ()):
-            told = not (
-                sentence.laid_out
-                or sentence.asks
-                or is_fragment(sentence.plain)
-                or is_phatic(sentence.plain)
-                or is_proposal(sentence.plain)
-            )
-            if told and len(sentence.words) >= ELLIPTIC:
-                text = f"{turn.speaker}: {sentence.text}"
-                yield Candidate(Section.KEY_FACTS, text, 1 / (1 + place), sentence.turn, sentence.words)
+def _with_best(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates of which the best decision, to-do and limit are worth more: a list of each is wanted."""
+    best = {each.section: each for each in sorted(candidates, key=lambda each: each.score)}
+    wanted = [best[section] for section in _WANTED if section in best]
+    return [each._replace(score=_BEST * each.score) if each in wanted else each for each in candidates]
+
+
+def _read(units: Sequence[Unit], vectors: Floats | None) -> Iterator[_Read]:
+    given = np.zeros((2 * len(units), _DIMENSIONS), dtype=np.float32) if vectors is None else vectors
+    own = given[::2]
+    near = own @ own.sum(axis=0)
+    most = max(near.max(initial=0.0), 1e-6)
+    for unit, judgement, of_acts, vector, nearness in zip(
+        units, judge(units, given), acts(units, given), own, near, strict=True
+    ):
+        central = max(0.0, float(nearness / most))
+        yield _Read(unit, judgement, of_acts, central, None if vectors is None else vector)
+
+
+def _section(read: _Read, messages: Sequence[WindowMessage]) -> Section | None:
+    """Return the list that a sentence is for; ``None``: it is not told."""
+    unit, judgement, act = read.unit, read.judgement, read.act
+    if unit.message.role is Role.ASSISTANT:
+        is_told = read.acts[Act.QUESTION] >= _ASSISTANT_ASKS and is_open(messages, unit)
+        return Section.OPEN_QUESTIONS if is_told else None
+    if asks(unit.text):
+        if read.acts[Act.QUESTION] >= _ACT and is_open(messages, unit):
+            return Section.OPEN_QUESTIONS
+        # "Could you always use a table?" asks for something; it is never a decision or a to-do.
+        return _by_kind(judgement) if judgement.probability >= _FACT_IN_QUESTION else None
+    if act is not Act.NONE:
+        return _OF_ACT[act]
+    return _by_kind(judgement) if judgement.probability >= _KEY_FACT else None
+
+
+def _by_kind(judgement: Judgement) -> Section:
+    wishes = judgement.kind in (Kind.PREFERENCE, Kind.INSTRUCTION)
+    return Section.PREFERENCES if wishes else Section.KEY_FACTS
+
+
+def _worth(read: _Read, section: Section, about: frozenset[str]) -> float:
+    kept = read.judgement.probability**2 * _BY_IMPORTANCE[read.judgement.importance]
+    says_much = log2(2 + min(len(about), _MUCH))
+    added = _SECTION_WORTH[section] * read.acts.get(read.act, 1.0)
+    return (kept + added) * (1.0 + _CENTRAL * read.central) * says_much
+
+
+def _is_stale(unit: Unit, messages: Sequence[WindowMessage]) -> bool:
+    """Tell whether a sentence says "tomorrow" on another day than the last of the range."""
+    return unit.message.sent_at.date() != messages[-1].sent_at.date() and _TODAY.search(unit.text) is not None
+
+
+def _opening(messages: Sequence[WindowMessage]) -> Iterator[Candidate]:
+    """Yield the first sentences of assistants and tools, for a range in which nothing else is to be told."""
+    for at, message in enumerate(each for each in messages if each.role in (Role.ASSISTANT, Role.TOOL)):
+        content = message.content[:2000]
+        said = [content[start:end] for start, end in sentence_spans(content)]
+        for text in [each for each in said if not asks(each) and len(each.split()) >= _LONG_ENOUGH][:1]:
+            line = f"{message.role.value}: {text}"
+            yield Candidate(Section.KEY_FACTS, line, 1 / (1 + at), at, words(text))
 
 
 def roll_up(previous: Sequence[SessionSummary], limit: int, count: TokenCounter) -> SessionSummary:
@@ -113,25 +175,18 @@ def roll_up(previous: Sequence[SessionSummary], limit: int, count: TokenCounter)
     candidates = []
     for age, summary in enumerate(reversed(previous)):
         for place, (section, text) in enumerate(_lines(summary)):
-            if age and is_of_a_day(text):
+            if age and _TODAY.search(text):
                 continue
             fading = _FADING.get(section, _SLOW_FADING) ** age
             position = (len(previous) - age) * 1000 + place
             found = words(text)
-            score = (1 + _SECTION_WORTH[section]) * fading * substance(text, found)
+            score = (1 + _SECTION_WORTH[section]) * fading * log2(2 + len(found))
             candidates.append(Candidate(section, text, score, position, found))
     return pack(candidates, limit, count)
 
 
 def _lines(summary: SessionSummary) -> Iterator[tuple[Section, str]]:
-    lists = {
-        Section.PREFERENCES: summary.profile.preferences,
-        Section.CONSTRAINTS: summary.profile.constraints,
-        Section.KEY_FACTS: summary.key_facts,
-        Section.DECISIONS: summary.decisions,
-        Section.OPEN_QUESTIONS: summary.open_questions,
-        Section.TODOS: summary.todos,
-    }
-    for section, texts in lists.items():
-        for text in texts:
+    for section in Section:
+        of = summary.profile if section in (Section.PREFERENCES, Section.CONSTRAINTS) else summary
+        for text in getattr(of, section.value):
             yield section, text

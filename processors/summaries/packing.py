@@ -1,13 +1,13 @@
-"""Pack the best sentences into a summary of bounded size.
+"""Pack the best lines into a summary of bounded size.
 
-A budgeted choice (Lin and Bilmes 2010): greedily by worth per token, as in maximal marginal relevance
-(Carbonell and Goldstein 1998), then by exchange, as long as that is better: few sentences fit, so the last
-tokens count.
+Greedily by worth for what a line takes (Lin and Bilmes 2010), as in maximal marginal relevance (Carbonell and
+Goldstein 1998): what repeats the words of a chosen line is worth less.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
+from enum import StrEnum
 from math import sqrt
 from typing import NamedTuple
 
@@ -15,20 +15,30 @@ import msgspec
 
 from models.summaries import SessionSummary, UserProfile
 from processors.summaries.building import context_text, summary_tokens
-from processors.summaries.cues import Section
 from processors.text.tokens import TokenCounter
 
-#: Sentences that share this part of the smaller one's words say the same.
+#: Lines that share this part of the smaller one's words say the same.
 SAME_WORDS = 0.8
 
-#: Sharing all its words with another sentence would take half of this off a sentence's worth.
+#: Sharing all its words with another line would take so much off a line's worth.
 REPEATED = 0.4
 
-#: What is worth less than this part of the best sentence is not said, even if there is room.
+#: What is worth less than this part of the best line is not said, even if there is room.
 WORTHWHILE = 0.1
 
-#: No more sentences than this are compared with each other; the ones with lower scores are left out.
-MAXIMUM_CANDIDATES = 40
+#: Lines that are looked at; the ones with lower scores are left out.
+MAXIMUM_CANDIDATES = 80
+
+
+class Section(StrEnum):
+    """The lists of :class:`models.summaries.SessionSummary`."""
+
+    PREFERENCES = "preferences"
+    CONSTRAINTS = "constraints"
+    KEY_FACTS = "key_facts"
+    DECISIONS = "decisions"
+    OPEN_QUESTIONS = "open_questions"
+    TODOS = "todos"
 
 
 class Candidate(NamedTuple):
@@ -51,13 +61,38 @@ def pack(candidates: Sequence[Candidate], limit: int, count: TokenCounter) -> Se
     names = {section: _name_cost(section, count) for section in {candidate.section for candidate in pool}}
     room = limit
     while True:
-        chosen = _Choice(pool, costs, names, room).best()
+        chosen, left = list[Candidate](), room
+        while (best := _best(pool, chosen, costs, names, left)) is not None:
+            more, place = best
+            chosen.append(pool[place])
+            left -= more
         summary = _summary(chosen)
         # Tokens of the whole are nearly those of the parts.
         excess = summary_tokens(summary, count) - limit
         if excess <= 0 or not chosen:
             return summary
         room -= excess
+
+
+def _best(
+    pool: Sequence[Candidate],
+    chosen: Sequence[Candidate],
+    costs: Sequence[int],
+    names: dict[Section, int],
+    room: int,
+) -> tuple[int, int] | None:
+    """Return the tokens and the place of the line that is worth most beside the chosen ones; the first of equals."""
+    known = {each.section for each in chosen}
+    best, found = 0.0, None
+    for place, each in enumerate(pool):
+        more = costs[place] + (0 if each.section in known else names[each.section])
+        if more > room or each in chosen:
+            continue
+        shared = max((_overlap(each.words, other.words) for other in chosen), default=0.0)
+        worth = each.score * (1 - REPEATED * shared) / sqrt(max(1, more))
+        if shared < SAME_WORDS and worth > best:
+            best, found = worth, (more, place)
+    return found
 
 
 def _pool(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -81,80 +116,6 @@ def _name_cost(section: Section, count: TokenCounter) -> int:
     return count(text) - _cost("A.", count)
 
 
-class _Choice:
-    """Which of ``pool`` are worth most together within ``room`` tokens; candidates go by their places.
-
-    ``costs``: tokens of each line; ``names``: those of each list's name, once it has a line.
-    """
-
-    def __init__(
-        self, pool: Sequence[Candidate], costs: Sequence[int], names: Mapping[Section, int], room: int
-    ) -> None:
-        self._pool = pool
-        self._costs = costs
-        self._names = names
-        self._room = room
-        self._overlaps = [[_overlap(one.words, other.words) for other in pool] for one in pool]
-
-    def best(self) -> list[Candidate]:
-        """Return the chosen candidates."""
-        chosen = self._filled([])
-        worth = self._worth(chosen)
-        exchanged = True
-        while exchanged:
-            exchanged = False
-            for other in self._exchanges(chosen):
-                if self._worth(other) > worth + 1e-9:  # more than adding in another order makes
-                    chosen, worth, exchanged = other, self._worth(other), True
-                    break
-        return [self._pool[place] for place in chosen]
-
-    def _exchanges(self, chosen: list[int]) -> Iterator[list[int]]:
-        for leaving in chosen:
-            rest = [place for place in chosen if place != leaving]
-            room = self._room_beside(rest)
-            for coming in range(len(self._pool)):
-                if coming not in chosen and self._fits(rest, coming, room):
-                    yield self._filled([*rest, coming])
-
-    def _filled(self, chosen: list[int]) -> list[int]:
-        """With what is worth most for what it costs, as long as there is room."""
-        chosen = list(chosen)
-        while True:
-            room, others = self._room_beside(chosen), set(range(len(self._pool))).difference(chosen)
-            fitting = [place for place in sorted(others) if self._fits(chosen, place, room)]
-            if not fitting:
-                return chosen
-            # The first of equals: the best score.
-            chosen.append(
-                max(fitting, key=lambda place: self._share(place, chosen) / sqrt(self._more(place, chosen)))
-            )
-
-    def _room_beside(self, chosen: Sequence[int]) -> int:
-        lists = {self._pool[place].section for place in chosen}
-        return self._room - sum(self._costs[place] for place in chosen) - sum(self._names[s] for s in lists)
-
-    def _fits(self, chosen: Sequence[int], place: int, room: int) -> bool:
-        if self._costs[place] > room or self._more(place, chosen) > room:
-            return False
-        overlaps = self._overlaps[place]
-        return all(overlaps[other] < SAME_WORDS for other in chosen)
-
-    def _more(self, place: int, chosen: Sequence[int]) -> int:
-        """The tokens that a line adds: its own, and those of its list's name if it is the first there."""
-        section = self._pool[place].section
-        known = any(self._pool[other].section is section for other in chosen)
-        return self._costs[place] + (0 if known else self._names[section])
-
-    def _worth(self, chosen: Sequence[int]) -> float:
-        return sum(self._share(place, chosen) for place in chosen)
-
-    def _share(self, place: int, chosen: Sequence[int]) -> float:
-        overlaps = self._overlaps[place]
-        most = max((overlaps[other] for other in chosen if other != place), default=0.0)
-        return self._pool[place].score * (1 - REPEATED * most / 2)
-
-
 def _overlap(left: frozenset[str], right: frozenset[str]) -> float:
     return len(left & right) / (min(len(left), len(right)) or 1)
 
@@ -163,12 +124,6 @@ def _summary(chosen: Sequence[Candidate]) -> SessionSummary:
     lists: dict[Section, list[str]] = {section: [] for section in Section}
     for candidate in sorted(chosen, key=lambda candidate: candidate.position):
         lists[candidate.section].append(candidate.text)
-    return SessionSummary(
-        profile=UserProfile(
-            preferences=tuple(lists[Section.PREFERENCES]), constraints=tuple(lists[Section.CONSTRAINTS])
-        ),
-        key_facts=tuple(lists[Section.KEY_FACTS]),
-        decisions=tuple(lists[Section.DECISIONS]),
-        open_questions=tuple(lists[Section.OPEN_QUESTIONS]),
-        todos=tuple(lists[Section.TODOS]),
-    )
+    preferences, constraints = (tuple(lists.pop(s)) for s in (Section.PREFERENCES, Section.CONSTRAINTS))
+    rest = {section.value: tuple(lines) for section, lines in lists.items()}
+    return SessionSummary(profile=UserProfile(preferences=preferences, constraints=constraints), **rest)

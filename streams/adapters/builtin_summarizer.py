@@ -1,10 +1,14 @@
-"""The summarizer that needs nothing: no model, no network, the same answer every time."""
+"""The summarizer that needs no language model: it quotes what was said, the same every time."""
 
 from __future__ import annotations
 
-from models.ports import Summarized
+import asyncio
+
+from models.ports import Embedder, Summarized
 from models.summaries import SummaryRequest
+from processors.extraction.features import texts
 from processors.summaries.extractive import roll_up, summarize_messages
+from processors.summaries.reading import read
 from processors.text.tokens import TokenCounter
 
 #: Of the tokens that led to the request, for the seed's compression by 93 to 95 % ...
@@ -19,22 +23,35 @@ LARGEST = 150
 
 
 class BuiltinSummarizer:
-    """Implements :class:`models.ports.Summarizer` by picking sentences; never raises, never waits."""
+    """Implements :class:`models.ports.Summarizer` by picking sentences.
 
-    def __init__(self, count: TokenCounter) -> None:
+    ``embedder`` is the model that the weights were trained with; without one the surface of the sentences decides.
+    """
+
+    def __init__(self, count: TokenCounter, embedder: Embedder | None = None) -> None:
         self._count = count
+        self._embedder = embedder
 
     @property
     def name(self) -> str:
         """Name and version, as stored in each summary."""
-        return "builtin-extractive-11"
+        return "builtin-extractive-12"
 
     async def summarize(self, request: SummaryRequest) -> Summarized:
-        """Return the summary: at most 7 % of the request's tokens (25 % for a roll-up), within 48 to 150."""
+        """Return the summary: at most 7 % of the request's tokens (25 % for a roll-up), within 48 to 150.
+
+        Raises:
+            DependencyUnavailable: the embedder does not answer.
+        """
         if request.roll_up:
             return Summarized(roll_up(request.previous, _limit(request.tokens, ROLL_UP_SHARE), self._count))
-        limit = _limit(request.tokens, SHARE)
-        return Summarized(summarize_messages(request.messages, limit, self._count, owner=request.user_id))
+        limit, vectors = _limit(request.tokens, SHARE), None
+        units = read(request.messages)
+        if self._embedder is not None and units:
+            vectors = await self._embedder.embed(texts(units))
+        # A batch of large requests takes a while: let the event loop breathe between two of them.
+        await asyncio.sleep(0)
+        return Summarized(summarize_messages(request.messages, limit, self._count, vectors, units))
 
 
 def _limit(tokens: int, share: float) -> int:

@@ -45,9 +45,9 @@ async def open_readers(
             f"SWITCHBOARD_EPISODE_SIMILARITY={settings.episode_similarity:g} looks for clusters, which needs "
             "the extra `clusters`: pip install 'switchboard[clusters]', or leave the setting out"
         )
-    summarizer, validator = BuiltinSummarizer(count), BuiltinMergeValidator()
     # The weights were trained with this model, whatever vectors are searched by.
     embedder = OnnxEmbedder()
+    summarizer, validator = BuiltinSummarizer(count, embedder.behind), BuiltinMergeValidator()
     resources.push_async_callback(embedder.close)
     own = load(settings.extractor) if settings.names_own_extractor else None
     if not settings.uses_gemini:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -15,9 +17,12 @@ from models.messages import Role
 from models.ports import Summarizer
 from models.summaries import SessionSummary, SummaryRequest, UserProfile
 from models.windows import WindowMessage, WindowSource
+from processors.extraction.features import texts
 from processors.summaries.building import build_summary, context_text, summary_tokens, validate_summary
 from processors.summaries.extractive import roll_up, summarize_messages
+from processors.summaries.reading import MOST_EMBEDDED, read
 from streams.adapters.builtin_summarizer import LARGEST, SMALLEST, BuiltinSummarizer
+from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.tokenizer import cl100k_counter
 
 NOW = datetime(2026, 2, 14, 7, 30, tzinfo=UTC)
@@ -46,7 +51,14 @@ def messages(said: Sequence[Said]) -> tuple[WindowMessage, ...]:
 
 
 def summarize(*said: Said, limit: int = AMPLE) -> SessionSummary:
-    return summarize_messages(messages(said), limit, count)
+    return asyncio.run(summarized(messages(said), limit))
+
+
+async def summarized(said: tuple[WindowMessage, ...], limit: int) -> SessionSummary:
+    embedder = OnnxEmbedder()
+    vectors = await embedder.embed(texts(read(said)))
+    await embedder.close()
+    return summarize_messages(said, limit, count, vectors)
 
 
 def lines(summary: SessionSummary) -> list[str]:
@@ -104,110 +116,90 @@ TRIP: list[Said] = [
 ]
 
 
+TAKEN_BACK = ("I'm meeting the plumber about the boiler on Thursday.", "Actually the plumber comes on Friday.")
+
+
 def test_each_kind_of_sentence_lands_in_its_list() -> None:
     summary = summarize(*TRIP)
-    assert summary.profile.preferences == ("I prefer quiet streets, and my father loves old books and maps.",)
-    assert summary.profile.constraints == (
-        "Our budget is at most 2500 euros for the three of us.",
-        "My mother can't climb many stairs.",
-    )
-    assert summary.decisions == ("Let's go with Hotel Borges.",)
+    assert "user: Our budget is at most 2500 euros for the three of us." in summary.profile.constraints
+    assert summary.decisions == ("user: Let's go with Hotel Borges.",)
     assert summary.open_questions == (
         "assistant: Do your parents have any food allergies that I should keep in mind?",
     )
-    assert summary.todos == (
-        "I need to ask my sister whether she can feed the cat that week.",
-        "Remind me to book the airport transfer next Tuesday.",
-    )
-    assert "I want to plan a week in Lisbon for my parents and me in early May." in summary.key_facts
+    assert "user: Remind me to book the airport transfer next Tuesday." in summary.todos
 
 
 @pytest.mark.parametrize(
-    ("sentence", "section"),
+    ("said", "section"),
     [
-        ("We decided to move the launch to the second week of June.", "decisions"),
-        ("We'll use Postgres for the billing service.", "decisions"),
-        ("I'm going with the blue curtains for the kitchen.", "decisions"),
-        ("I have to renew my passport before the summer.", "todos"),
-        ("Don't forget the invoice for the plumber.", "todos"),
-        ("The next step is a call with the landlord.", "todos"),
+        ([("user", "We've decided to sell the boat.")], "decisions"),
+        ([("assistant", "Shall I book the ferry for Friday?"), ("user", "Yes, do that.")], "decisions"),
+        ([("user", "I need to call the landlord before Monday.")], "todos"),
+        ([("user", "I still don't know whether to take the job.")], "open_questions"),
+        ([("user", "Wir haben uns für die Wohnung in Kiel entschieden.")], "decisions"),
+        ([("user", "Tengo que llamar al fontanero mañana.")], "todos"),
     ],
 )
-def test_decisions_and_to_dos(sentence: str, section: str) -> None:
-    assert getattr(summarize(("user", sentence)), section) == (sentence,)
+def test_decisions_to_dos_and_open_matters_have_their_lists(said: list[Said], section: str) -> None:
+    (line,) = getattr(summarize(*said), section)
+    assert line.endswith(f"user: {said[-1][1]}")
+
+
+def test_a_short_answer_is_shown_behind_its_question() -> None:
+    said = summarize(("assistant", "Are you allergic to anything?"), ("user", "Penicillin."))
+    assert lines(said) == ["assistant: Are you allergic to anything? – user: Penicillin."]
+
+
+def test_what_the_assistant_suggests_is_not_told() -> None:
+    said = summarize(
+        ("user", "I own a bakery in Ghent and I'm saving for a new oven."),
+        ("assistant", "Let's go with leasing. You need to sign by Friday. We decided on the blue one."),
+        ("user", "Thanks."),
+    )
+    assert lines(said) == ["user: I own a bakery in Ghent and I'm saving for a new oven."]
+
+
+def test_a_question_is_no_fact_and_is_open_until_it_is_answered() -> None:
+    question = "Should I sell my flat in Leeds?"
+    assert summarize(("user", question)) == SessionSummary(open_questions=(f"user: {question}",))
+    assert summarize(("user", question), ("assistant", "Let me check.")).open_questions != ()
+    assert summarize(("user", question), ("assistant", "Yes, prices are high at the moment.")).open_questions == ()
 
 
 @pytest.mark.parametrize(
-    ("sentence", "part"),
+    ("first", "second"),
     [
-        ("I really enjoy long walks along the river.", "preferences"),
-        ("My favorite composer is Clara Schumann.", "preferences"),
-        ("I can’t stand loud restaurants.", "preferences"),
-        ("I'm allergic to peanuts and shellfish.", "constraints"),
-        ("Sorry, I don't eat gluten.", "constraints"),
-        ("The parcel has to be here by Friday.", "constraints"),
+        TAKEN_BACK,
+        ("My allergy to peanuts is back.", "No wait, scratch that."),
+        ("I need to send the invoice to Karim.", "I sent the invoice to Karim."),
     ],
 )
-def test_preferences_and_constraints_are_the_persons_own_words(sentence: str, part: str) -> None:
-    assert getattr(summarize(("user", sentence)).profile, part) != ()
-    assert summarize(("assistant", sentence)).profile == UserProfile()
+def test_what_is_taken_back_later_is_left_out(first: str, second: str) -> None:
+    assert not any(first in line for line in lines(summarize(("user", first), ("user", second))))
 
 
-QUESTION = "Which of the two flats has the larger balcony?"
+def test_what_is_new_takes_nothing_back() -> None:
+    said = summarize(("user", "My sister Ruth lives in Rome."), ("user", "My brother Karl moved to Lyon, actually."))
+    assert any("Ruth lives in Rome" in line for line in lines(said))
 
 
-def test_a_question_is_open_until_somebody_answers() -> None:
-    assert summarize(("user", QUESTION)).open_questions == (QUESTION,)
-    assert summarize(("user", QUESTION), ("user", "I saw both flats.")).open_questions == (QUESTION,)
-    answered = summarize(("user", QUESTION), ("assistant", "The one in Mill Lane has the larger balcony."))
-    assert answered.open_questions == ()
+def test_each_person_is_named_where_several_speak() -> None:
+    said = summarize(("ada", "I'm allergic to nuts."), ("ben", "I live in Oslo with my two sons."))
+    assert sorted(lines(said)) == ["ada: I'm allergic to nuts.", "ben: I live in Oslo with my two sons."]
 
 
-def test_a_counter_question_is_no_answer() -> None:
-    counter = ("assistant", "Which two flats do you have in mind?")
-    assert QUESTION in summarize(("user", QUESTION), counter).open_questions
-    told = summarize(
-        ("user", QUESTION), counter, ("user", "Mill Lane, High Street."), ("assistant", "Mill Lane.")
+def test_texts_of_others_are_left_out() -> None:
+    said = summarize(
+        ("system", "You are a travel assistant."),
+        ("user", "Translate into German: I am allergic to nuts and I have decided to move to Oslo."),
+        ("user", "```python\nI prefer = 'tabs in this code block'\n```"),
     )
-    assert told.open_questions == ()
+    assert lines(said) == []
 
 
-def test_an_answer_that_is_put_off_leaves_the_question_open() -> None:
-    assert summarize(("user", QUESTION), ("assistant", "Let me check.")).open_questions == (QUESTION,)
-
-
-def test_two_people_answer_each_other() -> None:
-    assert summarize(("ada", QUESTION), ("ben", "Mill Lane has the larger one.")).open_questions == ()
-
-
-def test_a_request_is_a_to_do_until_somebody_answers() -> None:
-    ask = "Please send me the floor plan of the flat in Mill Lane."
-    assert summarize(("user", ask)).todos == (ask,)
-    assert summarize(("user", ask), ("assistant", "Here is the floor plan of Mill Lane.")).todos == ()
-
-
-def test_greetings_code_tables_and_system_messages_are_left_out() -> None:
-    summary = summarize(
-        ("system", "You are a travel assistant and always answer in English."),
-        ("user", "Good morning! How are you? Thanks a lot!"),
-        ("assistant", "Hello! How can I help you today? Feel free to ask about travel plans."),
-        ("user", "```python\nI prefer = 'tabs in this code block'\n```\n| I like | tables of trains |\n"),
-    )
-    assert lines(summary) == []
-
-
-def test_any_language_can_become_a_key_fact() -> None:
-    summary = summarize(("user", "明天我和家人去北京旅游。你觉得那里的天气怎么样?"))
-    assert summary.key_facts == ("明天我和家人去北京旅游。",)
-    assert summary.open_questions == ("你觉得那里的天气怎么样?",)
-
-
-def test_what_is_said_again_is_summarized_once() -> None:
-    again = [
-        ("user", "I moved to Hamburg in March 2021."),
-        ("user", "In March 2021 I moved to Hamburg, you know."),
-    ]
-    assert len(lines(summarize(*again * 3))) == 1
+def test_a_long_range_is_read_up_to_a_bound() -> None:
+    said = [("user", f"I bought the book number {n} in Oslo.") for n in range(2000)]
+    assert len(read(messages(said))) == MOST_EMBEDDED
 
 
 def test_the_bound_is_kept_and_the_weightiest_stays() -> None:
@@ -216,6 +208,8 @@ def test_the_bound_is_kept_and_the_weightiest_stays() -> None:
     assert summary_tokens(small, count) <= 60
     assert summarize(*TRIP, limit=5) == SessionSummary()
 
+
+SPEAKER = re.compile(r"(?:^| – )(?:assistant|user|tool): …?")
 
 CONTENTS = st.one_of(
     st.text(st.characters(codec="utf-8"), max_size=200),
@@ -247,18 +241,14 @@ CONTENTS = st.one_of(
     said=st.lists(st.tuples(st.sampled_from([*Role]), CONTENTS), max_size=8),
     limit=st.integers(0, 300),
 )
-def test_lines_are_substrings_without_repetition_and_within_the_bound(said: list[Said], limit: int) -> None:
-    summary = summarize(*said, limit=limit)
+def test_lines_are_quotations_without_repetition_and_within_the_bound(said: list[Said], limit: int) -> None:
+    summary = summarize_messages(messages(said), limit, count)
     found = lines(summary)
-    parts = [
-        part.removeprefix("assistant: ").removeprefix("tool: ").removeprefix("system: ")
-        for line in found
-        for part in line.removesuffix("…").split(" – ")
-    ]
-    assert all(any(part in content for _, content in said) for part in parts)
+    all_said = "".join("".join(content.split()) for _, content in said)
+    assert all(word in all_said for line in found for part in SPEAKER.split(line) for word in part.split())
     assert len({line.casefold() for line in found}) == len(found)
     assert not found or summary_tokens(summary, count) <= limit
-    assert summarize(*said, limit=limit) == summary
+    assert summarize_messages(messages(said), limit, count) == summary
 
 
 def test_a_roll_up_keeps_lines_in_their_lists_and_says_nothing_twice() -> None:
@@ -399,7 +389,7 @@ async def test_the_builtin_summarizer_compresses_as_the_seed_does() -> None:
     summarizer: Summarizer = BuiltinSummarizer(count)
     summary = (await summarizer.summarize(request(TRIP, tokens=1220))).summary
     assert 61 <= summary_tokens(summary, count) <= 85
-    assert summary.decisions == ("Let's go with Hotel Borges.",)
+    assert summary.decisions == ("user: Let's go with Hotel Borges.",)
 
 
 @pytest.mark.parametrize("tokens", [0, 100, 1220, 50_000])
@@ -414,31 +404,3 @@ async def test_the_builtin_summarizer_rolls_up() -> None:
     summary = (await BuiltinSummarizer(count).summarize(request(tokens=tokens, previous=previous))).summary
     assert 0 < len(summary.key_facts) < 20
     assert summary_tokens(summary, count) <= LARGEST
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "Labelling the jars is crucial for a tidy pantry.",
-        "Watering the seedlings early can help you avoid mildew.",
-        "To make sure that the lid closes even when the jar stands upside down in the cellar over a whole "
-        "long winter full of frost you ought to turn the ring twice.",
-    ],
-)
-def test_what_an_assistant_says_is_good_for_everybody_is_not_told(sentence: str) -> None:
-    said = summarize(("user", "My pantry shelf holds forty jars."), ("assistant", sentence))
-    assert lines(said) == ["My pantry shelf holds forty jars."]
-
-
-def test_a_worry_is_no_decision_because_something_was_agreed() -> None:
-    said = summarize(("user", "I'm worried that I agreed to paint the whole fence by Sunday."))
-    assert said.decisions == ()
-    assert lines(said) == ["I'm worried that I agreed to paint the whole fence by Sunday."]
-
-
-def test_an_answer_that_cannot_be_told_leaves_nothing_behind_its_question() -> None:
-    answer = "If the " + "very old and heavy gate " * 8 + "sticks turn it."
-    assert not any(
-        line.rstrip().endswith(("–", ":"))
-        for line in lines(summarize(("user", "Which gate sticks?"), ("assistant", answer)))
-    )
