@@ -33,7 +33,7 @@ class QueryUnderstanding(msgspec.Struct, frozen=True, kw_only=True):
 
     query: str
     is_ambiguous: bool
-    #: Probability that the question needs to be clarified, 0 to 1, before memory was looked at; by rules 0 or 1.
+    #: Probability that the question needs to be clarified, 0 to 1, before memory was looked at; rules: 0 or 1.
     score: float
     reasons: tuple[Reason, ...] = ()
     #: Two or three readings if it is ambiguous, else none.

@@ -153,7 +153,11 @@ def _of_context(context: Context | None) -> Found:
     for item in context.items if context is not None else ():
         if item.text and item.left_out not in (LeftOut.ERASED, LeftOut.ENDED):
             tiers[item.tier].append(_candidate(item))
-    return Found(*(tuple(tiers[tier]) for tier in (Tier.FACTS, Tier.EPISODES, Tier.INSTRUCTIONS)))
+    return Found(
+        facts=tuple(tiers[Tier.FACTS]),
+        said=tuple(tiers[Tier.EPISODES]),
+        instructions=tuple(tiers[Tier.INSTRUCTIONS]),
+    )
 
 
 def _candidate(item: ContextItem) -> Candidate:

@@ -170,10 +170,17 @@ _TYPES: Mapping[str, SearchType] = {
 
 def found_of(results: Sequence[Result], floor: float = 0.0) -> Found:
     """Return search results as candidates for a prompt."""
-    told = [each for each in results if each.fact is not None and each.fact.kind is Kind.INSTRUCTION]
-    facts = [each for each in results if each.fact is not None and each.fact.kind is not Kind.INSTRUCTION]
-    said = [each for each in results if each.fact is None]
-    return Found(*(tuple(_candidate(each) for each in some) for some in (facts, said, told)), floor)
+    facts = [each for each in results if each.fact is not None]
+    return Found(
+        facts=tuple(_candidate(each) for each in facts if not _is_instruction(each)),
+        said=tuple(_candidate(each) for each in results if each.fact is None),
+        instructions=tuple(_candidate(each) for each in facts if _is_instruction(each)),
+        floor=floor,
+    )
+
+
+def _is_instruction(result: Result) -> bool:
+    return result.fact is not None and result.fact.kind is Kind.INSTRUCTION
 
 
 def _note(fact: Fact, similarity: float, now: datetime, rates: Mapping[Kind, float]) -> Candidate:

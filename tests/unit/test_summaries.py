@@ -163,7 +163,9 @@ def test_a_question_is_no_fact_and_is_open_until_it_is_answered() -> None:
     question = "Should I sell my flat in Leeds?"
     assert summarize(("user", question)) == SessionSummary(open_questions=(f"user: {question}",))
     assert summarize(("user", question), ("assistant", "Let me check.")).open_questions != ()
-    assert summarize(("user", question), ("assistant", "Yes, prices are high at the moment.")).open_questions == ()
+    assert (
+        summarize(("user", question), ("assistant", "Yes, prices are high at the moment.")).open_questions == ()
+    )
 
 
 @pytest.mark.parametrize(
@@ -179,7 +181,9 @@ def test_what_is_taken_back_later_is_left_out(first: str, second: str) -> None:
 
 
 def test_what_is_new_takes_nothing_back() -> None:
-    said = summarize(("user", "My sister Ruth lives in Rome."), ("user", "My brother Karl moved to Lyon, actually."))
+    said = summarize(
+        ("user", "My sister Ruth lives in Rome."), ("user", "My brother Karl moved to Lyon, actually.")
+    )
     assert any("Ruth lives in Rome" in line for line in lines(said))
 
 
