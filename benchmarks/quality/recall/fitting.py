@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import math
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -42,7 +43,7 @@ _LOST = 0.02
 #: its weight no question is lost.
 _SPEAKER = 0.6
 _FLOOR_ODDS = float(np.log(0.3 / 0.7))
-_PENALTY, _LEAST_SPREAD, _DIGITS = 1.0, 0.001, 4
+_PENALTY, _LEAST_SPREAD, _LEAST_SLOPE, _DIGITS = 1.0, 0.001, 0.01, 4
 
 
 class Case(NamedTuple):
@@ -143,7 +144,9 @@ def chance(of: Measured) -> tuple[float, float]:
     slope, start = minimize(loss, np.array([slope, start])).x
     good = np.sort(of.best[of.has_answer & of.found])
     threshold = good[int(_LOST * of.has_answer.sum())]
-    return round(float(slope), _DIGITS), round(float(_FLOOR_ODDS - slope * threshold), _DIGITS)
+    slope = round(max(float(slope), _LEAST_SLOPE), _DIGITS)
+    digits = 10.0**_DIGITS  # rounded up: rounded down, the threshold itself would be below the floor
+    return slope, math.ceil((_FLOOR_ODDS - slope * threshold) * digits) / digits
 
 
 def share(of: Measured) -> float:
