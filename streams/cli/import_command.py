@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
@@ -43,7 +43,12 @@ class Source(StrEnum):
 
 def bring_in(
     source: Annotated[Source, typer.Argument(help="What kind of export it is.", show_default=False)],
-    file: Annotated[Path, typer.Argument(help="The file, or the .zip that it came in.", show_default=False)],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="Files, the .zip that they came in, or folders of them.", show_default=False
+        ),
+    ],
     user: Annotated[
         list[str] | None,
         typer.Option(
@@ -61,7 +66,7 @@ def bring_in(
         str, typer.Option("--timezone", help="WhatsApp: the phone's, e.g. Europe/Berlin.")
     ] = "UTC",
     branches: Annotated[
-        bool, typer.Option("--branches", help="ChatGPT: what was edited or answered anew, too.")
+        bool, typer.Option("--branches", help="ChatGPT, Claude: what was edited or answered anew, too.")
     ] = False,
     close: Annotated[
         bool,
@@ -78,7 +83,7 @@ def bring_in(
     settings = load_settings()
     people, owner = _who(source, user or [], tenant)
     zone = _zone(timezone)
-    exports = open_exports(file, source.value)
+    exports = [export for file in files for export in open_exports(file, source.value)]
     shown: dict[str, list[Skipped]] = {}
     problem: SwitchboardError | None = None
     with ExitStack() as resources:
@@ -95,10 +100,10 @@ def bring_in(
         importer = Importer(settings, owner, counted, dry=dry_run, close=close)
         for export in exports:
             try:
-                drafts = _drafts(source, export, people, owner, conversation, dates, zone, branches)
+                read = _reader(source, export, people, owner, conversation, dates, zone, branches)
                 with progress.showing("importing") as tell:
                     asyncio.run(
-                        importer.run(drafts, lambda far: tell(f"{far.read:,} messages read, {far.sent:,} sent"))
+                        importer.run(read, lambda far: tell(f"{far.read:,} messages read, {far.sent:,} sent"))
                     )
             except InvalidRecord as error:
                 problem = InvalidRecord(error.reason, f"{export.name}: {error}")
@@ -145,7 +150,7 @@ def _open(path: Path) -> IO[bytes]:
         raise NotFound(f"--report {printable(str(path))} cannot be written: {error.strerror}") from error
 
 
-def _drafts(
+def _reader(
     source: Source,
     export: Export,
     people: dict[str, str],
@@ -154,14 +159,15 @@ def _drafts(
     dates: DateOrder | None,
     zone: ZoneInfo,
     branches: bool,
-) -> Drafts:
+) -> Callable[[], Drafts]:
+    """Return what reads an export from its beginning."""
     match source:
         case Source.CHATGPT:
-            return chatgpt.read(export.pieces(), branches=branches)
+            return lambda: chatgpt.read(export.pieces(), branches=branches)
         case Source.CLAUDE:
-            return claude.read(export.pieces())
+            return lambda: claude.read(export.pieces(), branches=branches)
         case Source.JSONL:
-            return jsonl.read(
+            return lambda: jsonl.read(
                 export.pieces(),
                 met=Repeats().met,
                 user_id=owner.user_id,
@@ -169,8 +175,16 @@ def _drafts(
                 conversation_id=conversation,
             )
         case Source.WHATSAPP:
-            order = dates or whatsapp.date_order(export.pieces())
-            return whatsapp.read(export.pieces(), people, order=order, zone=zone, conversation=conversation)
+            found = whatsapp.survey(export.pieces())
+            order, speaking = dates or found.order(), found.people(people)
+            return lambda: whatsapp.read(
+                export.pieces(),
+                people,
+                speaking=speaking,
+                order=order,
+                zone=zone,
+                conversation=conversation,
+            )
 
 
 def _as_dict(
@@ -188,6 +202,10 @@ def _as_dict(
         "people": [
             {"user_id": person.user_id, "name": person.name, "messages": number}
             for person, number in counted.people.most_common()
+        ],
+        "of_others": [
+            {"user_id": wanted, "there_as": actual, "messages": number}
+            for (wanted, actual), number in counted.elsewhere.most_common()
         ],
         "skipped": {
             reason: {"count": number, "examples": [each._asdict() for each in shown[reason]]}
@@ -210,6 +228,11 @@ def _print(counted: Count, shown: dict[str, list[Skipped]], dry: bool) -> None:
     else:
         closed = f"; {count(counted.closed, 'conversation')} closed" if counted.closed else ""
         print(f"sent {counted.sent:,}, already there {counted.known:,}{closed}")
+    for (wanted, actual), number in counted.elsewhere.most_common():
+        print(
+            f"  {count(number, 'message')} of {printable(wanted)} already there as {printable(actual)}: "
+            f"erase {printable(actual)} first if that is wrong"
+        )
     if counted.skipped:
         print(f"skipped {sum(counted.skipped.values()):,}:")
     for reason, number in counted.skipped.most_common():

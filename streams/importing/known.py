@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 
 import msgspec
 from aiokafka import TopicPartition
 
 from models.ids import turn_id
 from models.messages import DEFAULT_TENANT, PUNCTUATION_HEADER, PunctuationKind
+from streams.importing.chats import Chats
 from streams.importing.scratch import Numbers, number_of
 from streams.kafka.broker import batches_until, beginnings_of, ends_of, reading
 from streams.runtime.records import SourceRecord, header
@@ -24,11 +26,16 @@ from streams.topics.catalog import TURNS
 MESSAGES = "chat.messages.v1"
 
 
+#: Conversations of chats that :class:`Chats` knows: their ids begin so.
+_CHAT, _CHAT_BYTES = "whatsapp-", b'"whatsapp-'
+
+
 class _Said(msgspec.Struct, frozen=True):
     message_id: str
     conversation_id: str
     user_id: str
     tenant_id: str = DEFAULT_TENANT
+    sent_at: datetime | None = None
 
 
 class _Erased(msgspec.Struct, frozen=True):
@@ -39,6 +46,7 @@ class _Erased(msgspec.Struct, frozen=True):
 
 _decode_said = msgspec.json.Decoder(_Said).decode
 _decode_erased = msgspec.json.Decoder(_Erased).decode
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class Known:
@@ -49,6 +57,7 @@ class Known:
 
     def __init__(self) -> None:
         self._turns, self._messages = Numbers(), Numbers()
+        self.chats = Chats()
         self._ages: Counter[int] = Counter()
 
     def has(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> bool:
@@ -58,7 +67,7 @@ class Known:
         return self._number(tenant_id, conversation_id, user_id, message_id) in self._messages
 
     def add(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> None:
-        """A message was published."""
+        """A message is there."""
         self._messages.add(self._number(tenant_id, conversation_id, user_id, message_id))
 
     def see_turn(self, record: SourceRecord) -> None:
@@ -68,8 +77,14 @@ class Known:
         number = number_of(record.key.decode(errors="replace"))
         if record.value is None:
             self._turns.discard(number)
-        else:
-            self._turns.add(number)
+            self.chats.forget_turn(number)
+            return
+        self._turns.add(number)
+        if _CHAT_BYTES in record.value:
+            try:
+                self._add_to_chat(_decode_said(record.value))
+            except _UNREADABLE:
+                return  # the next version of turns: their ids are enough
 
     def see_message(self, record: SourceRecord) -> None:
         """Take a record of ``chat.messages.v1``."""
@@ -78,12 +93,19 @@ class Known:
             if kind is None:
                 said = _decode_said(record.value or b"")
                 self.add(said.tenant_id, said.conversation_id, said.user_id, said.message_id)
+                self._add_to_chat(said)
             elif kind == PunctuationKind.ERASE.encode():
                 erased = _decode_erased(record.value or b"")
                 of_person = (erased.user_id,) if erased.user_id else ()
                 self._ages[number_of(erased.tenant_id, erased.conversation_id, *of_person)] += 1
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                self.chats.forget(erased.tenant_id, erased.conversation_id, *of_person)
+        except _UNREADABLE:
             return  # the services dead-letter it
+
+    def _add_to_chat(self, said: _Said) -> None:
+        if said.conversation_id.startswith(_CHAT) and said.sent_at is not None:
+            place = said.tenant_id, said.conversation_id
+            self.chats.add(*place, said.message_id, said.user_id, said.sent_at.timestamp())
 
     def _number(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> int:
         place = tenant_id, conversation_id
