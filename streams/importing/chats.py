@@ -55,10 +55,10 @@ class Chats:
 
     def forget(self, tenant_id: str, conversation_id: str, user_id: str = "") -> None:
         """What a person said in a conversation was erased; without one, all of it."""
-        where, given = "tenant = ? AND conversation = ?", (tenant_id, conversation_id)
-        if user_id:
-            where, given = f"{where} AND person = ?", (*given, user_id)
-        self._rows.ask(f"DELETE FROM said WHERE {where}", given)
+        self._rows.ask(
+            "DELETE FROM said WHERE tenant = ? AND conversation = ? AND ? IN ('', person)",
+            (tenant_id, conversation_id, user_id),
+        )
 
     def person_of(self, tenant_id: str, conversation_id: str, message_id: str) -> str:
         """Return whose message it is; ``""`` if it is not there."""

@@ -18,7 +18,7 @@ _MARK = "\u200e"
 _AROUND_NAMES = "\u200e\u200f\u202a\u202c\u2068\u2069~\u202f\u00a0 "
 _ISOLATES = re.compile("[\u2066-\u2069]")
 _QUOTES = re.compile('["“”„‟«»]')
-_BRACKETS = ("「」", "『』", "《》", "“”", "«»")
+_BRACKETS = (("「", "」"), ("『", "』"), ("《", "》"))
 
 #: Who speaks more often is a person, whatever the name.  One that is longer, or has more words, or so many that
 #: begin in lower case, is a sentence.
@@ -94,7 +94,7 @@ def _is_name(name: str, times: int, found: Mapping[str, int]) -> bool:
 def _is_unpaired(name: str) -> bool:
     if len(_QUOTES.findall(name)) % 2:
         return True
-    return any(name.count(opens) != name.count(closes) for opens, closes in _BRACKETS[:3])
+    return any(name.count(opens) != name.count(closes) for opens, closes in _BRACKETS)
 
 
 def spoken(rest: str, people: Collection[str]) -> Spoken:

@@ -50,7 +50,8 @@ CALLS = _pairs(
     missed + call; verpasst + anruf; perdida + llamada; appel + manqué; perdida + chamada;
     perdida + ligação; persa + chiamata; gemist + oproep; nieodebrane + połączenie;
     пропущен + звонок; пропущен + виклик; cevapsız + arama; فائتة + مكالمة;
-    שיחה + שלא נענתה; 未接 + 通话; 未接 + 來電; 未接 + 来电; 未接 + 通話; 不在着信; 부재중 + 통화; 부재중 + 전화;
+    שיחה + שלא נענתה; 未接 + 通话; 未接 + 來電; 未接 + 来电; 未接 + 通話; 不在着信; 부재중 + 통화;
+    부재중 + 전화;
     ไม่ได้รับสาย; สายที่ไม่ได้รับ; panggilan + tak terjawab; missat + samtal;
     mistet + opkald; tapt + anrop; vastaamaton + puhelu; zmeškaný + hovor;
     nem fogadott + hívás; apel + pierdut; αναπάντητη + κλήση; cuộc gọi + nhỡ; मिस्ड + कॉल;
