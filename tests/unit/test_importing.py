@@ -456,8 +456,8 @@ class TestMessages:
     def test_control_characters_and_halves_of_characters_go(self) -> None:
         draft = Draft("line 1", "c", "m", "user", "a\x1b[31m\x00b\ud83d\tc", NOW, speaker="E\x1bve\n")  # type: ignore[arg-type]
         message = make_message(draft, OWNER, max_content_bytes=65536, now=NOW).message
-        assert message.content == "a[31mb\tc"
-        assert message.metadata["name"] == "Eve"
+        assert message.content == "a [31m b\tc"
+        assert message.metadata["name"] == "E ve"
 
 
 @pytest.mark.parametrize("seed", range(5))
