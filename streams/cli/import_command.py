@@ -46,7 +46,7 @@ def bring_in(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...", help="Files, the .zip that they came in, or folders of them.", show_default=False
+            metavar="FILE", help="Files, the .zip that they came in, or folders of them.", show_default=False
         ),
     ],
     user: Annotated[
