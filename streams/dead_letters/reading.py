@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from typing import NamedTuple
@@ -12,6 +11,7 @@ import msgspec
 from aiokafka import TopicPartition
 
 from models.errors import NotFound
+from streams.dead_letters.causes import cause_of, field_of
 from streams.kafka import broker
 from streams.runtime.deadletters import (
     DLQ_SUFFIX,
@@ -120,26 +120,6 @@ def queue_named(settings: Settings, name: str) -> TopicSpec:
     raise NotFound(
         f"no topic {name!r} has a dead-letter queue: `switchboard topics list` names those that have"
     )
-
-
-#: Where a message names a field: as a JSON path, by its name in backticks, or as its first word.
-_FIELD = re.compile(
-    r"at `\$(?:\[\.\.\.\]|\.)?(?P<path>[^`]*)`|required field `(?P<missing>[^`]*)`"
-    r"|^(?P<first>content|sent_at|metadata|(?:message|conversation|user|tenant|response)_id)\b"
-)
-#: What differs between two messages of one cause: numbers, times, values in quotation marks.
-_VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,:+TZ-]*")
-
-
-def field_of(message: str) -> str:
-    """Return the field that the message of a letter names; ``""`` if it names none."""
-    found = _FIELD.search(message)
-    return next(filter(None, found.groups()), "") if found else ""
-
-
-def cause_of(message: str) -> str:
-    """Return what letters have in common whose records are wrong in the same way."""
-    return _VARYING.sub("…", message)
 
 
 async def groups_of(settings: Settings, names: Collection[str] = (), *, by_cause: bool = False) -> list[Group]:

@@ -8,7 +8,8 @@ import pytest
 from models.errors import InvalidRecord
 from models.messages import ChatMessage
 from processors.text.validation import decode
-from streams.dead_letters.reading import _Reader, cause_of, field_of
+from streams.dead_letters.causes import cause_of, field_of
+from streams.dead_letters.reading import _Reader
 from streams.runtime.records import Record
 
 MANY = b"9" * 5000
