@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from itertools import pairwise
+from unicodedata import normalize
 
 import msgspec
 import numpy as np
@@ -19,7 +19,7 @@ from processors.recall.features import FEATURES, SESSION_GAP, Candidate, feature
 from processors.recall.question import InvalidQuestion, cleaned, read, words_of
 from processors.recall.ranking import STEEPNESS, rank
 from processors.recall.signs import NAMES, signs
-from processors.text.stemming import stem_of
+from processors.text.stemming import stem_of, without_particle
 
 #: 1 June 2024.
 JUNE = 1_717_200_000.0
@@ -116,6 +116,11 @@ def test_what_is_no_question(query: str) -> None:
 def test_control_characters_part_words() -> None:
     assert cleaned(" green\x00tea\n\t?") == "green tea ?"
     assert cleaned("緑茶は好き？") == "緑茶は好き？"
+
+
+def test_full_width_letters_are_folded() -> None:
+    assert cleaned("ｍｙ ﾈｺ, ½") == "my ネコ, 1⁄2"
+    assert words_of("Ｔａｎｇｏ ﾀﾞﾝｽ ５") == words_of("tango ダンス 5")
 
 
 @pytest.mark.parametrize(
@@ -425,10 +430,10 @@ def test_what_is_left_of_a_broad_question_keeps_its_order() -> None:
 
 @given(st.text(max_size=60) | st.text(alphabet="aAzZ09_-'. \t\nß", max_size=60))
 def test_words_are_those_between_signs_whatever_the_letters(text: str) -> None:
-    if question._UNSPACED.search(text):
-        text = question._UNSPACED.sub("", text)
-    words = re.findall(r"[^\W_]+", text.casefold())
-    assert words_of(text) == tuple(stem_of(word) for word in words if word not in question._STOP_WORDS)
+    text = question._UNSPACED.sub("", normalize("NFKC", text))
+    words = question._WORD.findall(normalize("NFKC", text).casefold())
+    said = [word for word in words if word not in question._STOP_WORDS]
+    assert words_of(text) == tuple(stem_of(word) if word.isascii() else without_particle(word) for word in said)
     assert words_of(text) == words_of(text), "as they were read before"
 
 
