@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
 import msgspec
 
+from models.clocks import said_at
 from models.messages import DEFAULT_TENANT, Identifier, Timestamp
 from models.statements import SELF, Assertion, Importance, Kind, Polarity, Precision
 
@@ -87,6 +89,11 @@ class Provenance(msgspec.Struct, frozen=True, kw_only=True):
     since: Timestamp | None = None
     since_precision: Precision | None = None
     ends: bool = False
+
+    @property
+    def said_at(self) -> datetime:
+        """When it was said, for what supersedes what; a correction stands behind what it corrects."""
+        return self.sent_at if self.corrected_by else said_at(self.sent_at, self.arrived_at)
 
 
 class Support(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated
 
 import msgspec
 
+from models.clocks import said_at
 from models.facts import Count, Version
 from models.messages import DEFAULT_TENANT, Identifier, Timestamp
 
@@ -51,6 +53,11 @@ class GraphSource(msgspec.Struct, frozen=True, kw_only=True):
     offset: Count
     sent_at: Timestamp
     arrived_at: Timestamp
+
+    @property
+    def said_at(self) -> datetime:
+        """When it was said, for what ends what."""
+        return said_at(self.sent_at, self.arrived_at)
 
 
 class GraphStatement(msgspec.Struct, frozen=True, kw_only=True):

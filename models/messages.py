@@ -43,6 +43,12 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, Any] = {}
 
 
+class MendedMessage(ChatMessage, frozen=True, kw_only=True):
+    """A message in whose content so many characters were replaced: what no content may hold."""
+
+    replaced: int
+
+
 class PunctuationKind(StrEnum):
     """What a punctuation says."""
 

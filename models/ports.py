@@ -8,7 +8,7 @@ throttling, and the caller waits in place and tries again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import msgspec
 
@@ -36,6 +36,18 @@ class Embedder(Protocol):
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, shape ``(len(texts), dimensions)``."""
+        ...
+
+
+@runtime_checkable
+class ReportsCoverage(Protocol):
+    """An embedder that says how much of a text its model knows."""
+
+    def coverage(self, text: str) -> float:
+        """Return the share, 0..1, of a text that the model has words for.
+
+        Texts of which it has none all get nearly the same vector: their cosines say nothing.
+        """
         ...
 
 

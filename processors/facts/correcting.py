@@ -59,7 +59,7 @@ def corrected(fact: Fact, correction: Correction, at: Timestamp, by: str) -> tup
             f"fact {fact.fact_id} does not hold any more ({fact.status}): correct "
             + (f"{after}, which took its place" if after else "one that does"),
         )
-    last = max((fact.valid_from, *(each.sent_at for each in fact.provenance)))
+    last = max((fact.valid_from, *(each.said_at for each in fact.provenance)))
     said_at = at if at > last else last + timedelta(microseconds=1)
     window = _window(fact, correction, at)
     candidates: list[FactCandidate] = []

@@ -46,7 +46,7 @@ def learned(said: FactCandidate, own: Claim, line: Line, erasure: Erasure | None
         version=max(versions) + 1,
         evidence_count=1,
         provenance=(evidence,),
-        valid_from=evidence.sent_at,
+        valid_from=evidence.said_at,
         learned_at=evidence.arrived_at,
         changed_at=evidence.arrived_at,
         last_evidence_at=evidence.arrived_at,

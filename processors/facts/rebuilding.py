@@ -189,7 +189,7 @@ def _with_value(slot: Line, fact: Fact, claim: Claim) -> Line:
 def _last(fact: Fact) -> tuple[Moment, str]:
     """When it was last said to hold, and in which conversation: what ended it is among its evidence, too."""
     said = [each for each in fact.provenance if not each.ends]
-    said = [each for each in said if fact.valid_to is None or each.sent_at < fact.valid_to] or said
+    said = [each for each in said if fact.valid_to is None or each.said_at < fact.valid_to] or said
     if not (said := said or [*fact.provenance]):
         return Moment(fact.valid_from, fact.learned_at), ""
     last = max(said, key=moment_of)

@@ -40,7 +40,7 @@ ANY = Claim("", "", "", "", Polarity.AFFIRMED, False, False)
 
 
 class Moment(msgspec.Struct, frozen=True, array_like=True, order=True):
-    """When something was said: by the person's clock, then by the log's, then by its place in the log."""
+    """When something was said: by the person's clock (:mod:`models.clocks`), the log's, and its place."""
 
     sent_at: Timestamp
     arrived_at: Timestamp
@@ -95,7 +95,7 @@ class Verdict(NamedTuple):
 
 def moment_of(evidence: Provenance) -> Moment:
     """When evidence was said."""
-    return Moment(evidence.sent_at, evidence.arrived_at, max(evidence.offsets, default=0))
+    return Moment(evidence.said_at, evidence.arrived_at, max(evidence.offsets, default=0))
 
 
 def mark_of(

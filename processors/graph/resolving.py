@@ -193,7 +193,7 @@ class Resolved:
 
 
 def _place(each: GraphStatement) -> tuple[datetime, int, str]:
-    return each.source.sent_at, each.source.offset, each.statement_id
+    return each.source.said_at, each.source.offset, each.statement_id
 
 
 def _mentions(each: GraphStatement) -> tuple[Mention, Mention]:
@@ -245,10 +245,10 @@ def _ends(claims: Mapping[_Claim, Sequence[GraphStatement]]) -> dict[_Claim, dat
     ends: dict[_Claim, datetime] = {}
     for key, found in claims.items():
         if found[-1].ended:
-            ends[key] = found[-1].source.sent_at
+            ends[key] = found[-1].source.said_at
     rivals: dict[tuple[str, str], list[tuple[datetime, _Claim]]] = defaultdict(list)
     for key, found in claims.items():
-        holding = [each.source.sent_at for each in found if not each.ended]
+        holding = [each.source.said_at for each in found if not each.ended]
         if key[1] in SINGLE and holding:
             rivals[key[0], key[1]] += [(at, key) for at in holding]
     for said in rivals.values():
@@ -269,7 +269,7 @@ def _relation(
     ended: datetime | None,
 ) -> Relation:
     first, sources = found[0], [each.source for each in found]
-    began = min(source.sent_at for source in sources)
+    began = min(source.said_at for source in sources)
     return Relation(
         relation_id=relation_id,
         tenant_id=first.tenant_id,

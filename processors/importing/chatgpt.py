@@ -6,16 +6,21 @@ see.  What leads to it is the conversation; other branches are left out, or beco
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import msgspec
-
 from models.messages import Role
+from processors.importing.branches import OTHER_BRANCH, leaves, path, shown_leaf
+from processors.importing.conversations import conversations
 from processors.importing.drafts import Draft, Skipped, epoch, one_line
-from processors.importing.elements import elements
 
-_decode = msgspec.json.Decoder(dict[str, Any]).decode
+#: What ChatGPT shows as a link stands in the text between characters of private use, its parts parted by one.
+_MARKER = re.compile(r"(?P<space>[ \t]*)\ue200(?P<kind>\w*)(?P<parts>(?:\ue202[^\ue200\ue201\n]*)?)\ue201")
+_OPEN_MARKER = re.compile(r"[ \t]*\ue200\w*(?:\ue202[^\s\ue200-\ue2ff]*)*")
+_OLD_MARKER = re.compile(r"[ \t]*【\d+(?::\d+)?†[^】\n]{0,200}】")
+_PRIVATE = re.compile("[\ue200-\ue2ff]")
 
 _ROLES = {"user": Role.USER, "assistant": Role.ASSISTANT}
 
@@ -25,19 +30,11 @@ def read(pieces: Iterable[bytes], *, branches: bool = False) -> Iterator[Draft |
 
     Raises :class:`InvalidRecord` for a file that is no such array, or is cut off.
     """
-    for element in elements(pieces):
-        where = f"line {element.line}, conversation {element.number}"
-        if element.data is None:
-            yield Skipped(
-                where, "conversation_too_large", "the conversation is larger than 64 MiB", broken=True
-            )
-            continue
-        try:
-            conversation = _decode(element.data)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-            yield Skipped(where, "invalid_json", f"the conversation cannot be read: {error}", broken=True)
-            continue
-        yield from _conversation(conversation, where, branches)
+    for where, conversation in conversations(pieces):
+        if isinstance(conversation, Skipped):
+            yield conversation
+        else:
+            yield from _conversation(conversation, where, branches)
 
 
 def _conversation(conversation: dict[str, Any], where: str, branches: bool) -> Iterator[Draft | Skipped]:
@@ -49,48 +46,29 @@ def _conversation(conversation: dict[str, Any], where: str, branches: bool) -> I
     nodes = {name: node for name, node in mapping.items() if isinstance(node, dict)}
     for name in mapping.keys() - nodes.keys():
         yield Skipped(f"{where}, node {one_line(name)}", "deleted", "the node is empty")
-    seen = _path(nodes, _current(conversation, nodes))
+    parents = {name: _parent(node) for name, node in nodes.items()}
+    seen = path(parents, shown_leaf(parents, conversation.get("current_node"), lambda name: _time(nodes[name])))
     yield from _branch(conversation, identity, nodes, seen, where)
     for name in nodes.keys() - set(seen):
         if not branches and _has_text(nodes[name]):
-            place = f"{where}, message {one_line(name)}"
-            yield Skipped(place, "other_branch", "it stands on a branch that was edited or answered anew")
+            yield Skipped(f"{where}, message {one_line(name)}", "other_branch", OTHER_BRANCH)
     if branches:
         taken = set(seen)
-        for leaf in _leaves(nodes):
-            rest = [name for name in _path(nodes, leaf) if name not in taken]
+        for leaf in leaves(parents):
+            rest = [name for name in path(parents, leaf) if name not in taken]
             taken.update(rest)
             yield from _branch(conversation, f"{identity}/{leaf}", nodes, rest, where)
 
 
-def _current(conversation: dict[str, Any], nodes: dict[str, Any]) -> str | None:
-    current = conversation.get("current_node")
-    if isinstance(current, str) and current in nodes:
-        return current
-    # The branch with the latest message: the last one of it may have no time.
-    return max(
-        _leaves(nodes), key=lambda leaf: max(_time(nodes[name]) for name in _path(nodes, leaf)), default=None
-    )
-
-
-def _leaves(nodes: dict[str, Any]) -> list[str]:
-    parents = {node.get("parent") for node in nodes.values() if isinstance(node.get("parent"), str)}
-    return [name for name in nodes if name not in parents]
+def _parent(node: dict[str, Any]) -> str | None:
+    parent = node.get("parent")
+    return parent if isinstance(parent, str) else None
 
 
 def _time(node: dict[str, Any]) -> float:
     message = node.get("message")
     created = epoch(message.get("create_time")) if isinstance(message, dict) else None
     return created.timestamp() if created else 0.0
-
-
-def _path(nodes: dict[str, Any], leaf: str | None) -> list[str]:
-    """Return the names from the root to ``leaf``; a circle, which no tree has, is walked once."""
-    path: dict[str, None] = {}
-    while isinstance(leaf, str) and leaf in nodes and leaf not in path:
-        path[leaf] = None
-        leaf = nodes[leaf].get("parent")
-    return list(reversed(path))
 
 
 def _branch(
@@ -151,7 +129,28 @@ def _text(message: dict[str, Any]) -> str:
     if content.get("content_type") not in ("text", "multimodal_text"):
         return ""
     parts = content.get("parts")
-    return "\n\n".join(text for part in (parts if isinstance(parts, list) else ()) if (text := _part(part)))
+    whole = "\n\n".join(text for part in (parts if isinstance(parts, list) else ()) if (text := _part(part)))
+    return _without_markers(whole)
+
+
+def _without_markers(text: str) -> str:
+    """Return a text without what cites a source; what a marker shows (a name, a link's text) stays."""
+    text = _OPEN_MARKER.sub("", _MARKER.sub(_shown, text))
+    return _PRIVATE.sub("", _OLD_MARKER.sub("", text))
+
+
+def _shown(marker: re.Match[str]) -> str:
+    parts = marker["parts"].split("\ue202")[1:]
+    if marker["kind"] == "url" and parts:
+        return marker["space"] + parts[0]
+    if marker["kind"] != "entity" or not parts:
+        return ""
+    try:
+        described = json.loads(parts[0])  # ["people", "Ida Holm", 0]
+    except ValueError:
+        return ""
+    names = [each for each in described if isinstance(each, str)] if isinstance(described, list) else []
+    return marker["space"] + names[1] if len(names) > 1 else ""
 
 
 def _part(part: object) -> str:

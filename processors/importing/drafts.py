@@ -27,7 +27,8 @@ class Draft(NamedTuple):
 
     ``conversation`` and ``message`` are their ids there, ``speaker`` who says it (``""``: the person whose
     export it is, or the assistant), ``where`` the place in the file ("line 7", "line 1, conversation 3").
-    With ``as_is`` the ids are those that the message has here, too.
+    With ``as_is`` the ids are those that the message has here, too.  ``continues``: the conversation here, for
+    a draft whose export names none (``conversation`` is ``""``).
     """
 
     where: str
@@ -39,8 +40,8 @@ class Draft(NamedTuple):
     user_id: str = ""
     speaker: str = ""
     metadata: Mapping[str, Any] = {}
-    tenant_id: str = ""
     as_is: bool = False
+    continues: str = ""
 
 
 class Skipped(NamedTuple):
@@ -77,13 +78,11 @@ def make_message(draft: Draft, owner: Owner, *, max_content_bytes: int, now: dat
         InvalidRecord: it would be dead-lettered (:func:`processors.text.validation.decode_chat_message`).
     """
     user_id = draft.user_id or owner.user_id
-    tenant_id = draft.tenant_id or owner.tenant_id
     conversation_id, message_id = draft.conversation, draft.message
     metadata: dict[str, Any] = dict(draft.metadata)
     if not draft.as_is:
-        made_of = (owner.source, tenant_id, owner.user_id)
-        conversation_id = f"{owner.source}-{deterministic_id('import', *made_of, draft.conversation)}"
-        message_id = deterministic_id("imported", *made_of, draft.conversation, draft.message)
+        conversation_id = draft.continues or conversation_of(draft.conversation or draft.message, owner)
+        message_id = message_id_of(draft, owner)
         metadata = {**metadata, "imported_from": owner.source}
     if draft.speaker:
         metadata["name"] = one_line(draft.speaker)
@@ -91,7 +90,7 @@ def make_message(draft: Draft, owner: Owner, *, max_content_bytes: int, now: dat
         "message_id": message_id,
         "conversation_id": conversation_id,
         "user_id": user_id,
-        "tenant_id": tenant_id,
+        "tenant_id": owner.tenant_id,
         "role": draft.role,
         "content": fit(draft.content),
         "sent_at": draft.sent_at.astimezone(UTC),
@@ -108,6 +107,18 @@ def make_message(draft: Draft, owner: Owner, *, max_content_bytes: int, now: dat
         arrived_ms=int(now.timestamp() * 1000),
     )
     return Ready(message, value)
+
+
+def conversation_of(name: str, owner: Owner) -> str:
+    """Return the id here of a conversation that is called ``name`` where the export comes from."""
+    made_of = (owner.source, owner.tenant_id, owner.user_id)
+    return f"{owner.source}-{deterministic_id('import', *made_of, name)}"
+
+
+def message_id_of(draft: Draft, owner: Owner) -> str:
+    """Return the id here of a draft; it is free of the conversation if the export names none."""
+    made_of = (owner.source, owner.tenant_id, owner.user_id)
+    return deterministic_id("imported", *made_of, draft.conversation, draft.message)
 
 
 def one_line(text: str) -> str:

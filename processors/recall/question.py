@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from datetime import datetime
 from itertools import pairwise
+from unicodedata import normalize
 
 import msgspec
 
@@ -14,7 +15,7 @@ from models.messages import Role
 from processors.recall.dating import end_of
 from processors.recall.framing import subject_of
 from processors.text.dates import find_dates
-from processors.text.stemming import stem_of
+from processors.text.stemming import stem_of, without_particle
 
 #: Longest question, in characters.
 LONGEST_QUESTION = 4_000
@@ -23,11 +24,12 @@ _STOP_LINES = """
     a an and are as at be been but by can could d did do does for from had has have he her hers him his how i if
     in into is it its just ll m me my no not of on or our re s she should so some t that the their them then
     there these they this those to ve was we were what when where which who whom why will with would you your
-    about also any
+    about also any 저 제 나 내 우리
 """
 #: Words that say nothing about what is asked.
 _STOP_WORDS = frozenset(_STOP_LINES.split())
-_WORD = re.compile(r"[^\W_]+")
+#: A run of letters and digits, or one picture.
+_WORD = re.compile("[^\\W_]+|[\u2190-\u2bff\u3030\U0001f000-\U0001faff]")
 #: Letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese, which are written without spaces between words.
 _UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]+")
 #: Words whose base forms are kept, and the longest of them, in characters.
@@ -66,14 +68,15 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def cleaned(query: str) -> str:
-    """Return a query without control characters and doubled spaces.
+    """Return a query without control characters and doubled spaces, full-width letters as usual ones.
 
     Raises:
         InvalidQuestion: nothing is left of it, or it is too long.
     """
     if len(query) > LONGEST_QUESTION:
         raise InvalidQuestion(f"the query has {len(query):,} characters: ask in {LONGEST_QUESTION:,} at most")
-    text = "".join(" " if unicodedata.category(sign) in ("Cc", "Cs") else sign for sign in query)
+    folded = _WORD.sub(lambda word: normalize("NFKC", word.group()), query)
+    text = "".join(" " if unicodedata.category(sign) in ("Cc", "Cs") else sign for sign in folded)
     text = " ".join(text.split())
     if not text:
         raise InvalidQuestion("the query is blank: say what you want to know, in words")
@@ -141,7 +144,7 @@ class _Bases(dict[str, str]):
     """The base forms of words that were looked up; ``""`` for those that say nothing."""
 
     def __missing__(self, word: str) -> str:
-        base = "" if word in _STOP_WORDS else stem_of(word)
+        base = "" if word in _STOP_WORDS else stem_of(word) if word.isascii() else without_particle(word)
         if len(word) <= _LONGEST_WORD:
             if len(self) >= _MOST_BASES:
                 self.clear()
@@ -156,7 +159,7 @@ class _Texts(dict[str, tuple[str, ...]]):
         self._characters = 0
 
     def __missing__(self, text: str) -> tuple[str, ...]:
-        words = text.translate(_ASCII).split() if text.isascii() else _split(text.casefold())
+        words = text.translate(_ASCII).split() if text.isascii() else _split(normalize("NFKC", text).casefold())
         found = tuple([base for base in map(_bases.__getitem__, words) if base])
         self._characters += len(text)
         if self._characters > _MOST_CHARACTERS:

@@ -49,6 +49,7 @@ _LEAD_BEGINNINGS = frozenset(lead[:end] for lead in _LEADS for end in range(len(
 
 _OPEN_WORD = re.compile(rf"(?:(?![{UNSPACED}])\S)*\Z")
 _UNSPACED = re.compile(f"[{UNSPACED}]")
+_IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _LETTERS = re.compile(r"[^\W\d_]+")
 
 
@@ -93,9 +94,13 @@ class Beginning:
 
 
 def count_words(said: str) -> int:
-    """Return how many words a canonical text has; a script without spaces has one for two characters."""
-    wide = len(_UNSPACED.findall(said))
-    return sum(any(map(str.isalnum, word)) for word in said.split(" ")) - wide + wide // 2
+    """Return how many words a canonical text has.
+
+    A script without spaces has one for two characters.  Six ideographs say what five words do.
+    """
+    wide, ideographs = len(_UNSPACED.findall(said)), len(_IDEOGRAPH.findall(said))
+    spaced = sum(any(map(str.isalnum, word)) for word in said.split(" ")) - wide
+    return spaced + (3 * (wide - ideographs) + 5 * ideographs) // 6
 
 
 def _words(text: str) -> list[str]:

@@ -21,6 +21,7 @@ from models.messages import DEFAULT_TENANT
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import Filtered, FilterState
+from processors.responses.halves import ReceivedChunk, joined
 from processors.responses.history import Said, before_response, of_response
 
 #: Chunks that wait for one that is missing, and their characters; with more it is given up at once.  They are
@@ -39,7 +40,8 @@ class ResponseState(msgspec.Struct, array_like=True, gc=False):
     before their time, by number, and when they came.  ``gaps``: first and last number of what was given up.
     ``seen_at``: when the last chunk came, or when the response was closed because none came.  A ``closed``
     response has had its final chunk; what is left of it tells repeated and late chunks.  ``clock``: what the
-    clock said when it was noted; what was due then is still to be done.
+    clock said when it was noted; what was due then is still to be done.  ``half``: the first half of a
+    character that waits for its second one.
     """
 
     response_id: str
@@ -47,12 +49,13 @@ class ResponseState(msgspec.Struct, array_like=True, gc=False):
     seen_at: float
     next_in: int = 0
     next_out: int = 0
-    ahead: tuple[tuple[ResponseChunk, float], ...] = ()
+    ahead: tuple[tuple[ReceivedChunk, float], ...] = ()
     gaps: tuple[tuple[int, int], ...] = ()
     closed: bool = False
     filtered: FilterState = msgspec.field(default_factory=FilterState)
     clock: float | None = None
     tenant_id: str = DEFAULT_TENANT
+    half: int = 0
 
 
 class Sequenced:
@@ -68,7 +71,7 @@ class Sequenced:
         self.state: ResponseState | None = None
         self.chunks: list[ResponseChunk] = []
         self.duplicates: list[ContentDuplicationEvent] = []
-        self.late: list[ResponseChunk] = []
+        self.late: list[ReceivedChunk] = []
         self.repeated = self.missing = self.held = 0
         self.waited: list[float] = []
         self.errors: list[Exception] = []
@@ -77,7 +80,7 @@ class Sequenced:
         self._state, self._filter, self._now = copy.copy(state), response_filter, state.seen_at
         self._ahead = {chunk.sequence: (chunk, came_at) for chunk, came_at in state.ahead}
 
-    def accept(self, chunk: ResponseChunk, now: float) -> None:
+    def accept(self, chunk: ReceivedChunk, now: float) -> None:
         """Take a chunk; then give up what has been missing for too long: it might have been this one."""
         state, number = self._state, chunk.sequence
         self._now = state.seen_at = now
@@ -101,7 +104,8 @@ class Sequenced:
                 self._send(overdue, final=False)  # in a chunk of its own
         elif not state.closed:
             state.seen_at, self.silent = now, True
-            self._filter_text("", final=True)
+            self._filter_text(joined(state.half, 0), final=True)
+            state.half = 0
 
     def finish(self) -> Sequenced:
         """Return the step, its state complete."""
@@ -116,9 +120,11 @@ class Sequenced:
         while ahead and (at_once or self._is_enough()):
             following = min(ahead)
             self.missing += following - state.next_in
+            lost = joined(state.half, 0)
+            state.half = 0
             state.gaps = (*state.gaps, (state.next_in, following - 1))[-_GAPS_MOST:]
             state.next_in = following
-            self._take_turns()
+            self._take_turns(lost)
 
     def _is_enough(self) -> bool:
         """Say whether what came before its time has waited for long enough, or is too much to wait."""
@@ -126,19 +132,29 @@ class Sequenced:
         overdue = min(at for _, at in self._ahead.values()) + self._filter.policy.hold_seconds
         return self._now >= overdue or len(self._ahead) > _AHEAD_MOST or characters > _AHEAD_CHARACTERS
 
-    def _take_turns(self) -> None:
-        """Filter the chunks whose turn it is."""
+    def _take_turns(self, before: str = "") -> None:
+        """Filter the chunks whose turn it is; ``before`` stands before the first one."""
         state = self._state
         while not state.closed and state.next_in in self._ahead:
             chunk, came_at = self._ahead.pop(state.next_in)
             state.next_in += 1
-            self._filter_text(chunk.text, final=chunk.final)
+            self._filter_text(before + self._text_of(chunk), final=chunk.final)
+            before = ""
             if state.filtered.held_since == self._now:
                 # What is held of it has waited since it came: the hold time does not begin anew.
                 state.filtered.held_since = came_at
         if state.closed:
             self.late += [chunk for chunk, _ in self._ahead.values()]
             self._ahead.clear()
+
+    def _text_of(self, chunk: ReceivedChunk) -> str:
+        """Return the text of a chunk, after the half of a character that waited for it."""
+        state = self._state
+        if not (chunk.text or chunk.second_half or chunk.first_half or chunk.final):
+            return ""
+        begins = joined(state.half, chunk.second_half)
+        state.half = 0 if chunk.final else chunk.first_half
+        return begins + chunk.text + (joined(chunk.first_half, 0) if chunk.final else "")
 
     def _filter_text(self, text: str, *, final: bool) -> None:
         self._send(self._filter.push(self._state.filtered, text, self._now, final=final), final=final)
@@ -185,7 +201,7 @@ class ResponseSequencer:
         self._filter = response_filter or ResponseFilter()
 
     def push(
-        self, state: ResponseState | None, chunk: ResponseChunk, now: float, said: tuple[Said, ...] = ()
+        self, state: ResponseState | None, chunk: ReceivedChunk, now: float, said: tuple[Said, ...] = ()
     ) -> Sequenced:
         """Add a chunk.  ``said``: what a new response must not repeat (what its conversation has said)."""
         if state is None:

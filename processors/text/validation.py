@@ -12,7 +12,8 @@ from typing import TypeVar
 import msgspec
 
 from models.errors import InvalidRecord
-from models.messages import ChatMessage
+from models.messages import ChatMessage, MendedMessage
+from processors.text.surrogates import without_halves
 
 T = TypeVar("T")
 
@@ -20,8 +21,13 @@ T = TypeVar("T")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _CONTROL_ANYWHERE = re.compile(r"[\x00-\x1f\x7f]")
 
-#: What no content may hold: those, and halves of characters, which cannot be written as UTF-8.
-_UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+#: Halves of characters cannot be written as UTF-8.
+_HALF = re.compile("[\ud800-\udfff]")
+
+_IDS = ("message_id", "conversation_id", "user_id", "tenant_id")
+
+#: What a serializer of a schema registry writes in front: a zero byte and the id of the schema (4 bytes).
+_FRAME_BYTES = 5
 
 #: No chat is older than this; what claims to be has a broken clock or a wrong unit.
 EARLIEST = datetime(2000, 1, 1, tzinfo=UTC)
@@ -49,8 +55,8 @@ def decode(kind: type[T], value: bytes | None) -> T:
     """Decode a record's value as ``kind``.
 
     Raises:
-        InvalidRecord: ``null_value``, ``empty_value``, ``invalid_utf8``, ``invalid_json``,
-            ``nested_too_deep`` or ``invalid_field``.
+        InvalidRecord: ``null_value``, ``empty_value``, ``schema_registry``, ``invalid_utf8``,
+            ``invalid_json``, ``nested_too_deep`` or ``invalid_field``.
     """
     decoder = _DECODERS.get(kind)
     if decoder is None:
@@ -66,6 +72,13 @@ def _explain(value: bytes | None, exc: Exception) -> InvalidRecord:
         return InvalidRecord("null_value", "the record has no value: deleting is done by a command, not here")
     if not value.strip():
         return InvalidRecord("empty_value", "the record's value is empty: a JSON object is expected")
+    if value[0] == 0 and len(value) >= _FRAME_BYTES:
+        schema = int.from_bytes(value[1:_FRAME_BYTES])
+        return InvalidRecord(
+            "schema_registry",
+            f"the value begins with a schema registry's magic byte and schema id {schema} (Avro, Protobuf or "
+            "JSON Schema): have the producer write plain JSON, with a string or byte-array serializer",
+        )
     try:
         value.decode()
     except UnicodeDecodeError as error:
@@ -77,6 +90,29 @@ def _explain(value: bytes | None, exc: Exception) -> InvalidRecord:
     return InvalidRecord("invalid_json", str(exc))
 
 
+def decode_message(value: bytes | None) -> ChatMessage:
+    """Decode the value of a record of ``chat.messages.v1``.
+
+    Control characters and halves of characters in ``content`` are replaced, and counted in a
+    :class:`MendedMessage`.
+
+    Raises:
+        InvalidRecord: as :func:`decode`, or ``control_characters`` (in an id).
+    """
+    try:
+        message = _decode_chat_message(value)  # type: ignore[arg-type]  # None raises
+    except _UNDECODABLE as exc:
+        mended = _without_halves(value)
+        if mended is None:
+            raise _explain(value, exc) from exc
+        message = mended
+    assert value is not None  # or it would not have been decoded
+    # JSON has control characters only as escapes (DEL apart), so most records need no second look.
+    if _BACKSLASH in value or _DEL in value:
+        return _without_control_characters(message)
+    return message
+
+
 def decode_chat_message(
     key: bytes | None, value: bytes | None, *, max_content_bytes: int, arrived_ms: int
 ) -> ChatMessage:
@@ -86,13 +122,10 @@ def decode_chat_message(
     with it is the stage's business.
 
     Raises:
-        InvalidRecord: as :func:`decode`, or ``key_mismatch``, ``content_too_large``,
-            ``control_characters``, ``absurd_time``, ``nested_too_deep``.
+        InvalidRecord: as :func:`decode_message`, or ``key_mismatch``, ``content_too_large``, ``absurd_time``,
+            ``nested_too_deep``.
     """
-    try:
-        message = _decode_chat_message(value)  # type: ignore[arg-type]  # None raises
-    except _UNDECODABLE as exc:
-        raise _explain(value, exc) from exc
+    message = decode_message(value)
     assert value is not None  # or it would not have been decoded
     if key is not None and key != message.conversation_id.encode():
         raise InvalidRecord(
@@ -101,9 +134,6 @@ def decode_chat_message(
     # JSON writes no text in fewer bytes than UTF-8 does, so few contents need be encoded to be measured.
     if len(value) > max_content_bytes and len(message.content.encode()) > max_content_bytes:
         raise InvalidRecord("content_too_large", f"content exceeds {max_content_bytes} bytes of UTF-8")
-    # JSON has control characters only as escapes (DEL apart), so most records need no second look.
-    if (_BACKSLASH in value or _DEL in value) and (field := _with_control_characters(message)):
-        raise InvalidRecord("control_characters", f"{field} holds control characters: remove them")
     seconds = message.sent_at.timestamp()
     if seconds < _EARLIEST_SECONDS or seconds - arrived_ms / 1000 > _AHEAD_SECONDS:
         _refuse_time(message.sent_at, arrived_ms)
@@ -113,16 +143,39 @@ def decode_chat_message(
 
 
 def fit(text: str) -> str:
-    """Return a text without what no content may hold: control characters, and halves of characters."""
-    return _UNFIT.sub("", text)
+    """Return a text with a space for each control character, and without halves of characters."""
+    return _HALF.sub("", _CONTROL.sub(" ", text))
 
 
-def _with_control_characters(message: ChatMessage) -> str:
-    """Return the name of a field that holds any; ``""`` if none does."""
-    for name in ("message_id", "conversation_id", "user_id", "tenant_id"):
+def _without_control_characters(message: ChatMessage) -> ChatMessage:
+    for name in _IDS:
         if _CONTROL_ANYWHERE.search(getattr(message, name)):
-            return name
-    return "content" if _CONTROL.search(message.content) else ""
+            raise InvalidRecord("control_characters", f"{name} holds control characters: remove them")
+    content, replaced = _CONTROL.subn(" ", message.content)
+    return _mended(message, content, replaced) if replaced else message
+
+
+def _without_halves(value: bytes | None) -> ChatMessage | None:
+    """Return a message that holds halves of characters in its content alone; ``None`` if it is none."""
+    if value is None or b"\\u" not in value:
+        return None
+    whole = without_halves(value, b"\\ufffd")
+    if whole == value:
+        return None
+    try:
+        message = _decode_chat_message(whole)
+    except _UNDECODABLE:
+        return None
+    if any("\ufffd" in getattr(message, name) for name in _IDS):
+        return None
+    replaced = message.content.count("\ufffd")
+    return _mended(message, message.content, replaced)
+
+
+def _mended(message: ChatMessage, content: str, replaced: int) -> MendedMessage:
+    fields = msgspec.structs.asdict(message)
+    before = fields.pop("replaced", 0)
+    return MendedMessage(**fields | {"content": content}, replaced=before + replaced)
 
 
 def _refuse_time(sent_at: datetime, arrived_ms: int) -> None:

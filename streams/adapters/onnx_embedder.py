@@ -81,6 +81,10 @@ class OnnxEmbedder:
     def dimensions(self) -> int:
         return self._model.dimensions
 
+    def coverage(self, text: str) -> float:
+        """See :class:`models.ports.ReportsCoverage`."""
+        return self._model.coverage(text)
+
     @property
     def behind(self) -> Embedder:
         """The same embedder for a backlog: what is asked for here delays nothing that is asked for there."""

@@ -33,6 +33,10 @@ _POOLING: Mapping[str, Literal["mean", "cls", "last"]] = {
 _INPUTS = frozenset({"input_ids", "attention_mask", "token_type_ids", "position_ids"})
 
 
+#: How tokenizers call what is not in their vocabulary.
+_UNKNOWN = frozenset(("[UNK]", "<unk>"))
+
+
 class Recipe(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a text becomes a vector; ``switchboard.json``."""
 
@@ -62,10 +66,16 @@ class OnnxFolder:
         #: Made of what it is made of: vectors of another file, or another prefix, do not compare with these.
         self.name = f"{self._folder.name}-{digest.hexdigest()[:12]}"
         loaded = self.load(1)
+        self._known = loaded.tokenizer
         try:
             self.dimensions = int(loaded.embed(["hello"]).shape[1])
         except Exception as error:
             raise self._wrong(f"the model cannot be run ({_first_line(error)})") from error
+
+    def coverage(self, text: str) -> float:
+        """See :class:`models.ports.ReportsCoverage`: the share of tokens that are not "unknown"."""
+        tokens = self._known.encode(text, add_special_tokens=False).tokens
+        return sum(token not in _UNKNOWN for token in tokens) / len(tokens) if tokens else 0.0
 
     def load(self, threads: int) -> Loaded:
         """Return what embeds."""

@@ -22,6 +22,7 @@ from tokenizers import Tokenizer
 
 from models.errors import ConfigurationError
 from models.index import Vectors
+from processors.text.scripts import latin_share
 
 MODEL = "all-MiniLM-L6-v2-onnx-int8"
 DIMENSIONS = 384
@@ -83,6 +84,8 @@ class SentenceModel(Protocol):
 
     def load(self, threads: int) -> Loaded: ...
 
+    def coverage(self, text: str) -> float: ...
+
 
 class BuiltIn:
     """The model that comes with the package."""
@@ -95,6 +98,13 @@ class BuiltIn:
         tokenizer.enable_truncation(max_length=MAX_TOKENS)
         tokenizer.enable_padding()
         return Loaded(tokenizer, open_session(_model_file(), threads))
+
+    def coverage(self, text: str) -> float:
+        """See :class:`models.ports.ReportsCoverage`: the vocabulary has words of Latin script alone.
+
+        Of other scripts it has single letters, or nothing: a text is spelled out or unknown.
+        """
+        return latin_share(text)
 
 
 def open_session(model: Path, threads: int) -> onnxruntime.InferenceSession:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from models.errors import DependencyUnavailable, InvalidRecord
-from models.messages import ChatMessage
-from processors.text.validation import decode
+from processors.text.validation import decode_message
 from streams.chat.events import TurnNames
 from streams.chat.sending import MESSAGES
 from streams.conversations.erased import Erased, is_erased
@@ -39,7 +38,7 @@ async def said_in_topic(lookup: Lookup, erased: Erased, names: TurnNames) -> boo
 def _says(value: bytes | None, names: TurnNames) -> bool:
     """Tell whether a record is what this person said in this turn."""
     try:
-        said = decode(ChatMessage, value)
+        said = decode_message(value)
     except InvalidRecord:
         return False  # ingest dead-letters it
     whose = said.tenant_id, said.user_id, said.conversation_id, said.message_id

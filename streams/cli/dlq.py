@@ -43,17 +43,17 @@ def list_letters(
     """List dead letters that were neither retried nor dropped."""
     settings = load_settings()
     if not topic:
-        groups = progress.run("reading dead letters", dead_letters.groups_of(settings))
+        groups = progress.run("reading dead letters", dead_letters.groups_of(settings, by_cause=True))
         if json:
             print_json(groups)
         elif not groups:
             print("there are no dead letters")
         else:
             rows = [
-                (g.queue, g.reason, g.stage, f"{g.count:,}", moment(g.last_at / 1000), g.message)
+                (g.queue, g.reason, g.field, g.stage, f"{g.count:,}", moment(g.last_at / 1000), g.message)
                 for g in groups
             ]
-            print_table(("queue", "reason", "stage", "letters", "latest", "why"), rows, right=(3,))
+            print_table(("queue", "reason", "field", "stage", "letters", "latest", "why"), rows, right=(4,))
         return
     queue = dead_letters.queue_named(settings, topic)
     letters = progress.run("reading dead letters", dead_letters.letters_of(settings, queue.name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
@@ -53,7 +53,12 @@ class Source(StrEnum):
 
 def bring_in(
     source: Annotated[Source, typer.Argument(help="What kind of export it is.", show_default=False)],
-    file: Annotated[Path, typer.Argument(help="The file, or the .zip that it came in.", show_default=False)],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE", help="Files, the .zip that they came in, or folders of them.", show_default=False
+        ),
+    ],
     user: Annotated[
         list[str] | None,
         typer.Option(
@@ -71,7 +76,7 @@ def bring_in(
         str, typer.Option("--timezone", help="WhatsApp: the phone's, e.g. Europe/Berlin.")
     ] = "UTC",
     branches: Annotated[
-        bool, typer.Option("--branches", help="ChatGPT: what was edited or answered anew, too.")
+        bool, typer.Option("--branches", help="ChatGPT, Claude: what was edited or answered anew, too.")
     ] = False,
     close: Annotated[
         bool,
@@ -88,7 +93,7 @@ def bring_in(
     settings = load_settings()
     people, owner = _who(source, user or [], tenant)
     zone = _zone(timezone)
-    exports = open_exports(file, source.value)
+    exports = [export for file in files for export in open_exports(file, source.value)]
     shown: dict[str, list[Skipped]] = {}
     problem: SwitchboardError | None = None
     with ExitStack() as resources:
@@ -105,10 +110,10 @@ def bring_in(
         importer = Importer(settings, owner, counted, dry=dry_run, close=close)
         for export in exports:
             try:
-                drafts = _drafts(source, export, people, owner, conversation, dates, zone, branches)
+                read = _reader(source, export, people, owner, conversation, dates, zone, branches)
                 with progress.showing("importing") as tell:
                     asyncio.run(
-                        importer.run(drafts, lambda far: tell(f"{far.read:,} messages read, {far.sent:,} sent"))
+                        importer.run(read, lambda far: tell(f"{far.read:,} messages read, {far.sent:,} sent"))
                     )
             except InvalidRecord as error:
                 problem = InvalidRecord(error.reason, f"{export.name}: {error}")
@@ -155,7 +160,7 @@ def _open(path: Path) -> IO[bytes]:
         raise NotFound(f"--report {printable(str(path))} cannot be written: {error.strerror}") from error
 
 
-def _drafts(
+def _reader(
     source: Source,
     export: Export,
     people: dict[str, str],
@@ -164,14 +169,15 @@ def _drafts(
     dates: DateOrder | None,
     zone: ZoneInfo,
     branches: bool,
-) -> Drafts:
+) -> Callable[[], Drafts]:
+    """Return what reads an export from its beginning."""
     match source:
         case Source.CHATGPT:
-            return chatgpt.read(export.pieces(), branches=branches)
+            return lambda: chatgpt.read(export.pieces(), branches=branches)
         case Source.CLAUDE:
-            return claude.read(export.pieces())
+            return lambda: claude.read(export.pieces(), branches=branches)
         case Source.JSONL:
-            return jsonl.read(
+            return lambda: jsonl.read(
                 export.pieces(),
                 met=Repeats().met,
                 user_id=owner.user_id,
@@ -179,8 +185,16 @@ def _drafts(
                 conversation_id=conversation,
             )
         case Source.WHATSAPP:
-            order = dates or whatsapp.date_order(export.pieces())
-            return whatsapp.read(export.pieces(), people, order=order, zone=zone, conversation=conversation)
+            found = whatsapp.survey(export.pieces())
+            order, speaking = dates or found.order(), found.people(people)
+            return lambda: whatsapp.read(
+                export.pieces(),
+                people,
+                speaking=speaking,
+                order=order,
+                zone=zone,
+                conversation=conversation,
+            )
 
 
 def _as_dict(

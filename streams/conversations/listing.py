@@ -10,12 +10,12 @@ import msgspec
 from aiokafka import TopicPartition
 
 from models.errors import DependencyUnavailable, InvalidRecord, NotFound
-from models.messages import ChatMessage, Role
+from models.messages import Role
 from models.summaries import Summary
 from processors.conversations import token_table
 from processors.conversations.state import ConversationPolicy, silent_at
 from processors.text.tokens import message_tokens
-from processors.text.validation import decode
+from processors.text.validation import decode_message
 from streams import commands
 from streams.adapters.tokenizer import cl100k_counter
 from streams.conversations import exporting
@@ -205,7 +205,7 @@ class Conversations:
                 if found is None or not found.records:
                     return False
                 record = found.records[-1]
-                message = decode(ChatMessage, record.value)
+                message = decode_message(record.value)
                 read = await broker.committed(self._settings, self._settings.group("recall"))
         except (DependencyUnavailable, InvalidRecord, TimeoutError):
             return False  # then it is as unknown as any other

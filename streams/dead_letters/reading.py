@@ -11,6 +11,7 @@ import msgspec
 from aiokafka import TopicPartition
 
 from models.errors import NotFound
+from streams.dead_letters.causes import cause_of, field_of
 from streams.kafka import broker
 from streams.runtime.deadletters import (
     DLQ_SUFFIX,
@@ -82,7 +83,10 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Group(msgspec.Struct, frozen=True, kw_only=True):
-    """Letters of one queue that have reason and stage in common.  Times are in ms since 1970."""
+    """Letters of one queue that have reason and stage in common, and, if asked for, field and cause.
+
+    ``message``: that of the latest.  Times are in ms since 1970.
+    """
 
     queue: str
     reason: str
@@ -91,6 +95,7 @@ class Group(msgspec.Struct, frozen=True, kw_only=True):
     first_at: int
     last_at: int
     message: str
+    field: str = ""
 
 
 class Whole(NamedTuple):
@@ -117,19 +122,22 @@ def queue_named(settings: Settings, name: str) -> TopicSpec:
     )
 
 
-async def groups_of(settings: Settings, names: Collection[str] = ()) -> list[Group]:
+async def groups_of(settings: Settings, names: Collection[str] = (), *, by_cause: bool = False) -> list[Group]:
     """Return what lies in the queues (names on the broker; all of them if none is named) and is not settled.
+
+    ``by_cause``: letters whose messages name another field or another cause are another group.
 
     Raises :class:`DependencyUnavailable` when the broker does not answer.
     """
-    found: dict[tuple[str, str, str], list[Letter]] = {}
+    found: dict[tuple[str, ...], list[Letter]] = {}
     present = await broker.partitions_of(settings, names or queues(settings))
     readers = {queue: _Reader(queue, None, with_records=False) for queue in present}
     async for record in _records(settings, present):
         readers[record.topic].take(record)
     for reader in readers.values():
         for letter, _ in reader.letters():
-            found.setdefault((letter.queue, letter.reason, letter.stage), []).append(letter)
+            cause = (field_of(letter.message), cause_of(letter.message)) if by_cause else ("", "")
+            found.setdefault((letter.queue, letter.reason, letter.stage, *cause), []).append(letter)
     groups = [
         Group(
             queue=queue,
@@ -139,8 +147,9 @@ async def groups_of(settings: Settings, names: Collection[str] = ()) -> list[Gro
             first_at=min(letter.at for letter in some),
             last_at=max(letter.at for letter in some),
             message=max(some, key=lambda letter: letter.at).message,
+            field=field,
         )
-        for (queue, reason, stage), some in found.items()
+        for (queue, reason, stage, field, _), some in found.items()
     ]
     return sorted(groups, key=lambda group: (group.queue, -group.count, group.reason))
 

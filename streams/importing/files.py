@@ -44,25 +44,42 @@ class Export:
 
 
 def open_exports(path: Path, source: str) -> list[Export]:
-    """Return what there is to read in a file: itself, or the members of an archive that belong to ``source``.
+    """Return what there is to read at a path: a file, or what a folder or an archive holds of ``source``.
 
     Raises:
-        NotFound: there is no such file, or it cannot be read.
-        InvalidRecord: an archive that is damaged, or holds nothing of that kind.
+        NotFound: there is nothing at the path, or it cannot be read.
+        InvalidRecord: an archive that is damaged, or a folder or archive that holds nothing of that kind.
     """
     name = printable(str(path))
     with _reading(name):
-        if not path.is_file():
-            raise NotFound(f"{name} is no file: name the one that was exported")
-        if not zipfile.is_zipfile(path):
-            return [Export(path)]
-        with zipfile.ZipFile(path) as archive:
-            members = sorted(
-                info.filename for info in archive.infolist() if _WANTED[source].search(info.filename)
-            )
-    if not members:
+        if path.is_dir():
+            found = [export for each in sorted(path.rglob("*")) for export in _within(each, path, source)]
+        elif not path.is_file():
+            raise NotFound(f"{name} does not exist: name the file or the folder that was exported")
+        else:
+            found = _members(path, source) if zipfile.is_zipfile(path) else [Export(path)]
+    if not found:
         raise InvalidRecord("nothing_inside", f"{name} holds no export of {source}: is it another one's?")
-    return [Export(path, member) for member in members]
+    return found
+
+
+def _within(path: Path, folder: Path, source: str) -> list[Export]:
+    """Return what a file in a folder holds of ``source``."""
+    name = path.relative_to(folder).as_posix()
+    if (not _is_wanted(name, source) and path.suffix.lower() != ".zip") or not path.is_file():
+        return []
+    return _members(path, source) if zipfile.is_zipfile(path) else [Export(path)]
+
+
+def _members(path: Path, source: str) -> list[Export]:
+    with zipfile.ZipFile(path) as archive:
+        names = sorted(info.filename for info in archive.infolist() if _is_wanted(info.filename, source))
+    return [Export(path, name) for name in names]
+
+
+def _is_wanted(name: str, source: str) -> bool:
+    # "._conversations.json" is no export: macOS keeps a file's attributes in such a one.
+    return _WANTED[source].search(name) is not None and not name.rpartition("/")[2].startswith(".")
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 
 import msgspec
@@ -16,6 +17,7 @@ from aiokafka import TopicPartition
 
 from models.ids import turn_id
 from models.messages import DEFAULT_TENANT, PUNCTUATION_HEADER, PunctuationKind
+from streams.importing.chats import Chats
 from streams.importing.scratch import Numbers, number_of
 from streams.kafka.broker import batches_until, beginnings_of, ends_of, reading
 from streams.runtime.records import SourceRecord, header
@@ -26,11 +28,16 @@ from streams.topics.catalog import TURNS
 MESSAGES = "chat.messages.v1"
 
 
+#: Conversations of chats that :class:`Chats` knows: their ids begin so.
+_CHAT, _CHAT_BYTES = "whatsapp-", b'"whatsapp-'
+
+
 class _Said(msgspec.Struct, frozen=True):
     message_id: str
     conversation_id: str
     user_id: str
     tenant_id: str = DEFAULT_TENANT
+    sent_at: datetime | None = None
 
 
 class _Erased(msgspec.Struct, frozen=True):
@@ -46,6 +53,7 @@ class _Turn(msgspec.Struct, frozen=True):
 _decode_turn = msgspec.json.Decoder(_Turn).decode
 _decode_said = msgspec.json.Decoder(_Said).decode
 _decode_erased = msgspec.json.Decoder(_Erased).decode
+_UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class Found(StrEnum):
@@ -71,6 +79,7 @@ class Known:
         self._turns, self._messages = Numbers(), Numbers()
         #: Ids of turns: those that were erased; all that there ever were; these with the person whose they are.
         self._erased, self._ever, self._persons = Numbers(), Numbers(), Numbers()
+        self.chats = Chats()
         self._ages: Counter[int] = Counter()
 
     def find(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> Found:
@@ -89,7 +98,7 @@ class Known:
         return Found.NOTHING
 
     def add(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> None:
-        """A message was published."""
+        """A message is there."""
         self._messages.add(self._number(tenant_id, conversation_id, user_id, message_id))
         self._note(turn_id(tenant_id, conversation_id, message_id), user_id)
 
@@ -105,10 +114,13 @@ class Known:
         if record.value is None:
             self._turns.discard(number_of(turn))
             self._erased.add(number_of(turn))
+            self.chats.forget_turn(number_of(turn))
             return
         try:
             self._note(turn, _decode_turn(record.value).user_id)
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            if _CHAT_BYTES in record.value:
+                self._add_to_chat(_decode_said(record.value))
+        except _UNREADABLE:
             return  # no service wrote it
         self._turns.add(number_of(turn))
         self._erased.discard(number_of(turn))
@@ -122,12 +134,19 @@ class Known:
                 whose = said.tenant_id, said.conversation_id, said.user_id, said.message_id
                 if self.find(*whose) is Found.NOTHING:  # only the first counts
                     self.add(*whose)
+                    self._add_to_chat(said)
             elif kind == PunctuationKind.ERASE.encode():
                 erased = _decode_erased(record.value or b"")
                 of_person = (erased.user_id,) if erased.user_id else ()
                 self._ages[number_of(erased.tenant_id, erased.conversation_id, *of_person)] += 1
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+                self.chats.forget(erased.tenant_id, erased.conversation_id, *of_person)
+        except _UNREADABLE:
             return  # the services dead-letter it
+
+    def _add_to_chat(self, said: _Said) -> None:
+        if said.conversation_id.startswith(_CHAT) and said.sent_at is not None:
+            place = said.tenant_id, said.conversation_id
+            self.chats.add(*place, said.message_id, said.user_id, said.sent_at.timestamp())
 
     def _number(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> int:
         place = tenant_id, conversation_id

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -13,8 +13,17 @@ from aiokafka import AIOKafkaProducer
 from models.commands import Command
 from models.errors import InvalidRecord, NotFound
 from models.messages import ChatMessage
-from processors.importing.drafts import Draft, Owner, Ready, Skipped, make_message
+from processors.importing.drafts import (
+    Draft,
+    Owner,
+    Ready,
+    Skipped,
+    conversation_of,
+    make_message,
+    message_id_of,
+)
 from streams import cloudevents, commands, kafka
+from streams.importing.chats import Continued, Exported
 from streams.importing.known import MESSAGES, Found, Known, read_known
 from streams.importing.scratch import Places
 from streams.kafka import broker
@@ -82,8 +91,8 @@ class Importer:
         self._known: Known | None = None
         self._in_flight: deque[asyncio.Future[Any]] = deque()
 
-    async def run(self, drafts: Iterable[Draft | Skipped], tell: Callable[[Count], None]) -> None:
-        """Import them.  ``tell`` is called every few hundred messages.
+    async def run(self, read: Callable[[], Iterable[Draft | Skipped]], tell: Callable[[Count], None]) -> None:
+        """Import what ``read`` gives: twice, if a chat must be found first.  ``tell`` is called now and then.
 
         Raises:
             InvalidRecord: the file cannot be read any further.  What came before is imported, all the same.
@@ -91,7 +100,7 @@ class Importer:
             DependencyUnavailable: the broker does not take them.
         """
         if self._dry:
-            for ready in self._ready(drafts):
+            for ready in self._ready(self._placed(read(), None)):
                 self._count.take(ready.message)
                 if self._count.read % _GLANCE == 0:
                     tell(self._count)
@@ -105,6 +114,7 @@ class Importer:
             )
         if self._known is None:  # it learns what is sent from one export of an archive for the next
             self._known = await read_known(self._settings, partitions)
+        continued = self._known.chats.continued(self._owner.tenant_id, self._of_no_conversation(read()))
         client = kafka.make_producer(self._settings, "switchboard-import", linger_ms=20)
         touched = Places()
         try:
@@ -113,7 +123,7 @@ class Importer:
                 kafka.connected(client, self._settings, broker.ANSWER_SECONDS) as producer,
             ):
                 try:
-                    for ready in self._ready(drafts):
+                    for ready in self._ready(self._placed(read(), continued)):
                         await self._publish(producer, topic, partitions[topic], self._known, ready, touched)
                         if self._count.read % _GLANCE == 0:
                             tell(self._count)
@@ -122,6 +132,29 @@ class Importer:
         finally:
             if self._close and touched:
                 await self._end(touched)
+
+    def _of_no_conversation(self, drafts: Iterable[Draft | Skipped]) -> Iterator[Exported]:
+        """Yield the messages of which the export names no conversation; none if it names them."""
+        for draft in drafts:
+            if isinstance(draft, Draft):
+                if draft.conversation:
+                    return
+                yield Exported(message_id_of(draft, self._owner), draft.sent_at.timestamp(), draft.speaker)
+
+    def _placed(
+        self, drafts: Iterable[Draft | Skipped], continued: Continued | None
+    ) -> Iterator[Draft | Skipped]:
+        """Yield drafts in the conversation that they continue, or in a new one that the first message names."""
+        place = continued.conversation_id if continued else ""
+        people = continued.people if continued else {}
+        for draft in drafts:
+            if isinstance(draft, Skipped) or draft.conversation:
+                yield draft
+                continue
+            place = place or conversation_of(draft.message, self._owner)
+            # Who was given no id has the one that the conversation knows: names in a phone book change.
+            user_id = people.get(draft.speaker, "") if draft.user_id == draft.speaker else ""
+            yield draft._replace(continues=place, user_id=user_id or draft.user_id)
 
     def _ready(self, drafts: Iterable[Draft | Skipped]) -> Iterable[Ready]:
         for draft in drafts:
@@ -158,6 +191,8 @@ class Importer:
             self._count.erased += found is Found.ERASED
             return
         known.add(*place, message.user_id, message.message_id)
+        if self._owner.source == "whatsapp":
+            known.chats.add(*place, message.message_id, message.user_id, message.sent_at.timestamp())
         touched.add(*place)
         key = message.conversation_id.encode()
         await self._confirm(_IN_FLIGHT)

@@ -7,9 +7,10 @@ with the process, however that ends.
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
+from typing import Any
 
 from models.errors import DependencyUnavailable
 
@@ -88,17 +89,30 @@ class Places:
                 yield some
 
 
+class Rows:
+    """A table of one's own."""
+
+    def __init__(self, table: str, *more: str) -> None:
+        self._ask = _opened(table, *more).execute
+
+    def ask(self, statement: str, values: Sequence[str | int | float] = ()) -> list[Any]:
+        """Execute a statement; return the rows found.  Raises :class:`DependencyUnavailable`: a full disk."""
+        with _on_disk():
+            return self._ask(statement, values).fetchall()
+
+
 def number_of(*names: str | int) -> int:
     """Return what stands for names: 64 bits, so of ten million different ones two are alike once in 400,000."""
     return int.from_bytes(blake2b(repr(names).encode(), digest_size=8).digest(), signed=True)
 
 
-def _opened(table: str) -> sqlite3.Connection:
+def _opened(*tables: str) -> sqlite3.Connection:
     with _on_disk():
         database = sqlite3.connect("", isolation_level=None)  # no name: a file that nobody else finds
         for line in ("journal_mode = OFF", "synchronous = OFF", f"cache_size = -{_CACHE_KIB}"):
             database.execute(f"PRAGMA {line}")
-        database.execute(table)
+        for table in tables:
+            database.execute(table)
         database.execute("BEGIN")
     return database
 

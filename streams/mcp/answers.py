@@ -137,7 +137,9 @@ class Done(BaseModel):
 
     done: str
     position: str = Field(default="", description="partition:offset of the message in the log")
-    fact_id: str = Field(default="", description="the fact that takes the place of the corrected one")
+    fact_id: str = Field(
+        default="", description="the fact that was made, or takes the place of the corrected one"
+    )
 
 
 def memory(result: dict[str, Any]) -> Memory:

@@ -2,6 +2,7 @@
 
 # Annotations stand for themselves here, not as text: one of them names a function inside another.
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 from uuid import uuid4
 
@@ -12,13 +13,24 @@ from mcp.server.mcpserver.resolve import Elicit, Resolve
 from pydantic import BaseModel, Field
 
 from models.commands import CORRECTION_LIMIT
+from streams.conversations.progress import State
 from streams.mcp.answers import Done, preview
-from streams.mcp.asking import segment
+from streams.mcp.asking import Ask, segment
 from streams.mcp.hints import Asking, hints
 from streams.printing import printable
 
-#: How long a tool waits until what was said is read (seconds).
+#: How long a tool waits until what was said is read, and until it is known what it states (seconds).
 _READ_SECONDS = 3
+_LEARNED_SECONDS = 15
+
+#: So many facts of one message are told.
+_FACTS_TOLD = 5
+
+_NOTHING_LEARNED = (
+    "It is in the log, and search finds it as what was said, but no fact was made of it: no statement about "
+    "the person was found in it. Say one thing in one sentence, in the first person, as something that "
+    "holds; not as a question, a request, or somebody else's words."
+)
 
 
 class Confirmed(BaseModel):
@@ -40,12 +52,26 @@ def add_writing(server: MCPServer[Any], asking: Asking) -> None:
             # Whoever has a token for one person may close only what is known to be theirs.
             await ask.get("/v1/progress", position=position, wait=_READ_SECONDS)
             await ask.post(f"/v1/conversations/{segment(conversation)}/close")
+            came = await ask.get("/v1/progress", position=position, wait=_LEARNED_SECONDS)
         except ToolError as error:
             return Done(done=f"It is in the log, and will be read later: {error}", position=position)
-        return Done(
-            done="It is in the log, and will be searchable in seconds if it states something.",
-            position=position,
-        )
+        return await learned(ask, came, position)
+
+    async def learned(ask: Ask, came: Mapping[str, Any], position: str) -> Done:
+        """Tell which facts were made of a message, or why none was."""
+        state, facts = came["state"], came.get("fact_ids", [])
+        if state == State.DEAD_LETTERED:
+            raise ToolError(f"It was not remembered: {preview(str(came.get('reason', '')))}")
+        if state == State.EXTRACTED:
+            return Done(done=_NOTHING_LEARNED, position=position)
+        if not facts:
+            return Done(done="It is in the log, and still being read: search finds it soon.", position=position)
+        try:
+            known = [await ask.get(f"/v1/facts/{segment(each)}") for each in facts[:_FACTS_TOLD]]
+        except ToolError as error:  # it was forgotten in between
+            return Done(done=f"It was remembered. {error}", position=position, fact_id=facts[0])
+        told = "; ".join(preview(each["statement"]) for each in known)
+        return Done(done=f"It is remembered: {told}", position=position, fact_id=facts[0])
 
     @server.tool(title="Remember", annotations=hints("Remember", reads=False, again=False))
     async def remember(

@@ -10,6 +10,7 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -29,9 +30,11 @@ from processors.recall.answering import FLOOR
 from processors.recall.features import Candidate
 from processors.recall.question import InvalidQuestion, Question, cleaned, period_of, read
 from processors.recall.ranking import rank
+from processors.recall.strangers import stranger
 from streams.search import pools
 from streams.search.explaining import Explanation, Stopwatch, explain
 from streams.search.graph import GraphSearch
+from streams.search.meaning import understands
 from streams.search.pools import EpisodeIndex, Period, TurnIndex
 from streams.search.results import (
     Around,
@@ -63,7 +66,10 @@ class Neighbours(Protocol):
 
 @dataclass(frozen=True)
 class Gathered:
-    """A question that was read, and what may answer it: an item for each candidate, in their order."""
+    """A question that was read, and what may answer it: an item for each candidate, in their order.
+
+    ``stranger``: whom the question asks about by name, if nothing of that is about anybody of this name.
+    """
 
     question: Question
     items: Sequence[Turn | Fact | Episode]
@@ -72,6 +78,7 @@ class Gathered:
     period: Period | None
     degraded: bool
     watch: Stopwatch
+    stranger: str = ""
 
 
 class MemorySearch:
@@ -141,7 +148,10 @@ class MemorySearch:
         named = self._turns if wanted.search_type is SearchType.EPISODES else turns
         question = read(query, await _speakers(named, query, wanted))
         # One vector for all that is searched: making it takes longer than anything else here.
-        vector = await self._embed(query if wanted.search_type is SearchType.FACTS else question.text)
+        asked = query if wanted.search_type is SearchType.FACTS else question.text
+        vector = await self._embed(asked)
+        # The nearest of what is not understood are candidates like any others: only, nearness says nothing.
+        cosine = partial(_cosine, self._embedder, understands(self._embedder, asked))
         watch.lap("read")
         period = None if wanted.as_of is not None else period_of(query, now)
         items: list[Turn | Fact | Episode] = []
@@ -161,18 +171,26 @@ class MemorySearch:
             around = await self._around(wanted, said.items)
             watch.lap("around")
             items += said.items
-            candidates += [_turn(turn, said.cosines, around, tied=turn.turn_id in tied) for turn in said.items]
+            candidates += [
+                _turn(turn, cosine(said.cosines, turn.turn_id, turn.text), around, tied=turn.turn_id in tied)
+                for turn in said.items
+            ]
         if known is not None:
             names = {turn.speaker for turn in around.values() if turn.role is Role.USER}
             person = names.pop() if len(names) == 1 else ""
             items += known.items
-            candidates += [_fact(fact, known.cosines, person) for fact in known.items]
+            candidates += [
+                _fact(fact, cosine(known.cosines, fact.fact_id, fact.statement), person) for fact in known.items
+            ]
         if wanted.search_type is SearchType.EPISODES and self._episodes is not None:
             ranges = await pools.episodes(self._episodes, question.text, vector, wanted)
             items += ranges.items
-            candidates += [_episode(episode, ranges.cosines) for episode in ranges.items]
+            candidates += [
+                _episode(each, cosine(ranges.cosines, each.episode_id, each.text)) for each in ranges.items
+            ]
             watch.lap("episodes")
-        return Gathered(question, items, candidates, around, period, vector is None, watch)
+        unknown = await self._stranger(query, candidates, wanted)
+        return Gathered(question, items, candidates, around, period, vector is None, watch, unknown)
 
     async def knows(self, user_id: str, tenant_id: str) -> bool:
         """Say whether anything that a person said is kept, or anything is known of them: nothing found may also
@@ -243,6 +261,17 @@ class MemorySearch:
                 known.setdefault((turn.conversation_id, turn.index), turn)
         return known
 
+    async def _stranger(self, query: str, candidates: Sequence[Candidate], wanted: Wanted) -> str:
+        """Return whom a question asks about by name, if nothing that was found says or comes from that name."""
+        if any(each.tied for each in candidates):
+            return ""
+        told = (text for each in candidates for text in (each.speaker, each.text, each.before, each.after))
+        unknown = stranger(query, (wanted.user_id, *told))
+        if unknown and not wanted.searches_turns and self._turns is not None:
+            # Facts do not say how the person is called.
+            return stranger(query, await _speakers(self._turns, query, wanted))
+        return unknown
+
     async def _embed(self, text: str) -> NDArray[np.float32] | None:
         """Return the vector of a text; none while the embedder is down."""
         try:
@@ -263,6 +292,14 @@ async def _speakers(turns: TurnIndex | None, query: str, wanted: Wanted) -> set[
     return {turn.speaker for turn in (*sample, *(each.item for each in naming)) if turn.speaker}
 
 
+def _cosine(
+    embedder: Embedder, is_question_understood: bool, cosines: Mapping[str, float], name: str, text: str
+) -> float | None:
+    """Return how near a text is by meaning; ``None``: not compared, or one of the two is not understood."""
+    cosine = cosines.get(name) if is_question_understood else None
+    return cosine if cosine is None or understands(embedder, text) else None
+
+
 async def _nothing() -> None:
     """What is not asked for."""
 
@@ -270,7 +307,7 @@ async def _nothing() -> None:
 def _ranked(gathered: Gathered, limit: int, floor: float) -> tuple[list[Result], Explanation]:
     found: list[Result] = []
     ranked = rank(gathered.question, gathered.candidates, 0.0)
-    results = limit if ranked and ranked[0].score >= floor else 0
+    results = limit if ranked and ranked[0].score >= floor and not gathered.stranger else 0
     gathered.watch.lap("rank")
     for each in ranked[:results]:
         item = gathered.items[each.position]
@@ -283,7 +320,7 @@ def _ranked(gathered: Gathered, limit: int, floor: float) -> tuple[list[Result],
     return found, explain(ranked, gathered.candidates, results, floor, gathered.watch)
 
 
-def _turn(turn: Turn, cosines: Mapping[str, float], around: Around, *, tied: bool = False) -> Candidate:
+def _turn(turn: Turn, cosine: float | None, around: Around, *, tied: bool = False) -> Candidate:
     before, after = neighbour(turn, turn.index - 1, around), neighbour(turn, turn.index + 1, around)
     return Candidate(
         text=turn.text,
@@ -291,7 +328,7 @@ def _turn(turn: Turn, cosines: Mapping[str, float], around: Around, *, tied: boo
         speaker=turn.speaker,
         conversation_id=turn.conversation_id,
         index=turn.index,
-        cosine=cosines.get(turn.turn_id),
+        cosine=cosine,
         before="" if before is None else before.text,
         after="" if after is None else after.text,
         said_at=turn.sent_at.timestamp(),
@@ -300,25 +337,25 @@ def _turn(turn: Turn, cosines: Mapping[str, float], around: Around, *, tied: boo
     )
 
 
-def _fact(fact: Fact, cosines: Mapping[str, float], person: str) -> Candidate:
+def _fact(fact: Fact, cosine: float | None, person: str) -> Candidate:
     """Return a fact as something that the person said."""
     return Candidate(
         text=fact.statement,
         role=Role.USER,
         speaker=person,
-        cosine=cosines.get(fact.fact_id),
+        cosine=cosine,
         importance=fact.importance,
         said_at=max((source.sent_at.timestamp() for source in fact.provenance), default=0.0),
         message_ids=messages_of(fact),
     )
 
 
-def _episode(episode: Episode, cosines: Mapping[str, float]) -> Candidate:
+def _episode(episode: Episode, cosine: float | None) -> Candidate:
     """Return an episode as something that the person said."""
     return Candidate(
         text=episode.text,
         role=Role.USER,
-        cosine=cosines.get(episode.episode_id),
+        cosine=cosine,
         said_at=episode.last_sent_at.timestamp(),
         message_ids=episode.message_ids,
     )

@@ -191,6 +191,10 @@ class Metrics(Registered):
         )
 
     def _turns(self) -> None:
+        self.message_characters_replaced_total = self._plain_counter(
+            "message_characters_replaced_total",
+            "Control characters and halves of characters that were replaced in the content of messages.",
+        )
         self.masked_passages_total = self._counter(
             "masked_passages_total",
             "Passages of messages that were masked before they were stored as turns, by what they were.",

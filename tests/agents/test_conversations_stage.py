@@ -711,7 +711,6 @@ class TestBadInput:
         ("reason", "field", "value"),
         [
             ("content_too_large", "content", "é" * 32_769),
-            ("control_characters", "content", "bell \x07"),
             ("control_characters", "message_id", "tab\tbed"),
             ("absurd_time", "sent_at", datetime(1999, 12, 31, tzinfo=UTC)),
             ("absurd_time", "sent_at", START + timedelta(days=400)),
@@ -721,6 +720,38 @@ class TestBadInput:
         harness = Harness()
         effects = harness.feed(harness.record(next(messages(1, **{field: value}))))
         assert [letter.reason for letter in effects.dead_letters] == [reason]
+
+    @pytest.mark.parametrize(
+        ("content", "read", "replaced"),
+        [
+            ("bell\\u0007s", "bell s", 1),
+            ("pai\\u0000nt\\ud83d.", "pai nt\ufffd.", 2),
+            ("\\ud83d\\ude00\\ud83d", "😀\ufffd", 1),
+        ],
+    )
+    def test_what_no_content_may_hold_is_replaced_and_counted(
+        self, content: str, read: str, replaced: int
+    ) -> None:
+        harness = Harness()
+        value = msgspec.json.encode(next(messages(1, content="-"))).replace(b'"-"', f'"{content}"'.encode())
+        effects = harness.feed(harness.record(next(messages(1)), value=value))
+        assert not harness.dead_letters
+        assert effects.counts["message_characters_replaced_total", ()] == replaced
+        harness.close()
+        [window] = harness.windows
+        assert [each.content for each in window.messages] == [read]
+
+    @pytest.mark.parametrize(
+        ("value", "said"),
+        [
+            (b"\x00\x00\x00\x00\x2a\x08c-av\x06ada\xff", "schema id 42"),
+            (b'\x00\x00\x00\x00\x07{"message_id": "m"}', "schema id 7"),
+        ],
+    )
+    def test_the_frame_of_a_schema_registry_is_named(self, value: bytes, said: str) -> None:
+        harness = Harness()
+        [letter] = harness.feed(harness.record(next(messages(1)), value=value)).dead_letters
+        assert (letter.reason, said in letter.message) == ("schema_registry", True)
 
     @pytest.mark.parametrize("depth", [40, 5000])
     def test_deep_nesting_is_dead_lettered(self, depth: int) -> None:

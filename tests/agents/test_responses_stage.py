@@ -75,6 +75,34 @@ def test_the_stage_gives_what_the_processor_gives(size: int, batch: int) -> None
     assert "bus 13" in text_of(harness), "sentences that differ in a number are no duplicates"
 
 
+@pytest.mark.parametrize(
+    ("texts", "whole"),
+    [
+        (["Hi \\ud83d", "\\ude00 there. ", "Fine."], "Hi 😀 there. Fine."),
+        (["Hi \\ud83d", "", "\\ude00"], "Hi 😀"),
+        (["\\ud83d", "\\ude00\\ud83d", "\\ude01"], "😀😁"),
+        (["Hi \\ud83d", "there \\ud83d.", "\\ude00 x"], "Hi \ufffdthere \ufffd.\ufffd x"),
+        (["a", "b \\ud83d"], "a" + "b \ufffd"),
+    ],
+)
+@pytest.mark.parametrize("backwards", [False, True])
+def test_halves_of_a_character_wait_for_each_other(texts: list[str], whole: str, backwards: bool) -> None:
+    harness = responses()
+    for n, text in sorted(enumerate(texts), reverse=backwards):
+        final = "true" if n == len(texts) - 1 else "false"
+        value = f'{{"response_id":"r","conversation_id":"c","sequence":{n},"text":"{text}","final":{final}}}'
+        harness.feed(harness.record(value.encode(), key=b"r"))
+    assert text_of(harness) == whole
+    assert not harness.dead_letters
+
+
+def test_half_a_character_in_an_id_is_refused() -> None:
+    harness = responses()
+    value = b'{"response_id":"r\\ud83d","conversation_id":"c","sequence":0,"text":"a"}'
+    harness.feed(harness.record(value, key=None))
+    assert len(harness.dead_letters) == 1
+
+
 def test_a_replay_writes_nothing_again() -> None:
     harness = responses()
     records = [harness.record(chunk) for chunk in chunks(TEXT, 20)]

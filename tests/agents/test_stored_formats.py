@@ -21,7 +21,6 @@ from models.episodes import EpisodeReason
 from models.errors import ConsistencyError
 from models.facts import Erasure, Fact, FactChange, FactStatus, Period, Provenance, Revision
 from models.graph import EntityType, GraphSource, GraphStatement, Mention
-from models.responses import ResponseChunk
 from models.statements import Kind as FactKind
 from models.statements import Polarity, Precision
 from models.vectors import EmbeddingRequest, Saying, SpokenSentence, TurnPlace, VectorKind
@@ -40,6 +39,7 @@ from processors.facts.timeline import Said as LineSaid
 from processors.recall.turns import TurnsState
 from processors.responses.elements import Context
 from processors.responses.filter_state import FilterState, Held
+from processors.responses.halves import ReceivedChunk
 from processors.responses.history import Said
 from processors.responses.lines import Kind
 from processors.responses.sequence import ResponseState
@@ -302,7 +302,7 @@ VALUES: dict[Codec[Any], Any] = {
         2,
         (
             (
-                ResponseChunk(response_id="r-1", conversation_id="c-1", sequence=4, text="Bye.", final=True),
+                ReceivedChunk(response_id="r-1", conversation_id="c-1", sequence=4, text="Bye.", final=True),
                 1772359200.5,
             ),
         ),

@@ -442,10 +442,9 @@ ONE = {"conversation_id": "c", "role": "user", "content": "x"}
         ({"messages": [ONE | {"role": "king"}], "user_id": "ada"}, "role"),
         ({"messages": [ONE | {"id": "m"}], "user_id": "ada"}, "unknown field `id`"),
         (
-            {"messages": [ONE, ONE | {"content": "\x1b[31m"}], "user_id": "ada"},
-            "messages[1]: content holds control",
+            {"messages": [ONE, ONE | {"conversation_id": "a\nb"}], "user_id": "ada"},
+            "messages[1]: conversation_id holds control",
         ),
-        ({"messages": [ONE | {"conversation_id": "a\nb"}], "user_id": "ada"}, "conversation_id holds control"),
         ({"messages": [ONE | {"content": "x" * 70_000}], "user_id": "ada"}, "exceeds 65536 bytes"),
         ({"messages": [ONE | {"sent_at": "1970-01-01T00:00:00Z"}], "user_id": "ada"}, "before 2000"),
         ({"messages": [ONE | {"sent_at": "2026-01-01"}], "user_id": "ada"}, "sent_at"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import msgspec
 import pytest
 from told_facts import arrival, candidate, claimed, evidence, minute, told
 
 from models import ids
-from models.facts import CHANGES_LIMIT, Fact, FactChange, FactStatus, Period, Revision
+from models.facts import CHANGES_LIMIT, Fact, FactChange, FactStatus, Period, Provenance, Revision
 from processors.facts.claims import claim_of
 from processors.facts.evidence import Floor, ceilings
 from processors.facts.learning import learned, reinforced
@@ -44,6 +46,16 @@ def heard(line: Line, value: str, at: int, said: Said = Said.HOLDS, by: str = ""
         line = with_fact(line, learned(each, own, line, None) if fact is None else reinforced(fact, each, own))
     marks = marked(line.marks, mark_of(own, moment_of(each.provenance), said, by))
     return msgspec.structs.replace(line, marks=marks)
+
+
+def heard_from(evidence_: Provenance, line: Line, value: str) -> Line:
+    """The line after what this evidence says."""
+    each = candidate(value, evidence_)
+    own = claim_of(each)
+    told_of = with_fact(line, learned(each, own, line, None))
+    marks = marked(line.marks, mark_of(own, moment_of(evidence_), Said.HOLDS))
+    after, _ = settled(line, msgspec.structs.replace(told_of, marks=marks), cause_of(own.fact_id, evidence_))
+    return after
 
 
 def says(line: Line, value: str, at: int, said: Said = Said.HOLDS, by: str = "") -> tuple[Line, list[Fact]]:
@@ -166,6 +178,17 @@ class TestWhatFollows:
         assert (berlin.version, berlin.change) == (2, FactChange.REINFORCED)
         assert (berlin.changes[-1].confidence_before, berlin.changes[-1].confidence_after) == (0.8, 0.81)
         assert berlin.changes[-1].fact_id is None
+
+    @pytest.mark.parametrize(
+        ("ahead", "corrected"),
+        [(timedelta(hours=20), "Munich"), (timedelta(minutes=6), "Munich"), (timedelta(minutes=4), "Berlin")],
+    )
+    def test_a_clock_that_runs_ahead_counts_as_its_arrival(self, ahead: timedelta, corrected: str) -> None:
+        wrong = evidence(1, sent_at=arrival(1) + ahead)
+        line = heard_from(wrong, EMPTY, "Berlin")
+        line = heard_from(evidence(2, sent_at=arrival(2)), line, "Munich")
+        [active] = [each.value for each in line.facts if each.status is FactStatus.ACTIVE]
+        assert active == corrected
 
     def test_what_ends_is_told_first_so_that_a_slot_never_holds_two_values(self) -> None:
         before = lived("Berlin")

@@ -43,7 +43,7 @@ async def test_short_lines_by_the_million_are_not_held() -> None:
     counted = Count(lambda _: None)
     importer = Importer(Settings(), Owner("jsonl", "ada"), counted, dry=True, close=True)
     tracemalloc.start()
-    await importer.run(jsonl.read(lines(), met=Repeats().met, user_id="ada"), lambda _: None)
+    await importer.run(lambda: jsonl.read(lines(), met=Repeats().met, user_id="ada"), lambda _: None)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert (counted.read, len(counted.conversations), counted.skipped) == (10_000, 10_000, {})

@@ -151,6 +151,58 @@ class TestChatGpt:
             found.extend(chatgpt.read(pieces(data[:-50])))
         assert len(drafts_of(found)) == 3
 
+    def test_citation_markers_go_and_shown_names_stay(self) -> None:
+        said = (
+            "Rain is likely \ue200cite\ue202turn0search0\ue201. "
+            '\ue200entity\ue202["people","Ida Holm",0]\ue201 '
+            "agrees \ue200url\ue202here\ue202turn0news1\ue201.【4:0†report.pdf】 Bye \ue200cite\ue202turn0"
+        )
+        tree = conversation(node("a", None, "user", said, 1767600000), current="a")
+        [draft] = drafts_of(self.read(tree))
+        assert draft.content == "Rain is likely. Ida Holm agrees here. Bye"
+
+    def test_half_an_emoji_loses_no_conversation(self) -> None:
+        tree = conversation(
+            node("a", None, "user", "Rabbits 😀 \\ud83d \ud83d.", 1767600000), current="a", title="Sea \ud83c"
+        )
+        [draft] = drafts_of(self.read(tree))
+        assert (draft.content, draft.metadata["title"]) == ("Rabbits 😀 \\ud83d .", "Sea")
+
+
+def claude_tree(*messages: tuple[str, str | None], **more: Any) -> dict[str, Any]:
+    return {
+        "uuid": "k-1",
+        "chat_messages": [
+            {
+                "uuid": name,
+                "text": name,
+                "sender": "human",
+                "created_at": f"2026-01-05T08:00:{number:02}Z",
+                "parent_message_uuid": parent,
+            }
+            for number, (name, parent) in enumerate(messages)
+        ],
+    } | more
+
+
+ROOT = "00000000-0000-4000-8000-000000000000"
+
+
+@pytest.mark.parametrize(
+    ("exported", "shown"),
+    [
+        (claude_tree(("a", ROOT), ("b", ROOT), ("c", "b"), current_leaf_message_uuid="a"), ["a"]),
+        (claude_tree(("a", ROOT), ("b", ROOT), ("c", "a")), ["a", "c"]),  # the latest, where none is named
+        (claude_tree(("a", ROOT), ("b", "gone"), ("c", "b"), current_leaf_message_uuid="c"), ["a", "b", "c"]),
+        (claude_tree(("a", None), ("b", None)), ["a", "b"]),
+    ],
+)
+def test_the_branch_of_claude_that_a_person_sees(exported: dict[str, Any], shown: list[str]) -> None:
+    data = json.dumps([exported]).encode()
+    assert [each.content for each in drafts_of(claude.read(pieces(data)))] == shown
+    every = drafts_of(claude.read(pieces(data), branches=True))
+    assert {each.content for each in every} == {each["uuid"] for each in exported["chat_messages"]}
+
 
 def test_claude() -> None:
     exported = [
@@ -202,8 +254,11 @@ ANDROID = """1/5/26, 7:12\u202fPM - Messages and calls are end-to-end encrypted.
 class TestWhatsApp:
     def read(self, text: str, people: dict[str, str] | None = None, zone: str = "UTC") -> list[Draft | Skipped]:
         data = text.encode()
-        order = whatsapp.date_order(pieces(data))
-        return list(whatsapp.read(pieces(data), people or {}, order=order, zone=ZoneInfo(zone)))
+        found, people = whatsapp.survey(pieces(data)), people or {}
+        speaking = found.people(people)
+        return list(
+            whatsapp.read(pieces(data), people, speaking=speaking, order=found.order(), zone=ZoneInfo(zone))
+        )
 
     def test_the_form_of_iphones(self) -> None:
         found = self.read(IPHONE, {"Ada Lovelace": "ada"}, "Europe/Berlin")
@@ -225,7 +280,82 @@ class TestWhatsApp:
         early = drafts_of(self.read(ANDROID.rsplit("\n", 2)[0] + "\n"))
         late = drafts_of(self.read(ANDROID))
         assert [each.message for each in late[: len(early)]] == [each.message for each in early]
-        assert {each.conversation for each in early} == {each.conversation for each in late}
+
+    @pytest.mark.parametrize(
+        ("line", "hour"),
+        [
+            ("2026/3/28 下午9:30 - 小明: {}", 21),
+            ("2026/3/28 凌晨12:30 - 小明: {}", 0),
+            ("2026/3/28 中午12:30 - 小明: {}", 12),
+            ("\u200e[2026/3/28 上午9:30:12] 小明: {}", 9),
+            ("2026. 3. 28. 오후 9:30 - 민수: {}", 21),
+            ("2026. 03. 28. du. 9:30 - Réka: {}", 21),
+            ("28.03.2026 ÖS 9:30 - Ayşe: {}", 21),
+            ("٢٨\u200f/٣\u200f/٢٠٢٦، ٩:٣٠ م - ليلى: {}", 21),
+            ("28/3/26, 9:30 μ.μ. - Ίρις: {}", 21),
+            ("28.3.2026 klo 21.30 - Outi: {}", 21),
+            ("28/3/2569 หลังเที่ยง 9:30 - มาลี: {}", 21),
+            ("28/3/69 09:30 น. - มาลี: {}", 9),
+            ("21:30, 28/3/26 - Nam: {}", 21),
+            ("28/03/2026 à 21:30 - Zoé: {}", 21),
+            ("28.03.26 г., 21:30 - Иво: {}", 21),
+        ],
+    )
+    def test_dates_and_half_days_of_locales(self, line: str, hour: int) -> None:
+        [draft] = drafts_of(self.read(line.format("I ski.") + "\n"))
+        assert (draft.content, draft.sent_at.date().isoformat()) == ("I ski.", "2026-03-28")
+        assert draft.sent_at.hour == hour
+
+    @pytest.mark.parametrize(
+        "notice",
+        [
+            'Ann created group "Trip: Rome"',
+            "Ann hat den Betreff von „Urlaub: Rom“ zu „Urlaub: Bari“ geändert.",
+            'Ann, "Gezi: Roma" grubunu oluşturdu',
+            "Annさんがグループ「旅行: ローマ」を作成しました",
+            "Ann创建了群组“旅行: 罗马”",
+            'Ann creó el grupo "Viaje: Roma"',
+            "\u2068Ann\u2069 أنشأ المجموعة: روما",
+            "Ann pinned a message: see above",
+        ],
+    )
+    def test_notices_with_a_colon_make_no_people(self, notice: str) -> None:
+        said = "28/03/2026, 21:30 - {}\n"
+        found = self.read(said.format("Ann: hi") + said.format(notice) + said.format("Ann Lee: hello"))
+        assert [each.user_id for each in drafts_of(found)] == ["Ann", "Ann Lee"]
+        assert reasons_of(found).keys() == {"notice"}
+
+    @pytest.mark.parametrize(
+        ("typed", "left"),
+        [
+            ("<Médias omis>", ""),
+            ("<省略多媒体文件>", ""),
+            ("<미디어 파일을 제외한 내보내기>", ""),
+            ("IMG-1.jpg (fichier joint)", ""),
+            ("IMG-1.jpg (dosya ekli)\nEvimiz", "Evimiz"),
+            ("\u200eMy plan.pdf (bestand bijgevoegd)", ""),
+            ("Diese Nachricht wurde gelöscht.", ""),
+            ("Bu mesajı sildiniz", ""),
+            ("您已删除此消息", ""),
+            ("تم حذف هذه الرسالة", ""),
+            ("Cuộc gọi nhỡ", ""),
+            ("Standort: https://maps.google.com/?q=1,2", ""),
+            ("POLL:\nWhere to?\nOPTION: Rome (2 votes)", ""),
+            ("ok <Ce message a été modifié>", "ok"),
+            ("I <3 you", "I <3 you"),
+            ("use List<String> and <b>", "use List<String> and <b>"),
+            ("Hast du diese Nachricht gelöscht?", "Hast du diese Nachricht gelöscht?"),
+            ("see report.pdf (the new one)", "see report.pdf (the new one)"),
+        ],
+    )
+    def test_placeholders_are_no_speech(self, typed: str, left: str) -> None:
+        found = self.read(f"28/03/2026, 21:30 - Ann: {typed}\n")
+        assert [each.content for each in drafts_of(found)] == ([left] if left else [])
+
+    def test_ids_do_not_depend_on_what_the_phone_calls_people(self) -> None:
+        before, after = "28/03/2026, 21:30 - Fay: hi\n", "28/03/2026, 21:30 - Fay Smith: hi\n"
+        [one], [other] = drafts_of(self.read(before)), drafts_of(self.read(after))
+        assert (one.message, one.conversation) == (other.message, "")
 
     @pytest.mark.parametrize(
         ("text", "order"),
@@ -236,18 +366,18 @@ class TestWhatsApp:
         ],
     )
     def test_how_dates_are_written_shows_in_the_file(self, text: str, order: DateOrder) -> None:
-        assert whatsapp.date_order([text.encode()]) == order
+        assert whatsapp.survey([text.encode()]).order() == order
 
     def test_what_can_be_read_both_ways_is_asked_for(self) -> None:
         with pytest.raises(InvalidRecord, match="--dates dmy or --dates mdy"):
-            whatsapp.date_order([b"03/04/2026, 07:12 - Ada: a\n"])
+            whatsapp.survey([b"03/04/2026, 07:12 - Ada: a\n"]).order()
         with pytest.raises(InvalidRecord, match="is it a chat that WhatsApp exported"):
-            whatsapp.date_order([b"hello\n"])
+            whatsapp.survey([b"hello\n"]).order()
 
     def test_broken_lines_are_named_and_the_rest_goes_on(self) -> None:
         data = b"stray\n13.01.26, 07:12 - Ada: a\n13.01.26, 07:13 - Ada: \xff\n"
         data += b"13.01.26, 25:99 - Ada: x\n13.01.26, 07:14 - Ada: b\n"
-        found = list(whatsapp.read(pieces(data), {}, order=DateOrder.DAY_FIRST, zone=UTC))
+        found = list(whatsapp.read(pieces(data), {}, speaking={"Ada"}, order=DateOrder.DAY_FIRST, zone=UTC))
         assert [each.content for each in drafts_of(found)] == ["a", "b"]
         assert reasons_of(found) == {
             "no_beginning": "line 1",
@@ -326,8 +456,8 @@ class TestMessages:
     def test_control_characters_and_halves_of_characters_go(self) -> None:
         draft = Draft("line 1", "c", "m", "user", "a\x1b[31m\x00b\ud83d\tc", NOW, speaker="E\x1bve\n")  # type: ignore[arg-type]
         message = make_message(draft, OWNER, max_content_bytes=65536, now=NOW).message
-        assert message.content == "a[31mb\tc"
-        assert message.metadata["name"] == "Eve"
+        assert message.content == "a [31m b\tc"
+        assert message.metadata["name"] == "E ve"
 
 
 @pytest.mark.parametrize("seed", range(5))

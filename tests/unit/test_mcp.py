@@ -62,9 +62,9 @@ class Api:
             query = dict(httpx2.QueryParams(scope["query_string"].decode()))
             path = scope["raw_path"].decode().partition("?")[0]
             self.asked.append((f"{scope['method']} {path}", headers.get("authorization", ""), query, body))
-            status, answer = self.answers.get(
-                f"{scope['method']} {path}", (404, {"detail": "none", "advice": "look"})
-            )
+            named = f"{scope['method']} */{path.rpartition('/')[2]}"
+            none = 404, {"detail": "none", "advice": "look"}
+            status, answer = self.answers.get(f"{scope['method']} {path}", self.answers.get(named, none))
             await send({"type": "http.response.start", "status": status, "headers": []})
             await send({"type": "http.response.body", "body": json.dumps(answer).encode()})
 
@@ -278,6 +278,28 @@ async def test_what_is_remembered_is_said_by_the_person_and_closed(api: Api) -> 
             json.loads(body)["messages"][0]["conversation_id"] for what, _, _, body in api.asked if body
         }
         assert len(conversations) == 2  # nothing is said into a conversation that is there
+
+
+@pytest.mark.parametrize(
+    ("came", "said", "fact_id"),
+    [
+        ({"state": "searchable", "fact_ids": ["f-1"]}, "It is remembered: Lives in Lisbon", "f-1"),
+        ({"state": "extracted"}, "no fact was made of it", ""),
+        ({"state": "extracting"}, "still being read", ""),
+        ({"state": "dead_lettered", "reason": "content_too_large: content exceeds"}, "content_too_large", ""),
+    ],
+)
+async def test_remember_tells_the_fact_or_why_there_is_none(
+    api: Api, came: dict[str, Any], said: str, fact_id: str
+) -> None:
+    api.answers["POST /v1/messages"] = 202, {"messages": [{"message_id": "m", "position": "3:1842"}]}
+    api.answers["POST */close"] = 202, {}
+    api.answers["GET /v1/progress"] = 200, came
+    api.answers["GET /v1/facts/f-1"] = 200, FACT
+    async with connected() as client:
+        kept = await client.call_tool("remember", {"text": "I live in Lisbon."})
+    assert said in kept.content[0].text  # type: ignore[union-attr]
+    assert kept.is_error or kept.structured_content["fact_id"] == fact_id
 
 
 async def test_forgetting_asks_where_the_client_can(api: Api) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from itertools import pairwise
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -15,7 +15,7 @@ from processors.recall import question
 from processors.recall.features import FEATURES, SESSION_GAP, Candidate, features
 from processors.recall.question import InvalidQuestion, cleaned, read, words_of
 from processors.recall.ranking import SOURCE, STEEPNESS, rank
-from processors.text.stemming import stem_of
+from processors.text.stemming import stem_of, without_particle
 
 
 def turn(text: str, index: int = 0, cosine: float | None = 0.5, **more: object) -> Candidate:
@@ -112,6 +112,11 @@ def test_control_characters_part_words() -> None:
     assert cleaned("緑茶は好き？") == "緑茶は好き？"
 
 
+def test_full_width_letters_are_folded() -> None:
+    assert cleaned("ｍｙ ﾈｺ, ½") == "my ネコ, 1⁄2"
+    assert words_of("Ｔａｎｇｏ ﾀﾞﾝｽ ５") == words_of("tango ダンス 5")
+
+
 @pytest.mark.parametrize(
     ("text", "question"), [("I walk.\n\nDo you?", 0.5), ("Do you walk?\n\n", 1.0), ("I walk.", 0.0)]
 )
@@ -203,10 +208,10 @@ def test_what_the_assistant_said_is_not_asked_of_the_person(query: str, role: Ro
 
 @given(st.text(max_size=60) | st.text(alphabet="aAzZ09_-'. \t\nß", max_size=60))
 def test_words_are_those_between_signs_whatever_the_letters(text: str) -> None:
-    if question._UNSPACED.search(text):
-        text = question._UNSPACED.sub("", text)
-    words = re.findall(r"[^\W_]+", text.casefold())
-    assert words_of(text) == tuple(stem_of(word) for word in words if word not in question._STOP_WORDS)
+    text = question._UNSPACED.sub("", normalize("NFKC", text))
+    words = question._WORD.findall(normalize("NFKC", text).casefold())
+    said = [word for word in words if word not in question._STOP_WORDS]
+    assert words_of(text) == tuple(stem_of(word) if word.isascii() else without_particle(word) for word in said)
     assert words_of(text) == words_of(text), "as they were read before"
 
 

@@ -153,6 +153,7 @@ def test_text_without_duplicates_is_byte_for_byte_the_same(text: str) -> None:
         (f"$$ means cheap.\n\n{OPENING}\n\n{OPENING}", f"$$ means cheap.\n\n{OPENING}"),
         ("Wrapped text goes\non and on.\n\nWrapped text goes on and on.", "Wrapped text goes\non and on."),
         ("今天的天气真的非常好。我们走吧。今天的天气真的非常好。", "今天的天气真的非常好。我们走吧。"),
+        ("您对花生过敏。请避免坚果。您对花生过敏。", "您对花生过敏。请避免坚果。"),
         ("المتحف مفتوح كل يوم للجميع. المتحف مفتوح كل يوم للجميع. نعم.", "المتحف مفتوح كل يوم للجميع. نعم."),
         (f"- {OPENING}\n- {TICKETS}\n\n{OPENING} Bye.", f"- {OPENING}\n- {TICKETS}\n\nBye."),
         (f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\n# C\n", f"# A\n\n{OPENING}\n\n# C\n"),

@@ -10,6 +10,7 @@ import pytest
 from models.responses import ResponseChunk
 from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import FilterPolicy
+from processors.responses.halves import ReceivedChunk
 from processors.responses.history import Said
 from processors.responses.sequence import (
     ResponseSequencer,
@@ -22,8 +23,8 @@ OPENING = "The museum opens at nine in the morning."
 PARKING = "You can leave your car behind the house."
 
 
-def chunk(sequence: int, text: str, *, final: bool = False, response_id: str = "r-1") -> ResponseChunk:
-    return ResponseChunk(
+def chunk(sequence: int, text: str, *, final: bool = False, response_id: str = "r-1") -> ReceivedChunk:
+    return ReceivedChunk(
         response_id=response_id,
         conversation_id="c-1",
         sequence=sequence,

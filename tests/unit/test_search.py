@@ -23,6 +23,7 @@ from models.statements import Kind
 from models.turns import Turn, TurnSource
 from models.windows import WindowSource
 from processors.recall.question import InvalidQuestion
+from processors.text.scripts import latin_share
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import EPISODES as EPISODE_KIND
 from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
@@ -629,3 +630,51 @@ async def test_a_query_of_a_megabyte_is_refused_before_anything_is_asked(
     embedder.error = AssertionError("nobody embeds it")
     with pytest.raises(InvalidQuestion, match="1,000,000 characters: ask in 4,000"):
         await find(MemorySearch(index, embedder), "x" * 1_000_000)
+
+
+class LatinEmbedder(WordEmbedder):
+    """Knows words of Latin script alone; all other texts get one vector, as of a small English model."""
+
+    def coverage(self, text: str) -> float:
+        return latin_share(text)
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        known = [text if self.coverage(text) >= 0.5 else "[UNK]" for text in texts]
+        return await super().embed(known)
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "nobody_said"),
+    [
+        (("ฉันลืมกุญแจไว้ที่ร้านกาแฟ", "แมวของฉันป่วย"), "แมว", "จักรยาน"),
+        (("저는 땅콩 알레르기가 있어요.", "기차가 늦게 왔어요."), "기차", "저 자전거 있어요?"),
+        (("我对花生过敏。", "弟弟喜欢踢足球。"), "足球", "我有自行车吗？"),
+        (("У меня аллергия на арахис.", "Поезд опоздал."), "поезд", "У меня есть велосипед?"),
+        (("წვიმს მთელი დღე.", "ჩემი კატა ავად არის."), "კატა", "ველოსიპედი"),
+        (("🎻🎶", "🍕😋"), "🍕", "🚲"),
+        (("I own a ｋａｙａｋ", "ｆｏｏｔｂａｌｌ"), "football", "ｂｉｋｅ"),
+    ],
+)
+async def test_a_script_that_the_embedder_does_not_know_is_searched_by_words(
+    index: FactIndex, said: tuple[str, ...], asked: str, nobody_said: str
+) -> None:
+    embedder = LatinEmbedder()
+    await store(index, embedder, *(make_fact(text) for text in said))
+    search = MemorySearch(index, embedder)
+    found = await find(search, asked)
+    assert [result.text for result in found][:1] == [said[1]]
+    missed = await find(search, nobody_said)
+    assert (len(missed), missed.empty, missed.degraded) == (0, Empty.NO_ANSWER, False)
+
+
+async def test_a_question_about_a_stranger_is_not_answered_with_oneself(
+    index: FactIndex, embedder: WordEmbedder
+) -> None:
+    await store(index, embedder, make_fact("I live in Porto"), make_fact("Lea knits"))
+    search = MemorySearch(index, embedder)
+    assert [result.text for result in await find(search, "Where do I live in Porto?")][:1] == [
+        "I live in Porto"
+    ]
+    assert len(await find(search, "Where does Pia live in Porto?")) == 0
+    assert await find(search, "Where does Lea live in Porto?")
+    assert await find(search, "Where does Ada live in Porto?"), "whose memory it is"

@@ -19,7 +19,7 @@ from types import MappingProxyType
 import msgspec
 
 from models.errors import ConsistencyError, InvalidRecord
-from models.messages import ChatMessage, Punctuation, PunctuationKind
+from models.messages import ChatMessage, MendedMessage, Punctuation, PunctuationKind
 from models.summaries import Summary
 from models.windows import WindowReason
 from processors.conversations.bodies import LoadPage
@@ -165,6 +165,8 @@ class Conversations:
         duplicates = fold_into(fold, items) + fold.duplicates
         if duplicates:
             work.skip("duplicate", by=duplicates)
+        if mended := sum(item.replaced for item, _ in items if isinstance(item, MendedMessage)):
+            work.count("message_characters_replaced_total", by=mended)
         for user_id, arrived in fold.erasures:
             erasure = erasures.Erasing(fold.tenant_id, run.key.decode(), user_id, _moment(arrived))
             # Anybody's facts may rest on the conversation, and only their partition knows them.

@@ -22,6 +22,7 @@ from models.responses import ResponseChunk
 from processors.responses.duplicates import find_duplicate
 from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import FilterPolicy
+from processors.responses.halves import ReceivedChunk
 from processors.responses.history import MEMORY as ELEMENTS_MOST
 from processors.responses.history import START, Said
 from processors.responses.sequence import ResponseSequencer, ResponseState, Sequenced
@@ -128,7 +129,7 @@ class Responses:
             decided_by=self._settings.chosen(*DECIDING),
         )
 
-    def _fold(self, before: ResponseState | None, run: Run[ResponseChunk], work: Work) -> ResponseState | None:
+    def _fold(self, before: ResponseState | None, run: Run[ReceivedChunk], work: Work) -> ResponseState | None:
         ((chunk, record),) = run.items
         now = record.timestamp / 1000
         said: tuple[Said, ...] = ()
@@ -176,7 +177,7 @@ class Responses:
         return max(said.at for said in value) + self._settings.response_memory_seconds
 
     def _publish(
-        self, key: bytes, done: Sequenced, work: Work, current: tuple[SourceRecord, ResponseChunk] | None = None
+        self, key: bytes, done: Sequenced, work: Work, current: tuple[SourceRecord, ReceivedChunk] | None = None
     ) -> None:
         """Send what a step gave, count it, and tell of it; ``current``: the chunk that made it."""
         cause = cloudevents.incoming(current[0].headers) if current is not None else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from models.errors import InvalidRecord
-from models.responses import ResponseChunk
+from processors.responses.halves import ReceivedChunk, with_halves
 from processors.text.validation import decode
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch, SourceRecord
@@ -46,13 +46,19 @@ class ChunkRouting:
         return effects
 
 
-def decode_chunk(record: SourceRecord, *, keyed: bool) -> ResponseChunk:
+def decode_chunk(record: SourceRecord, *, keyed: bool) -> ReceivedChunk:
     """Return the record's chunk.  ``keyed``: its key, if it has one, must be that of its response.
 
     Raises:
         InvalidRecord: it is none, or lies under another key, or an id holds control characters.
     """
-    chunk = decode(ResponseChunk, record.value)
+    try:
+        chunk = decode(ReceivedChunk, record.value)
+    except InvalidRecord:
+        found = with_halves(record.value or b"")
+        if found is None:
+            raise
+        chunk = found
     # JSON has them only as escapes (DEL apart), so most chunks need no second look.
     if record.value is not None and (b"\\" in record.value or b"\x7f" in record.value):
         for field in ("response_id", "conversation_id", "tenant_id"):

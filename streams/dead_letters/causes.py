@@ -1,0 +1,24 @@
+"""Which field of a record is wrong, and why, as the message of its dead letter says."""
+
+from __future__ import annotations
+
+import re
+
+#: Where a message names a field: as a JSON path, by its name in backticks, or as its first word.
+_FIELD = re.compile(
+    r"at `\$(?:\[\.\.\.\]|\.)?(?P<path>[^`]*)`|required field `(?P<missing>[^`]*)`"
+    r"|^(?P<first>content|sent_at|metadata|(?:message|conversation|user|tenant|response)_id)\b"
+)
+#: What differs between two messages of one cause: numbers, times, values in quotation marks.
+_VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.,:+TZ-]*")
+
+
+def field_of(message: str) -> str:
+    """Return the field that the message of a letter names; ``""`` if it names none."""
+    found = _FIELD.search(message)
+    return next(filter(None, found.groups()), "") if found else ""
+
+
+def cause_of(message: str) -> str:
+    """Return what letters have in common whose records are wrong in the same way."""
+    return _VARYING.sub("…", message)
