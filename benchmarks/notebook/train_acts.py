@@ -8,7 +8,6 @@ precision and recall of each act on sentences left out of training.  Needs sciki
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -87,7 +86,7 @@ def train(cache: Path) -> None:
     """Fit, print and store."""
     own = [*written()]
     examples = [*own, *chatter()]
-    vectors = asyncio.run(embedded([text for each in examples for text in texts([each.unit])], cache))
+    vectors = embedded([text for each in examples for text in texts([each.unit])], cache)
     units = [each.unit for each in examples]
     x = features(units, np.stack([vectors[text] for text in texts(units)]))
     y = np.array([each.act for each in own])

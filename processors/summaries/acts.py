@@ -39,8 +39,12 @@ ACTS = tuple(Act)
 
 #: A label says what a sentence is ("Todo for me: ..."), whatever the model thinks.
 _LABELS = {
-    Act.TODO: re.compile(r"(?:to-?dos?|note to self|pendiente|à faire|zu erledigen)\b[^:.!?]{0,30}:", re.IGNORECASE),
-    Act.DECISION: re.compile(r"(?:decision|decided|entschieden|decidido|décidé)\b[^:.!?]{0,30}:", re.IGNORECASE),
+    Act.TODO: re.compile(
+        r"(?:to-?dos?|note to self|pendiente|à faire|zu erledigen)\b[^:.!?]{0,30}:", re.IGNORECASE
+    ),
+    Act.DECISION: re.compile(
+        r"(?:decision|decided|entschieden|decidido|décidé)\b[^:.!?]{0,30}:", re.IGNORECASE
+    ),
     Act.QUESTION: re.compile(r"(?:open|offene) (?:question|frage)\b[^:.!?]{0,30}:", re.IGNORECASE),
 }
 #: Words of a sentence that does one thing; a longer one tells many, and none of them is all of it.
@@ -88,7 +92,10 @@ def acts(units: Sequence[Unit], vectors: Floats) -> list[dict[Act, float]]:
     scores = features(units, vectors) @ rows[:, :-1].T + rows[:, -1]
     shares = np.exp(scores - scores.max(axis=1, keepdims=True))
     shares /= shares.sum(axis=1, keepdims=True)
-    return [_of(unit, dict(zip(ACTS, map(float, each), strict=True))) for unit, each in zip(units, shares, strict=True)]
+    return [
+        _of(unit, dict(zip(ACTS, map(float, each), strict=True)))
+        for unit, each in zip(units, shares, strict=True)
+    ]
 
 
 def _of(unit: Unit, found: dict[Act, float]) -> dict[Act, float]:
