@@ -1,9 +1,9 @@
 """Measure the built-in summarizer on Notebook people: ``python -m benchmarks.quality.summaries [FOLDER]``.
 
-The range is a session of a person, or half of one.  Of the notes of importance 2 and 3 that are told in it and that
-nothing in it ends, the share that the summary shows (the terms of the note stand in it), beside the first sentences
-of the person within the same bound; then the CPU time of what is long, without the vectors.  ``--show N`` prints the
-first N summaries, to be read.
+The range is a session of a person, or half of one.  Of the notes of importance 2 and 3 that are told in it and
+that nothing in it ends, the share that the summary shows (the terms of the note stand in it), beside the first
+sentences of the person within the same bound; then the CPU time of what is long, without the vectors.
+``--show N`` prints the first N summaries, to be read.
 """
 
 from __future__ import annotations

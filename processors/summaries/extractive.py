@@ -28,7 +28,7 @@ from processors.text.sentences import sentence_spans
 from processors.text.tokens import TokenCounter
 
 #: Probability from which on a sentence is of an act; of a key fact, a question that tells one, an assistant's.
-_ACT, _KEY_FACT, _FACT_IN_QUESTION, _ASSISTANT_ASKS = 0.45, 0.3, 0.6, 0.35
+_ACT, _KEY_FACT, _FACT_IN_QUESTION, _ASSISTANT_ASKS = 0.4, 0.3, 0.6, 0.35
 
 #: What a sentence is worth by its importance, and what the list it is for adds.
 _BY_IMPORTANCE = {1: 0.9, 2: 1.0, 3: 1.1}
@@ -55,8 +55,8 @@ _FADING = {Section.OPEN_QUESTIONS: 0.4, Section.TODOS: 0.7}
 _SLOW_FADING = 0.93
 #: Words from which on a line says no more.
 _MUCH = 16
-#: Words of a sentence that is told of an assistant where nobody says anything of his own.
-_LONG_ENOUGH = 6
+#: Words of a sentence that is told where nothing else is.
+_LONG_ENOUGH = 4
 #: Numbers of a vector of the built-in embedder.
 _DIMENSIONS = 384
 
@@ -70,7 +70,7 @@ class _Read(NamedTuple):
     judgement: Judgement
     acts: dict[Act, float]
     central: float
-    vector: Floats | None = None
+    vector: Floats
 
     @property
     def act(self) -> Act:
@@ -92,8 +92,8 @@ def summarize_messages(
     """
     units = read(messages) if units is None else units
     said = [*_read(units, vectors)]
-    back = taken_back([Sentence(each.unit, each.vector, each.act is Act.TODO) for each in said])
-    is_alone = len({each.user_id for each in messages if each.role is Role.USER}) < 2
+    back = taken_back([Sentence(each.unit, each.judgement, each.vector) for each in said])
+    is_alone = _is_alone(messages)
     candidates: list[Candidate] = []
     for place, each in enumerate(said):
         section = None if place in back or _is_stale(each.unit, messages) else _section(each, messages)
@@ -101,7 +101,13 @@ def summarize_messages(
             line = line_of(each.unit, is_alone=is_alone)
             about = words(line)
             candidates.append(Candidate(section, line, _worth(each, section, about), place, about))
-    return pack(_with_best(candidates) or [*_opening(messages)], limit, count)
+    return pack(_with_best(candidates) or [
+        *_opening(messages, [each for place, each in enumerate(said) if place not in back])
+    ], limit, count)
+
+
+def _is_alone(messages: Sequence[WindowMessage]) -> bool:
+    return len({each.user_id for each in messages if each.role is Role.USER}) < 2
 
 
 def _with_best(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -119,8 +125,7 @@ def _read(units: Sequence[Unit], vectors: Floats | None) -> Iterator[_Read]:
     for unit, judgement, of_acts, vector, nearness in zip(
         units, judge(units, given), acts(units, given), own, near, strict=True
     ):
-        central = max(0.0, float(nearness / most))
-        yield _Read(unit, judgement, of_acts, central, None if vectors is None else vector)
+        yield _Read(unit, judgement, of_acts, max(0.0, float(nearness / most)), vector)
 
 
 def _section(read: _Read, messages: Sequence[WindowMessage]) -> Section | None:
@@ -156,12 +161,17 @@ def _is_stale(unit: Unit, messages: Sequence[WindowMessage]) -> bool:
     return unit.message.sent_at.date() != messages[-1].sent_at.date() and _TODAY.search(unit.text) is not None
 
 
-def _opening(messages: Sequence[WindowMessage]) -> Iterator[Candidate]:
-    """Yield the first sentences of assistants and tools, for a range in which nothing else is to be told."""
+def _opening(messages: Sequence[WindowMessage], said: Sequence[_Read]) -> Iterator[Candidate]:
+    """Yield what is likeliest to matter in a range in which nothing is to be told: a sentence of each speaker."""
+    own = [each for each in said if each.unit.message.role is Role.USER and not asks(each.unit.text)]
+    for each in sorted(own, key=lambda each: -each.judgement.probability)[:2]:
+        if len(each.unit.text.split()) >= _LONG_ENOUGH:
+            line = line_of(each.unit, is_alone=_is_alone(messages))
+            yield Candidate(Section.KEY_FACTS, line, 1 + each.judgement.probability, 0, words(line))
     for at, message in enumerate(each for each in messages if each.role in (Role.ASSISTANT, Role.TOOL)):
         content = message.content[:2000]
-        said = [content[start:end] for start, end in sentence_spans(content)]
-        for text in [each for each in said if not asks(each) and len(each.split()) >= _LONG_ENOUGH][:1]:
+        parts = [content[start:end] for start, end in sentence_spans(content)]
+        for text in [each for each in parts if not asks(each) and len(each.split()) >= _LONG_ENOUGH][:1]:
             line = f"{message.role.value}: {text}"
             yield Candidate(Section.KEY_FACTS, line, 1 / (1 + at), at, words(text))
 

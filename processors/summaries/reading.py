@@ -48,10 +48,14 @@ def read(messages: Sequence[WindowMessage]) -> list[Unit]:
     with the most cues of a person, of a decision and the like.
     """
     shortened = [_shortened(message) for message in messages]
+    own = [at for at, each in enumerate(messages) if each.role is Role.USER]
+    if len(own) > MOST_READ:
+        own = sorted(own, key=lambda at: not _PERSONAL.search(shortened[at].content))[:MOST_READ]
+    looked_at = frozenset(own)
     last = max((at for at, each in enumerate(messages) if each.role in (Role.USER, Role.ASSISTANT)), default=-1)
     found: list[Unit] = []
     for at, message in enumerate(shortened):
-        if message.role is Role.USER:
+        if at in looked_at:
             found += _units(message, question_before(shortened, at))
         elif message.role is Role.ASSISTANT and at == last:
             found += [unit for unit in _units(message, ("", "")) if asks(unit.text)]

@@ -25,7 +25,7 @@ LARGEST = 150
 class BuiltinSummarizer:
     """Implements :class:`models.ports.Summarizer` by picking sentences.
 
-    ``embedder`` is the model that the weights were trained with; without one the surface of the sentences decides.
+    ``embedder`` is the model that the weights were trained with; without one their surface decides.
     """
 
     def __init__(self, count: TokenCounter, embedder: Embedder | None = None) -> None:
