@@ -11,12 +11,18 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
 from pathlib import Path
 
 from benchmarks.notebook.labels import HERE
 from deploy.local.demo_parts import Parts
 from deploy.local.ports import free_ports
+from models.errors import DependencyUnavailable
 from streams.settings import load_settings
+
+#: How long the services may take to start.
+_START_SECONDS = 180
 
 
 def main() -> int:
@@ -33,6 +39,7 @@ def main() -> int:
         (kafka_port,) = free_ports(1)
         settings = load_settings(data_dir=folder, metrics_port=0)
         with Parts(settings, kafka_port, lambda text: print(text, file=sys.stderr)) as parts:
+            _wait(parts)
             command = [
                 sys.executable,
                 str(HERE / "score.py"),
@@ -41,6 +48,25 @@ def main() -> int:
             ]
             command += ["--json", options.json] if options.json else []
             return subprocess.run([*command, "--verbose", *map(str, files)], check=False).returncode
+
+
+def _wait(parts: Parts) -> None:
+    """Wait until every service is ready."""
+    until = time.monotonic() + _START_SECONDS
+    for service, port in parts.metrics_ports.items():
+        while not _is_ready(port):
+            parts.check()
+            if time.monotonic() > until:
+                raise DependencyUnavailable(service, f"it is not ready after {_START_SECONDS} s")
+            time.sleep(0.5)
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5):
+            return True
+    except OSError:
+        return False
 
 
 if __name__ == "__main__":

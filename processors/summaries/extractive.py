@@ -101,9 +101,12 @@ def summarize_messages(
             line = line_of(each.unit, is_alone=is_alone)
             about = words(line)
             candidates.append(Candidate(section, line, _worth(each, section, about), place, about))
-    return pack(_with_best(candidates) or [
-        *_opening(messages, [each for place, each in enumerate(said) if place not in back])
-    ], limit, count)
+    return pack(
+        _with_best(candidates)
+        or [*_opening(messages, [each for place, each in enumerate(said) if place not in back])],
+        limit,
+        count,
+    )
 
 
 def _is_alone(messages: Sequence[WindowMessage]) -> bool:
