@@ -2,7 +2,8 @@
 
 Trained on ``acts.jsonl``, sentences written for it, and on sentences of the people that are no notes
 (``none``).  Each sentence is seen twice, with and without its vectors, so that the weights work by the surface
-alone.  Prints precision and recall of each act on sentences left out of training.  Needs scikit-learn (extra ``dev``).
+alone.  Prints precision and recall of each act on sentences left out of training.  Needs scikit-learn (extra
+``dev``).
 """
 
 from __future__ import annotations
