@@ -56,8 +56,8 @@ def _re(pattern: str) -> re.Pattern[str]:
 #: Code, block quotes, log lines, JSON and templates.
 _TYPESET = _re(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`|^[ \t]*(?:>|&gt;).*$"
-    r"|^\s*[\[(]?\d{1,4}[:./-]\d\d(?:[:./-]\d\d)*[\])]?,?(?: \S+)? (?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE)\b.*$"
-    r'|^\s*[{\[]\s*"[\s\S]*?[}\]]\s*$|[^.!?\n]*\{\{[^}\n]*\}\}[^.!?\n]*[.!?]?'.replace(".*?(?:", r"[\s\S]*?(?:")
+    r"|^[ \t]*[\[(]?\d{1,4}[:./-]\d\d(?:[:./-]\d\d)*[\])]?,?(?: \S+)? (?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE)\b.*$"
+    r'|^[ \t]*[{\[]\s*"[\s\S]*?[}\]]\s*$|(?<![^.!?\n])[^.!?\n]*\{\{[^}\n]*\}\}[^.!?\n]*[.!?]?'.replace(".*?(?:", r"[\s\S]*?(?:")
 )
 
 #: A quotation: of at least three words, or with a first person in it.  A name in quotation marks stays.
@@ -144,7 +144,7 @@ _ROLE_PLAY = (
     r"fais comme si|imagine que|agis comme|joue le rôle|tu es un\w* |faz de conta|finja|aja como|imagine que|você é um\w* |fai finta|immagina di|sei un\w* |doe alsof|speel de rol|stel je voor|je bent een"
 )
 _TASK_AT = _re(
-    rf"(?:(?<=[.!?…\n] )|(?<=[.!?\n])|^)\s*{_POLITE}(?P<verb>(?P<text>{_TEXT_TASK})|(?P<play>{_ROLE_PLAY})|(?P<draft>{_DRAFT}))"
+    rf"(?:(?<=[.!?…\n] )|(?<=[.!?\n])|^)[ \t]*{_POLITE}(?P<verb>(?P<text>{_TEXT_TASK})|(?P<play>{_ROLE_PLAY})|(?P<draft>{_DRAFT}))"
 )
 #: What a draft says: "a mail that says ...", "tell my boss that ...".
 _CONTENT = _re(
@@ -178,7 +178,7 @@ _OWN_LEAD = _re(
 )
 _COLON = re.compile(r"(?<![\d/])[:：](?!//)(?!\d)(?=\s|[“\"«„'A-ZÀ-Þ¿¡])")
 _HEADER = _re(
-    r"^\s*(?:(?:from|to|cc|subject|sent|date|von|an|betreff|gesendet|de|para|asunto|objet|à|envoyé|assunto|enviado|da|oggetto|aan|onderwerp|van)\s*:\s*\S.*\n\s*){2,}"
+    r"^[ \t]*(?:(?:from|to|cc|subject|sent|date|von|an|betreff|gesendet|de|para|asunto|objet|à|envoyé|assunto|enviado|da|oggetto|aan|onderwerp|van)\s*:\s*\S.*\n\s*){2,}"
     r"|^-+ ?(?:original message|forwarded message|ursprüngliche nachricht|mensaje (?:original|reenviado)|message (?:d'origine|transféré)|mensagem (?:original|encaminhada))"
     r"|^(?:begin forwarded message|on .{5,60} wrote:)"
 )

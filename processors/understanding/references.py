@@ -36,7 +36,7 @@ class Mention(NamedTuple):
 
 def mentions(text: str, wanted: Kind) -> list[Mention]:
     """Return what a text mentions that a word of a kind can stand for, each once."""
-    found: dict[str, Mention] = {}
+    text, found = text[-2000:], dict[str, Mention]()
     for each in (*_people(text), *_names(text), *_things(text)):
         if each.kind in words.FITS.get(wanted, (wanted,)):
             found.setdefault(each.label, each)

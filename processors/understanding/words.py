@@ -81,7 +81,7 @@ KIN = re.compile(
     r"(?:(?:,? (?:is )?(?:called|named)|,|'s name is|'s called| heißt| se llama| s'appelle)? (?P<name>[A-ZÀ-Þ][\w-]+))?"
 )
 #: "Anna, my sister", "Anna is my sister".
-CALLED = re.compile(rf"(?P<name>[A-ZÀ-Þ][\w-]+)(?:,| is| ist| es| est) {_OWNER} (?i:{_PARTS})\b")
+CALLED = re.compile(rf"\b(?P<name>[A-ZÀ-Þ][\w-]+)(?:,| is| ist| es| est) {_OWNER} (?i:{_PARTS})\b")
 NAME = re.compile(
     r"(?:\b(?P<before>(?:(?:In|At|To|From|With)\b|[a-zà-ÿ'][\w']*)) )?(?P<name>\b[A-ZÀ-Þ][a-zà-ÿ]+(?: [A-ZÀ-Þ][a-zà-ÿ]+)?)\b"
 )
