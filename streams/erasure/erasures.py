@@ -75,9 +75,21 @@ class Erasing(NamedTuple):
 
 def announce(effects: Effects, topic: str, erasing: Erasing, partition: int, source: str) -> None:
     """Write an erasure into a partition; ``source`` is the CloudEvents source of who does."""
-    key = erasing.key(partition)
-    event = cloudevents.outgoing(EVENT, source, f"{key}/{erasing.until.isoformat()}")
-    effects.emit(topic, key.encode(), None, [*event, *erasing.headers()], partition=partition)
+    key = erasing.key(partition).encode()
+    effects.emit(topic, key, None, _headers(erasing, partition, source), partition=partition)
+
+
+def announce_by_key(effects: Effects, topic: str, erasing: Erasing, partition: int, source: str) -> None:
+    """Write an erasure into a topic whose keys are conversations and decide the partition.
+
+    Under another key it would be moved away from the records that it erases.  ``partition``: where it was read.
+    """
+    effects.emit(topic, erasing.conversation_id.encode(), None, _headers(erasing, partition, source))
+
+
+def _headers(erasing: Erasing, partition: int, source: str) -> Headers:
+    event_id = f"{erasing.key(partition)}/{erasing.until.isoformat()}"
+    return [*cloudevents.outgoing(EVENT, source, event_id), *erasing.headers()]
 
 
 def read(record: _Record) -> Erasing | None:

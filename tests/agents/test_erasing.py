@@ -200,6 +200,7 @@ class TestIngest:
         harness.feed(*first, end, harness.record(message(3)))
         gone, asked = [each for each in harness.outputs if each.topic == CONTEXT_REQUESTS]
         assert gone.value is None
+        assert (gone.key, gone.partition) == (asked.key, None), "else it is moved to another partition"
         assert dict(gone.headers)[erasures.CONVERSATION_HEADER] == b"c"
         request = msgspec.json.decode(asked.value or b"", type=ContextRequest)
         assert [turn.message_id for turn in request.turns] == ["m3"]

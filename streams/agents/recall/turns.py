@@ -141,7 +141,8 @@ class Turns:
             erasure = erasures.Erasing(tenant_id, run.key.decode(), user_id, until)
             erasures.announce(work, TURNS, erasure, run.last.partition, _SOURCE)
             # Behind what was asked for before: only who makes contexts knows when the last of those is written.
-            erasures.announce(work, context_requests.CONTEXT_REQUESTS, erasure, run.last.partition, _SOURCE)
+            requests = context_requests.CONTEXT_REQUESTS
+            erasures.announce_by_key(work, requests, erasure, run.last.partition, _SOURCE)
         # Neither for what was asked for before a reset, nor with what an erasure in this run was about.
         since = max([asked_until, *[arrived for _, _, arrived in fold.erasures]])
         context_requests.ask_after(work, [turn for turn in fold.turns if turn.arrived_at.timestamp() > since])
