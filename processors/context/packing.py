@@ -31,7 +31,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     ``recent`` and ``tools`` are the most that these tiers take; ``standing`` is the share of ``total`` that
     standing notes (instructions and lasting facts) take at most.  Other facts, and what was said before, fill
     the rest: the best ``fewest`` of each are sure of ``least`` tokens, if they need them.  ``recent_turns``
-    bounds the last turns.
+    bounds the last messages: five exchanges, as far as ``recent`` goes.
     """
 
     total: int = 1500
@@ -40,7 +40,7 @@ class Budget(msgspec.Struct, frozen=True, kw_only=True):
     standing: float = 0.5
     least: int = 100
     fewest: int = 5
-    recent_turns: int = 5
+    recent_turns: int = 10
 
 
 class Packed(NamedTuple):
