@@ -32,7 +32,7 @@ class Row(NamedTuple):
 def table(
     people: list[Person],
     probabilities: Mapping[Unit, float],
-    floors: tuple[float, ...] = (0.4, 0.45, 0.5, 0.55, 0.6, 0.65),
+    floors: tuple[float, ...] = (0.4, 0.45, 0.47, 0.5, 0.55, 0.6),
 ) -> str:
     """Return a line for each floor: share of notes kept by importance, noise, number of quotations."""
     lines = []

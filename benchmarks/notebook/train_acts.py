@@ -1,9 +1,8 @@
 """Train the weights of the summarizer's acts: ``python -m benchmarks.notebook.train_acts``.
 
-Trained on ``acts.jsonl``, sentences written for it, and on sentences of the people that are no notes
-(``none``).  Each sentence is seen twice, with and without its vectors, so that the weights work by the surface
-alone.  Prints precision and recall of each act on sentences left out of training.  Needs scikit-learn (extra
-``dev``).
+Trained on ``acts.jsonl``, sentences written for it, and on sentences of the people that are no notes.
+Each sentence is seen twice, with and without its vectors, so that the weights work by the surface alone.
+Prints precision and recall of each act on sentences left out of training.  Needs scikit-learn (extra ``dev``).
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class Example(NamedTuple):
 
 
 def written() -> Iterator[Example]:
-    """Yield the sentences of ``acts.jsonl``: a line has text, role, act, language, perhaps the question."""
+    """Yield the sentences of ``acts.jsonl``: text, role, act, language, and perhaps what was asked."""
     for line in (HERE / "acts.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
         said = {"id": "m", "role": row["role"], "at": "2026-03-01T10:00:00+00:00", "text": row["text"]}

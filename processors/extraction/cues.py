@@ -44,7 +44,7 @@ _CUES = (
     ),
     (
         "from now on",
-        r"\b(?:from now on|from here on|in (?:the )?future|going forward|henceforth|next time|ab jetzt|ab sofort|in zukunft|künftig|a partir de ahora|en adelante|désormais|dorénavant|à l['’]avenir|de agora em diante|a partir de agora|daqui pra frente)\b",
+        r"\b(?:from now on|from here on|(?:in|for) (?:the )?future|(?:new|second|third|another|one more|one) rule|going forward|henceforth|next time|ab jetzt|ab sofort|in zukunft|künftig|a partir de ahora|en adelante|désormais|dorénavant|à l['’]avenir|de agora em diante|a partir de agora|daqui pra frente)\b",
     ),
     (
         "order",

@@ -48,7 +48,7 @@ _LABELS = {
     Act.QUESTION: re.compile(r"(?:open|offene) (?:question|frage)\b[^:.!?]{0,30}:", re.IGNORECASE),
 }
 #: Words of a sentence that does one thing; a longer one tells many, and none of them is all of it.
-_LONGEST = 32
+_LONGEST = 24
 
 #: Features that need no vector: who speaks, the cues of acts, and those of the extractor.
 SURFACE = 1 + len(ACT_CUES) + len(NAMES)

@@ -28,7 +28,7 @@ from processors.text.sentences import sentence_spans
 from processors.text.tokens import TokenCounter
 
 #: Probability from which on a sentence is of an act; of a key fact, a question that tells one, an assistant's.
-_ACT, _KEY_FACT, _FACT_IN_QUESTION, _ASSISTANT_ASKS = 0.4, 0.3, 0.6, 0.35
+_ACT, _KEY_FACT, _FACT_IN_QUESTION, _ASSISTANT_ASKS = 0.55, 0.3, 0.6, 0.35
 
 #: What a sentence is worth by its importance, and what the list it is for adds.
 _BY_IMPORTANCE = {1: 0.9, 2: 1.0, 3: 1.1}
