@@ -1,6 +1,6 @@
 """Train the weights of the summarizer's acts: ``python -m benchmarks.notebook.train_acts``.
 
-Trained on ``acts.jsonl``, sentences written for it, and on sentences of the people that are no notes.
+Trained on ``acts.jsonl``, sentences written for it, and on sentences of the people (``none``).
 Each sentence is seen twice, with and without its vectors, so that the weights work by the surface alone.
 Prints precision and recall of each act on sentences left out of training.  Needs scikit-learn (extra ``dev``).
 """

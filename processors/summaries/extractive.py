@@ -27,8 +27,10 @@ from processors.summaries.retracting import Sentence, taken_back
 from processors.text.sentences import sentence_spans
 from processors.text.tokens import TokenCounter
 
-#: Probability from which on a sentence is of an act; of a key fact, a question that tells one, an assistant's.
-_ACT, _KEY_FACT, _FACT_IN_QUESTION, _ASSISTANT_ASKS = 0.55, 0.3, 0.6, 0.35
+#: Probability from which on a sentence is told: as a key fact, as a question that tells one, as an assistant's question.
+_KEY_FACT, _FACT_IN_QUESTION, _ASSISTANT_ASKS = 0.3, 0.6, 0.35
+#: A limit that is none does less harm than a decision that is none.
+_ACT = {Act.DECISION: 0.5, Act.TODO: 0.5, Act.QUESTION: 0.5, Act.CONSTRAINT: 0.35}
 
 #: What a sentence is worth by its importance, and what the list it is for adds.
 _BY_IMPORTANCE = {1: 0.9, 2: 1.0, 3: 1.1}
@@ -75,7 +77,7 @@ class _Read(NamedTuple):
     @property
     def act(self) -> Act:
         best = max(_OF_ACT, key=lambda each: self.acts[each])
-        return best if self.acts[best] >= _ACT else Act.NONE
+        return best if self.acts[best] >= _ACT[best] else Act.NONE
 
 
 def summarize_messages(
@@ -138,7 +140,7 @@ def _section(read: _Read, messages: Sequence[WindowMessage]) -> Section | None:
         is_told = read.acts[Act.QUESTION] >= _ASSISTANT_ASKS and is_open(messages, unit)
         return Section.OPEN_QUESTIONS if is_told else None
     if asks(unit.text):
-        if read.acts[Act.QUESTION] >= _ACT and is_open(messages, unit):
+        if act is Act.QUESTION and is_open(messages, unit):
             return Section.OPEN_QUESTIONS
         # "Could you always use a table?" asks for something; it is never a decision or a to-do.
         return _by_kind(judgement) if judgement.probability >= _FACT_IN_QUESTION else None
@@ -171,6 +173,8 @@ def _opening(messages: Sequence[WindowMessage], said: Sequence[_Read]) -> Iterat
         if len(each.unit.text.split()) >= _LONG_ENOUGH:
             line = line_of(each.unit, is_alone=_is_alone(messages))
             yield Candidate(Section.KEY_FACTS, line, 1 + each.judgement.probability, 0, words(line))
+    if own:
+        return  # what an assistant suggests is not what was settled
     for at, message in enumerate(each for each in messages if each.role in (Role.ASSISTANT, Role.TOOL)):
         content = message.content[:2000]
         parts = [content[start:end] for start, end in sentence_spans(content)]
