@@ -17,12 +17,13 @@ from models.consolidation import Correction
 from models.errors import InvalidRecord
 from models.facts import Fact, FactCandidate, FactStatus
 from models.messages import Role, Timestamp
-from models.statements import SELF, Assertion, Polarity, Statement
+from models.statements import SELF, Assertion, Kind, Polarity, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.slots import slots_of
 from processors.facts.candidates import objection, to_candidate
 from processors.facts.claims import claim_of, normalized_attribute, normalized_subject
 from processors.facts.refinement import is_kept_whole, unmerged
+from processors.text.dates import find_dates
 
 #: Who extracted what was said by hand.
 EXTRACTOR = "correction"
@@ -31,6 +32,8 @@ EXTRACTOR = "correction"
 _CERTAIN = 1.0
 
 _LEAD = re.compile(r"(?:(?:no|sorry|actually|wait|i mean|it's|it is|that's|rather)\b[\s,:]*)+", re.IGNORECASE)
+#: A text that only says that the fact does not hold any more.
+_ENDS = re.compile(r"\b(?:no longer|any ?more|nicht mehr|ya no|ne \w+ plus|não \w+ mais)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?:i|i'\w+|my|we|our|he|she|they|there)\b", re.IGNORECASE)
 
 
@@ -134,6 +137,14 @@ def _read(fact: Fact, window: Window) -> tuple[Statement, ...]:
     """Return the statement that fills the slot of the fact, if the text has one: "I live in Munich now"."""
     message = window.messages[0]
     whole = _as_written(fact, window)
+    if fact.value and _ENDS.search(message.content):
+        if fact.value.casefold() not in message.content.casefold():
+            raise InvalidRecord("not_about_it", f"what is said ends something else than fact {fact.fact_id}")
+        return (
+            msgspec.structs.replace(
+                whole, statement=message.content.strip(), value=fact.value, assertion=Assertion.ENDED
+            ),
+        )
     return tuple(
         msgspec.structs.replace(
             whole,
@@ -156,6 +167,7 @@ def _as_written(fact: Fact, window: Window) -> Statement:
     value = told = text.strip().rstrip(".!").rstrip()
     if not told:
         raise InvalidRecord("no_text", f"nothing is said instead of fact {fact.fact_id}")
+    dates = find_dates(told, window.messages[0].sent_at) if fact.kind is Kind.EVENT else []
     before, after = _frame(fact)
     if not fact.attribute:
         value = ""
@@ -176,8 +188,8 @@ def _as_written(fact: Fact, window: Window) -> Statement:
         value=value,
         # Instead of "has no pets", what is named is one.
         polarity=fact.polarity if fact.value else Polarity.AFFIRMED,
-        event_at=fact.event_at,
-        event_precision=fact.event_precision,
+        event_at=dates[0].at if len(dates) == 1 else fact.event_at,
+        event_precision=dates[0].precision if len(dates) == 1 else fact.event_precision,
     )
 
 
