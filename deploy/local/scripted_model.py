@@ -10,6 +10,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
@@ -20,7 +21,8 @@ from models.consolidation import Decision
 from models.messages import Role
 from models.statements import SELF, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
-from processors.extraction.keeper import judge_by_cues
+from processors.extraction.features import texts as embedded_texts
+from processors.extraction.keeper import judge
 from processors.extraction.reading import statements
 from processors.extraction.units import units_of
 from processors.graph.telling import Reader
@@ -30,6 +32,7 @@ from processors.recall.question import words_of
 from processors.summaries.building import validate_summary
 from processors.summaries.extractive import roll_up, summarize_messages
 from processors.understanding.reading import understand
+from streams.adapters.onnx_model import BuiltIn, Loaded
 
 _CHARACTERS_PER_TOKEN = 4
 _SUMMARY_TOKENS = 100
@@ -117,7 +120,15 @@ def _extracted(records: list[dict[str, Any]]) -> str:
 
 def _kept(window: Window) -> list[Statement]:
     units = units_of(window)
-    return statements([*zip(units, judge_by_cues(units), strict=True)])
+    if not units:
+        return []
+    judgements = judge(units, _embedder().embed(embedded_texts(units)))
+    return statements([*zip(units, judgements, strict=True)])
+
+
+@cache
+def _embedder() -> Loaded:
+    return BuiltIn().load(threads=1)
 
 
 def _window(records: list[dict[str, Any]]) -> Window:

@@ -57,7 +57,9 @@ def _re(pattern: str) -> re.Pattern[str]:
 _TYPESET = _re(
     r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]+`|^[ \t]*(?:>|&gt;).*$"
     r"|^[ \t]*[\[(]?\d{1,4}[:./-]\d\d(?:[:./-]\d\d)*[\])]?,?(?: \S+)? (?:INFO|WARN(?:ING)?|ERROR|DEBUG|TRACE)\b.*$"
-    r'|^[ \t]*[{\[]\s*"[\s\S]*?[}\]]\s*$|(?<![^.!?\n])[^.!?\n]*\{\{[^}\n]*\}\}[^.!?\n]*[.!?]?'.replace(".*?(?:", r"[\s\S]*?(?:")
+    r'|^[ \t]*[{\[]\s*"[\s\S]*?[}\]]\s*$|(?<![^.!?\n])[^.!?\n]*\{\{[^}\n]*\}\}[^.!?\n]*[.!?]?'.replace(
+        ".*?(?:", r"[\s\S]*?(?:"
+    )
 )
 
 #: A quotation: of at least three words, or with a first person in it.  A name in quotation marks stays.

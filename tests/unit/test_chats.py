@@ -298,7 +298,7 @@ async def test_an_answer_that_holds_what_no_message_may_is_kept_without_that(rig
     async for _ in turn.events():
         pass
     assert turn.ended is not None and turn.ended.status == "answered"
-    assert rig.sending.said[-1].content == "Note[31md."
+    assert rig.sending.said[-1].content == "No te [31md."
 
 
 async def test_a_turn_that_is_stopped_twice_is_stopped_once(rig: Rig) -> None:

@@ -39,7 +39,7 @@ def known(attribute: str, **other: object) -> Fact:
 
 def test_what_it_does_harm_to_forget_never_fades_whatever_its_kind_and_writing() -> None:
     lasting = {name for name in ATTRIBUTES if attribute_of(name) and is_lasting(known(name))}
-    assert lasting == {"allergy", "constraint", "instruction"}
+    assert lasting == {"allergy", "constraint", "instruction", "medicine"}
     for written in ("Allergy", "allergy/food", "CONSTRAINT"):
         fact = msgspec.structs.replace(known("like"), attribute=written)
         assert is_lasting(fact)

@@ -51,7 +51,7 @@ async def test_an_answer_with_what_it_took(client: GeminiClient, server: ModelSe
     assert isinstance(said, Said)
     (part,) = extraction.parts(said.text, 1)
     found = extraction.read(part, examples.window())
-    assert "Lives in Munich" in [each.statement for each in found.statements]
+    assert "I moved to Munich in January." in [each.statement for each in found.statements]
     assert said.input_tokens > 100 and said.output_tokens > 10
 
 

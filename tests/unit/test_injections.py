@@ -121,7 +121,10 @@ async def test_what_the_person_says_is_learned_all_the_same() -> None:
     async with ModelServer() as server:
         client = GeminiClient(Settings(gemini_url=server.url, GEMINI_API_KEY="scripted"))
         found = await learned(client, window(ATTEMPTS[0], "eve", Role.USER))
-        assert {(each.user_id, each.value) for each in found} >= {("mara", "tea"), ("mara", "dog")}
+        assert {(each.user_id, each.quote) for each in found} >= {
+            ("mara", "I like tea."),
+            ("mara", "And I have a dog."),
+        }
         await client.close()
 
 
