@@ -56,7 +56,7 @@ class DemoModel:
     def sentence(self) -> str:
         """Say who reads, and what leaves the machine."""
         return {
-            "builtin": "rules on this machine read the conversations",
+            "builtin": "a small model on this machine reads the conversations",
             "scripted": "a scripted model on this machine reads the conversations and answers, as Gemini would",
             "gemini": "Gemini reads the conversations and answers; messages are sent to it, for a little money",
         }[self.name]

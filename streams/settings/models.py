@@ -42,13 +42,13 @@ class ModelSettings(StageSettings):
     # Models: what is asked of whom
     extractor: str = setting(
         "builtin",
-        "what finds facts in windows: rules on this machine, Gemini, which is sent them, or one of your own",
+        "what finds facts in windows: a small model on this machine, Gemini, which is sent them, or one of your own",
         allowed="builtin, gemini, or package.module:name",
     )
 
     summarizer: Literal["builtin", "gemini"] = setting(
         "builtin",
-        "what summarizes a conversation: rules on this machine, or Gemini, which is sent messages",
+        "what summarizes a conversation: a small model on this machine, or Gemini, which is sent messages",
     )
 
     graph_reader: Literal["builtin", "gemini"] = setting(
