@@ -42,7 +42,8 @@ class ModelSettings(StageSettings):
     # Models: what is asked of whom
     extractor: str = setting(
         "builtin",
-        "what finds facts in windows: a small model on this machine, Gemini, which is sent them, or one of your own",
+        "what finds facts in windows: a small model on this machine, Gemini, which is sent them, or one of "
+        "your own",
         allowed="builtin, gemini, or package.module:name",
     )
 
