@@ -82,10 +82,16 @@ class Run:
         windows, episodes, facts = len(view.windows), len(view.episodes), len(view.facts)
         summaries = len(view.summaries)
         began = time.monotonic()
-        await send_messages(self._settings, self._catalog, fresh, self._tell_sent(len(fresh)))
-        sending = time.monotonic() - began
-        await self._close(fresh)
-        await self._settle(fresh)
+        # The context that is shown is made when its last message arrives: by then the rest is known.
+        last = self._last_of_the_shown(fresh)
+        others = [line for line in fresh if line is not last]
+        sending = 0.0
+        for part in [others] if last is None else [others, [last]]:
+            started = time.monotonic()
+            await send_messages(self._settings, self._catalog, part, self._tell_sent(len(fresh)))
+            sending += time.monotonic() - started
+            await self._close(part)
+            await self._settle(part)
         await watcher.caught_up()
         return report.Rates(
             sent=len(fresh),
@@ -97,6 +103,13 @@ class Run:
             summaries=len(view.summaries) - summaries,
             settling=time.monotonic() - began,
         )
+
+    def _last_of_the_shown(self, fresh: Sequence[InputMessage]) -> InputMessage | None:
+        """Return the last message of the person whose context is shown, if it is not the only one."""
+        people = {line.message.user_id for line in self._messages}
+        user = next((user for user, _ in _QUESTIONS if user in people), None)
+        latest = next((line for line in reversed(fresh) if line.message.user_id == user), None)
+        return latest if len(fresh) > 1 else None
 
     async def _close(self, sent: Sequence[InputMessage]) -> None:
         """Say that the conversations are over: they are history, and nobody waits for their next message."""
@@ -157,8 +170,10 @@ class Run:
             self._progress.say(f"  {report.summary_line(self._view.summaries[summary_id])}")
 
     def _tell_sent(self, total: int) -> Callable[[int], None]:
+        before = self._sent
+
         def tell(number: int) -> None:
-            self._sent = number
+            self._sent = before + number
             self._show(total, "")
 
         return tell
