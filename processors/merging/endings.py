@@ -16,13 +16,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from processors.merging.pair_features import Said, features, is_of_another
+from processors.merging.pair_features import Said, features, is_of_another, read
 
 #: Earlier facts that a new one is compared with: the nearest.
 NEAREST = 16
 
 #: The most facts that one statement ends: "I left the flat, the job and the town" ends three.
 MOST_ENDED = 4
+
+#: A cosine from which on two statements may be about the same, and how rare a shared word must be below it.
+_NEAR, _RARE = 0.4, 4.0
 
 _WEIGHTS = Path(__file__).with_name("endings.npz")
 
@@ -75,10 +78,19 @@ def decide(new: Said, others: Sequence[Said]) -> list[Ending]:
     found = []
     for at, old in enumerate(others):
         verdict = Verdict.SAME if same[at] > 0.5 and same[at] > ends[at] else Verdict.NONE
-        if ends[at] > model.threshold and at in likeliest and not is_of_another(new, old):
+        may_end = _is_about_the_same(new, old, model) and not is_of_another(new, old)
+        if ends[at] > model.threshold and at in likeliest and may_end:
             verdict = Verdict.REPLACES if replaces[at] > 0.5 else Verdict.ENDS
         found.append(Ending(verdict, float(ends[at]), float(new.vector @ old.vector)))
     return found
+
+
+def _is_about_the_same(new: Said, old: Said, model: _Model) -> bool:
+    """Whether two statements are near, or share a rare word: "I've quit coffee" ends no "I work nights"."""
+    if float(new.vector @ old.vector) >= _NEAR:
+        return True
+    shared = read(new.text).words & read(old.text).words
+    return any(model.words.get(word, model.unknown) >= _RARE for word in shared)
 
 
 def _chance(rows: NDArray[np.float32], weights: NDArray[np.float32]) -> NDArray[np.float32]:
