@@ -22,6 +22,9 @@ from processors.extraction.units import units_of
 #: Returns the erasures of conversations (tenant, id); those without any are left out.
 Erasures = Callable[[Iterable[tuple[str, str]]], Awaitable[Mapping[tuple[str, str], Erased]]]
 
+#: Name and version, as stored in each candidate.
+NAME = "builtin-11"
+
 
 class BuiltinExtractor:
     """Implements :class:`models.ports.Extractor`.
@@ -36,7 +39,7 @@ class BuiltinExtractor:
     @property
     def name(self) -> str:
         """Name and version, as stored in each candidate."""
-        return "builtin-11"
+        return NAME
 
     async def extract(self, windows: Sequence[Window]) -> list[Extracted]:
         """Return the statements of each window, in the order of ``windows``.

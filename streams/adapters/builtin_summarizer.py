@@ -21,6 +21,9 @@ ROLL_UP_SHARE = 0.25
 SMALLEST = 48
 LARGEST = 150
 
+#: Name and version, as stored in each summary.
+NAME = "builtin-extractive-12"
+
 
 class BuiltinSummarizer:
     """Implements :class:`models.ports.Summarizer` by picking sentences.
@@ -35,7 +38,7 @@ class BuiltinSummarizer:
     @property
     def name(self) -> str:
         """Name and version, as stored in each summary."""
-        return "builtin-extractive-12"
+        return NAME
 
     async def summarize(self, request: SummaryRequest) -> Summarized:
         """Return the summary: at most 7 % of the request's tokens (25 % for a roll-up), within 48 to 150.

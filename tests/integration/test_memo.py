@@ -28,6 +28,8 @@ from models.windows import Window
 from processors.prompts import examples, extraction
 from processors.prompts.fence import line
 from streams import commands
+from streams.adapters.builtin_extractor import NAME as BUILTIN_EXTRACTOR
+from streams.adapters.builtin_summarizer import NAME as BUILTIN_SUMMARIZER
 from streams.adapters.gemini.asking import PARAMETERS
 from streams.adapters.gemini.prices import PRICES, cost
 from streams.adapters.memo.topic import Entry, MemoTopic
@@ -218,7 +220,7 @@ async def test_what_was_erased_is_sent_to_no_model_however_late_it_is_read(rig: 
     await answers.forget([Erasing("default", "c-0", "", later), Erasing("default", "c-1", "mara", later)])
     for _ in range(2):
         nothing, rest = await extract(await rig.extractor(), [gone, shared])
-        assert nothing.statements == () and rest.by == "builtin-10 (erased)"
+        assert nothing.statements == () and rest.by == f"{BUILTIN_EXTRACTOR} (erased)"
         assert {each.user_id for each in rest.statements} == {"jo"}
         await rig.empty_redis()
     readers = await rig.readers(graph_reader="gemini")
@@ -252,7 +254,7 @@ async def test_nor_does_the_built_in_one_read_what_was_erased_while_it_waited(
     await answers.forget([Erasing("default", "c-0", "", later), Erasing("default", "c-1", "mara", later)])
     for each in (extractor, (await rig.readers(**others)).extractor):
         nothing, rest, again = await extract(each, asked)
-        assert nothing.statements == () and rest.by == "builtin-10 (erased)"
+        assert nothing.statements == () and rest.by == f"{BUILTIN_EXTRACTOR} (erased)"
         assert {each.user_id for each in rest.statements} == {"jo"}
         assert again.statements and not again.by
 
@@ -528,7 +530,7 @@ async def test_what_is_down_at_start_is_waited_for(rig: Rig) -> None:
 async def test_over_the_budget_the_built_in_one_works_and_says_so(rig: Rig) -> None:
     extractor = await rig.extractor(model_budget_usd=0.0)
     (found,) = await extract(extractor, windows(1))
-    assert found.statements and found.by == "builtin-10 (over budget)"
+    assert found.statements and found.by == f"{BUILTIN_EXTRACTOR} (over budget)"
     assert rig.server.count() == 0
     counted = rig.metrics.model_questions_total.labels("extraction", "over_budget")
     assert counted._value.get() == 1
@@ -544,11 +546,11 @@ async def test_the_schema_of_an_answer_is_in_the_budget(rig: Rig) -> None:
     prompt = extraction.prompt([asked])
     most = cost(PRICES["gemini-2.5-flash-lite"], count(prompt.system) + count(prompt.user), prompt.most_tokens)
     (found,) = await extract(await rig.extractor(model_budget_usd=most), [asked])
-    assert found.by == "builtin-10 (over budget)" and rig.server.count() == 0
+    assert found.by == f"{BUILTIN_EXTRACTOR} (over budget)" and rig.server.count() == 0
 
 
 async def test_the_candidates_name_who_made_them(rig: Rig) -> None:
-    for budget, by in ((0.0, "builtin-10 (over budget)"), (5.0, "gemini-2.5-flash-lite/extraction-4")):
+    for budget, by in ((0.0, f"{BUILTIN_EXTRACTOR} (over budget)"), (5.0, "gemini-2.5-flash-lite/extraction-4")):
         extractor = await rig.extractor(model_budget_usd=budget)
         harness = StageHarness(Extraction(rig.settings, extractor).stage())
         await harness.call(harness.record(windows(1, user=by)[0]))
@@ -566,7 +568,7 @@ async def test_a_budget_is_of_a_tenant_and_a_day_and_is_known_without_redis(rig:
     await rig.empty_redis()
     one, two = windows(1, "jo")[0], windows(1, "kim")[0]
     assert [each.by for each in await extract(tight, [one])] == [""]
-    assert [each.by for each in await extract(tight, [two])] == ["builtin-10 (over budget)"]
+    assert [each.by for each in await extract(tight, [two])] == [f"{BUILTIN_EXTRACTOR} (over budget)"]
     other = msgspec.structs.replace(two, tenant_id="acme")
     assert [each.by for each in await extract(tight, [other])] == [""]
 
@@ -723,7 +725,7 @@ async def test_the_built_in_one_stands_in_and_says_so(
     if fault is not None:
         rig.server.fail(fault)
     made = await Summing(rig, await rig.readers(model_budget_usd=budget)).answer(request())
-    assert made.summarizer == f"builtin-extractive-11 {by}"
+    assert made.summarizer == f"{BUILTIN_SUMMARIZER} {by}"
     assert made.summary != SessionSummary()
 
 
