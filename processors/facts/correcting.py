@@ -1,8 +1,8 @@
 """Correction of a fact by hand: the new text as a candidate for the slot of the fact.
 
 The text may be the value ("Munich") or a sentence ("I live in Munich now").  The table of slots reads a
-sentence; any other text fills the slot as it is written.  The candidate goes through the same checks as one
-that an extractor finds.
+sentence; one that negates the value denies the fact; any other text fills the slot as it is written.  The
+candidate goes through the same checks as one that an extractor finds.
 """
 
 from __future__ import annotations
@@ -32,9 +32,21 @@ EXTRACTOR = "correction"
 _CERTAIN = 1.0
 
 _LEAD = re.compile(r"(?:(?:no|sorry|actually|wait|i mean|it's|it is|that's|rather)\b[\s,:]*)+", re.IGNORECASE)
+_ANSWER = re.compile(r"\s*(?:(?:no|sorry|actually|wait)\s*[,.:!]\s*)+", re.IGNORECASE)
 #: A text that only says that the fact does not hold any more.
 _ENDS = re.compile(r"\b(?:no longer|any ?more|nicht mehr|ya no|ne \w+ plus|não \w+ mais)\b", re.IGNORECASE)
-_SENTENCE = re.compile(r"(?:i|i'\w+|my|we|our|he|she|they|there)\b", re.IGNORECASE)
+#: A word that denies a value.  "No I like tea" only answers; "not only tea" and "without tea" deny nothing.
+_NEGATION = re.compile(
+    r"\b(?:(?:ca|wo|do|does|did|is|are|was|have|has)n['’]?t|cannot|not|never|nicht|nie|kein\w*|pas|jamais|não|nunca"
+    r"|no(?!\s*[,.:;!]|\s+(?:i|it|my|we|our|he|she|they)\b))\b",
+    re.IGNORECASE,
+)
+_NOT_DENIED = re.compile(
+    r"[,.:;!?–—]|\b(?:only|just|nur|seulement|solo|sólo|só|without|ohne|sans|sin|sem|but|aber|sondern|mais|pero|mas)\b",
+    re.IGNORECASE,
+)
+_AFTER_VALUE = re.compile(r"(?:\W|\b(?:at all|either|gar|überhaupt|nicht|pas|du tout)\b)*", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?:i|i'\w+|my|we|our|he|she|they|there|the user)\b", re.IGNORECASE)
 
 
 def window_id_of(tenant_id: str, correction: Correction) -> str:
@@ -145,7 +157,7 @@ def _read(fact: Fact, window: Window) -> tuple[Statement, ...]:
                 whole, statement=message.content.strip(), value=fact.value, assertion=Assertion.ENDED
             ),
         )
-    return tuple(
+    filled = tuple(
         msgspec.structs.replace(
             whole,
             statement=message.content.strip(),
@@ -159,6 +171,23 @@ def _read(fact: Fact, window: Window) -> tuple[Statement, ...]:
         and normalized_attribute(slot.attribute) == normalized_attribute(fact.attribute)
         and normalized_subject(fact.subject) == SELF
     )
+    if not filled and (denial := _denial(fact.value, message.content)):
+        # "Not tea" alone is read in the sentence of the fact.
+        told = denial if _LEAD.sub("", denial).count(" ") > fact.value.count(" ") + 1 else whole.statement
+        return (msgspec.structs.replace(whole, statement=told, value=fact.value, polarity=Polarity.NEGATED),)
+    return filled
+
+
+def _denial(value: str, text: str) -> str:
+    """Return the only clause of a text if it negates a value at its end ("I don't like tea"), else ``""``."""
+    lead = _ANSWER.match(text)
+    clause = text[lead.end() if lead else 0 :].strip().rstrip(".!").rstrip()
+    found = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", clause, re.IGNORECASE) if value else None
+    if found is None or not _AFTER_VALUE.fullmatch(clause, found.end()):
+        return ""
+    around = clause[: found.start()] + clause[found.end() :]
+    negates = _NOT_DENIED.search(around) is None and len(_NEGATION.findall(around)) == 1
+    return clause if negates else ""
 
 
 def _as_written(fact: Fact, window: Window) -> Statement:

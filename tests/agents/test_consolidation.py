@@ -1452,7 +1452,10 @@ class TestToldApart:
         assert (back.status, {each.window_id for each in back.provenance}) == (FactStatus.ACTIVE, {"w1", "w4"})
 
     def corrected(self, harness: Harness, text: str, wrong: str, number: int) -> None:
-        said = msgspec.structs.replace(candidate(text, number), assertion=Assertion.CORRECTED)
+        said = candidate(text, number)
+        # It arrives when it was sent: a clock that is far ahead would count as said at its arrival.
+        evidence = msgspec.structs.replace(said.provenance, arrived_at=said.provenance.sent_at)
+        said = msgspec.structs.replace(said, provenance=evidence, assertion=Assertion.CORRECTED)
         harness.take(harness.record(msgspec.structs.replace(said, corrects=_id(wrong))))
 
     def test_a_correction_before_they_were_merged_keeps_nothing_apart(self, harness: Harness) -> None:

@@ -126,13 +126,11 @@ def harness() -> Harness:
     [
         ("home", "Berlin", "Munich", "Lives in Munich"),
         ("home", "Berlin", "sorry, it's Munich.", "Lives in Munich"),
-        ("home", "Berlin", "I live in Munich now.", "Lives in Munich"),
+        ("home", "Berlin", "I live in Munich now.", "I live in Munich now."),
         ("home", "Berlin", "Lives in Munich", "Lives in Munich"),
-        ("home", "Berlin", "The user lives in Munich", "Lives in Munich"),
+        ("home", "Berlin", "The user lives in Munich", "The user lives in Munich"),
         ("home", "Berlin", "They are somewhere else these days", "They are somewhere else these days"),
         ("like", "tea", "coffee", "Likes coffee"),
-        ("like", "tea", "I don't like tea", "Does not like tea"),
-        ("like", "tea", "Does not like tea", "Does not like tea"),
         ("pet", "a dog", "a cat", "Has a cat"),
         ("", "Hums in the kitchen", "Hums in the bathroom.", "Hums in the bathroom"),
     ],
@@ -189,9 +187,56 @@ def test_the_other_values_of_its_slot_stay(harness: Harness) -> None:
     assert harness.holding() == ["Likes blues", "Likes coffee"]
 
 
-def test_two_things_may_be_said_instead_of_one(harness: Harness) -> None:
+def test_a_sentence_instead_of_a_value_is_kept_whole(harness: Harness) -> None:
     harness.correct(harness.know("like", "hot drinks"), "I like tea and coffee")
-    assert harness.holding() == ["Likes coffee", "Likes tea"]
+    assert harness.holding() == ["I like tea and coffee"]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("tea", "I don't like tea"),
+        ("tea", "Does not like tea"),
+        ("tea", "No, I never drink tea."),
+        ("Tee", "Ich mag Tee gar nicht"),
+        ("Tee", "Ich trinke keinen Tee"),
+        ("thé", "Je n'aime pas le thé"),
+        ("chá", "Não gosto de chá"),
+        ("té", "No me gusta el té"),
+    ],
+)
+def test_a_negated_value_denies_the_fact(harness: Harness, value: str, text: str) -> None:
+    old = harness.know("like", value)
+    harness.correct(old, text)
+    (new,) = (fact for fact in harness.by_id().values() if fact.status is FactStatus.ACTIVE)
+    assert (new.polarity, new.value, new.slot_id) == (Polarity.NEGATED, value, old.slot_id)
+    assert new.statement == text.removeprefix("No, ").rstrip(".")
+    assert harness.by_id()[old.fact_id].superseded_by == new.fact_id
+    harness.correct(new, text, 2)
+    assert harness.reasons() == ["same_value"]
+
+
+def test_a_denial_without_a_verb_is_read_in_the_facts_sentence(harness: Harness) -> None:
+    harness.correct(harness.know("home", "Berlin"), "It's not Berlin")
+    assert harness.holding() == ["Lives in not Berlin"]
+    assert harness.facts()["Lives in not Berlin"].polarity is Polarity.NEGATED
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I don't like steak",
+        "I can't live without tea",
+        "Not only tea",
+        "Coffee, not tea",
+        "I don't like tea, I like coffee",
+        "No I like green tea",
+    ],
+)
+def test_a_negation_of_something_else_denies_nothing(harness: Harness, text: str) -> None:
+    harness.correct(harness.know("like", "tea"), text)
+    (new,) = (fact for fact in harness.by_id().values() if fact.status is FactStatus.ACTIVE)
+    assert (new.polarity, harness.reasons()) == (Polarity.AFFIRMED, [])
 
 
 def test_what_is_known_already_gains_evidence(harness: Harness) -> None:

@@ -550,7 +550,10 @@ async def test_the_schema_of_an_answer_is_in_the_budget(rig: Rig) -> None:
 
 
 async def test_the_candidates_name_who_made_them(rig: Rig) -> None:
-    for budget, by in ((0.0, f"{BUILTIN_EXTRACTOR} (over budget)"), (5.0, "gemini-2.5-flash-lite/extraction-4")):
+    for budget, by in (
+        (0.0, f"{BUILTIN_EXTRACTOR} (over budget)"),
+        (5.0, "gemini-2.5-flash-lite/extraction-4"),
+    ):
         extractor = await rig.extractor(model_budget_usd=budget)
         harness = StageHarness(Extraction(rig.settings, extractor).stage())
         await harness.call(harness.record(windows(1, user=by)[0]))
