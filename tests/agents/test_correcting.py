@@ -225,7 +225,8 @@ def test_a_denial_without_a_verb_is_read_in_the_facts_sentence(harness: Harness)
 @pytest.mark.parametrize(
     "text",
     [
-        "I don't like steak",
+        "I don't grow protea",
+        "I don't like tea in the evening",
         "I can't live without tea",
         "Not only tea",
         "Coffee, not tea",
