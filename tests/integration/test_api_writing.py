@@ -31,8 +31,8 @@ pytestmark = pytest.mark.kafka
 
 LINES = [
     ("user", "By the way, I'm allergic to peanuts."),
-    ("assistant", "Good to know!"),
-    ("user", "And I live in Porto."),
+    ("assistant", "Good to know! Where do you live?"),
+    ("user", "I live in Porto."),
 ]
 
 

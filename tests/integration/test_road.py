@@ -68,7 +68,7 @@ CONVERSATIONS = {
     ),
     "evening": (
         "ada",
-        """assistant: Welcome back!
+        """assistant: Welcome back! Where do you live now?
         I live in Porto, so tell me the local time, please.
         assistant: It is nine in the evening.""",
     ),
@@ -77,8 +77,8 @@ CONVERSATIONS = {
         """Hello there.
         assistant: Hello! How can I help?
         I play the cello in an orchestra.
-        assistant: How lovely!
-        I love strong coffee before rehearsals.
+        assistant: How lovely! And what do you drink before rehearsals?
+        My favourite drink is strong coffee.
         assistant: Who doesn't?
         Can you set a timer?
         assistant: Of course. For how long?
@@ -90,8 +90,8 @@ CONVERSATIONS = {
     "会話-7": (
         "佐藤葵",
         """I work as a nurse at a children's hospital.
-        assistant: That must be demanding.
-        I prefer green tea to coffee. 🍵
+        assistant: That must be demanding. What do you drink on long shifts?
+        My favourite drink is green tea. 🍵
         assistant: お茶ですね。""",
     ),
 }
