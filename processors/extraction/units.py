@@ -13,6 +13,8 @@ from processors.text.sentences import sentence_spans
 
 #: Sentences of one message that are read; a longer message was pasted.
 MOST_SENTENCES = 60
+#: A whole message that only asks a question back.
+_ASKS_BACK = re.compile(r"(?:\w+,? )?\w+ ?[?？]+")
 #: The end of an assistant's message that may ask something, in characters.
 _LONGEST_QUESTION = 240
 #: The longest sentence that is kept whole, in characters; a longer one is read up to here.
@@ -54,10 +56,17 @@ def units_of(window: Window) -> list[Unit]:
 
 
 def question_before(messages: Sequence[WindowMessage], at: int) -> tuple[str, str]:
-    """Return the text and message id of the assistant's last sentences before a reply; empty if there is none."""
+    """Return the text and message id of the assistant's last sentences before a reply; empty if there is none.
+
+    If these only ask back ("You know what I like?" – "What?"), the person's own question before them.
+    """
     before = messages[at - 1] if at else None
     if before is None or before.role is not Role.ASSISTANT:
         return "", ""
+    if at > 1 and _ASKS_BACK.fullmatch(before.content.strip()):
+        own = messages[at - 2]
+        if own.user_id == messages[at].user_id and own.content.rstrip().endswith(("?", "？")):
+            return last_question(own.content), own.message_id
     return last_question(before.content), before.message_id
 
 

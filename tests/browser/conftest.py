@@ -71,8 +71,8 @@ def tab(visitor: Visitor) -> Tab:
 
 BREAKFAST = (
     ("user", "You know what I like for breakfast?"),
-    ("assistant", "Tell me."),
-    ("user", "I love blueberries."),
+    ("assistant", "Tell me: what do you love for breakfast?"),
+    ("user", "I love blueberries for breakfast."),
     ("assistant", "Fresh or frozen?"),
     ("user", "I live in Lisbon and I am allergic to peanuts."),
     ("assistant", "Good to know."),

@@ -31,8 +31,8 @@ pytestmark = pytest.mark.kafka
 
 LINES = [
     ("user", "By the way, I'm allergic to peanuts."),
-    ("assistant", "Good to know!"),
-    ("user", "And I live in Porto."),
+    ("assistant", "Good to know! Where do you live?"),
+    ("user", "I live in Porto."),
 ]
 
 
@@ -164,12 +164,12 @@ def test_a_fact_that_is_wrong_is_corrected(rig: ServeRig, client: httpx.Client, 
     client.post(f"{path_of(person)}/close").raise_for_status()
     whose = {"user_id": person}
 
-    def holding() -> dict[str, str]:
+    def home() -> dict[str, str]:
         answer = client.get("/v1/facts", params=whose)
         told = answer.json()["facts"] if answer.is_success else []
-        return {each["statement"]: each["fact_id"] for each in told}
+        return {each["value"]: each["fact_id"] for each in told if each["attribute"] == "home"}
 
-    porto = eventually(lambda: holding().get("Lives in Porto"), "it is known where she lives")
+    porto = eventually(lambda: home().get("Porto"), "it is known where she lives")
 
     def correct(text: str, fact_id: str = porto, **who: str) -> httpx.Response:
         return client.post(
@@ -191,11 +191,10 @@ def test_a_fact_that_is_wrong_is_corrected(rig: ServeRig, client: httpx.Client, 
     asked, again = correct("I live in Lisbon."), correct("I live in Lisbon.")
     assert asked.status_code == 202 and asked.json() == again.json(), asked.text
     told = asked.json()
-    assert (told["fact_id"], told["statement"], told["ends"]) == (porto, "Lives in Lisbon", False)
+    assert (told["fact_id"], told["statement"], told["ends"]) == (porto, "I live in Lisbon.", False)
 
     def corrected() -> bool:
-        now = holding()
-        return now.get("Lives in Lisbon") == told["instead"] and "Lives in Porto" not in now
+        return home() == {"Lisbon": told["instead"]}
 
     eventually(corrected, "the correction is known")
     assert correct("I live in Lisbon.").json() == told, "who asks again hears the same when it is done"
@@ -205,8 +204,8 @@ def test_a_fact_that_is_wrong_is_corrected(rig: ServeRig, client: httpx.Client, 
     assert new["provenance"][0]["corrected_by"] == "api"
     assert new["provenance"][0]["message_ids"] == [told["command_id"]] == [new["changes"][0]["message_id"]]
     told_there = rig.command("correct", new["fact_id"], "Faro", "--user", person)
-    assert told_there.returncode == 0 and "Lives in Faro" in told_there.stdout, told_there.stderr
-    faro = eventually(lambda: holding().get("Lives in Faro"), "it was corrected from the command line")
+    assert told_there.returncode == 0 and "I live in Faro" in told_there.stdout, told_there.stderr
+    faro = eventually(lambda: home().get("Faro"), "it was corrected from the command line")
     explained = rig.command("explain", faro, "--user", person).stdout
     assert "“Faro”  (corrected by " in explained, explained
     gone = correct("Faro")

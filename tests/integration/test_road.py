@@ -28,7 +28,6 @@ from models import ids
 from models.episodes import Episode, EpisodeReason
 from models.facts import Fact, FactStatus
 from models.messages import ChatMessage, Role
-from models.statements import Kind
 from models.windows import Window, WindowReason
 from streams.adapters.local_valkey import LocalValkey
 from streams.kafka.broker import ends_of, group_lags, reading, until
@@ -69,7 +68,7 @@ CONVERSATIONS = {
     ),
     "evening": (
         "ada",
-        """assistant: Welcome back!
+        """assistant: Welcome back! Where do you live now?
         I live in Porto, so tell me the local time, please.
         assistant: It is nine in the evening.""",
     ),
@@ -78,8 +77,8 @@ CONVERSATIONS = {
         """Hello there.
         assistant: Hello! How can I help?
         I play the cello in an orchestra.
-        assistant: How lovely!
-        I love strong coffee before rehearsals.
+        assistant: How lovely! And what do you drink before rehearsals?
+        My favourite drink is strong coffee.
         assistant: Who doesn't?
         Can you set a timer?
         assistant: Of course. For how long?
@@ -91,8 +90,8 @@ CONVERSATIONS = {
     "会話-7": (
         "佐藤葵",
         """I work as a nurse at a children's hospital.
-        assistant: That must be demanding.
-        I prefer green tea to coffee. 🍵
+        assistant: That must be demanding. What do you drink on long shifts?
+        My favourite drink is green tea. 🍵
         assistant: お茶ですね。""",
     ),
 }
@@ -366,7 +365,7 @@ def road(shared_road: Road, worker_logs: Any) -> Road:
 
 #: Whom one asks what, and words that the best answer must hold.
 QUESTIONS = [
-    ("ada", "blueberries", ("blueberries", "smoothies")),
+    ("ada", "blueberries", ("like", "blueberries")),
     ("ada", "which foods are dangerous for them?", ("peanuts",)),
     ("ada", "where is their home?", ("Porto",)),
     ("bo", "do they play an instrument?", ("cello",)),
@@ -407,14 +406,11 @@ def test_the_index_agrees_with_the_topic(road: Road) -> None:
         assert listed == told
 
 
-def test_the_seeds_blueberries_are_one_complete_fact(road: Road) -> None:
-    about = [fact for fact in road.facts().values() if "blueberries" in fact.statement]
-    (complete,) = [fact for fact in about if fact.status is FactStatus.ACTIVE]
-    (partial,) = [fact for fact in about if fact.status is FactStatus.MERGED_INTO]
-    assert "smoothies" in complete.statement
-    assert "smoothies" not in partial.statement
-    assert partial.merged_into_id == complete.fact_id
-    assert (complete.user_id, complete.kind) == ("ada", Kind.PREFERENCE)
+def test_the_seeds_blueberries_are_one_fact_with_their_question(road: Road) -> None:
+    (fact,) = [fact for fact in road.living() if "blueberries" in fact.statement]
+    assert (fact.user_id, fact.status) == ("ada", FactStatus.ACTIVE)
+    assert fact.statement == "you know what i like? – blueberries."
+    assert [source.quote for source in fact.provenance] == ["blueberries."]
 
 
 @pytest.mark.parametrize(("user", "query", "words"), QUESTIONS)
@@ -470,9 +466,11 @@ def test_the_same_input_again_adds_nothing(road: Road) -> None:
 
 
 def test_what_was_said_is_found_as_turn_and_fact_and_leads_to_its_window(road: Road) -> None:
-    answer = road.ask("/v1/search", q="peanuts", user_id="ada", search_type="both")
-    assert not answer["degraded"]
-    found = {result["kind"]: result for result in reversed(answer["results"])}
+    found = {}
+    for kind in ("turn", "fact"):
+        answer = road.ask("/v1/search", q="peanuts", user_id="ada", search_type=f"{kind}s")
+        assert not answer["degraded"]
+        found[kind] = answer["results"][0]
     assert found["turn"]["text"] == "By the way, I'm allergic to peanuts."
     assert found["turn"]["message_ids"] == ["kitchen-4"]
     assert "peanuts" in found["fact"]["fact"]["statement"]
@@ -624,7 +622,7 @@ def test_a_person_with_no_name_and_a_thousand_conversations(road: Road) -> None:
     def facts() -> list[str]:
         return [each["statement"] for each in road.ask("/v1/facts", user_id=user)["facts"]]
 
-    assert eventually(facts, "what they said of themselves is a fact") == ["Is allergic to walnuts"]
+    assert eventually(facts, "what they said of themselves is a fact") == ["I am allergic to walnuts."]
     for query in ("green umbrella", "Where did I leave my umbrella?"):
         best = road.ask("/v1/search", user_id=user, q=query, search_type="turns", limit=3)["results"][0]
         assert best["message_ids"] == ["nameless-417-0"], query

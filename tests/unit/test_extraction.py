@@ -75,6 +75,12 @@ async def test_a_short_answer_stands_behind_its_question(extractor: BuiltinExtra
     assert found.source_message_ids == ("m2",)
 
 
+async def test_a_question_asked_back_gives_way_to_the_persons_own(extractor: BuiltinExtractor) -> None:
+    (found,) = await kept(extractor, "you know what i like?", "A: what?", "blueberries.")
+    assert found.statement == "you know what i like? – blueberries."
+    assert found.source_message_ids == ("m2",)
+
+
 async def test_small_talk_and_plain_questions_are_not_kept(extractor: BuiltinExtractor) -> None:
     turns = ("haha ok thanks", "What is the capital of France?", "how long do eggs take", "lol true")
     assert await kept(extractor, *turns) == ()
