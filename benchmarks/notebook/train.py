@@ -32,6 +32,17 @@ _WEIGHT_OF_SINGLES = 0.5
 _STRENGTH = 1.0
 _FOLDS = 5
 
+#: Questions of an assistant that ask for nothing in particular.
+_ASKED = (
+    "Anything else?",
+    "How can I help you today?",
+    "What would you like to do next?",
+    "Shall I go on?",
+    "Does that help?",
+    "Is there anything else on your mind?",
+    "Do you want another example?",
+)
+
 
 def examples() -> list[Labelled]:
     """Return every labelled unit that is trained on, and those that nobody can label."""
@@ -55,8 +66,15 @@ def examples() -> list[Labelled]:
     for n, line in enumerate((HERE / "plain_notes.txt").read_text(encoding="utf-8").splitlines()):
         kind, importance, text = line.split(" ", 2)
         found += single(f"notes-{n % 97}", text, True, kind, int(importance))
+        if " || " not in text:  # whatever was asked, a plain statement is one
+            found += single(
+                f"notes-{n % 97}", f"{_ASKED[n % len(_ASKED)]} || {text}", True, kind, int(importance)
+            )
     small_talk = (HERE / "small_talk.txt").read_text(encoding="utf-8").splitlines()
-    found += [unit for n, line in enumerate(small_talk) for unit in single(f"not_notes-{n % 97}", line, False)]
+    for n, line in enumerate(small_talk):
+        found += single(f"not_notes-{n % 97}", line, False)
+        if " || " not in line:
+            found += single(f"not_notes-{n % 97}", f"{_ASKED[n % len(_ASKED)]} || {line}", False)
     return found
 
 

@@ -99,7 +99,7 @@ def _filled(base: Statement, slot: Slot) -> Statement:
 
 def needs_question(unit: Unit) -> bool:
     """Whether a unit answers a question and cannot be understood without it."""
-    if not unit.asked.rstrip("\"'”’)* ").endswith(("?", "？")):
+    if not unit.asked:
         return False
     words = len(unit.text.split())
     return words < _SHORT_ANSWER and not (words >= _SHORT_SENTENCE and _STANDS_ALONE.match(unit.text))

@@ -56,7 +56,7 @@ def units_of(window: Window) -> list[Unit]:
 
 
 def question_before(messages: Sequence[WindowMessage], at: int) -> tuple[str, str]:
-    """Return the text and message id of the assistant's last sentences before a reply; empty if there is none.
+    """Return the text and message id of the assistant's last question before a reply; empty if there is none.
 
     If these only ask back ("You know what I like?" – "What?"), the person's own question before them.
     """
@@ -67,14 +67,20 @@ def question_before(messages: Sequence[WindowMessage], at: int) -> tuple[str, st
         own = messages[at - 2]
         if own.user_id == messages[at].user_id and own.content.rstrip().endswith(("?", "？")):
             return last_question(own.content), own.message_id
-    return last_question(before.content), before.message_id
+    asked = last_question(before.content)
+    return (asked, before.message_id) if is_question(asked) else ("", "")
+
+
+def is_question(text: str) -> bool:
+    """Whether a text ends with a question mark, whatever closes behind it."""
+    return text.rstrip("\"'”’)* ").endswith(("?", "？"))
 
 
 def last_question(text: str) -> str:
     """Return the last question of a text, or its last sentence."""
     tail = text[-_LONGEST_QUESTION * 2 :]
     sentences = [tail[start:end] for start, end in sentence_spans(tail)]
-    asked = [each for each in sentences if each.rstrip("\"'”’)* ").endswith(("?", "？"))]
+    asked = [each for each in sentences if is_question(each)]
     return (asked or sentences or [""])[-1][-_LONGEST_QUESTION:]
 
 
