@@ -112,7 +112,7 @@ def test_what_people_wrote_is_text_and_nothing_else(tab: Tab, rig: ServeRig) -> 
     inert()
     # As a name, as the name of a conversation, and as what is known.
     order = "javascript:document.title='owned'"
-    speak(rig, order, order, [("user", f"My favourite drink is {order}."), ("assistant", order)])
+    speak(rig, order, order, [("user", f"My favourite drink is called {order}."), ("assistant", order)])
     close(rig, order)
     known(rig, order, "owned")
     for path in ("/people", f"/people/{order}", f"/conversations?user_id={order}", f"/conversations/{order}"):
