@@ -62,7 +62,7 @@ CONVERSATIONS = [
         *("I am allergic to peanuts.", "I will remember that."),
         *("My name is Amara.", "Hello, Amara!"),
         *("I like blueberries.", "Noted."),
-        *("I can't stand halloumi.", "No halloumi, then."),
+        *("I can't stand halloumi cheese.", "No halloumi, then."),
         *("The smoothie for breakfast was brilliant this morning.", "Good to hear."),
         *("I moved to York.", "A fine city, too."),
         *("I work as a nurse.", "Thank you for what you do."),
@@ -161,7 +161,7 @@ def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Dem
     assert demo.left() == []
     assert "20 messages of 2 people in 2 conversations" in first
     assert re.search(r"sent +20 messages in", first)
-    assert "“I can't stand halloumi.” (c-1, 05 Jan 2026)" in first
+    assert "“I can't stand halloumi cheese.” (c-1, 05 Jan 2026)" in first
     assert "“I love bacalhau.” (c-2, 05 Jan 2026)" in first
     assert re.search(r"amara: I live in Leeds\. \(superseded, .+\), then: .*York", first)
     found = re.search(r"switchboard search \".+\" --user \w+\n(?:  \d\.\d\d .+\n)+", first)
@@ -355,7 +355,7 @@ def test_the_demo_with_the_scripted_model_and_a_broker_of_ones_own_at_a_terminal
     assert not (demo.folder / "kafka").exists()
     assert "“I love bacalhau.”" in printed
     assert "a scripted model on this machine reads the conversations" in printed
-    assert "“I can't stand halloumi.” (c-1, 05 Jan 2026)" in printed
+    assert "“I can't stand halloumi cheese.” (c-1, 05 Jan 2026)" in printed
     (row,) = re.findall(r"^ *extraction +gemini-2.5-flash-lite +(\d+) +(\d+) +(\d+) ", printed, re.MULTILINE)
     asked, calls, answered = map(int, row)
     assert asked == answered >= 2 and 1 <= calls <= asked
