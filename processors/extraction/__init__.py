@@ -2,5 +2,5 @@
 
 Begin with :mod:`.units`, the sentences that people say in their own words.  :mod:`.keeper` is the small model that
 decides over :mod:`.features` (:mod:`.cues` and vectors) what is kept, of which kind and how important it is;
-:mod:`.reading` makes statements of it, and :mod:`.slots` is the table of slots.
+:mod:`.reading` makes statements of it, :mod:`.slots` is the table of slots, and :mod:`.affirmations` reads "I like jazz".
 """

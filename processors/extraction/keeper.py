@@ -86,14 +86,8 @@ def judge_by_cues(units: Sequence[Unit]) -> list[Judgement]:
 
 
 def worth_reading(units: Sequence[Unit]) -> list[bool]:
-    """Return for each unit whether it may be kept, by its surface features alone.
-
-    One or two words that begin a message say nothing unless they answer something.
-    """
-    return [
-        judged.probability >= DROP_BELOW and bool(unit.asked or unit.number or len(unit.text.split()) > 2)
-        for unit, judged in zip(units, judge_by_cues(units), strict=True)
-    ]
+    """Return for each unit whether it may be kept, by its surface features alone."""
+    return [judged.probability >= DROP_BELOW for judged in judge_by_cues(units)]
 
 
 def judge(units: Sequence[Unit], vectors: Floats) -> list[Judgement]:

@@ -10,6 +10,7 @@ from itertools import groupby
 from msgspec.structs import replace
 
 from models.statements import Kind, Precision, Statement, attribute_of
+from processors.extraction.affirmations import affirmed_or_denied
 from processors.extraction.keeper import KEEP_FROM, Judgement
 from processors.extraction.slots import Slot, answered_slot, slots_of
 from processors.extraction.units import Unit, leans
@@ -67,7 +68,7 @@ def _statements(group: Sequence[Judged]) -> Iterator[Statement]:
     importance = max(each.importance for _, each in group if each.probability >= KEEP_FROM)
     text = " ".join(unit.text for unit, _ in group)
     shown = f"{first.asked} – {text}" if needs_question(first) else text
-    slots = slots_of(text, message.sent_at) or answered_slot(first.asked, text)
+    slots = slots_of(text, message.sent_at) or answered_slot(first.asked, text) or affirmed_or_denied(text)
     event_at, precision = _day(text, message.sent_at) if best.kind is Kind.EVENT and not slots else (None, None)
     base = Statement(
         user_id=message.user_id,

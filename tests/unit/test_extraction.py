@@ -10,6 +10,7 @@ from benchmarks.notebook.labels import HERE, people, window_of
 from models.messages import Role
 from models.statements import Kind, Polarity, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from processors.extraction.affirmations import affirmed_or_denied
 from processors.facts.candidates import objection
 from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.adapters.onnx_embedder import OnnxEmbedder
@@ -134,3 +135,24 @@ async def test_notebook_people_are_remembered(extractor: BuiltinExtractor) -> No
             )
     assert found / of >= 0.8
     assert noise / facts <= 0.15
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("I like jazz.", "I don't like jazz any more."),
+        ("I love Chinese food.", "I hate Chinese food now."),
+        ("I drink coffee every morning.", "I don't drink coffee."),
+        ("I smoke again.", "I quit smoking."),
+        ("I bought a car.", "I sold my car."),
+    ],
+)
+def test_a_denial_fills_the_slot_of_what_it_denies(before: str, after: str) -> None:
+    (affirmed,), (denied,) = affirmed_or_denied(before), affirmed_or_denied(after)
+    assert (affirmed.attribute, affirmed.value) == (denied.attribute, denied.value)
+    assert (affirmed.polarity, denied.polarity) == (Polarity.AFFIRMED, Polarity.NEGATED)
+
+
+@pytest.mark.parametrize("text", ["I love it", "I have a question.", "I like to walk.", "Do I like tea?"])
+def test_other_sentences_fill_no_slot(text: str) -> None:
+    assert affirmed_or_denied(text) == []
