@@ -798,8 +798,8 @@ def _id(text: str, user: str = "ada") -> str:
     return ids.text_fact_id("default", user, text)
 
 
-def erasing(user: str = "ada", conversation: str = "") -> Record:
-    erased = Erasing("default", conversation, user, START + timedelta(days=1))
+def erasing(user: str = "ada", conversation: str = "", days: int = 1) -> Record:
+    erased = Erasing("default", conversation, user, START + timedelta(days=days))
     return Record(None, erased.key(PARTITION).encode(), topic=FACTS, headers=erased.headers())
 
 

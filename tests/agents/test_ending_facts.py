@@ -32,7 +32,8 @@ ONE, NEAR = (1.0, 0.0, 0.0), (0.8, 0.6, 0.0)
 
 def said(text: str, day: int, conversation: str = "", **changes: Any) -> FactCandidate:
     found = candidate(text, day, conversation=conversation or f"c{day}")
-    evidence = msgspec.structs.replace(found.provenance, sent_at=START + timedelta(days=day))
+    at = START + timedelta(days=day)
+    evidence = msgspec.structs.replace(found.provenance, sent_at=at, arrived_at=at)
     return msgspec.structs.replace(found, **({"kind": Kind.STATE, "provenance": evidence} | changes))
 
 
@@ -107,7 +108,7 @@ def test_erasing_what_ended_a_fact_revives_it(what: str) -> None:
     if what == "fact":
         harness.take(harness.record(None, FACTS, key=over.fact_id.encode()))
     else:
-        blank, erased = harness.record(None, FACTS), erasing("", "c30")
+        blank, erased = harness.record(None, FACTS), erasing("", "c30", days=60)
         harness.take(erased._replace(offset=blank.offset, timestamp=blank.timestamp, partition=blank.partition))
     car = harness.fact(CAR)
     assert (car.status, car.valid_to, car.superseded_by) == (FactStatus.ACTIVE, None, None)
