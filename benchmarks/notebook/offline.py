@@ -1,4 +1,4 @@
-"""What the extractor alone keeps of Notebook people, without a running system and without endings.
+"""Measure the extractor alone on Notebook people, without a running system and without endings.
 
 The same counts as ``score.py``: a living note is kept if a quotation of one of its messages has its terms;
 noise is the share of quotations that come from messages that are no notes.

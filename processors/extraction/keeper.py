@@ -34,7 +34,7 @@ KINDS = tuple(Kind)
 
 
 class Judgement(NamedTuple):
-    """What the model thinks of a unit.
+    """The model's verdict on a unit.
 
     ``probability`` that a careful note-taker would keep it, 0..1; ``kind`` and ``importance`` (1..3) if so;
     ``why``: the features that weighed most.
@@ -130,7 +130,7 @@ _MOST_NAMED = 3
 
 
 def _why(cues: Floats, features: Floats, rows: Floats) -> str:
-    """Return what spoke most for keeping a unit: names of features with what each added, and the meaning."""
+    """Return the features that weighed most for keeping a unit, each with its weight, and that of the meaning."""
     towards = rows[1:, :-1].mean(axis=0) - rows[0, :-1]
     added = features * towards
     named = added[: len(cues)]
