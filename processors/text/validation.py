@@ -72,8 +72,8 @@ def _explain(value: bytes | None, exc: Exception) -> InvalidRecord:
         return InvalidRecord("null_value", "the record has no value: deleting is done by a command, not here")
     if not value.strip():
         return InvalidRecord("empty_value", "the record's value is empty: a JSON object is expected")
-    if value[0] == 0 and len(value) >= _FRAME_BYTES:
-        schema = int.from_bytes(value[1:_FRAME_BYTES])
+    # A registry counts its schemas from 1: bytes that are all zero are no frame.
+    if value[0] == 0 and (schema := int.from_bytes(value[1:_FRAME_BYTES])) and len(value) >= _FRAME_BYTES:
         return InvalidRecord(
             "schema_registry",
             f"the value begins with a schema registry's magic byte and schema id {schema} (Avro, Protobuf or "

@@ -753,6 +753,11 @@ class TestBadInput:
         [letter] = harness.feed(harness.record(next(messages(1)), value=value)).dead_letters
         assert (letter.reason, said in letter.message) == ("schema_registry", True)
 
+    def test_zeros_are_no_frame_of_a_schema_registry(self) -> None:
+        harness = Harness()
+        [letter] = harness.feed(harness.record(next(messages(1)), value=bytes(64))).dead_letters
+        assert letter.reason == "invalid_json"
+
     @pytest.mark.parametrize("depth", [40, 5000])
     def test_deep_nesting_is_dead_lettered(self, depth: int) -> None:
         harness = Harness()

@@ -69,7 +69,6 @@ def spoiled(word: str) -> list[bytes]:
     }
     changes: list[dict[str, Any]] = [
         {"content": [word]},
-        {"content": f"{word}\x07"},
         {"content": f"{word} " * 10_000},
         {"role": word},
         {"sent_at": word},
@@ -113,12 +112,10 @@ def test_no_log_metric_or_problem_tells_what_was_said_or_with_which_token(own: S
             )
             refused = ask("POST", "/v1/messages", json={"user_id": "ada", "messages": [told | {"content": 7}]})
             assert refused.status_code == 400
-            for content in (f"{word}\x07", word * 10_000):
-                wrong = {"user_id": "ada", "messages": [told | {"content": content}]}
-                assert ask("POST", "/v1/messages", json=wrong).status_code == 400
-                assert not ask(
-                    "POST", "/v1/conversations/c-2/turns", json=turn | {"content": content}
-                ).is_success
+            long = {"content": word * 10_000}
+            wrong = {"user_id": "ada", "messages": [told | long]}
+            assert ask("POST", "/v1/messages", json=wrong).status_code == 400
+            assert not ask("POST", "/v1/conversations/c-2/turns", json=turn | long).is_success
             assert ask("POST", "/v1/search", json={"q": word * 1000, "user_id": "ada"}).status_code == 400
             assert ask("GET", "/v1/facts", params={"user_id": "ada", "token": token}).status_code == 400
             assert (
@@ -139,7 +136,7 @@ def test_no_log_metric_or_problem_tells_what_was_said_or_with_which_token(own: S
         ]
     own.command("search", word, "--user", "ada")
     logs = {name: own.log(name).read_text() for name in (*SERVICES, "serve")}
-    assert all(logs.values()) and len(problems) >= 8
+    assert all(logs.values()) and len(problems) >= 7
     for what, text in (
         *logs.items(),
         *(("metrics", each) for each in metrics),

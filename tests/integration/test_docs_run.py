@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import itertools
 import json
 import re
 import shlex
@@ -124,6 +125,18 @@ def test_the_tutorial_does_what_it_says(rig: ServeRig, person: str, shell: Shell
     eventually(lambda: "peanuts" not in run(ask, rig, person), "it is forgotten")
 
 
+def put(path: Path, export: str) -> None:
+    """Write an export where a command expects a file, an archive or a folder."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("conversations.json", export)
+    elif path.suffix:
+        path.write_text(export)
+    else:
+        path.mkdir()
+        (path / "chat.txt").write_text(export)
+
+
 def test_what_was_had_elsewhere_is_brought_in_and_taken_out(
     rig: ServeRig, person: str, shell: Shell, tmp_path: Path
 ) -> None:
@@ -149,18 +162,16 @@ def test_what_was_had_elsewhere_is_brought_in_and_taken_out(
     instead["Bob=bob"] = f"Bob={person}-bob"
     *imports, first, whole = lines_of("how-to/import.md")
     for each in imports:
-        _, _, source, file, *_ = shlex.split(each)
-        (tmp_path / file).write_text(exports[source])
-        if file.endswith(".zip"):
-            with zipfile.ZipFile(tmp_path / file, "w") as archive:
-                archive.writestr("conversations.json", exports[source])
+        _, _, source, *words = shlex.split(each)
+        for name in itertools.takewhile(lambda word: not word.startswith("--"), words):
+            put(tmp_path / name, exports[source])
         output = shell(each, instead)
         assert "1 conversation" in output and "skipped" not in output, output
     with rig.client() as client:
         asked = {"user_id": person}
         eventually(
-            lambda: len(client.get("/v1/conversations", params=asked).json()["conversations"]) == 4,
-            "all four are read",
+            lambda: len(client.get("/v1/conversations", params=asked).json()["conversations"]) == 5,
+            "all five are read",
         )
     eventually(lambda: "I like rain." in shell(first, instead), "it can be exported")
     shell(whole, instead)
