@@ -42,12 +42,12 @@ from processors.prompts import answer, extraction, graph, merging, summary, unde
 from processors.prompts.prompt import Prompt
 from processors.summaries.building import validate_summary
 from processors.text.tokens import TokenCounter
-from streams.adapters.gemini.answers import Said
-from streams.adapters.gemini.client import GeminiClient
-from streams.adapters.gemini.prices import PRICES, cost
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import REQUESTS, WINDOWS, Conversations
 from streams.agents.memory.summaries import SUMMARIES, Summaries
+from streams.llm.answers import Said
+from streams.llm.client import GeminiClient
+from streams.llm.prices import PRICES, cost
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 

@@ -113,7 +113,7 @@ async def _models(settings: Settings) -> list[Finding]:
         wanted["SWITCHBOARD_GEMINI_EMBEDDING_MODEL"] = settings.gemini_embedding_model
     if not wanted:
         return [Finding("ok", "no language model is set up: nothing that people say leaves this machine")]
-    from streams.adapters.gemini.client import GeminiClient
+    from streams.llm.client import GeminiClient
 
     found = []
     client = GeminiClient(settings)

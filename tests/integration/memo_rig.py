@@ -14,14 +14,14 @@ import pytest
 from deploy.local.kafka import LocalKafka
 from deploy.local.model_server import ModelServer
 from models.memo import Memo
-from streams.adapters.gemini.extractor import GeminiExtractor
 from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.memo.memo import MemoLog
-from streams.adapters.memo.topic import MemoTopic
-from streams.adapters.memo.view import MemoView
-from streams.adapters.readers import Readers, open_readers
-from streams.adapters.talkers import Talkers, open_talkers
 from streams.adapters.tokenizer import cl100k_counter
+from streams.llm.extractor import GeminiExtractor
+from streams.llm.memo.memo import MemoLog
+from streams.llm.memo.topic import MemoTopic
+from streams.llm.memo.view import MemoView
+from streams.llm.readers import Readers, open_readers
+from streams.llm.talkers import Talkers, open_talkers
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 from streams.topics import admin

@@ -30,11 +30,6 @@ from processors.prompts.fence import line
 from streams import commands
 from streams.adapters.builtin_extractor import NAME as BUILTIN_EXTRACTOR
 from streams.adapters.builtin_summarizer import NAME as BUILTIN_SUMMARIZER
-from streams.adapters.gemini.asking import PARAMETERS
-from streams.adapters.gemini.prices import PRICES, cost
-from streams.adapters.memo.topic import Entry, MemoTopic
-from streams.adapters.memo.view import MemoView
-from streams.adapters.readers import Readers, open_readers
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.commands import Commands
 from streams.agents.memory.extraction import CANDIDATES, Extraction
@@ -43,6 +38,11 @@ from streams.cli.costs import By, costs
 from streams.erasure.answers import ConversationAnswers
 from streams.erasure.erasing import erase_person
 from streams.erasure.erasures import Erasing
+from streams.llm.asking import PARAMETERS
+from streams.llm.memo.topic import Entry, MemoTopic
+from streams.llm.memo.view import MemoView
+from streams.llm.prices import PRICES, cost
+from streams.llm.readers import Readers, open_readers
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics

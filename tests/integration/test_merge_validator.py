@@ -20,9 +20,9 @@ from models.consolidation import (
 )
 from models.statements import Kind
 from processors.prompts import fence
-from streams.adapters.gemini.validator import GeminiMergeValidator
 from streams.agents.memory.consolidation_records import CONSOLIDATION, REPORTS
 from streams.agents.memory.merge_validation import MergeValidation
+from streams.llm.validator import GeminiMergeValidator
 from streams.runtime.testing import StageHarness
 
 pytestmark = pytest.mark.kafka

@@ -17,12 +17,12 @@ from models.memo import Memo, Outcome, memo_id
 from models.ports import Embedder
 from models.vectors import EmbeddingRequest, VectorKind
 from processors.embedding.wording import request_for
-from streams.adapters.embedders import open_vectors
-from streams.adapters.gemini.vectors import GeminiVectors
-from streams.adapters.memo.topic import Entry, MemoTopic
-from streams.adapters.memo.vectors import VECTORS
 from streams.agents.recall.embedding import Embedding
 from streams.cli.costs import By, Costs, costs
+from streams.llm.embedders import open_vectors
+from streams.llm.memo.topic import Entry, MemoTopic
+from streams.llm.memo.vectors import VECTORS
+from streams.llm.vectors import GeminiVectors
 from streams.runtime.testing import StageHarness
 from streams.topics import admin
 from streams.topics.catalog import Catalog, catalog_for

@@ -17,11 +17,11 @@ from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.adapters import onnx_model
-from streams.adapters.embedders import open_embedder, open_vectors
-from streams.adapters.gemini.embedder import GeminiEmbedder
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.onnx_folder import OnnxFolder
 from streams.adapters.onnx_model import DIMENSIONS, MODEL
+from streams.llm.embedder import GeminiEmbedder
+from streams.llm.embedders import open_embedder, open_vectors
 from streams.settings import Settings, load_settings
 from streams.telemetry.metrics import Metrics
 

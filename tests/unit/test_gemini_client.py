@@ -16,10 +16,10 @@ from deploy.local.model_faults import RETRY_AFTER, Fault
 from deploy.local.model_server import ModelServer
 from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
 from processors.prompts import examples, extraction
-from streams.adapters.gemini.answers import Declined, Said
-from streams.adapters.gemini.client import GeminiClient
-from streams.adapters.gemini.failures import Failures, Throttled
 from streams.cloudevents import caused_by
+from streams.llm.answers import Declined, Said
+from streams.llm.client import GeminiClient
+from streams.llm.failures import Failures, Throttled
 from streams.settings import Settings
 
 PROMPT = extraction.prompt([examples.window()])

@@ -17,8 +17,8 @@ from models.statements import Statement
 from models.windows import Window
 from processors.facts.candidates import objection
 from processors.prompts import examples, extraction, fence
-from streams.adapters.gemini.answers import Said
-from streams.adapters.gemini.client import GeminiClient
+from streams.llm.answers import Said
+from streams.llm.client import GeminiClient
 from streams.settings import Settings
 
 #: Who writes the attempt: somebody else in the conversation, what a tool returned, the assistant.

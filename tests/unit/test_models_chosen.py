@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 
 from deploy.local.demo_model import DemoModel, chosen
 from models.errors import ConfigurationError
-from streams.adapters.gemini.prices import PRICES, cost, price_of
 from streams.cli.costs import Costs, print_costs, since_of
 from streams.cli.main import app
+from streams.llm.prices import PRICES, cost, price_of
 from streams.settings import Settings, load_settings
 from streams.settings.models import Price
 

@@ -12,11 +12,11 @@ from aiokafka import TopicPartition
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from models.summaries import Summary
 from streams.adapters import turn_topic
-from streams.adapters.memo import topic as memos
-from streams.adapters.memo import vectors
-from streams.adapters.memo.topic import Entry
 from streams.chat.filtered import Filtered
 from streams.kafka import lookup
+from streams.llm.memo import topic as memos
+from streams.llm.memo import vectors
+from streams.llm.memo.topic import Entry
 from streams.runtime.records import Record
 from streams.settings import Settings
 from streams.tokens import topic as tokens

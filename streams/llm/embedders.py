@@ -58,7 +58,7 @@ def behind(embedder: Embedder) -> Embedder:
 
 
 def _require_budget(settings: Settings) -> None:
-    from streams.adapters.gemini.prices import cost, price_of
+    from streams.llm.prices import cost, price_of
 
     price = price_of(settings.gemini_embedding_model, settings.own_prices)
     # No token is shorter than a byte.
@@ -76,13 +76,13 @@ async def _gemini(
     settings: Settings, resources: AsyncExitStack, metrics: Metrics | None
 ) -> tuple[Embedder, VectorSource | None]:
     # Imported here because the library takes a second to load.
-    from streams.adapters.gemini.account import Account
-    from streams.adapters.gemini.embedder import GeminiEmbedder
-    from streams.adapters.gemini.factory import open_client, open_limiter, open_memos
-    from streams.adapters.gemini.vectors import GeminiVectors
-    from streams.adapters.memo.topic import MemoTopic
-    from streams.adapters.memo.vectors import VECTORS, VectorLog
     from streams.adapters.tokenizer import cl100k_counter
+    from streams.llm.account import Account
+    from streams.llm.embedder import GeminiEmbedder
+    from streams.llm.factory import open_client, open_limiter, open_memos
+    from streams.llm.memo.topic import MemoTopic
+    from streams.llm.memo.vectors import VECTORS, VectorLog
+    from streams.llm.vectors import GeminiVectors
 
     model = settings.gemini_embedding_model
     client = await open_client(settings, model, "SWITCHBOARD_GEMINI_EMBEDDING_MODEL", resources)

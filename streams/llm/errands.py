@@ -15,13 +15,13 @@ from models.memo import Memo, Outcome
 from models.ports import TryLater
 from processors.prompts.prompt import Prompt
 from processors.text.tokens import TokenCounter
-from streams.adapters.gemini.account import Account, Call, pause_of
-from streams.adapters.gemini.answers import Declined, Said
-from streams.adapters.gemini.client import GeminiClient
-from streams.adapters.gemini.failures import DEPENDENCY, Throttled
-from streams.adapters.gemini.limiter import Limiter
-from streams.adapters.gemini.questions import Purpose, Question
-from streams.adapters.memo.memo import MemoLog
+from streams.llm.account import Account, Call, pause_of
+from streams.llm.answers import Declined, Said
+from streams.llm.client import GeminiClient
+from streams.llm.failures import DEPENDENCY, Throttled
+from streams.llm.limiter import Limiter
+from streams.llm.memo.memo import MemoLog
+from streams.llm.questions import Purpose, Question
 from streams.telemetry.metrics import Metrics
 
 #: Characters of an answer that are kept: what is longer was not asked for.

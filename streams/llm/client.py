@@ -18,9 +18,9 @@ from google.genai import errors, types
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from processors.prompts.prompt import Prompt
-from streams.adapters.gemini.answers import Declined, Said, answer_of
-from streams.adapters.gemini.failures import DEPENDENCY, Failures
 from streams.cloudevents import traceparent
+from streams.llm.answers import Declined, Said, answer_of
+from streams.llm.failures import DEPENDENCY, Failures
 from streams.settings import Settings
 
 #: Bytes of an answer that are read; one that has more says nothing that was asked for.

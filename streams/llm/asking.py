@@ -17,13 +17,13 @@ from models.errors import DependencyUnavailable, Unanswered
 from models.memo import Erased, Memo, memo_id
 from models.ports import TryLater
 from processors.text.tokens import TokenCounter
-from streams.adapters.gemini.account import Account
-from streams.adapters.gemini.client import GeminiClient
-from streams.adapters.gemini.errands import Errand, Means
-from streams.adapters.gemini.failures import DEPENDENCY
-from streams.adapters.gemini.limiter import Limiter
-from streams.adapters.gemini.questions import Purpose, Question, groups_of
-from streams.adapters.memo.memo import MemoLog
+from streams.llm.account import Account
+from streams.llm.client import GeminiClient
+from streams.llm.errands import Errand, Means
+from streams.llm.failures import DEPENDENCY
+from streams.llm.limiter import Limiter
+from streams.llm.memo.memo import MemoLog
+from streams.llm.questions import Purpose, Question, groups_of
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 

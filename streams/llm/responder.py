@@ -22,10 +22,10 @@ from models.errors import DependencyUnavailable, Unanswered
 from models.memo import Memo, Outcome, memo_id
 from processors.prompts import answer
 from processors.text.tokens import TokenCounter
-from streams.adapters.gemini.account import Call, pause_of
-from streams.adapters.gemini.answers import Declined, paid, refusal_of
-from streams.adapters.gemini.asking import PARAMETERS, Asking
-from streams.adapters.gemini.failures import Misconfigured, Throttled
+from streams.llm.account import Call, pause_of
+from streams.llm.answers import Declined, paid, refusal_of
+from streams.llm.asking import PARAMETERS, Asking
+from streams.llm.failures import Misconfigured, Throttled
 
 log = structlog.get_logger("streams.gemini")
 

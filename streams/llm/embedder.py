@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 
 from models.index import Vectors
 from processors.text.tokens import TokenCounter
-from streams.adapters.gemini.account import Account, pause_of
-from streams.adapters.gemini.answers import Said
-from streams.adapters.gemini.client import GeminiClient
-from streams.adapters.gemini.failures import Throttled
-from streams.adapters.gemini.limiter import Limiter
+from streams.llm.account import Account, pause_of
+from streams.llm.answers import Said
+from streams.llm.client import GeminiClient
+from streams.llm.failures import Throttled
+from streams.llm.limiter import Limiter
 from streams.settings import Settings
 
 #: What its calls are counted as.

@@ -16,7 +16,7 @@ from itertools import pairwise
 import msgspec
 
 from models.vectors import EmbeddingResult
-from streams.adapters.memo.topic import Entry, MemoTopic
+from streams.llm.memo.topic import Entry, MemoTopic
 
 VECTORS = "memory.embeddings.v1"
 

@@ -21,9 +21,9 @@ import structlog
 
 from models.errors import DependencyUnavailable
 from models.memo import Erased, Memo
-from streams.adapters.memo.topic import Entry, MemoTopic, erasing_of, read
-from streams.adapters.memo.view import Line, MemoView
 from streams.erasure.erasures import Erasing
+from streams.llm.memo.topic import Entry, MemoTopic, erasing_of, read
+from streams.llm.memo.view import Line, MemoView
 from streams.rounds import Rounds
 
 log = structlog.get_logger("streams.memo")

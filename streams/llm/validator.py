@@ -12,12 +12,12 @@ from models.ports import MergeValidator, TryLater, Validated
 from processors.prompts import merging
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
-from streams.adapters.gemini.asking import Asking, unavailable
-from streams.adapters.gemini.questions import Question
+from streams.llm.asking import Asking, unavailable
+from streams.llm.questions import Question
 
 
 class _Clusters:
-    """The purpose; see :class:`streams.adapters.gemini.questions.Purpose`."""
+    """The purpose; see :class:`streams.llm.questions.Purpose`."""
 
     name = "merging"
     version = merging.VERSION

@@ -10,12 +10,12 @@ from models.understanding import QueryUnderstanding, QuestionAsked, Understander
 from processors.prompts import understanding
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
-from streams.adapters.gemini.asking import Asking, unavailable
-from streams.adapters.gemini.questions import Question
+from streams.llm.asking import Asking, unavailable
+from streams.llm.questions import Question
 
 
 class _Asked:
-    """The purpose; see :class:`streams.adapters.gemini.questions.Purpose`."""
+    """The purpose; see :class:`streams.llm.questions.Purpose`."""
 
     name = "understanding"
     version = understanding.VERSION

@@ -10,14 +10,14 @@ from redis.asyncio import Redis
 
 from models.errors import DependencyUnavailable
 from processors.text.tokens import TokenCounter
-from streams.adapters.gemini.asking import Asking
-from streams.adapters.gemini.client import GeminiClient
-from streams.adapters.gemini.limiter import Limiter, Limits
 from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.memo.memo import MemoLog
-from streams.adapters.memo.topic import MemoTopic
-from streams.adapters.memo.view import MemoView
 from streams.adapters.redis_client import open_redis
+from streams.llm.asking import Asking
+from streams.llm.client import GeminiClient
+from streams.llm.limiter import Limiter, Limits
+from streams.llm.memo.memo import MemoLog
+from streams.llm.memo.topic import MemoTopic
+from streams.llm.memo.view import MemoView
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 

@@ -7,10 +7,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 
-from streams.adapters.gemini.answers import Declined, Said
-from streams.adapters.gemini.failures import Throttled
-from streams.adapters.gemini.prices import cost, price_of
-from streams.adapters.memo.memo import MemoLog
+from streams.llm.answers import Declined, Said
+from streams.llm.failures import Throttled
+from streams.llm.memo.memo import MemoLog
+from streams.llm.prices import cost, price_of
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 

@@ -11,13 +11,13 @@ from models.windows import Window
 from processors.prompts import graph
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
-from streams.adapters.gemini.asking import Asking, unavailable
-from streams.adapters.gemini.questions import Question, said_in
+from streams.llm.asking import Asking, unavailable
+from streams.llm.questions import Question, said_in
 from streams.telemetry.metrics import Metrics
 
 
 class _Windows:
-    """The purpose; see :class:`streams.adapters.gemini.questions.Purpose`."""
+    """The purpose; see :class:`streams.llm.questions.Purpose`."""
 
     name = "graph"
     version = graph.VERSION

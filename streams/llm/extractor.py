@@ -14,13 +14,13 @@ from processors.prompts import extraction
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
 from streams.adapters.builtin_extractor import BuiltinExtractor
-from streams.adapters.gemini.asking import Asking
-from streams.adapters.gemini.questions import Question, said_in
+from streams.llm.asking import Asking
+from streams.llm.questions import Question, said_in
 from streams.telemetry.metrics import Metrics
 
 
 class _Windows:
-    """The purpose; see :class:`streams.adapters.gemini.questions.Purpose`."""
+    """The purpose; see :class:`streams.llm.questions.Purpose`."""
 
     name = "extraction"
     version = extraction.VERSION

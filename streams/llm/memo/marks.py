@@ -13,8 +13,8 @@ from contextlib import aclosing
 from datetime import datetime
 
 from models.memo import Erased
-from streams.adapters.memo.topic import MemoTopic, erasing_of
 from streams.erasure.erasures import Erasing
+from streams.llm.memo.topic import MemoTopic, erasing_of
 
 #: How long a mark is remembered, from when it was written: as long as the topic keeps it.
 _KEPT_SECONDS = 30 * 86_400.0

@@ -23,10 +23,10 @@ from models.errors import DependencyUnavailable
 from models.memo import Memo, Outcome, memo_id
 from models.vectors import EmbeddingRequest
 from processors.embedding.vectors import pack
-from streams.adapters.gemini.account import Account
-from streams.adapters.gemini.embedder import PURPOSE, GeminiEmbedder
-from streams.adapters.memo.memo import MemoLog
-from streams.adapters.memo.vectors import VectorLog
+from streams.llm.account import Account
+from streams.llm.embedder import PURPOSE, GeminiEmbedder
+from streams.llm.memo.memo import MemoLog
+from streams.llm.memo.vectors import VectorLog
 from streams.telemetry.metrics import Metrics
 
 log = structlog.get_logger("streams.gemini")

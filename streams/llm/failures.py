@@ -12,7 +12,7 @@ import httpx
 from google.genai import errors
 
 from models.errors import DependencyUnavailable, Unanswered
-from streams.adapters.gemini.answers import Declined
+from streams.llm.answers import Declined
 
 DEPENDENCY = "gemini"
 

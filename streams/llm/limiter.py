@@ -17,8 +17,8 @@ import structlog
 from redis.asyncio import Redis
 
 from models.errors import DependencyUnavailable
-from streams.adapters.gemini.failures import Throttled
 from streams.adapters.redis_client import answered
+from streams.llm.failures import Throttled
 from streams.namespace import Namespace
 
 T = TypeVar("T")

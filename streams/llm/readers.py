@@ -12,10 +12,10 @@ from processors.text.tokens import TokenCounter
 from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.adapters.builtin_summarizer import BuiltinSummarizer
 from streams.adapters.builtin_validator import BuiltinMergeValidator
-from streams.adapters.memo.marks import ErasureMarks
-from streams.adapters.memo.topic import MemoTopic
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.own_extractor import OwnExtractor, load
+from streams.llm.memo.marks import ErasureMarks
+from streams.llm.memo.topic import MemoTopic
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 
@@ -57,11 +57,11 @@ async def open_readers(
         reads = BuiltinExtractor(embedder.behind, erased) if own is None else OwnExtractor(own, erased)
         return Readers(reads, summarizer, validator)
     # Imported here because the library takes a second to load.
-    from streams.adapters.gemini.extractor import GeminiExtractor
-    from streams.adapters.gemini.factory import open_asking
-    from streams.adapters.gemini.relator import GeminiGraphReader
-    from streams.adapters.gemini.summarizer import GeminiSummarizer
-    from streams.adapters.gemini.validator import GeminiMergeValidator
+    from streams.llm.extractor import GeminiExtractor
+    from streams.llm.factory import open_asking
+    from streams.llm.relator import GeminiGraphReader
+    from streams.llm.summarizer import GeminiSummarizer
+    from streams.llm.validator import GeminiMergeValidator
 
     asking = await open_asking(settings, metrics, count, resources)
     per_call = settings.gemini_windows_per_call

@@ -25,7 +25,7 @@ async def open_talkers(
 ) -> Talkers:
     """Return both; what must be closed at the end goes on ``resources``.
 
-    ``name`` tells services of one machine apart; see :func:`streams.adapters.gemini.factory.open_asking`.
+    ``name`` tells services of one machine apart; see :func:`streams.llm.factory.open_asking`.
 
     Raises:
         ConfigurationError: Gemini is to be asked, and something about it is set wrongly.
@@ -34,9 +34,9 @@ async def open_talkers(
     if not settings.talks_with_gemini:
         return Talkers(builtin, None)
     # Imported here because the library takes a second to load.
-    from streams.adapters.gemini.factory import open_asking
-    from streams.adapters.gemini.responder import GeminiResponder
-    from streams.adapters.gemini.understander import GeminiUnderstander
+    from streams.llm.factory import open_asking
+    from streams.llm.responder import GeminiResponder
+    from streams.llm.understander import GeminiUnderstander
 
     asking = await open_asking(settings, metrics, count, resources, name)
     timeout = settings.gemini_timeout_seconds

@@ -13,12 +13,12 @@ from processors.prompts import summary
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
 from processors.summaries.building import validate_summary
-from streams.adapters.gemini.asking import Asking, unavailable
-from streams.adapters.gemini.questions import Question, said_in
+from streams.llm.asking import Asking, unavailable
+from streams.llm.questions import Question, said_in
 
 
 class _Request:
-    """The purpose; see :class:`streams.adapters.gemini.questions.Purpose`."""
+    """The purpose; see :class:`streams.llm.questions.Purpose`."""
 
     name = "summary"
     version = summary.VERSION
