@@ -114,11 +114,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool that a model wants to have called.  ``signature``, if it gave one, goes back with the result."""
+    """A tool that a model wants to have called.  ``id`` and ``signature``, if it gave them, go back with the
+    result.
+    """
 
     name: str
     arguments: Mapping[str, Any]
     signature: str = ""
+    id: str = ""
 
 
 class ToolRound(msgspec.Struct, frozen=True, kw_only=True):

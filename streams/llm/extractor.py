@@ -1,4 +1,4 @@
-"""The extractor that asks Gemini; over the budget, the built-in one does its work and signs for it."""
+"""The extractor that asks a language model; the built-in one stands in for it and signs what it did."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
 from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.llm.asking import Asking
+from streams.llm.port import CONTEXT_EXCEEDED
 from streams.llm.questions import Question, said_in
 from streams.telemetry.metrics import Metrics
 
@@ -40,7 +41,7 @@ def _asked(window: Window) -> str:
     return "\n".join(map(line, extraction.records_of(window)))
 
 
-class GeminiExtractor:
+class ModelExtractor:
     """Implements :class:`models.ports.Extractor`."""
 
     def __init__(
@@ -77,12 +78,17 @@ class GeminiExtractor:
             return answer
         if isinstance(answer, Erased):
             return await self._builtin.read_left(window, answer)
+        if answer.reason == CONTEXT_EXCEEDED:
+            return await self._stand_in(window, "beyond the model's context")
         if answer.outcome is Outcome.REFUSED:
             return Refused(answer.reason, answer.message)
         if answer.outcome is Outcome.OVER_BUDGET:
-            (found,) = await self._builtin.extract([window])
-            return msgspec.structs.replace(found, by=f"{self._builtin.name} (over budget)")
+            return await self._stand_in(window, "over budget")
         reading = extraction.read(answer.text, window)
         for why in reading.dropped:
             self._metrics.statements_dropped_total.labels(why).inc()
         return Extracted(reading.statements)
+
+    async def _stand_in(self, window: Window, why: str) -> Extraction:
+        (found,) = await self._builtin.extract([window])
+        return msgspec.structs.replace(found, by=f"{self._builtin.name} ({why})")

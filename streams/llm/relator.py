@@ -1,4 +1,4 @@
-"""The graph reader that asks Gemini; over the budget, refused or erased, the tables' statements are all."""
+"""The graph reader that asks a language model; over the budget or refused, the tables are all there is."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Windows:
         return graph.parts(answer, [self._windows[number] for number in numbers])
 
 
-class GeminiGraphReader:
+class ModelGraphReader:
     """Implements :class:`models.ports.GraphReader`."""
 
     def __init__(self, asking: Asking, metrics: Metrics, windows_per_call: int) -> None:

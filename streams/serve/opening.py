@@ -64,7 +64,7 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     """Add chats, and the understanding that the settings name; both stand on the parts that there are.
 
     Raises:
-        ConfigurationError: Gemini is to be asked, and something about it is set wrongly.
+        ConfigurationError: a model is to be asked, and something about it is set wrongly.
     """
     from streams.adapters.tokenizer import open_counter
     from streams.answering.driving import Answerer
