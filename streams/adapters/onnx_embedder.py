@@ -30,6 +30,9 @@ from streams.adapters.onnx_model import MAX_TOKENS, BuiltIn, Loaded, SentenceMod
 _BATCH_TEXTS = 32
 _BATCH_TOKENS = 1024
 
+#: Padding that a batch may hold: a share of its own tokens, and a few more, since a call has a cost of its own.
+_PADDING_SHARE, _PADDING_TOKENS = 0.15, 8
+
 #: Texts that were asked for apart are one batch up to so many of them, and (padded) tokens: more gain nothing.
 _TOGETHER_TEXTS = 8
 _TOGETHER_TOKENS = 256
@@ -217,8 +220,7 @@ class _Worker:
         texts: list[str] = []
         while self._waiting:
             texts += self._waiting[0].texts
-            is_short = len(texts) <= _TOGETHER_TEXTS and _padded_tokens(texts) <= _TOGETHER_TOKENS
-            if jobs and not is_short:
+            if jobs and (len(texts) > _TOGETHER_TEXTS or not _fit(texts, _TOGETHER_TOKENS)):
                 break
             job = self._waiting.popleft()
             if job.vectors.set_running_or_notify_cancel():
@@ -258,10 +260,10 @@ def _step_back() -> None:
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Cut into batches of texts of like length: a batch is padded to its longest text."""
+    """Cut into batches of texts of like length."""
     batch: list[str] = []
     for text in sorted(texts, key=len):
-        if batch and (len(batch) == _BATCH_TEXTS or _padded_tokens([*batch, text]) > _BATCH_TOKENS):
+        if batch and (len(batch) == _BATCH_TEXTS or not _fit([*batch, text], _BATCH_TOKENS)):
             yield batch
             batch = []
         batch.append(text)
@@ -269,7 +271,13 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _padded_tokens(texts: Sequence[str]) -> int:
+def _fit(texts: Sequence[str], most: int) -> bool:
+    """Tell whether texts make one batch: each is padded to the longest, and padding takes as long as words."""
+    tokens = [_tokens(text) for text in texts]
+    padded, own = len(texts) * max(tokens), sum(tokens)
+    return padded <= min(most, (1 + _PADDING_SHARE) * own + _PADDING_TOKENS)
+
+
+def _tokens(text: str) -> int:
     # Four characters to a token is the rule of thumb for English; a wrong guess costs only time.
-    longest = max(map(len, texts), default=0)
-    return len(texts) * min(longest // 4 + 2, MAX_TOKENS)
+    return min(len(text) // 4 + 2, MAX_TOKENS)

@@ -296,3 +296,11 @@ def test_batches_are_bounded_in_texts_and_tokens() -> None:
     long = list(onnx_embedder._batches(["x" * 5000] * 10))
     assert max(len(batch) for batch in long) == 4
     assert sum(map(len, long)) == 10
+
+
+def test_texts_of_like_length_are_batched_together() -> None:
+    lengths = [20, 24, 28, 200, 210, 1000] * 5
+    batches = list(onnx_embedder._batches(["x" * length for length in lengths]))
+    padded = sum(len(batch) * max(map(len, batch)) for batch in batches)
+    assert padded <= 1.2 * sum(lengths)
+    assert len(batches) <= 9, "a call has a cost of its own"
