@@ -102,7 +102,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from models.index import SearchIndex
     from models.vectors import VectorKind
     from processors.context.packing import Budget
-    from streams.adapters.embedders import behind, open_vectors
+    from streams.adapters.embedders import behind_contexts, open_vectors
     from streams.adapters.log_factory import open_views
     from streams.adapters.tokenizer import cl100k_counter
     from streams.agents.recall.context import ContextStage
@@ -154,7 +154,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         entity_index(settings, entities),
         relation_index(settings, relations),
         Index(settings, index).stage(),
-        Embedding(settings, behind(embedder), paid, indexes.built, index=index).stage(),
+        Embedding(settings, behind_contexts(embedder), paid, indexes.built, index=index).stage(),
         VectorViews(settings, kinds, built=indexes.built).stage(),
         ContextStage(settings, maker, indexes.embedder.model).stage(),
         ContextView(settings, views.contexts).stage(),
