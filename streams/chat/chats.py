@@ -16,7 +16,9 @@ import structlog
 from models.errors import DependencyUnavailable, NotFound
 from models.ids import turn_id as id_of_turn
 from models.messages import ChatMessage, Role
+from models.summaries import Summary
 from models.turns import Turn, TurnSource
+from processors.responses.history import Said
 from processors.text.tokens import TokenCounter
 from streams.adapters.conversation_log import Extent
 from streams.answering.driving import Answerer
@@ -25,7 +27,7 @@ from streams.chat.busy import Busy
 from streams.chat.counting import Session
 from streams.chat.elsewhere import LOOK_SECONDS, LOOKED_AT, Elsewhere
 from streams.chat.events import Status, TurnEvent, TurnNames
-from streams.chat.filtered import Filtered
+from streams.chat.filtering import FilterRules
 from streams.chat.room import Room
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import MESSAGES, Sending
@@ -93,8 +95,8 @@ class Chats:
         self._log = log
         self._count = count
         self._sending = Sending(settings)
-        self._filtered = Filtered(settings)
-        self._means = Means(answerer, self._sending, self._filtered, self._session)
+        self._rules = FilterRules(settings, room.metrics)
+        self._means = Means(answerer, self._sending, self._rules, self._said, self._session, self._summaries)
         self._turns: OrderedDict[_Whose, RunningTurn] = OrderedDict()
         self._known: OrderedDict[tuple[str, str], set[str]] = OrderedDict()
 
@@ -104,7 +106,6 @@ class Chats:
         await asyncio.gather(*(each.interrupt() for each in running))
         await self._busy.close()
         await self._stops.close()
-        await self._filtered.close()
         await self._sending.close()
 
     async def begin(
@@ -306,6 +307,25 @@ class Chats:
             log.warning("the tokens of a session are not counted", error=str(error))
             return None
         return Session(turns, summaries, self._settings.token_threshold, self._count)
+
+    async def _summaries(self, names: TurnNames) -> list[Summary] | None:
+        """Return the summaries of a session; ``None``: it cannot be told now."""
+        try:
+            return await summaries_of(self._lookup, names.tenant_id, names.conversation_id)
+        except DependencyUnavailable as error:
+            log.warning("the summaries of a session are not told", error=str(error))
+            return None
+
+    async def _said(self, names: TurnNames) -> tuple[Said, ...]:
+        """Return what an answer must not repeat: what those before it have said, if memory spans those."""
+        if not self._rules.spans_conversation:
+            return ()
+        try:
+            turns = await self._log.last_turns(names.tenant_id, names.conversation_id, LOOKED_AT)
+        except DependencyUnavailable as error:
+            log.warning("an answer is not compared with those before it", error=str(error))
+            return ()
+        return await asyncio.to_thread(self._rules.said_in, turns, datetime.now(UTC))
 
 
 async def _not_named() -> None:

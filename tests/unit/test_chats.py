@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,13 +16,13 @@ from models.answers import Answer, AnswerKind, PromptLaid, Spoken
 from models.errors import DependencyUnavailable, NotFound
 from models.ids import turn_id as id_of_turn
 from models.messages import ChatMessage, Role
+from models.responses import ResponseChunk
 from models.turns import Turn, TurnSource
 from models.understanding import QueryUnderstanding
 from streams.adapters.conversation_log import Erasures, Extent
 from streams.chat import chats as module
 from streams.chat import elsewhere as module_of_others
 from streams.chat import leases as module_of_leases
-from streams.chat import readback as module_of_answers
 from streams.chat import stopping as module_of_stopping
 from streams.chat import unread as module_of_unread
 from streams.chat.chats import Chats
@@ -113,6 +113,8 @@ class Sending:
 
     def __init__(self, settings: Settings) -> None:
         self.said: list[ChatMessage] = []
+        self.shown: list[ResponseChunk] = []
+        self.fails = False
         self.may = asyncio.Event()
         self.may.set()
         self.ends = asyncio.Event()
@@ -125,23 +127,12 @@ class Sending:
         await self.may.wait()
         return TurnSource(topic="chat.messages.v1", partition=0, offset=len(self.said))
 
-    async def chunk(self, chunk: Any) -> None:
+    async def response(self, chunk: ResponseChunk, duplicates: Any) -> None:
+        self.shown.append(chunk)
         self.ends.set()
+        if self.fails:
+            raise DependencyUnavailable("kafka", "it is away")
         await self.may.wait()
-
-    async def close(self) -> None: ...
-
-
-class Filtered:
-    """Nothing comes back."""
-
-    def __init__(self, settings: Settings) -> None: ...
-
-    @contextmanager
-    def watch(self, *_: str) -> Iterator[asyncio.Queue[Any]]:
-        yield asyncio.Queue()
-
-    async def ready(self) -> None: ...
 
     async def close(self) -> None: ...
 
@@ -223,8 +214,6 @@ class Rig:
 @pytest.fixture
 async def rig(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
     monkeypatch.setattr(module, "Sending", Sending)
-    monkeypatch.setattr(module, "Filtered", Filtered)
-    monkeypatch.setattr(module_of_answers, "_FILTER_SECONDS", 0.0)
     made = Rig(getattr(request, "param", Silent)())
     yield made
     await made.chats.close()
@@ -299,6 +288,20 @@ async def test_an_answer_that_holds_what_no_message_may_is_kept_without_that(rig
         pass
     assert turn.ended is not None and turn.ended.status == "answered"
     assert rig.sending.said[-1].content == "No te [31md."
+
+
+@pytest.mark.parametrize("rig", [Answers], indirect=True)
+@pytest.mark.parametrize("fails", [False, True])
+async def test_an_answer_is_published_before_it_is_kept(rig: Rig, fails: bool) -> None:
+    rig.sending.fails = fails
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    async for _ in turn.events():
+        pass
+    assert turn.ended is not None and turn.ended.status == ("failed" if fails else "answered")
+    assert [each.role for each in rig.sending.said] == [Role.USER, *([] if fails else [Role.ASSISTANT])]
+    if not fails:
+        assert "".join(each.text for each in rig.sending.shown) == "Noted."
+        assert [each.final for each in rig.sending.shown][-1]
 
 
 async def test_a_turn_that_is_stopped_twice_is_stopped_once(rig: Rig) -> None:
