@@ -15,7 +15,6 @@ from models.answers import Answer, AnswerKind, MemorySearched, Notice, PromptLai
 from models.errors import DependencyUnavailable
 from models.messages import ChatMessage, Role
 from models.responses import ContentDuplicationEvent
-from models.summaries import Summary
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
 from processors.responses.history import Said
@@ -27,6 +26,7 @@ from streams.chat.events import Status, TurnEnd, TurnEvents, TurnNames
 from streams.chat.filtering import AnswerFilter, FilterRules
 from streams.chat.publishing import Publishing
 from streams.chat.sending import Sending
+from streams.chat.sessions import Sessions
 
 log = structlog.get_logger("streams.chat")
 
@@ -38,18 +38,13 @@ _LEFT_OUT_KEPT, _DUPLICATES_KEPT = 10, 10
 
 
 class Means(NamedTuple):
-    """What every turn needs.
-
-    ``said``: what the answers before have said, if it is compared with; ``session``: a session as it is kept,
-    and ``summaries`` its summaries; ``None`` where that cannot be told.
-    """
+    """What every turn needs.  ``said``: what the answers before have said, if it is compared with."""
 
     answerer: Answerer
     sending: Sending
     rules: FilterRules
     said: Callable[[TurnNames], Awaitable[tuple[Said, ...]]]
-    session: Callable[[TurnNames], Awaitable[Session | None]]
-    summaries: Callable[[TurnNames], Awaitable[list[Summary] | None]]
+    sessions: Sessions
 
 
 class RunningTurn:
@@ -72,6 +67,7 @@ class RunningTurn:
         self._counted: SessionTokens | None = None
         self._filter: AnswerFilter | None = None
         self._publishing = Publishing(means.sending, names)
+        self._kept: ChatMessage | None = None
         self._task: asyncio.Task[None] | None = None
         self._answering: asyncio.Task[TurnEnd] | None = None
         self._begun = asyncio.Event()
@@ -140,7 +136,8 @@ class RunningTurn:
         # Once it is being written, nothing takes it back: who stops the turn now is answered all the same.
         self._answering = asyncio.create_task(self._answer_kept(answer))
         end = await asyncio.shield(self._answering)
-        await self._tell_tokens()
+        assert self._kept is not None
+        await self._tell_tokens(self._kept)
         return end
 
     async def _end_publishing(self) -> None:
@@ -203,18 +200,19 @@ class RunningTurn:
             metadata=metadata,
         )
         await self._means.sending.message(message)
+        self._kept = message
         self._tell("message", message)
 
-    async def _tell_tokens(self) -> None:
+    async def _tell_tokens(self, answered: ChatMessage) -> None:
         """Tell what the session takes; if a summary is due that has not come, wait a moment for it."""
-        session = await self._means.session(self.names)
+        session = await self._means.sessions.session(self._turn, answered)
         clock = asyncio.get_running_loop().time
         deadline = clock() + _SUMMARY_SECONDS
         while session is not None and not self._tell_session(session):
             if clock() > deadline:
                 return  # it comes with one of the next turns
             await asyncio.sleep(_LOOK_SECONDS)
-            summaries = await self._means.summaries(self.names)
+            summaries = await self._means.sessions.summaries((self.names.tenant_id, self.names.conversation_id))
             session = session._replace(summaries=summaries) if summaries is not None else None
 
     def _tell_session(self, session: Session) -> bool:

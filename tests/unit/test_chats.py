@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from streams.adapters.conversation_log import Erasures, Extent
 from streams.chat import chats as module
 from streams.chat import elsewhere as module_of_others
 from streams.chat import leases as module_of_leases
+from streams.chat import sessions as module_of_sessions
 from streams.chat import stopping as module_of_stopping
 from streams.chat import unread as module_of_unread
 from streams.chat.chats import Chats
@@ -302,6 +304,29 @@ async def test_an_answer_is_published_before_it_is_kept(rig: Rig, fails: bool) -
     if not fails:
         assert "".join(each.text for each in rig.sending.shown) == "Noted."
         assert [each.final for each in rig.sending.shown][-1]
+
+
+@pytest.mark.parametrize("rig", [Answers], indirect=True)
+async def test_a_session_counts_what_the_log_has_not_read_yet(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    [tokens] = [json.loads(event.data) async for event in turn.events() if event.name == "tokens"]
+    assert tokens["messages"] > len("Hello") + len("Noted.")
+
+
+@pytest.mark.parametrize("rig", [Answers], indirect=True)
+async def test_a_turn_waits_until_the_log_has_the_answer_before_it(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
+    async for _ in turn.events():
+        pass
+    beginning = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "And now?"))
+    await until(lambda: rig.leases.held_by.get(("acme", "c-1")) not in (None, "t-1"))
+    rig.log.asked.clear()
+    await rig.log.asked.wait()
+    assert not beginning.done() and len(rig.sending.said) == 2
+    answer = msgspec.structs.replace(said_in("c-1", "t-1"), message_id="t-1.answer", role=Role.ASSISTANT)
+    rig.log.turns = [answer]
+    async with asyncio.timeout(60):
+        assert (await beginning).names.turn_id != "t-1"
 
 
 async def test_a_turn_that_is_stopped_twice_is_stopped_once(rig: Rig) -> None:
@@ -642,7 +667,7 @@ async def test_which_summaries_were_told_is_known_by_what_the_running_turn_tells
         await until(lambda: bool(asked))
         raise NotFound("no turn to be tried again")
 
-    monkeypatch.setattr(module, "summaries_of", summaries_of)
+    monkeypatch.setattr(module_of_sessions, "summaries_of", summaries_of)
     with monkeypatch.context() as patched:
         patched.setattr(rig.chats._elsewhere, "said_before", refuse)
         with pytest.raises(NotFound):
@@ -652,7 +677,7 @@ async def test_which_summaries_were_told_is_known_by_what_the_running_turn_tells
     for each in reversed(asked):
         each.set_result([])
     turn = await beginning
-    assert rig.chats._known["acme", "c-1"] is turn._known
+    assert rig.chats._sessions._known["acme", "c-1"] is turn._known
 
 
 def said_in(conversation_id: str, turn_id: str) -> Turn:
