@@ -41,7 +41,6 @@ class Trouble(StrEnum):
     CUT = "cut"  #: its answer ends in the middle
     EMPTY = "empty"  #: it answered nothing
     MISCONFIGURED = "misconfigured"  #: key, model or URL are wrong
-    FILTER = "filter"  #: what was said before is not taken out: the respond service does not answer
     MEMORY = "memory"  #: memory does not answer, so the answer knows nothing of it
 
 

@@ -52,9 +52,9 @@ async def open_vectors(
     return await open_embedder(settings, resources, metrics), None
 
 
-def behind(embedder: Embedder) -> Embedder:
-    """Return the same embedder for a backlog: of one that runs here, what delays nobody who waits."""
-    return embedder.behind if isinstance(embedder, OnnxEmbedder) else embedder
+def behind_contexts(embedder: Embedder) -> Embedder:
+    """Return the same embedder for the log of vectors: of one that runs here, what delays nobody who waits."""
+    return embedder.behind_contexts if isinstance(embedder, OnnxEmbedder) else embedder
 
 
 def _require_budget(settings: Settings) -> None:

@@ -182,6 +182,35 @@ async def test_who_waits_goes_on_while_a_backlog_is_computed(monkeypatch: pytest
         await embedder.behind.embed(["honey"])
 
 
+async def test_a_backlog_and_who_waits_compute_a_text_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = OnnxEmbedder(cache_size=0)
+    await embedder.start()
+    held = Held(embedder, monkeypatch)
+    backlog = asyncio.create_task(embedder.behind_contexts.embed(["a turn", "an old turn"]))
+    await asyncio.sleep(0)  # the context of a turn is asked for a moment after its vector
+    waiting = asyncio.create_task(embedder.embed(["a turn"]))
+    await asyncio.to_thread(held.first.wait, 60)
+    held.go_on.set()
+    [vector], vectors = await asyncio.gather(waiting, backlog)
+    assert sorted(held.batches) == [["a turn"], ["an old turn"]]
+    np.testing.assert_allclose(vectors[0], vector)
+    await embedder.close()
+
+
+async def test_a_text_whose_first_asker_gave_up_is_computed(
+    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(embedder, monkeypatch)
+    tasks = [asyncio.create_task(embedder.embed(["tea"]))]
+    await asyncio.to_thread(held.first.wait, 60)
+    tasks += [asyncio.create_task(embedder.embed(["milk"])) for _ in range(2)]
+    await asyncio.sleep(0)
+    tasks[1].cancel()
+    held.go_on.set()
+    assert (await tasks[2]).shape == (1, 384)
+    assert held.batches == [["tea"], ["milk"]]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="niceness is a thread's own on Linux alone")
 async def test_a_backlog_lets_everything_else_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = OnnxEmbedder()
@@ -296,3 +325,11 @@ def test_batches_are_bounded_in_texts_and_tokens() -> None:
     long = list(onnx_embedder._batches(["x" * 5000] * 10))
     assert max(len(batch) for batch in long) == 4
     assert sum(map(len, long)) == 10
+
+
+def test_texts_of_like_length_are_batched_together() -> None:
+    lengths = [20, 24, 28, 200, 210, 1000] * 5
+    batches = list(onnx_embedder._batches(["x" * length for length in lengths]))
+    padded = sum(len(batch) * max(map(len, batch)) for batch in batches)
+    assert padded <= 1.2 * sum(lengths)
+    assert len(batches) <= 9, "a call has a cost of its own"
