@@ -15,9 +15,9 @@ from models.summaries import Summary
 from processors.conversations import token_table
 from processors.conversations.state import ConversationPolicy, silent_at
 from processors.text.tokens import message_tokens
-from processors.text.validation import decode_message
 from streams import commands
 from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.message_log import read_message
 from streams.conversations import exporting
 from streams.conversations import states as conversation_states
 from streams.conversations.summary_topic import summaries_of
@@ -204,7 +204,7 @@ class Conversations:
                 if found is None or not found.records:
                     return False
                 record = found.records[-1]
-                message = decode_message(record.value)
+                message = read_message(record)
                 read = await self._lookup.committed(self._settings.group("recall"))
         except (DependencyUnavailable, InvalidRecord, TimeoutError):
             return False  # then it is as unknown as any other

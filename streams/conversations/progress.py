@@ -15,8 +15,8 @@ from models.index import FactFilter
 from models.messages import PUNCTUATION_HEADER, ChatMessage
 from models.turns import Turn
 from processors.conversations.state import ConversationPolicy, silent_at
-from processors.text.validation import decode, decode_message
-from streams.agents.message_log import decode_item
+from processors.text.validation import decode
+from streams.agents.message_log import decode_item, read_message
 from streams.conversations import states as conversation_states
 from streams.conversations.erased import is_erased
 from streams.dead_letters import letters_of
@@ -298,7 +298,7 @@ class ProgressReader:
 def _read(record: SourceRecord) -> ChatMessage | None:
     """Return the message of a record; ``None``: it is none."""
     try:
-        return decode_message(record.value)
+        return read_message(record)
     except InvalidRecord:
         return None
 

@@ -13,9 +13,10 @@ from datetime import datetime
 import msgspec
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from models.errors import DependencyUnavailable
+from models.errors import DependencyUnavailable, InvalidRecord
 from models.ids import turn_id
 from models.messages import DEFAULT_TENANT, PUNCTUATION_HEADER
+from streams.agents.message_log import read_message
 from streams.conversations.erased import Erased
 from streams.kafka import broker
 from streams.kafka.readers import Readers
@@ -135,7 +136,12 @@ def _read(record: SourceRecord) -> _Said | None:
     try:
         return _decode(record.value)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        pass  # a message as another client has it, or what the services dead-letter
+    try:
+        said = read_message(record)
+    except InvalidRecord:
         return None
+    return _Said(said.message_id, said.conversation_id, said.user_id, said.tenant_id)
 
 
 def _turn_of(said: _Said) -> str:
