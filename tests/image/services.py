@@ -24,8 +24,6 @@ from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports
 from streams.adapters.local_valkey import _binary
 from streams.process import leash
-from streams.services import SERVICES
-from streams.settings import load_settings
 from streams.telemetry.services import ANSWERING
 
 LARGEST = 600_000_000
