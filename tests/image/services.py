@@ -57,6 +57,7 @@ class Container:
 
     def __init__(self, storage: Storage, data: Path, settings: dict[str, str]) -> None:
         self._storage = storage
+        os.chown(data, USER, USER)
         self.name = storage.buildah("from", "--pull=never", TAG)
         # buildah's own folder for the volume would lie over the one that is mounted there.
         storage.buildah("config", "--volume", "/data-", self.name)
@@ -99,7 +100,6 @@ class Running:
         self._folder = folder
         data = folder / "data"
         data.mkdir()
-        os.chown(data, USER, USER)
         ports = free_ports(len(ANSWERING) + 1)
         self.ports = dict(zip(ANSWERING, ports, strict=False))
         self.settings = {
@@ -108,6 +108,7 @@ class Running:
             "topic_prefix": "image-",
             "api_port": str(ports[-1]),
             "instance_id": "image",
+            "idle_seconds": "2",  # else a conversation is read a quarter of an hour after its last message
         }
         self.api = f"http://127.0.0.1:{ports[-1]}"
         self.data = data
