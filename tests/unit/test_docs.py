@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 import pytest
 import typer
+import yaml
 
 from processors.text.validation import decode_chat_message
 from schemas import reference
@@ -71,7 +72,9 @@ def test_every_block_of_code_stands_for_something(language: str, code: str) -> N
         for line in code.replace("\\\n", " ").splitlines():
             check_command(line.partition("#")[0].strip())
     else:
-        assert language in ("", "text", "nginx"), "a new language: say how it is checked"
+        assert language in ("", "text", "nginx", "yaml"), "a new language: say how it is checked"
+        if language == "yaml":
+            yaml.safe_load(code)
         for line in code.splitlines():
             if not language:
                 check_command(line.partition("#")[0].strip())

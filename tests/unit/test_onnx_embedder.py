@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Sequence
@@ -32,6 +33,20 @@ def test_implements_the_port() -> None:
     embedder: Embedder = OnnxEmbedder()
     assert embedder.dimensions == 384
     assert embedder.model == "all-MiniLM-L6-v2-onnx-int8"
+
+
+def test_the_model_sends_no_telemetry_and_leaves_no_files(tmp_path: Path) -> None:
+    """onnxruntime 1.31 reports to its maker, by way of files in the home folder, unless it is told not to."""
+    code = (
+        "from streams.adapters import onnx_model as m; m.open_session(m._model_file(), 1); "
+        "import os; print(os.environ['ORT_DISABLE_TELEMETRY'])"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    environment |= {"HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "1\n", done.stderr
+    assert list(tmp_path.rglob("*")) == []
 
 
 async def test_unit_vectors_in_the_order_of_the_texts(embedder: OnnxEmbedder) -> None:
