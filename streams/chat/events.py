@@ -69,12 +69,14 @@ class TurnEvents:
         self.ended: TurnEnd | None = None
         self._events: list[TurnEvent] = []
         self._happened = asyncio.Event()
+        self.over = asyncio.Event()
 
     def tell(self, name: str, told: object) -> None:
         """Add an event."""
         self._events.append(TurnEvent(len(self._events) + 1, name, encode_json(told)))
         if isinstance(told, TurnEnd):
             self.ended = told
+            self.over.set()
         self._happened.set()
         self._happened = asyncio.Event()
 

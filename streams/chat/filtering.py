@@ -29,6 +29,9 @@ from streams.chat.events import TurnNames
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 
+#: Pieces that come so soon after each other (seconds) are filtered, shown and sent as one.
+_TOGETHER_SECONDS = 0.02
+
 #: Characters of earlier answers that one is compared with: as many as the elements that are remembered.
 _COMPARED_CHARACTERS = 60 * MEMORY
 
@@ -107,14 +110,54 @@ class AnswerFilter:
         self._sequence = 0
         self._state: ResponseState | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._heard = ""
+        self._taking: asyncio.TimerHandle | None = None
+        self._took_at = -math.inf
+        self._error: Exception | None = None
 
     @property
     def is_final(self) -> bool:
         """Tell whether the answer has had its last piece."""
         return self._state is not None and self._state.closed
 
-    def push(self, text: str, *, final: bool = False) -> None:
-        """Take the next piece of the answer."""
+    def add(self, text: str) -> None:
+        """Take the next piece of the answer, with those that come at the same time."""
+        self._heard += text
+        if self._taking is None:
+            loop = asyncio.get_running_loop()
+            self._taking = loop.call_at(max(loop.time(), self._took_at + _TOGETHER_SECONDS), self._take_heard)
+
+    def finish(self) -> None:
+        """Let the rest of the answer leave; raises what its filter has failed of."""
+        self._stop_taking()
+        if self._error is not None:
+            raise self._error
+        self._push(self._heard, final=True)
+
+    def close(self) -> None:
+        """Let nothing more leave."""
+        self._stop_taking()
+        self._stop_waiting()
+
+    def _stop_taking(self) -> None:
+        if self._taking is not None:
+            self._taking.cancel()
+            self._taking = None
+
+    def _stop_waiting(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _take_heard(self) -> None:
+        self._taking, self._took_at = None, asyncio.get_running_loop().time()
+        text, self._heard = self._heard, ""
+        try:
+            self._push(text)
+        except Exception as error:  # noqa: BLE001 - whoever drives the answer is told
+            self._error = error
+
+    def _push(self, text: str, *, final: bool = False) -> None:
         chunk = ReceivedChunk(
             response_id=self._names.response_id,
             conversation_id=self._names.conversation_id,
@@ -127,19 +170,13 @@ class AnswerFilter:
         self._rules.begin(self._names)
         self._take(self._rules.sequencer.push(self._state, chunk, time.time(), self._said), len(text))
 
-    def close(self) -> None:
-        """Release nothing more."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
     def _release(self) -> None:
         assert self._state is not None
         self._rules.begin(self._names)
         self._take(self._rules.sequencer.tick(self._state, time.time()), 0)
 
     def _take(self, done: Sequenced, characters: int) -> None:
-        self.close()
+        self._stop_waiting()
         self._state = done.state
         self._rules.count(self._names, done, characters)
         for duplicate in done.duplicates:

@@ -88,6 +88,10 @@ class RunningTurn:
         if self._task is not None:
             self._task.add_done_callback(lambda _: tell())
 
+    async def over(self) -> None:
+        """Return when it has ended."""
+        await self._told.over.wait()
+
     async def stop(self) -> None:
         """End it: what was said so far stays; returns when it is written."""
         self._is_stopped = True
@@ -131,7 +135,7 @@ class RunningTurn:
         said = await self._means.said(self.names)
         self._filter = AnswerFilter(self._means.rules, self.names, said, self._show)
         answer = await self._answer(self._filter)
-        self._filter.push("", final=True)
+        self._filter.finish()
         await self._publishing.finish()
         # Once it is being written, nothing takes it back: who stops the turn now is answered all the same.
         self._answering = asyncio.create_task(self._answer_kept(answer))
@@ -170,7 +174,7 @@ class RunningTurn:
             async for event in events:
                 if isinstance(event, Spoken):
                     # What no message may hold would keep the whole from being kept.
-                    filtered.push(fit(event.text))
+                    filtered.add(fit(event.text))
                     self._publishing.check()
                 elif isinstance(event, Answer):
                     answer = event
@@ -242,7 +246,7 @@ class RunningTurn:
                 message = f"{self._why}. What you said is kept."
                 return TurnEnd(status=Status.INTERRUPTED, try_again=True, message=message)
             if self._filter is not None and not self._filter.is_final:
-                self._filter.push("", final=True)
+                self._filter.finish()
             await self._publishing.finish()
             if self._filter is not None and self._filter.shown.strip():
                 await self._message(None)

@@ -11,6 +11,7 @@ import pytest
 from models.messages import Role
 from models.responses import ContentDuplicationEvent
 from models.turns import Turn, TurnSource
+from streams.chat import filtering as module
 from streams.chat.events import TurnNames
 from streams.chat.filtering import AnswerFilter, FilterRules
 from streams.settings import Settings
@@ -40,11 +41,18 @@ class Answer:
         return self.metrics.registry.get_sample_value(f"switchboard_{name}")
 
 
+async def until_told(answer: Answer) -> None:
+    async with asyncio.timeout(60):
+        while not answer.told:
+            await asyncio.sleep(0)
+
+
 async def test_a_repeat_is_taken_out_told_and_counted() -> None:
     answer = Answer()
     for piece in (f"{ONCE} ", OTHER, f" {ONCE}"):
-        answer.filter.push(piece)
-    answer.filter.push("", final=True)
+        answer.filter.add(piece)
+        await asyncio.sleep(0)
+    answer.filter.finish()
     assert answer.text == answer.filter.shown
     assert answer.text.strip() == f"{ONCE} {OTHER}"
     [repeat] = answer.filter.duplicates
@@ -57,8 +65,8 @@ async def test_a_repeat_is_taken_out_told_and_counted() -> None:
 
 async def test_text_is_shown_when_it_was_held_for_long_enough() -> None:
     answer = Answer(max_repeat_hold_ms=20)
-    answer.filter.push(f"{ONCE} {OTHER}\n\n{ONCE[:-10]}")
-    answer.filter.push(ONCE[-10:] + " ")
+    answer.filter.add(f"{ONCE} {OTHER}\n\n{ONCE} ")
+    await until_told(answer)
     held = len(f"{ONCE} {OTHER}\n\n{ONCE} ") - len(answer.text)
     assert held > 0
     async with asyncio.timeout(60):
@@ -68,11 +76,39 @@ async def test_text_is_shown_when_it_was_held_for_long_enough() -> None:
     assert (answer.counted("response_hold_seconds_count") or 0) > 0
 
 
+async def test_pieces_that_come_together_are_shown_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_TOGETHER_SECONDS", 3600.0)
+    answer = Answer()
+    answer.filter.add("Water ")
+    await until_told(answer)
+    for word in OTHER.split():
+        answer.filter.add(f"{word} ")
+        await asyncio.sleep(0)
+    answer.filter.finish()
+    assert answer.told == ["Water ", f"{OTHER} "], "the first waits for nothing"
+
+
+async def test_an_error_of_the_filter_is_raised_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = Answer()
+
+    def fail(*_: Any) -> None:
+        raise ZeroDivisionError("a mistake of ours")
+
+    monkeypatch.setattr(answer.rules, "count", fail)
+    answer.filter.add(ONCE)
+    async with asyncio.timeout(60):
+        while answer.filter._error is None:
+            await asyncio.sleep(0)
+    with pytest.raises(ZeroDivisionError):
+        answer.filter.finish()
+
+
 async def test_a_silent_model_does_not_end_its_answer() -> None:
     answer = Answer(response_idle_seconds=0.01)
-    answer.filter.push(f"{ONCE} ")
+    answer.filter.add(f"{ONCE} ")
     await asyncio.sleep(0.05)
-    answer.filter.push(OTHER, final=True)
+    answer.filter.add(OTHER)
+    answer.filter.finish()
     assert answer.text == f"{ONCE} {OTHER}"
 
 
@@ -105,5 +141,6 @@ async def test_earlier_answers_are_not_repeated(before: list[Turn], shown: str) 
     rules: dict[str, Any] = {"response_memory": "conversation", "response_memory_seconds": 60.0}
     known = Answer(**rules).rules.said_in(before, NOW)
     answer = Answer(known, **rules)
-    answer.filter.push(f"{ONCE} {OTHER}", final=True)
+    answer.filter.add(f"{ONCE} {OTHER}")
+    answer.filter.finish()
     assert answer.text.strip() == shown
