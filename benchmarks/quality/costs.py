@@ -40,7 +40,6 @@ from processors.episodes.state import kept
 from processors.episodes.wording import embedded_text
 from processors.prompts import answer, extraction, graph, merging, summary, understanding
 from processors.prompts.prompt import Prompt
-from processors.summaries.building import validate_summary
 from processors.text.tokens import TokenCounter
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import REQUESTS, WINDOWS, Conversations
@@ -131,7 +130,7 @@ class Model:
 
     async def summarize(self, request: SummaryRequest) -> Summarized:
         """Implements :class:`models.ports.Summarizer`."""
-        return Summarized(validate_summary(await self.ask("summary", summary.prompt(request))))
+        return Summarized(summary.read(await self.ask("summary", summary.prompt(request))))
 
     def embed(self, texts: Sequence[str], per_call: int) -> None:
         """Count the vectors of texts."""
