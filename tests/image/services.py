@@ -28,7 +28,7 @@ from streams.telemetry.services import ANSWERING
 
 LARGEST = 600_000_000
 USER = 10001
-PATIENCE = 120.0
+PATIENCE = 300.0
 STOPS_WITHIN = 30.0
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "switchboard" / "test-image"
 
@@ -237,15 +237,14 @@ def test_every_service_of_the_image_works_and_stops(
 
 
 def test_the_root_of_the_image_cannot_be_written(storage: Storage, tmp_path: Path) -> None:
-    """The service's user may write to nothing but /data and the folders for temporary files."""
+    """The service's user may write to nothing but /data and the folders that no image has for itself."""
     container = Container(storage, tmp_path, {})
     try:
-        found = container.run(
-            "find", "/", "-xdev", "-type", "d", "-writable", "-not", "-path", "/proc/*"
-        ).split()
-        assert {
-            path for path in found if not path.startswith(("/data", "/tmp", "/var/tmp", "/run", "/dev"))
-        } == set()
+        looks = "find / -xdev -type d -writable 2>/dev/null; true"  # some folders it may not even read
+        found = container.run("sh", "-c", looks).split()
+        assert "/data" in found
+        allowed = ("/data", "/tmp", "/var/tmp", "/run", "/dev", "/proc")
+        assert [path for path in found if not path.startswith(allowed)] == []
     finally:
         container.close()
 
