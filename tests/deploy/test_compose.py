@@ -37,7 +37,7 @@ def container(monkeypatch, request) -> dict[str, str]:
         for name, value in SERVICES[request.param]["environment"].items()
     }
     for name in list(os.environ):
-        if name.startswith("SWITCHBOARD_") or name == "GEMINI_API_KEY":
+        if name.startswith("SWITCHBOARD_") or name in ("GEMINI_API_KEY", "OPENAI_API_KEY"):
             monkeypatch.delenv(name)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
@@ -69,7 +69,8 @@ def test_the_settings_of_each_service_exist_and_are_valid(container):
 
 def test_variables_that_people_may_pass_on_are_settings():
     passed = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text()))
-    known = {f"SWITCHBOARD_{field.upper()}" for field in Settings.model_fields} | {"GEMINI_API_KEY"}
+    known = {f"SWITCHBOARD_{field.upper()}" for field in Settings.model_fields}
+    known |= {"GEMINI_API_KEY", "OPENAI_API_KEY"}
     assert passed <= known | {"COMMIT"}, "the last one is for the build, which hands it to no container"
 
 
