@@ -26,7 +26,7 @@ def parse(arguments: Sequence[str]) -> None:
 def settings_of(environment: Mapping[str, str], monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Return the settings that a container with this environment has; unknown names are refused."""
     for name in list(os.environ):
-        if name.startswith(("SWITCHBOARD_", "GEMINI_API_KEY")):
+        if name.startswith(("SWITCHBOARD_", "GEMINI_API_KEY", "OPENAI_API_KEY")):
             monkeypatch.delenv(name)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

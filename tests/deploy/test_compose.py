@@ -71,7 +71,8 @@ def test_the_settings_of_each_service_exist_and_are_valid(container):
 
 def test_variables_that_people_may_pass_on_are_settings():
     passed = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text()))
-    known = {f"SWITCHBOARD_{field.upper()}" for field in Settings.model_fields} | {"GEMINI_API_KEY_FILE"}
+    known = {f"SWITCHBOARD_{field.upper()}" for field in Settings.model_fields}
+    known |= {"GEMINI_API_KEY_FILE", "OPENAI_API_KEY_FILE"}
     assert passed <= known | {"COMMIT"}, "the last one is for the build, which hands it to no container"
 
 
@@ -111,7 +112,7 @@ def test_a_key_is_handed_over_as_a_file(composed, tmp_path, monkeypatch):
     project = json.loads(composed("compose", ROOT / "docker-compose.yml", f"GEMINI_API_KEY_FILE={key}"))
     assert project["secrets"]["gemini_api_key"]["file"] == str(key)
     memory = project["services"]["memory"]
-    assert [secret["source"] for secret in memory["secrets"]] == ["gemini_api_key"]
+    assert [secret["source"] for secret in memory["secrets"]] == ["gemini_api_key", "openai_api_key"]
     environment = memory["environment"]
     assert environment["GEMINI_API_KEY_FILE"] == "/run/secrets/gemini_api_key"  # where Compose puts it
     settings = settings_of(environment | {"GEMINI_API_KEY_FILE": str(key)}, monkeypatch)
