@@ -92,7 +92,7 @@ class Storage:
         self._forget()
 
     def _forget(self) -> None:
-        """Remove what earlier runs have left, but for the newest stage without a name: the next build reads it."""
+        """Remove what earlier runs have left, but for the newest stage: the next build reads it."""
         self.buildah("rm", "--all")
         for image in self.buildah("images", "--quiet", "--filter", "dangling=true").split()[1:]:
             self.buildah("rmi", image)
