@@ -89,3 +89,10 @@ class Storage:
                 check=False,
             )
         assert done.returncode == 0, (self.folder / "build.log").read_text()[-5000:]
+        self._forget()
+
+    def _forget(self) -> None:
+        """Remove what earlier runs have left, but for the newest stage: the next build reads it."""
+        self.buildah("rm", "--all")
+        for image in self.buildah("images", "--quiet", "--filter", "dangling=true").split()[1:]:
+            self.buildah("rmi", image)
