@@ -22,7 +22,7 @@ from benchmarks.notebook.labels import HERE, labelled, people, window_of
 from benchmarks.notebook.train import embedded
 from processors.extraction.features import texts
 from processors.extraction.units import Unit
-from processors.summaries.acts import ACTS, SURFACE, WEIGHTS, Act, Floats, features, names
+from processors.summaries.acts import ACTS, FEATURES, SURFACE, WEIGHTS, Act, Floats, features
 
 _STRENGTH = 1.5
 _FOLDS = 5
@@ -106,7 +106,7 @@ def train(cache: Path) -> None:
     _print(y, blind)
     model = _fit(examples, x)
     rows = np.hstack([model.coef_, model.intercept_[:, np.newaxis]]).astype(np.float16)
-    np.savez_compressed(WEIGHTS, rows=rows, names=np.array(names()))
+    np.savez_compressed(WEIGHTS, rows=rows, names=np.array(FEATURES))
     print(f"written: {WEIGHTS}")
 
 

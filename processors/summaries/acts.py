@@ -75,17 +75,14 @@ ACT_CUES = tuple(re.compile(pattern, re.IGNORECASE) for pattern in _CUES)
 _USED = NAMES.index("first sentence")
 #: Features that need no vector: who speaks, the cues of acts, and those of the extractor.
 SURFACE = 1 + len(ACT_CUES) + _USED
-
-
-def names() -> list[str]:
-    """Return what the weights are of, to be stored beside them."""
-    return [*NAMES[:_USED], *(cue.pattern for cue in ACT_CUES)]
+#: What the weights are of, stored beside them.
+FEATURES = [*NAMES[:_USED], *(cue.pattern for cue in ACT_CUES)]
 
 
 @cache
 def _weights() -> Floats:
     with np.load(WEIGHTS, allow_pickle=False) as file:
-        if file["names"].tolist() != names():
+        if file["names"].tolist() != FEATURES:
             raise ValueError(
                 f"{WEIGHTS.name} was trained with other features: run python -m benchmarks.notebook.train_acts"
             )

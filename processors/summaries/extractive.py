@@ -30,9 +30,8 @@ from processors.text.tokens import TokenCounter
 
 #: Probability from which on a sentence is told: as a key fact, as a question that tells one, as an assistant's question.
 _KEY_FACT, _FACT_IN_QUESTION, _ASSISTANT_ASKS = 0.3, 0.6, 0.35
-#: A limit that is none does less harm than a decision that is none.
-_ACT = {Act.DECISION: 0.5, Act.TODO: 0.5, Act.QUESTION: 0.5, Act.CONSTRAINT: 0.35}
-
+#: Probability from which on something is done by a sentence.
+_ACT = 0.5
 #: What the list that a sentence is for adds to its worth.
 _SECTION_WORTH = {
     Section.CONSTRAINTS: 0.6,
@@ -75,7 +74,7 @@ class _Read(NamedTuple):
     @property
     def act(self) -> Act:
         best = max(_OF_ACT, key=lambda each: self.acts[each])
-        return best if self.acts[best] >= _ACT[best] else Act.NONE
+        return best if self.acts[best] >= _ACT else Act.NONE
 
 
 def summarize_messages(
@@ -96,11 +95,8 @@ def summarize_messages(
     near = own @ own.sum(axis=0)
     central = np.maximum(near / max(near.max(initial=0.0), 1e-6), 0.0).tolist()
     back = taken_back(units, judged, own)
-    said = [
-        each
-        for place, each in enumerate(map(_Read, units, judged, acts(units, given), central))
-        if place not in back
-    ]
+    known = [*map(_Read, units, judged, acts(units, given), central)]
+    said = [each for place, each in enumerate(known) if place not in back]
     is_alone = len({each.user_id for each in messages if each.role is Role.USER}) < 2
     found = [(section, each) for each in said if (section := _section(each, messages)) is not None]
     candidates = [

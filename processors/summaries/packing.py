@@ -17,13 +17,10 @@ from processors.text.tokens import TokenCounter
 
 #: Lines that share this part of the smaller one's words say the same.
 SAME_WORDS = 0.8
-
 #: Sharing all its words with another line would take so much off a line's worth.
 REPEATED = 0.4
-
 #: What is worth less than this part of the best line is not said, even if there is room.
 WORTHWHILE = 0.1
-
 #: Lines that are looked at; the ones with lower scores are left out.
 MAXIMUM_CANDIDATES = 80
 

@@ -17,10 +17,8 @@ from processors.text.sentences import sentences
 #: Sentences that are embedded, two texts each, and those that are looked at to choose them.
 MOST_EMBEDDED = 64
 MOST_READ = 400
-
 #: Characters of a line with the sentence that explains it.
 _LONGEST_LINE = 360
-
 #: An answer of fewer words is shown behind its question; one of fewer still behind a statement, too.
 _SHORT_ANSWER, _REACTION = 6, 4
 #: A sentence of fewer words says nothing alone: "Let me check."
