@@ -54,6 +54,13 @@ _ERRORS: Mapping[Fault, _Error] = {
     ),
 }
 
+_TOO_LONG = _Error(
+    400,
+    "'max_tokens' or 'max_completion_tokens' is too large: 4096. This model's maximum context length is 2048 "
+    "tokens and your request has 1500 input tokens.",
+    "BadRequestError",
+)
+
 _REFUSED: Mapping[Lack, _Error] = {
     "schemas": _Error(400, "'response_format.type' : value is not one of ['text', 'json_object']"),
     "json": _Error(400, "Unsupported value for response_format", param="response_format"),
@@ -125,7 +132,7 @@ class OpenAIRoutes:
             return early
         asked = gemini_body(body)
         if server.context_tokens and scripted.tokens(asked) > server.context_tokens:
-            return _ERRORS[Fault.BAD_REQUEST].response()
+            return _TOO_LONG.response()
         answer = completion(body, server.says(asked), number, fault)
         if not server.counts_usage:
             del answer["usage"]

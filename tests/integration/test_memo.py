@@ -38,7 +38,6 @@ from streams.cli.costs import By, costs
 from streams.erasure.answers import ConversationAnswers
 from streams.erasure.erasing import erase_person
 from streams.erasure.erasures import Erasing
-from streams.llm.asking import PARAMETERS
 from streams.llm.memo.topic import Entry, MemoTopic
 from streams.llm.memo.view import MemoView
 from streams.llm.prices import PRICES, cost
@@ -295,7 +294,8 @@ async def test_what_is_erased_while_it_is_asked_about_is_not_remembered(
 
 def _id_of(window: Window) -> str:
     asked = "\n".join(map(line, extraction.records_of(window)))
-    return memo_id(extraction.VERSION, "gemini-2.5-flash-lite", PARAMETERS, "default", window.user_id, asked)
+    parameters = "temperature=0"
+    return memo_id(extraction.VERSION, "gemini-2.5-flash-lite", parameters, "default", window.user_id, asked)
 
 
 async def test_two_workers_that_ask_at_once_use_the_first_answer(rig: Rig) -> None:

@@ -222,5 +222,7 @@ def test_costs_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
     print_costs({("extraction", "m"): row, ("summary", "m"): row})
     printed = capsys.readouterr().out.splitlines()
     assert printed[-1].split() == ["all", "4", "2", "4", "0", "0", "3,000", "40", "0.5000"]
+    print_costs({("extraction", "local"): Costs(asked=1, calls=1, answered=1, input_tokens=9)})
+    assert capsys.readouterr().out.splitlines()[-1].split()[-3:] == ["0", "no", "price"]
     print_costs({})
     assert "no language model was asked" in capsys.readouterr().out
