@@ -1,7 +1,7 @@
 # What people and CI run.  `make install` first; everything else uses the .venv that it makes.
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock vendor screenshots check format test demo down bench train mutants soak clean
+.PHONY: help install lock vendor screenshots check format test image test-image demo down bench train mutants soak clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
@@ -13,7 +13,7 @@ PYTHON ?= $(shell for candidate in python3 python3.11 python3.12 python3.13 pyth
 	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$candidate && break; done)
 
 help:  ## Show this
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 install: $(STAMP)  ## Make .venv with the pinned dependencies (again: does nothing unless they have changed)
 
@@ -31,7 +31,7 @@ $(STAMP): requirements-dev.lock pyproject.toml
 lock:  ## Pin the newest allowed dependencies (needs uv), and the jars of Kafka
 	@command -v uv >/dev/null || { echo "make lock: needs uv on PATH: pip install uv" >&2; exit 1; }
 	uv pip compile pyproject.toml $(LOCK_OPTIONS) --extra local --extra dev --extra otel -o requirements-dev.lock
-	uv pip compile pyproject.toml $(LOCK_OPTIONS) --extra local -c requirements-dev.lock -o requirements.lock
+	uv pip compile pyproject.toml $(LOCK_OPTIONS) -c requirements-dev.lock -o requirements.lock
 	$(BIN)/python -m deploy.local.kafka_jars --lock
 
 # With extras: an extra that the lock does not name has no pin for pip, which refuses it once a newer version is out.
@@ -61,6 +61,14 @@ test: $(STAMP)  ## All tests but the soak, with branch coverage.  A part: .venv/
 
 # Processes that test side by side, each with a broker of its own: two keep two cores busy.
 TEST_JOBS ?= 2
+
+image:  ## Build the image of the services (with docker, podman or buildah)
+	deploy/docker/build.sh $(IMAGE)
+
+IMAGE ?= switchboard
+
+test-image: $(STAMP)  ## Build the image and run every service of it (root; Debian: apt install buildah debootstrap)
+	$(BIN)/python -m pytest -q -s -p no:cacheprovider --timeout=0 tests/image/services.py
 
 demo: $(STAMP)  ## The whole system on this machine, with a conversation to look at
 	$(BIN)/python -m deploy.local.demo

@@ -49,7 +49,7 @@ class MissingMessageId(InvalidRecord):
 
 
 class DependencyUnavailable(SwitchboardError):
-    """Something outside (``dependency``: "qdrant", "embedder", "gemini") is down, slow or throttling."""
+    """Something outside (``dependency``: "qdrant", "embedder", "model") is down, slow or throttling."""
 
     def __init__(self, dependency: str, message: str) -> None:
         super().__init__(f"{dependency}: {message}")

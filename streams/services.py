@@ -72,7 +72,6 @@ def _respond(settings: Settings, metrics: Metrics) -> Service:
 
 
 async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
-    from streams.adapters.readers import open_readers
     from streams.adapters.tokenizer import open_counter
     from streams.agents.memory.commands import Commands
     from streams.agents.memory.extraction import Extraction
@@ -82,6 +81,7 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.memory.summaries import Summaries
     from streams.agents.recall.episodes import Episodes
     from streams.erasure.answers import ConversationAnswers
+    from streams.llm.readers import open_readers
 
     count = open_counter(settings.tokenizer)
     readers = await open_readers(settings, metrics, count, resources)
@@ -102,7 +102,6 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from models.index import SearchIndex
     from models.vectors import VectorKind
     from processors.context.packing import Budget
-    from streams.adapters.embedders import behind, open_vectors
     from streams.adapters.log_factory import open_views
     from streams.adapters.tokenizer import cl100k_counter
     from streams.agents.recall.context import ContextStage
@@ -116,6 +115,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.recall.vectors import VectorViews
     from streams.contexts.making import ContextMaker
     from streams.erasure.expiry import Expiry
+    from streams.llm.embedders import behind_contexts, open_vectors
     from streams.remembered.far import Indexes, answer_others, recall_socket
     from streams.remembered.opening import shares_views
     from streams.search import MemorySearch
@@ -154,7 +154,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         entity_index(settings, entities),
         relation_index(settings, relations),
         Index(settings, index).stage(),
-        Embedding(settings, behind(embedder), paid, indexes.built, index=index).stage(),
+        Embedding(settings, behind_contexts(embedder), paid, indexes.built, index=index).stage(),
         VectorViews(settings, kinds, built=indexes.built).stage(),
         ContextStage(settings, maker, indexes.embedder.model).stage(),
         ContextView(settings, views.contexts).stage(),

@@ -22,9 +22,9 @@ from deploy.local.ports import LOOPBACK, free_ports
 from models.index import VectorSpace
 from models.messages import ChatMessage
 from streams import kafka
-from streams.adapters.embedders import open_embedder
 from streams.adapters.index_factory import open_index
 from streams.adapters.qdrant_kinds import TURNS, facts_kind
+from streams.llm.embedders import open_embedder
 from streams.process import leash
 from streams.runtime.partitioner import partition_of
 from streams.settings import load_settings

@@ -12,9 +12,9 @@ import typer
 from models.errors import ConfigurationError
 from processors.merging.calibration import PAIRS, SAYINGS, Threshold, above_chance, threshold
 from processors.merging.guards import excludes
-from streams.adapters.embedders import open_embedder
 from streams.cli import progress
 from streams.cli.output import print_json
+from streams.llm.embedders import open_embedder
 from streams.settings import Settings, load_settings
 from streams.telemetry.metrics import Metrics
 
@@ -25,7 +25,7 @@ def measure(
     """Embed pairs of statements with this deployment's model, and say which SWITCHBOARD_MERGE_SIMILARITY and
     SWITCHBOARD_SUPPORT_SIMILARITY fit.
 
-    Needs nothing that runs; with Gemini it is two small calls.
+    Needs nothing that runs; by a model's endpoint it is two small calls.
     """
     settings = load_settings()
     model, merging, support = progress.run("measuring", _measure(settings))

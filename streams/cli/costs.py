@@ -14,9 +14,9 @@ import typer
 
 from models.errors import ConfigurationError
 from models.memo import Memo, Outcome
-from streams.adapters.memo.topic import MemoTopic, read
 from streams.cli import progress
 from streams.cli.output import print_json, print_table
+from streams.llm.memo.topic import MemoTopic, read
 from streams.settings import Settings, load_settings
 
 _AGO = re.compile(r"^(\d{1,4})([mhdw])$")

@@ -22,7 +22,6 @@ from streams.conversations import exporting
 from streams.conversations import states as conversation_states
 from streams.conversations.summary_topic import summaries_of
 from streams.erasure import erasing
-from streams.kafka import broker
 from streams.kafka.lookup import Lookup
 from streams.remembered.ports import Log, somebody_elses
 from streams.sending import Outgoing, Sender
@@ -206,7 +205,7 @@ class Conversations:
                     return False
                 record = found.records[-1]
                 message = read_message(record)
-                read = await broker.committed(self._settings, self._settings.group("recall"))
+                read = await self._lookup.committed(self._settings.group("recall"))
         except (DependencyUnavailable, InvalidRecord, TimeoutError):
             return False  # then it is as unknown as any other
         theirs = message.tenant_id == tenant_id and user_id in (None, message.user_id)

@@ -176,7 +176,7 @@ class ProgressReader:
         return await self._learned(known, message)
 
     async def _is_read(self, record: SourceRecord) -> bool:
-        read = await broker.committed(self._settings, self._settings.group("ingest"))
+        read = await self._lookup.committed(self._settings.group("ingest"))
         return read.get(_place(record), 0) > record.offset
 
     async def _is_erased(self, record: SourceRecord, message: ChatMessage) -> bool:
@@ -238,7 +238,7 @@ class ProgressReader:
         """Say what came of the window in which the message was new."""
         # First how far everybody is: what they wrote until then is there when it is looked for.
         memory, recall = await asyncio.gather(
-            *(broker.committed(self._settings, self._settings.group(name)) for name in ("memory", "recall"))
+            *(self._lookup.committed(self._settings.group(name)) for name in ("memory", "recall"))
         )
         found = await self._window(message)
         is_read = found is None  # retention took it: that was days ago

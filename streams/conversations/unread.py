@@ -55,7 +55,7 @@ class Unread:
     def __init__(self, settings: Settings, erased: Erased, readers: Readers) -> None:
         self._settings = settings
         self._erased = erased
-        self._reading = readers.reading
+        self._reading, self._committed = readers.reading, readers.committed
         self._room = asyncio.Semaphore(_AT_ONCE)
 
     async def waits(self, tenant_id: str, user_id: str, is_known: Callable[[], Awaitable[bool]]) -> bool:
@@ -86,7 +86,7 @@ class Unread:
         specs = [catalog_for(self._settings).get(name) for name in (MESSAGES, TURNS)]
         places = [TopicPartition(spec.name, number) for spec in specs for number in range(spec.partitions)]
         # First how far it is: what it read until then lies further on, or in a view.
-        read = await broker.committed(self._settings, self._settings.group("recall"))
+        read = await self._committed(self._settings.group("recall"))
         ends, kept = await asyncio.gather(
             broker.ends_of(consumer, places), broker.beginnings_of(consumer, places)
         )

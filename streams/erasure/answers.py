@@ -5,7 +5,7 @@ A command that erases is followed wherever it comes from: by the memory service,
 how many answers there were; whoever comes second finds none.
 
 What is erased is written down before anything is looked for: of what was said until then nobody is asked any
-more, and who was being asked looks again when the answer is there (:mod:`streams.adapters.gemini.asking`).
+more, and who was being asked looks again when the answer is there (:mod:`streams.llm.asking`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from datetime import UTC, datetime
 
 from models.errors import DependencyUnavailable
 from models.memo import Memo
-from streams.adapters.memo.memo import MemoLog
-from streams.adapters.memo.topic import Entry, Looked, MemoTopic
-from streams.adapters.memo.view import MemoView
 from streams.adapters.redis_client import open_redis
 from streams.erasure.erasures import Erasing
+from streams.llm.memo.memo import MemoLog
+from streams.llm.memo.topic import Entry, Looked, MemoTopic
+from streams.llm.memo.view import MemoView
 from streams.settings import Settings
 
 #: Of the time that a stage's step may take, how much is spent on looking through the topic.

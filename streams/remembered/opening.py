@@ -39,7 +39,7 @@ async def open_remembered(settings: Settings, metrics: Metrics, resources: Async
         log, contexts, leases, *_ = open_views_of_recall(settings, remote.connected, resources)
     if not settings.qdrant_url:
         return Remembered(far.search, far.facts, log, contexts, far.graph, leases)
-    from streams.adapters.embedders import open_embedder
+    from streams.llm.embedders import open_embedder
 
     embedder = await open_embedder(settings, resources, metrics)
     search, facts, graph = open_search(settings, embedder, log, resources)

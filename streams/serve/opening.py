@@ -64,14 +64,14 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     """Add chats, and the understanding that the settings name; both stand on the parts that there are.
 
     Raises:
-        ConfigurationError: Gemini is to be asked, and something about it is set wrongly.
+        ConfigurationError: a model is to be asked, and something about it is set wrongly.
     """
-    from streams.adapters.talkers import open_talkers
     from streams.adapters.tokenizer import open_counter
     from streams.answering.driving import Answerer
     from streams.answering.recollection import Recollection
     from streams.chat.chats import Chats
     from streams.chat.room import Room
+    from streams.llm.talkers import open_talkers
 
     count = open_counter(settings.tokenizer)
     talkers = await open_talkers(settings, metrics, count, resources, f"serve-{settings.api_port}")

@@ -21,9 +21,9 @@ from models.ports import Extracted
 from models.windows import Window
 from streams.adapters import own_extractor
 from streams.adapters.own_extractor import OwnExtractor, load
-from streams.adapters.readers import open_readers
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.extraction import CANDIDATES, Extraction
+from streams.llm.readers import open_readers
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics

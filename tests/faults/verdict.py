@@ -21,6 +21,7 @@ from topic_reader import read_partition, read_topic
 
 from models.errors import InvalidRecord
 from models.ids import roll_up_id, summary_id
+from models.messages import ChatMessage
 from models.summaries import Summary, SummaryRequest
 from processors.conversations import token_table
 from processors.conversations.fold import Fold
@@ -164,6 +165,7 @@ class Verdict:
                 continue
             try:
                 message = decode_item(record, self._max_content_bytes)
+                assert isinstance(message, ChatMessage), "no command is sent here"
             except InvalidRecord as error:
                 expected.dead_letters.append(_letter(record, error.reason))
                 continue

@@ -14,14 +14,14 @@ import pytest
 from deploy.local.kafka import LocalKafka
 from deploy.local.model_server import ModelServer
 from models.memo import Memo
-from streams.adapters.gemini.extractor import GeminiExtractor
 from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.memo.memo import MemoLog
-from streams.adapters.memo.topic import MemoTopic
-from streams.adapters.memo.view import MemoView
-from streams.adapters.readers import Readers, open_readers
-from streams.adapters.talkers import Talkers, open_talkers
 from streams.adapters.tokenizer import cl100k_counter
+from streams.llm.extractor import ModelExtractor
+from streams.llm.memo.memo import MemoLog
+from streams.llm.memo.topic import MemoTopic
+from streams.llm.memo.view import MemoView
+from streams.llm.readers import Readers, open_readers
+from streams.llm.talkers import Talkers, open_talkers
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 from streams.topics import admin
@@ -47,10 +47,10 @@ class Rig:
         settings = self.settings.model_copy(update=changes)
         return await open_readers(settings, self.metrics, cl100k_counter(), self._resources)
 
-    async def extractor(self, **changes: Any) -> GeminiExtractor:
+    async def extractor(self, **changes: Any) -> ModelExtractor:
         """Return that of a worker that has just started."""
         found = (await self.readers(**changes)).extractor
-        assert isinstance(found, GeminiExtractor)
+        assert isinstance(found, ModelExtractor)
         found._asking.account.clock = lambda: NOON
         return found
 
@@ -75,7 +75,7 @@ class Rig:
 
     def metered(self, name: str, **labels: str) -> float:
         """Return a metric of calls for extraction."""
-        labels |= {"purpose": "extraction", "model": self.settings.gemini_model}
+        labels |= {"purpose": "extraction", "model": self.settings.model_endpoint.model}
         found = self.metrics.registry.get_sample_value(f"switchboard_{name}", labels)
         return found or 0.0
 
@@ -108,7 +108,7 @@ async def rig(
             topic_prefix=topic_prefix,
             data_dir=tmp_path,
             redis_url=f"unix://{valkey.socket}",
-            gemini_url=server.url,
+            model_url=server.url,
             extractor="gemini",
             summarizer="gemini",
             understander="gemini",

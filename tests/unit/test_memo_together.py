@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from streams.adapters.memo.memo import MemoLog
+from streams.llm.memo.memo import MemoLog
 
 
 class Together:

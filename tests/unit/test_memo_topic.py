@@ -12,7 +12,7 @@ import pytest
 from models.errors import DependencyUnavailable
 from models.memo import Memo, Outcome
 from streams import kafka
-from streams.adapters.memo.topic import Entry, Looked, MemoTopic
+from streams.llm.memo.topic import Entry, Looked, MemoTopic
 from streams.runtime.testing import START
 from streams.settings import Settings
 

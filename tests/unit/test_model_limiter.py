@@ -11,8 +11,8 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from models.errors import DependencyUnavailable
-from streams.adapters.gemini.limiter import Limiter, Limits
 from streams.adapters.local_valkey import LocalValkey
+from streams.llm.limiter import Limiter, Limits
 from streams.namespace import Namespace
 
 

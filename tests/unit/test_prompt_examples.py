@@ -12,7 +12,6 @@ import processors.prompts
 from models.consolidation import Decision
 from processors.prompts import answer, examples, extraction, fence, graph, merging, summary, understanding
 from processors.prompts.prompt import Prompt
-from processors.summaries.building import validate_summary
 
 #: What a prompt is made of its example, by version.
 PROMPTS: dict[str, Callable[[], Prompt]] = {
@@ -42,7 +41,7 @@ def test_it_is_shown_as_data(version: str) -> None:
 
 
 def test_a_summary_is_read() -> None:
-    read = validate_summary(examples.SUMMARIZED)
+    read = summary.read(examples.SUMMARIZED)
     assert read.profile.preferences == ("Does not like the coffee at work", "Wants short answers")
     assert read.key_facts == ("Moved to Munich in January and likes it there",)
 

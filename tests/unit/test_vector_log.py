@@ -10,8 +10,8 @@ import pytest
 
 from models.errors import DependencyUnavailable
 from models.vectors import EmbeddingResult, VectorKind
-from streams.adapters.memo.topic import Entry
-from streams.adapters.memo.vectors import VectorLog
+from streams.llm.memo.topic import Entry
+from streams.llm.memo.vectors import VectorLog
 
 COUNT = 10
 

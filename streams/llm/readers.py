@@ -1,0 +1,79 @@
+"""What reads conversations in a worker: rules or a language model, as the settings say."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from models.errors import ConfigurationError
+from models.ports import Extractor, GraphReader, MergeValidator, Summarizer
+from processors.text.tokens import TokenCounter
+from streams.adapters.builtin_extractor import BuiltinExtractor
+from streams.adapters.builtin_summarizer import BuiltinSummarizer
+from streams.adapters.builtin_validator import BuiltinMergeValidator
+from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.adapters.own_extractor import OwnExtractor, load
+from streams.llm.memo.marks import ErasureMarks
+from streams.llm.memo.topic import MemoTopic
+from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
+
+
+class Readers(NamedTuple):
+    """What finds facts in windows, what summarizes, what says whether two facts are one; and what reads the
+    graph besides the tables, if anything does.
+    """
+
+    extractor: Extractor
+    summarizer: Summarizer
+    validator: MergeValidator
+    graph: GraphReader | None = None
+
+
+async def open_readers(
+    settings: Settings, metrics: Metrics, count: TokenCounter, resources: AsyncExitStack
+) -> Readers:
+    """Return all of them; what must be closed at the end goes on ``resources``.
+
+    Raises:
+        ConfigurationError: a model is to be asked, and something about it is set wrongly; what is named as an
+            extractor is none; or clusters are looked for without the extra ``clusters``.
+    """
+    if settings.looks_for_recurring and find_spec("sklearn") is None:
+        raise ConfigurationError(
+            f"SWITCHBOARD_EPISODE_SIMILARITY={settings.episode_similarity:g} looks for clusters, which needs "
+            "the extra `clusters`: pip install 'switchboard[clusters]', or leave the setting out"
+        )
+    # The weights were trained with this model, whatever vectors are searched by.
+    embedder = OnnxEmbedder()
+    summarizer, validator = BuiltinSummarizer(count, embedder.behind), BuiltinMergeValidator()
+    resources.push_async_callback(embedder.close)
+    own = load(settings.extractor) if settings.names_own_extractor else None
+    if not settings.reads_with_model:
+        topic = MemoTopic(settings)
+        resources.push_async_callback(topic.close)
+        erased = ErasureMarks(topic).erased
+        reads = BuiltinExtractor(embedder.behind, erased) if own is None else OwnExtractor(own, erased)
+        return Readers(reads, summarizer, validator)
+    # Imported here because the library takes a second to load.
+    from streams.llm.extractor import ModelExtractor
+    from streams.llm.factory import open_asking
+    from streams.llm.relator import ModelGraphReader
+    from streams.llm.summarizer import ModelSummarizer
+    from streams.llm.validator import ModelMergeValidator
+
+    asking = await open_asking(settings, metrics, count, resources)
+    per_call = settings.model_windows_per_call
+    builtin = BuiltinExtractor(embedder.behind, asking.memos.erased_by_now)
+    extractor: Extractor = builtin
+    if settings.asks_model("extractor"):
+        extractor = ModelExtractor(asking, builtin, metrics, per_call)
+    elif own is not None:
+        extractor = OwnExtractor(own, asking.memos.erased_by_now)
+    return Readers(
+        extractor,
+        ModelSummarizer(asking, summarizer) if settings.asks_model("summarizer") else summarizer,
+        ModelMergeValidator(asking, validator) if settings.asks_model("merge_validator") else validator,
+        ModelGraphReader(asking, metrics, per_call) if settings.asks_model("graph_reader") else None,
+    )

@@ -1,0 +1,268 @@
+"""The responder that asks a model: an answer as it comes, through memo, budget and limiter.
+
+What was answered whole is in the memo before its end is told, so that nothing follows from it that a second
+look would not find.  What was cut, or stopped by whoever listens, is asked anew; what it cost is written down.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+
+import msgspec
+import structlog
+
+from models.answers import Dialogue, Ended, Notice, Piece, Spoken, ToolCall, Trouble
+from models.errors import DependencyUnavailable, Unanswered
+from models.memo import Memo, Outcome, memo_id
+from processors.prompts import answer
+from processors.text.tokens import TokenCounter
+from streams.llm.account import Call, pause_of
+from streams.llm.asking import Asking
+from streams.llm.port import (
+    Declined,
+    Finished,
+    Misconfigured,
+    StreamEvent,
+    TextDelta,
+    Throttled,
+    Usage,
+)
+
+log = structlog.get_logger("streams.llm")
+
+PURPOSE = "answer"
+
+#: Characters of an answer that are kept.
+_MOST_CHARACTERS = 100_000
+
+_encode = msgspec.json.Encoder().encode
+
+
+class _Kept(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the memo says of an answer."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+
+
+class _Stream:
+    """An answer that is being streamed: what was said so far."""
+
+    def __init__(self, call: Call) -> None:
+        self.call = call
+        self.text = ""
+        self.calls: list[ToolCall] = []
+        self.finished: Finished | None = None
+        self.refusal = ""
+
+    def take(self, event: StreamEvent) -> str:
+        """Take an event in and return what it adds to the text."""
+        match event:
+            case TextDelta(text):
+                said = text[: _MOST_CHARACTERS - len(self.text)]
+                self.text += said
+                return said
+            case ToolCall():
+                self.calls.append(event)
+            case Usage():
+                self.call.usage = Usage(*map(max, self.call.usage, event))
+            case Finished():
+                self.finished = event
+            case Declined():
+                self.refusal = self.refusal or event.message
+        return ""
+
+    def trouble(self) -> Notice | None:
+        """Return what is wrong with it, now that it has ended."""
+        if self.refusal:
+            return Notice(problem=Trouble.REFUSED, message=f"{self.refusal}.")
+        if self.finished is not None and self.finished.at_limit:
+            return Notice(problem=Trouble.CUT, message="The answer was longer than an answer may be.")
+        if self.finished is None and (self.text or self.calls):
+            return Notice(problem=Trouble.CUT, message="The model's answer ends in the middle.")
+        if not self.text.strip() and not self.calls:
+            return Notice(problem=Trouble.EMPTY, message="The model answered nothing.")
+        return None
+
+
+class ModelResponder:
+    """Implements :class:`models.answers.Responder`.  ``timeout`` (s) bounds the wait for a turn to call."""
+
+    def __init__(
+        self,
+        asking: Asking,
+        count: TokenCounter,
+        *,
+        timeout: float,
+    ) -> None:
+        self._model = asking.model
+        self._parameters = asking.parameters
+        self._account = asking.account
+        self._client = asking.client
+        self._limiter = asking.limiter
+        self._memos = asking.memos
+        self._count = count
+        self._timeout = timeout
+
+    @property
+    def name(self) -> str:
+        """Name and version, as said with each answer."""
+        return f"{self._model}/{answer.VERSION}"
+
+    async def stream(self, dialogue: Dialogue) -> AsyncGenerator[Piece]:
+        """Yield what the model says, as it says it, and at the end how it ended; never raises for that."""
+        asked = _asked(dialogue)
+        key = memo_id(
+            dialogue.version, self._model, self._parameters, dialogue.tenant_id, dialogue.user_id, asked
+        )
+        try:
+            known = (await self._memos.find([key])).get(key)
+            if known is not None:
+                for piece in _remembered(known):
+                    yield piece
+                return
+            async with aclosing(self._ask(dialogue, key)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except DependencyUnavailable as error:
+            yield Ended(trouble=_notice(error))
+
+    async def _ask(self, dialogue: Dialogue, key: str) -> AsyncGenerator[Piece]:
+        """Yield an answer within budget and limits.
+
+        Raises:
+            DependencyUnavailable: nothing was said yet, and nothing can be now.
+        """
+        tokens = sum(map(self._count, (dialogue.system, dialogue.user, *_results(dialogue))))
+        most = self._account.cost(Usage(tokens, dialogue.most_tokens))
+        async with self._account.reserve(dialogue.tenant_id, most) as granted:
+            if not granted:
+                message = "The day's budget for language models is spent."
+                yield Ended(trouble=Notice(problem=Trouble.OVER_BUDGET, message=message))
+                return
+            deadline = asyncio.get_running_loop().time() + self._timeout
+            async with self._limiter.turn(tokens + dialogue.most_tokens // 4, deadline):
+                with self._account.call(PURPOSE) as call:
+                    heard = _Stream(call)
+                    ended: Ended | None = None
+                    try:
+                        async with aclosing(self._spoken(dialogue, heard)) as pieces:
+                            async for piece in pieces:
+                                yield piece
+                        ended = await self._end(dialogue, key, heard, tokens)
+                    except DependencyUnavailable as error:
+                        if isinstance(error, Throttled):
+                            call.outcome = "throttled"
+                            await self._limiter.pause(pause_of(error))
+                        if not heard.text:
+                            raise
+                        cut = f"The model's answer ends in the middle: {_reason(error)}."
+                        ended = Ended(trouble=Notice(problem=Trouble.CUT, message=cut))
+                    finally:
+                        if call.outcome == "failed" and heard.text:
+                            await asyncio.shield(self._write_off(dialogue, heard, tokens))
+                    yield ended
+
+    async def _spoken(self, dialogue: Dialogue, heard: _Stream) -> AsyncGenerator[Spoken]:
+        async with aclosing(self._client.stream(dialogue)) as events:
+            async for event in events:
+                if said := heard.take(event):
+                    yield Spoken(said)
+
+    async def _end(self, dialogue: Dialogue, key: str, heard: _Stream, tokens: int) -> Ended:
+        """Write down a whole answer and return its end; ``tokens``: those of its prompt, by our own count."""
+        call, trouble = heard.call, heard.trouble()
+        if not call.usage.input_tokens and (heard.text or heard.calls):
+            self._estimate(heard, tokens)  # not every server counts
+        if trouble is None:
+            call.outcome = "answered"
+        elif trouble.problem is Trouble.REFUSED:
+            call.outcome = "refused"
+        cost = self._account.cost(call.usage)
+        if call.outcome != "failed":
+            kept = _encode(_Kept(heard.text, tuple(heard.calls))).decode()
+            outcome = Outcome.ANSWERED if trouble is None else Outcome.REFUSED
+            why = trouble.message if trouble is not None else ""
+            await self._memos.write([self._memo(dialogue, key, outcome, kept, why, heard)])
+        return Ended(
+            trouble=trouble,
+            calls=tuple(heard.calls) if trouble is None else (),
+            input_tokens=call.usage.input_tokens,
+            output_tokens=call.usage.output_tokens,
+            cost_usd=cost,
+        )
+
+    async def _write_off(self, dialogue: Dialogue, heard: _Stream, tokens: int) -> None:
+        """Write down what half an answer cost, under a key that nothing is looked up by."""
+        self._estimate(heard, tokens)
+        memo = self._memo(dialogue, uuid.uuid4().hex, Outcome.REFUSED, "", "it was not heard to its end", heard)
+        try:
+            await self._memos.write([memo])
+        except DependencyUnavailable as error:
+            log.warning("what half an answer cost is not in the memo", error=str(error), cost_usd=memo.cost_usd)
+
+    def _estimate(self, heard: _Stream, tokens: int) -> None:
+        usage = heard.call.usage
+        heard.call.usage = usage._replace(
+            input_tokens=usage.input_tokens or tokens,
+            output_tokens=max(usage.output_tokens, self._count(heard.text)),
+        )
+
+    def _memo(
+        self, dialogue: Dialogue, key: str, outcome: Outcome, text: str, why: str, heard: _Stream
+    ) -> Memo:
+        call = heard.call
+        return Memo(
+            memo_id=key,
+            tenant_id=dialogue.tenant_id,
+            user_id=dialogue.user_id,
+            conversation_id=dialogue.conversation_id,
+            purpose=PURPOSE,
+            prompt=dialogue.version,
+            model=self._model,
+            outcome=outcome,
+            asked_at=self._account.clock(),
+            call=uuid.uuid4().hex,
+            text=text,
+            reason="model_refused" if why else "",
+            message=why,
+            input_tokens=call.usage.input_tokens,
+            output_tokens=call.usage.output_tokens,
+            cached_tokens=call.usage.cached_tokens,
+            cost_usd=self._account.cost(call.usage),
+        )
+
+
+def _remembered(memo: Memo) -> list[Piece]:
+    kept = msgspec.json.decode(memo.text, type=_Kept) if memo.text else _Kept()
+    spoken: list[Piece] = [Spoken(kept.text)] if kept.text else []
+    if memo.outcome is Outcome.REFUSED:
+        return [*spoken, Ended(trouble=Notice(problem=Trouble.REFUSED, message=memo.message))]
+    return [*spoken, Ended(calls=kept.calls)]
+
+
+def _asked(dialogue: Dialogue) -> str:
+    """Return all that an answer depends on, besides prompt, model and person."""
+    return _encode([dialogue.system, dialogue.user, dialogue.rounds, dialogue.tool is not None]).decode()
+
+
+def _results(dialogue: Dialogue) -> list[str]:
+    return [result for done in dialogue.rounds for result in done.results]
+
+
+def _reason(error: DependencyUnavailable) -> str:
+    return str(error).removeprefix(f"{error.dependency}: ")
+
+
+def _notice(error: DependencyUnavailable) -> Notice:
+    problem = Trouble.DOWN
+    if isinstance(error, Throttled):
+        problem = Trouble.THROTTLED
+    elif isinstance(error, Unanswered):
+        problem = Trouble.SLOW
+    elif isinstance(error, Misconfigured):
+        problem = Trouble.MISCONFIGURED
+    return Notice(problem=problem, message=f"The language model does not answer: {_reason(error)}.")
