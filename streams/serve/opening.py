@@ -121,6 +121,7 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         progress=ProgressReader(settings, remembered.facts, remembered.log, lookup),
         unread=Unread(settings, remembered.log, readers),
         most_content_bytes=settings.max_content_bytes,
+        metadata_keys=settings.searched_metadata,
         mask=mask_of(settings),
         responder=settings.responder,
         forgetter=Forgetter(settings),
