@@ -40,7 +40,8 @@ from streams.erasure.erasing import erase_person
 from streams.erasure.erasures import Erasing
 from streams.llm.memo.topic import Entry, MemoTopic
 from streams.llm.memo.view import MemoView
-from streams.llm.prices import PRICES, cost
+from streams.llm.port import Usage
+from streams.llm.prices import cost, listed
 from streams.llm.readers import Readers, open_readers
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
@@ -544,7 +545,8 @@ async def test_the_schema_of_an_answer_is_in_the_budget(rig: Rig) -> None:
     """It is paid as what is said to a model: what is left for task, material and answer alone is too little."""
     (asked,), count = windows(1), cl100k_counter()
     prompt = extraction.prompt([asked])
-    most = cost(PRICES["gemini-2.5-flash-lite"], count(prompt.system) + count(prompt.user), prompt.most_tokens)
+    price = listed(rig.settings.model_endpoint)
+    most = cost(price, Usage(count(prompt.system) + count(prompt.user), prompt.most_tokens))
     (found,) = await extract(await rig.extractor(model_budget_usd=most), [asked])
     assert found.by == f"{BUILTIN_EXTRACTOR} (over budget)" and rig.server.count() == 0
 
