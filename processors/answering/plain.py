@@ -46,15 +46,14 @@ def quotation(items: Sequence[AnswerItem], text: str, *, blind: bool) -> tuple[s
 
 def _quoted(item: AnswerItem) -> str:
     said = " ".join(item.text.split())
-    source = [_whose(item)] if item.role is not None else ["a fact"]
-    if item.at is not None:
-        source.append(f"{item.at.day} {item.at:%B %Y}")
-    return f"“{said}” [{item.n}] ({', '.join(source)})"
+    on = "" if item.at is None else f" on {item.at.day} {item.at:%B %Y}"
+    return f"{_who(item)} said{on}: “{said}” [{item.n}]"
 
 
-def _whose(item: AnswerItem) -> str:
-    who = {Role.USER: "you", Role.ASSISTANT: "the assistant", Role.TOOL: "a tool", Role.SYSTEM: "the system"}
-    return item.speaker or who.get(item.role or Role.USER, "somebody")
+def _who(item: AnswerItem) -> str:
+    """Return who said it; a fact is what the person said."""
+    who = {Role.USER: "You", Role.ASSISTANT: "The assistant", Role.TOOL: "A tool", Role.SYSTEM: "The system"}
+    return item.speaker or who[item.role or Role.USER]
 
 
 def asked_back(understanding: QueryUnderstanding) -> str:

@@ -37,10 +37,10 @@ def test_what_is_remembered_is_quoted_with_who_said_it_when() -> None:
     assert kind is AnswerKind.ANSWERED
     assert told.split("\n")[:5] == [
         REMEMBERED,
-        "- “Lives in Berlin” [1] (a fact, 1 March 2026)",
-        "- “I moved.” [2] (you, 1 March 2026)",
-        "- “Good to know.” [3] (the assistant)",
-        "- “Sunny.” [4] (weather, 1 March 2026)",
+        "- You said on 1 March 2026: “Lives in Berlin” [1]",
+        "- You said on 1 March 2026: “I moved.” [2]",
+        "- The assistant said: “Good to know.” [3]",
+        "- weather said on 1 March 2026: “Sunny.” [4]",
     ]
 
 
