@@ -60,7 +60,7 @@ def test_an_open_question_is_asked_back_by_number() -> None:
     asked = QueryUnderstanding(
         query="Is she in?", is_ambiguous=True, score=0.9, possible_interpretations=("Anna", "Eva")
     )
-    assert asked_back(asked) == f"{ASKS_BACK}\n1. Anna\n2. Eva"
+    assert asked_back(asked) == f"{ASKS_BACK['en']}\n1. Anna\n2. Eva"
 
 
 @pytest.mark.parametrize(
