@@ -20,7 +20,7 @@ from processors.extraction.units import Unit
 WEIGHTS = Path(__file__).with_name("weights.npz")
 
 #: The probability from which on a unit is kept.
-KEEP_FROM = 0.45
+KEEP_FROM = 0.47
 
 #: The confidence of a unit that is just kept: the rest of the scale is for those that are kept more surely.
 LEAST_CONFIDENCE = 0.7

@@ -44,7 +44,7 @@ def quotations(judged: Sequence[Judged]) -> list[list[Judged]]:
         if at and groups and groups[-1][-1] is judged[at - 1] and correction_in(unit.text):
             groups[-1].append(each)
             continue
-        if judgement.probability < KEEP_FROM or _is_of_others(unit, judgement):
+        if judgement.probability < KEEP_FROM or _is_empty(unit, judgement):
             continue
         before = judged[at - 1] if at and leans(unit) else None
         if before is not None and groups and groups[-1][-1] is before and _length(groups[-1]) < _LONGEST_QUOTE:
@@ -62,7 +62,7 @@ def correction_in(text: str) -> str:
     return found[1] if found else ""
 
 
-#: The words that announce a correction, and a short rest: a longer one is a statement of its own.
+#: Words that announce a correction, and its short rest.
 _CORRECTS = re.compile(
     r"(?:(?:oh|oops|ups|no|nein|non|não|sorry|pardon|perd[oó]n|desculpa|entschuldigung|quatsch|wait|sorry)[,.!:]? )*"
     r"(?:i (?:meant|mean)|correction|make that|ich (?:meinte|meine)|quise decir|digo|je voulais dire|"
@@ -77,9 +77,18 @@ _FIRST_PERSON = re.compile(
 )
 
 
-def _is_of_others(unit: Unit, judgement: Judgement) -> bool:
-    """Whether a unit only asks about others, or announces a text of theirs ("The letter from my aunt:")."""
-    if unit.is_partial and unit.text.endswith((":", "：")):
+#: A greeting or a word of thanks that answers nothing.
+_GREETS = re.compile(
+    r"(?:hi|hello|hey|hallo|hola|salut|bonjour|oi|olá|good (?:morning|evening|afternoon)|guten (?:morgen|tag|abend)|"
+    r"bom dia|buen[oa]s \w+|thanks?(?: you)?|danke|gracias|merci|obrigad[oa]|ha(?:ha)?|ok(?:ay)?|good|great|right)\W*",
+    re.IGNORECASE,
+)
+
+
+def _is_empty(unit: Unit, judgement: Judgement) -> bool:
+    """Whether a unit greets, asks about others, or announces a text of theirs ("The letter from my aunt:")."""
+    announces = unit.is_partial and unit.text.endswith((":", "："))
+    if announces or (not unit.asked and _GREETS.fullmatch(unit.text)):
         return True
     is_wish = judgement.kind is Kind.INSTRUCTION or _FIRST_PERSON.search(unit.text) is not None
     return is_question(unit.text) and not is_wish
