@@ -27,7 +27,7 @@ class _Request:
     def __init__(self, request: SummaryRequest) -> None:
         self._request = request
 
-    def compose(self, numbers: Sequence[int]) -> Prompt:
+    async def compose(self, numbers: Sequence[int]) -> Prompt:
         return summary.prompt(self._request)
 
     def divide(self, answer: str, numbers: Sequence[int]) -> Sequence[str]:

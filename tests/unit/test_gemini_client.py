@@ -15,7 +15,7 @@ from google.genai import errors
 from deploy.local.model_faults import RETRY_AFTER, Fault
 from deploy.local.model_server import ModelServer
 from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
-from processors.prompts import examples, extraction
+from processors.prompts import examples, extraction, notes
 from streams.cloudevents import caused_by
 from streams.llm.answers import Declined, Said
 from streams.llm.client import GeminiClient
@@ -49,8 +49,8 @@ async def ask(client: GeminiClient) -> Said | Declined:
 async def test_an_answer_with_what_it_took(client: GeminiClient, server: ModelServer) -> None:
     said = await ask(client)
     assert isinstance(said, Said)
-    (part,) = extraction.parts(said.text, 1)
-    found = extraction.read(part, examples.window())
+    (part,) = extraction.parts(said.text, [examples.window()])
+    found = notes.read(part, examples.window())
     assert "I moved to Munich in January." in [each.statement for each in found.statements]
     assert said.input_tokens > 100 and said.output_tokens > 10
 
@@ -207,8 +207,8 @@ async def test_a_malformed_answer_gives_valid_statements_or_none(
 async def _statements(client: GeminiClient) -> set[Any]:
     said = await ask(client)
     assert isinstance(said, Said)
-    (part,) = extraction.parts(said.text, 1)
-    return set(extraction.read(part, examples.window()).statements)
+    (part,) = extraction.parts(said.text, [examples.window()])
+    return set(notes.read(part, examples.window()).statements)
 
 
 # -- at start ----------------------------------------------------------------------------------------------

@@ -10,14 +10,13 @@ import pytest
 
 import processors.prompts
 from models.consolidation import Decision
-from processors.prompts import answer, examples, extraction, fence, graph, merging, summary, understanding
+from processors.prompts import answer, examples, extraction, fence, merging, summary, understanding
 from processors.prompts.prompt import Prompt
 from processors.summaries.building import validate_summary
 
 #: What a prompt is made of its example, by version.
 PROMPTS: dict[str, Callable[[], Prompt]] = {
     extraction.VERSION: lambda: extraction.prompt([examples.window()]),
-    graph.VERSION: lambda: graph.prompt([examples.window()]),
     summary.VERSION: lambda: summary.prompt(examples.summary_request()),
     merging.VERSION: lambda: merging.prompt(examples.CLUSTERS),
     understanding.VERSION: lambda: understanding.prompt(examples.ASKED),
