@@ -77,7 +77,7 @@ def _answered(body: Mapping[str, Any], records: list[dict[str, Any]]) -> str:
     """Quote what bears on the question; search for it once if nothing that is shown does."""
     question = next((each["text"] for each in records if each["is"] == "question"), "")
     wanted = set(words_of(question))
-    shown = [each for each in records if each["is"] in ("fact", "said before")]
+    shown = [each for each in records if each["is"] in ("standing", "fact", "said before")]
     told = list(_told(body))
     known = [each for each in (*told, *shown) if wanted & set(words_of(each["text"]))] or told
     if not known and body.get("tools") and not _was_told(body):
