@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import takewhile
 from typing import NamedTuple
 
@@ -32,6 +32,9 @@ _QUESTION = re.compile(r"[^.!?。！？\n]*[?？]")
 
 #: Of a note's words so many must be borne out, if its value is, and if it has none.
 _SHARE_WITH_VALUE, _SHARE = 1 / 4, 1 / 2
+
+#: Of a summary's sentence so many: it says in few words what was said in many.
+_SHARE_OF_SUMMARY = 1 / 3
 
 #: So far from a message "next month" may be.
 _NEAR = timedelta(days=62)
@@ -87,7 +90,7 @@ def objection(note: Note, place: int, window: Window) -> str | None:
         return "wrong_language"
     asked = [_questions_in(each.content) for each in asked_before(note.quote, place, window)]
     texts = [*own, *asked]
-    if wrong := _invented(note, texts, message):
+    if wrong := invented(note.note, texts, message.sent_at, note.value, note.seen):
         return wrong
     seen = frozenset(note.seen)
     near = _Words([*_before(place, window), message.content, *asked], seen)
@@ -165,21 +168,29 @@ def _in_their_language(note: Note, message: WindowMessage, own: Sequence[str]) -
     return may_be_one_language(note.note, note.quote)
 
 
-def _invented(note: Note, texts: Sequence[str], message: WindowMessage) -> str | None:
+def is_told(text: str, texts: Sequence[str], said_at: datetime) -> bool:
+    """Whether a sentence of a summary rests on what was said up to a time, by people and assistant alike."""
+    return (
+        may_be_one_language(text, "\n".join(texts))
+        and invented(text, texts, said_at) is None
+        and _Words(texts, frozenset()).bear_out(text, _SHARE_OF_SUMMARY)
+    )
+
+
+def invented(
+    note: str, texts: Sequence[str], said_at: datetime, value: str = "", seen: Collection[str] = ()
+) -> str | None:
+    """Return what stands in a note or its value and in no text: ``invented_number``, ``invented_name``."""
     text = "\n".join(texts)
-    said = message.sent_at.date()
-    seen = frozenset(note.seen)
+    said = said_at.date()
     numbers = numbers_in(text) | read_out(text) | {each for word in seen for each in numbers_in(word)}
     numbers |= {str(said.year + more) for more in (-1, 0, 1)}
-    for told in (note.note, note.value):
-        if numbers_in(without_days(told, said, _NEAR)) - numbers:
-            return "invented_number"
-    known = set(words_of(text)) | seen
+    if any(numbers_in(without_days(told, said, _NEAR)) - numbers for told in (note, value)):
+        return "invented_number"
+    known = set(words_of(text)).union(seen)
     alike = {word[:_ALIKE] for word in known if len(word) >= _ALIKE}
-    for name in _names(note.note):
-        if name not in known and name[:_ALIKE] not in alike:
-            return "invented_name"
-    return None
+    names = [name for name in _names(note) if name not in known and name[:_ALIKE] not in alike]
+    return "invented_name" if names else None
 
 
 def _names(note: str) -> list[str]:

@@ -12,7 +12,6 @@ from models.summaries import SessionSummary, SummaryRequest
 from processors.prompts import summary
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
-from processors.summaries.building import validate_summary
 from streams.llm.asking import Asking, unavailable
 from streams.llm.questions import Question, said_in
 
@@ -62,7 +61,7 @@ class GeminiSummarizer:
         if isinstance(answer, Erased):
             return Summarized(SessionSummary(), by=f"{self._builtin.name} (erased)")
         if answer.outcome is Outcome.ANSWERED:
-            return Summarized(validate_summary(answer.text))
+            return Summarized(summary.read(answer.text, request))
         why = "over budget" if answer.outcome is Outcome.OVER_BUDGET else "refused"
         made = await self._builtin.summarize(request)
         return msgspec.structs.replace(made, by=f"{self._builtin.name} ({why})")

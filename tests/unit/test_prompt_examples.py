@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pkgutil
 from collections.abc import Callable
 from importlib import import_module
@@ -12,7 +13,6 @@ import processors.prompts
 from models.consolidation import Decision
 from processors.prompts import answer, examples, extraction, fence, merging, summary, understanding
 from processors.prompts.prompt import Prompt
-from processors.summaries.building import validate_summary
 
 #: What a prompt is made of its example, by version.
 PROMPTS: dict[str, Callable[[], Prompt]] = {
@@ -41,9 +41,25 @@ def test_it_is_shown_as_data(version: str) -> None:
 
 
 def test_a_summary_is_read() -> None:
-    read = validate_summary(examples.SUMMARIZED)
+    read = summary.read(examples.SUMMARIZED, examples.summary_request())
     assert read.profile.preferences == ("Does not like the coffee at work", "Wants short answers")
     assert read.key_facts == ("Moved to Munich in January and likes it there",)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Moved to Munich with 3 children",
+        "Moved to Munich with Anna",
+        "Der Nutzer ist im Januar nach München gezogen und mag es",
+        "Is afraid of spiders and snakes",
+    ],
+)
+def test_what_nobody_said_is_in_no_summary(said: str) -> None:
+    told = ["Moved to Munich in January", said]
+    assert summary.read(json.dumps({"key_facts": told}), examples.summary_request()).key_facts == tuple(
+        told[:1]
+    )
 
 
 def test_decisions_about_near_facts_are_read() -> None:
