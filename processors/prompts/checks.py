@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from models.messages import Role
 from models.windows import Window, WindowMessage
-from processors.text.figures import numbers_in, read_out, without_days
+from processors.text.figures import numbers_in, read_out, without_days, years_meant
 from processors.text.languages import FUNCTION_WORDS, language_of, may_be_one_language
 
 
@@ -26,7 +26,10 @@ def _words(text: str) -> frozenset[str]:
 _ALIKE = 4
 
 #: A quote of so few words may answer the question before it.
-_SHORT_ANSWER = 3
+_SHORT_ANSWER = 6
+
+#: "Yes, very." has no word of its own; a longer answer has.
+_BARE_ANSWER = 3
 
 _QUESTION = re.compile(r"[^.!?。！？\n]*[?？]")
 
@@ -99,6 +102,8 @@ def objection(note: Note, place: int, window: Window) -> str | None:
         return "not_borne_out"
     if note.about and not known.bear_out(note.about, 1.0):
         return "not_borne_out"
+    if asked and len(words_of(note.quote)) > _BARE_ANSWER and not _Words([note.quote], seen).has_any(note.note):
+        return "not_borne_out"
     share = _SHARE_WITH_VALUE if note.value or note.ends_known else _SHARE
     return None if known.bear_out(note.note, share) else "not_borne_out"
 
@@ -139,14 +144,29 @@ class _Words:
         self._alike = {word[:_ALIKE] for word in self._known if len(word) >= _ALIKE}
 
     def bear_out(self, text: str, share: float) -> bool:
-        """Whether so many of a text's words are among these; a text of function words is as it is."""
-        skipped = FUNCTION_WORDS.get(language_of(text), FUNCTION_WORDS["en"]) | _OF_THE_PERSON
-        words = words_of(text)
-        words = [word for word in words if word not in skipped] or words
-        return sum(map(self._has, words)) >= share * len(words)
+        """Whether so many of a text's words are among these."""
+        words = _content_words(text)
+        # What a date is resolved to stands nowhere; it is checked by itself.
+        others = [word for word in words if self._has(word) or not _is_of_a_date(word)]
+        return sum(map(self._has, words)) >= share * len(others)
+
+    def has_any(self, text: str) -> bool:
+        """Whether a word of a text is among these."""
+        return any(map(self._has, _content_words(text)))
 
     def _has(self, word: str) -> bool:
         return word in self._known or word in self._numbers or word[:_ALIKE] in self._alike
+
+
+def _content_words(text: str) -> list[str]:
+    """Return the words of a text that say something; all of a text of function words."""
+    skipped = FUNCTION_WORDS.get(language_of(text), FUNCTION_WORDS["en"]) | _OF_THE_PERSON
+    words = words_of(text)
+    return [word for word in words if word not in skipped] or words
+
+
+def _is_of_a_date(word: str) -> bool:
+    return word.isdigit() or _MONTH_OR_DAY.fullmatch(word) is not None
 
 
 def _is_of(message: WindowMessage, user_id: str) -> bool:
@@ -184,7 +204,7 @@ def invented(
     text = "\n".join(texts)
     said = said_at.date()
     numbers = numbers_in(text) | read_out(text) | {each for word in seen for each in numbers_in(word)}
-    numbers |= {str(said.year + more) for more in (-1, 0, 1)}
+    numbers |= years_meant(numbers, said) | {"0"}  # "14:00" of "fourteen hours"
     if any(numbers_in(without_days(told, said, _NEAR)) - numbers for told in (note, value)):
         return "invented_number"
     known = set(words_of(text)).union(seen)
@@ -198,9 +218,15 @@ def _names(note: str) -> list[str]:
     if language_of(note) == "de":
         return []
     found = list[str]()
-    for match in re.finditer(r"[^\W\d_]+", note):
+    for match in _WORD.finditer(note):
         word = match[0]
         is_first = _SENTENCE_END.search(note, 0, match.start()) is not None
-        if word[0].isupper() and len(word) > 1 and not is_first and not _MONTH_OR_DAY.fullmatch(word):
+        if (
+            word[0].isalpha()
+            and word[0].isupper()
+            and len(word) > 1
+            and not is_first
+            and not _MONTH_OR_DAY.fullmatch(word)
+        ):
             found.append(word.casefold())
     return [word for word in found if word not in _OF_THE_PERSON]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from datetime import date, timedelta
 
 _DIGITS = re.compile(r"(?<![\w.])\d+(?:[.,'’ \u202f]\d{3})+(?!\d)|\d+(?:[.,]\d+)?")
@@ -29,6 +30,9 @@ _ONCE = {"once": 1, "twice": 2, "half": 2, "dozen": 12, "couple": 2, "double": 2
 _VALUES = {**_SMALL, **_TENS, **_ORDINALS, **_TENTHS, **_ONCE}
 _SCALES = {"hundred": 100, "thousand": 1_000, "grand": 1_000, "million": 1_000_000, "k": 1_000}
 _WORD = re.compile(r"[a-z]+", re.IGNORECASE)
+#: Years of a long life.
+_LONGEST_AGO = 120
+
 #: So many words of a number are put together, in every way that people read them out.
 _LONGEST = 5
 
@@ -87,6 +91,16 @@ def read_out(text: str) -> set[str]:
             for end in range(start + 1, min(len(run), start + _LONGEST) + 1):
                 found |= _readings(run[start:end])
         run = []
+    return found
+
+
+def years_meant(numbers: Collection[str], said: date) -> set[str]:
+    """Return the years that numbers may mean: "five years ago", "in '88"; and those around ``said``."""
+    found = {str(said.year + more) for more in (-1, 0, 1)}
+    for number in numbers:
+        if number.isdigit() and int(number) <= _LONGEST_AGO:
+            found |= {str(said.year - int(number)), str(said.year + int(number))}
+            found |= {f"{century}{number:0>2}" for century in (19, 20) if len(number) <= 2}
     return found
 
 

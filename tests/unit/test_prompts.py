@@ -439,6 +439,13 @@ def test_what_is_borne_out_is_kept(lines: tuple[str, ...], said: dict[str, Any])
     assert objection(reading.statements[0], window) is None
 
 
+def test_an_english_note_on_a_german_quote_is_refused() -> None:
+    said = {"n": 1, "quote": "eine Wohnung in Köln gefunden", "note": "The user has found a flat in Köln.",
+            "attribute": "home", "value": "Köln"}  # fmt: skip
+    window = talk("Ich hab jetzt endlich eine Wohnung in Köln gefunden, ab Mai!")
+    assert notes.read(json.dumps({"notes": [said]}), window).dropped == ("wrong_language",)
+
+
 def test_a_short_answer_rests_on_the_question_too() -> None:
     (lines, said), *_ = BORNE_OUT
     (found,), _ = notes.read(json.dumps({"notes": [said]}), talk(*lines))
