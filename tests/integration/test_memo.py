@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +22,8 @@ from models.errors import ConfigurationError, DependencyUnavailable
 from models.facts import FactCandidate
 from models.memo import Memo, Outcome, memo_id
 from models.messages import Role
-from models.ports import Extracted, Extractor, Refused, TryLater
+from models.ports import Extracted, Extractor, KnownNote, Refused, TryLater
+from models.statements import Change
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.understanding import QuestionAsked
 from models.windows import Window
@@ -112,6 +114,39 @@ async def test_an_answer_is_in_the_log_before_anything_follows_from_it(rig: Rig)
     assert memo.input_tokens > 100 and memo.output_tokens > 10
     expected = (0.10 * memo.input_tokens + 0.40 * memo.output_tokens) / 1e6
     assert memo.cost_usd == pytest.approx(expected)
+
+
+async def test_known_notes_are_asked_about_once_and_a_replay_needs_none(rig: Rig) -> None:
+    (asked,) = windows(1)
+    note = KnownNote("f-ulm", "mara", "The user lives in Ulm.", asked.messages[0].sent_at)
+    said = {
+        "n": 1,
+        "quote": "I moved to Munich in January.",
+        "note": "The user has lived in Munich since January 2026.",
+        "change": "replaces",
+        "k": 1,
+        "attribute": "home",
+        "value": "Munich",
+    }
+    rig.server.scripts.append(lambda body: json.dumps({"notes": [said]}))
+
+    class Known:
+        shown: Sequence[KnownNote] = (note,)
+
+        async def known(self, windows: Sequence[Window]) -> Sequence[KnownNote]:
+            return self.shown
+
+    known = Known()
+    (first,) = await extract((await rig.readers(known=known)).extractor, [asked])
+    (moved,) = first.statements
+    assert (moved.change, moved.known) == (Change.REPLACES, "f-ulm")
+    assert "lives in Ulm" in json.dumps(rig.server.calls[0].body)
+    ((_, memo),) = await rig.memos()
+    assert memo is not None and "Ulm" not in memo.text, "what others said is not kept with it"
+    known.shown = ()
+    await rig.empty_redis()
+    assert await extract((await rig.readers(known=known)).extractor, [asked]) == [first]
+    assert rig.server.count() == 1
 
 
 async def test_the_tokens_of_a_call_are_shared_out_and_none_is_lost(rig: Rig) -> None:
