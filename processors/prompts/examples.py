@@ -120,6 +120,7 @@ ASKED = QuestionAsked(
     user_id="mara",
     tenant_id="default",
     turns=("I moved to Munich in January.", "How do you like it there?"),
+    speakers=("A", "assistant"),
     remembered=("Lives in Munich", "Does not like the coffee at work"),
 )
 

@@ -211,11 +211,12 @@ def people_of(shown: Window | SummaryRequest) -> dict[str, str]:
 
 
 def _letters(user_ids: Any) -> dict[str, str]:
-    return {user_id: _letter(number) for number, user_id in enumerate(dict.fromkeys(user_ids))}
+    return {user_id: letter(number) for number, user_id in enumerate(dict.fromkeys(user_ids))}
 
 
-def _letter(number: int) -> str:
-    return chr(ord("A") + number) if number < 26 else _letter(number // 26 - 1) + _letter(number % 26)
+def letter(number: int) -> str:
+    """Return the letter that the person of this number goes by: A, B, ... Z, AA."""
+    return chr(ord("A") + number) if number < 26 else letter(number // 26 - 1) + letter(number % 26)
 
 
 def _befores(windows: Sequence[Window]) -> list[int]:
