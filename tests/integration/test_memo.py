@@ -602,7 +602,7 @@ async def test_a_budget_is_of_a_tenant_and_a_day_and_is_known_without_redis(rig:
     ((_, spent),) = await rig.memos()
     assert spent is not None
     # Enough for what was spent and what one more call may cost at most, but not for two.
-    tight = await rig.extractor(model_budget_usd=spent.cost_usd + 0.001)
+    tight = await rig.extractor(model_budget_usd=spent.cost_usd + 0.0016)
     await rig.empty_redis()
     one, two = windows(1, "jo")[0], windows(1, "kim")[0]
     assert [each.by for each in await extract(tight, [one])] == [""]
@@ -614,7 +614,7 @@ async def test_a_budget_is_of_a_tenant_and_a_day_and_is_known_without_redis(rig:
 async def test_calls_in_flight_are_in_the_budget_of_all_who_share_a_redis(rig: Rig) -> None:
     """Two workers that each have enough for one more call have not enough for two."""
     one, two = await rig.extractor(model_budget_usd=1.0), await rig.extractor(model_budget_usd=1.0)
-    first, second = one._questions.asking.account, two._asking.account
+    first, second = one._questions.asking.account, two._questions.asking.account
     async with first.reserve("default", 0.6) as granted, second.reserve("default", 0.6) as too_much:
         assert (granted, too_much) == (True, False)
         async with second.reserve("default", 0.4) as fits, second.reserve("acme", 0.6) as of_another:
@@ -636,7 +636,7 @@ async def test_what_a_call_has_cost_counts_before_it_is_let_go_of(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     extractor = await rig.extractor()
-    account, memos = extractor._questions.asking.account, extractor._asking.memos
+    account, memos = extractor._questions.asking.account, extractor._questions.asking.memos
     counted = []
     let_go = memos._view.let_go
 
