@@ -152,7 +152,7 @@ class ConsolidationReport(msgspec.Struct, frozen=True, kw_only=True):
     ``contradicted``: what stays and what is part of it, and what denies each other; ``supported``: facts and
     the turns that bear them out; ``deprecated``: what has faded; ``created``: candidates made of what was said
     in several conversations; ``asked``: clusters that somebody is to decide about, or has.  ``kept``: of those
-    what stays two; ``superseded``: what holds now and what held before; ``calls``, ``cost_usd`` (US dollars): what
+    what stays two; ``superseded``: what holds now and what held before; ``calls`` and ``cost_usd`` (US$): what
     deciding took.  ``support_from``: the nearness from which a turn counts.
     """
 
