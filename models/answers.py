@@ -41,7 +41,6 @@ class Trouble(StrEnum):
     CUT = "cut"  #: its answer ends in the middle
     EMPTY = "empty"  #: it answered nothing
     MISCONFIGURED = "misconfigured"  #: key, model or URL are wrong
-    FILTER = "filter"  #: what was said before is not taken out: the respond service does not answer
     MEMORY = "memory"  #: memory does not answer, so the answer knows nothing of it
 
 
@@ -114,11 +113,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
-    """A tool that a model wants to have called.  ``signature``, if it gave one, goes back with the result."""
+    """A tool that a model wants to have called.  ``id`` and ``signature``, if it gave them, go back with the
+    result.
+    """
 
     name: str
     arguments: Mapping[str, Any]
     signature: str = ""
+    id: str = ""
 
 
 class ToolRound(msgspec.Struct, frozen=True, kw_only=True):

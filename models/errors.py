@@ -6,6 +6,7 @@
     ├── ConfigurationError      a setting or the environment is wrong: say what to set, exit 78
     ├── NotFound                what was named (a file, a topic, a conversation) is not there, exit 66
     ├── InvalidRecord           one record cannot be processed as it is: dead-lettered, never retried
+    │   └── MissingMessageId    it has no message_id, and where it stands is not known
     ├── DependencyUnavailable   something outside is down or slow: retried in place, never dead-lettered
     │   └── Unanswered          it took a call and did not answer in time
     └── ConsistencyError        going on would lose or invent data: the worker stops
@@ -38,8 +39,17 @@ class InvalidRecord(SwitchboardError):
         self.reason = reason
 
 
+class MissingMessageId(InvalidRecord):
+    """A message has no ``message_id``.  Where its record stands makes one; else it is refused."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "invalid_field", "Object missing required field `message_id`: give it one, text or an integer"
+        )
+
+
 class DependencyUnavailable(SwitchboardError):
-    """Something outside (``dependency``: "qdrant", "embedder", "gemini") is down, slow or throttling."""
+    """Something outside (``dependency``: "qdrant", "embedder", "model") is down, slow or throttling."""
 
     def __init__(self, dependency: str, message: str) -> None:
         super().__init__(f"{dependency}: {message}")

@@ -102,6 +102,11 @@ def erasure_id(tenant_id: str, conversation_id: str, user_id: str, partition: in
     return deterministic_id("erasure", tenant_id, conversation_id, user_id, partition)
 
 
+def message_id(place: str, offset: int) -> str:
+    """Id of a message that has none, by its record: ``place`` is ``<topic>-<partition>``."""
+    return deterministic_id("message-at", place, offset)
+
+
 def turn_id(tenant_id: str, conversation_id: str, message_id: str) -> str:
     """Id of the turn that a message is: a message that comes again is the same turn."""
     return deterministic_id("turn", tenant_id, conversation_id, message_id)

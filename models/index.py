@@ -118,7 +118,8 @@ class FactFilter(msgspec.Struct, frozen=True, kw_only=True):
 class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
     """Which turns a search may return: of one person, and if need be of one conversation, of roles, of a time.
 
-    ``roles`` empty means any; ``since`` is included, ``until`` is not.
+    ``roles`` empty means any; ``since`` is included, ``until`` is not.  ``labels``: all of these
+    (:func:`models.turns.metadata_label`).
     """
 
     user_id: str
@@ -127,10 +128,12 @@ class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
     roles: tuple[Role, ...] = ()
     since: datetime | None = None
     until: datetime | None = None
+    labels: tuple[str, ...] = ()
 
     def conditions(self) -> list[AnyOf | Within]:
         """See :class:`Where`."""
         wanted: list[AnyOf | Within] = [
+            *(AnyOf("labels", (label,)) for label in self.labels),
             AnyOf("user_id", (self.user_id,)),
             AnyOf("tenant_id", (self.tenant_id,)),
             AnyOf("conversation_id", (self.conversation_id,) if self.conversation_id else ()),

@@ -35,7 +35,8 @@ class Memo(msgspec.Struct, frozen=True, kw_only=True):
     version; ``arrived_at``: when the earliest of what it is about arrived, if it is about messages.
     ``text`` is what the model wrote about this question alone, ``reason`` and ``message`` say why it
     refused.  ``call`` is the same for what was asked in one call, whose tokens and price (US dollars, by the
-    list that was valid then) are shared out among its memos.
+    list that was valid then) are shared out among its memos.  ``cached_tokens``: those of ``input_tokens`` that
+    the model's provider read from its cache.
     """
 
     memo_id: Identifier
@@ -52,6 +53,7 @@ class Memo(msgspec.Struct, frozen=True, kw_only=True):
     message: str = ""
     input_tokens: Tokens = 0
     output_tokens: Tokens = 0
+    cached_tokens: Tokens = 0
     cost_usd: Dollars = 0.0
     tenant_id: Identifier = DEFAULT_TENANT
     arrived_at: Timestamp | None = None

@@ -27,6 +27,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     0-based position in the conversation, the same as in ``memory.windows.v1``; it counts from ``began_at``, the
     arrival of the message with index 0: a conversation that was forgotten and began anew has another one, and
     the later one counts.  ``sent_at`` is the producer's clock, ``arrived_at`` and ``began_at`` the log's.
+    ``metadata``: those fields of the message's that searches filter by, as text.
     """
 
     turn_id: Identifier
@@ -43,3 +44,22 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     speaker: Annotated[str, msgspec.Meta(max_length=256)] = ""
     masked: _NonNegative = 0
     tenant_id: Identifier = DEFAULT_TENANT
+    metadata: dict[str, str] = {}
+
+
+#: Longer values of ``metadata`` are not filtered by (characters).
+_LONGEST_VALUE = 256
+
+
+def metadata_text(value: object) -> str | None:
+    """Return a value of ``metadata`` as it is filtered by; ``None``: by this it is not."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
+        return str(value) if abs(value) < 1 << 64 else None
+    return value if isinstance(value, str) and 0 < len(value) <= _LONGEST_VALUE else None
+
+
+def metadata_label(key: str, text: str) -> str:
+    """Return what an index compares of a field of ``metadata``."""
+    return f"{key}={text}"

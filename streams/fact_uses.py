@@ -17,7 +17,7 @@ from models.context import ContextItem
 from models.errors import InvalidRecord, NotFound
 from models.facts import Fact
 from models.messages import Role
-from processors.text.validation import decode_message
+from streams.agents.message_log import read_message
 from streams.contexts.reading import ContextReader
 from streams.kafka.lookup import Lookup
 from streams.remembered.ports import Log
@@ -87,7 +87,7 @@ class FactUses:
         found = await self._lookup.find(MESSAGES, conversation_id.encode(), newest=_MESSAGES)
         for record in found.records if found is not None else ():
             try:
-                message = decode_message(record.value)
+                message = read_message(record)
             except InvalidRecord:
                 continue  # no message: a punctuation, or what the services dead-letter
             if (message.tenant_id, message.user_id, message.role) == (

@@ -122,7 +122,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.recall.vectors import VectorViews
     from streams.contexts.making import ContextMaker
     from streams.erasure.expiry import Expiry
-    from streams.llm.embedders import behind, open_vectors
+    from streams.llm.embedders import behind_contexts, open_vectors
     from streams.remembered.far import Indexes, answer_others, recall_socket
     from streams.remembered.opening import shares_views
     from streams.search import MemorySearch
@@ -161,7 +161,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         entity_index(settings, entities),
         relation_index(settings, relations),
         Index(settings, index).stage(),
-        Embedding(settings, behind(embedder), paid, indexes.built, index=index).stage(),
+        Embedding(settings, behind_contexts(embedder), paid, indexes.built, index=index).stage(),
         VectorViews(settings, kinds, built=indexes.built).stage(),
         ContextStage(settings, maker, indexes.embedder.model).stage(),
         ContextView(settings, views.contexts).stage(),

@@ -2,7 +2,7 @@
 
 A note names the messages that say it, not the sentences.  A sentence of such a message is kept if one of the
 note's terms stands in it; a message of one sentence is kept whole.  The other sentences of a message that tells
-a note are left out of training: they may be part of it.
+a note are left out of training, as they may be part of it, but for the shortest, which greet or sigh.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from processors.extraction.units import Unit, units_of
 HERE = Path(__file__).parent
 
 Person = dict[str, Any]
+
+#: Words of a sentence that answers no question and names nothing of the note beside it: "Hi!", "Oh well."
+_GREETING = 3
 
 
 class Labelled(NamedTuple):
@@ -127,7 +130,7 @@ def _label(
         return Labelled(group, unit, True, best["kind"], max(n["importance"] for n in here), bool(ended))
     if ends_here:
         return Labelled(group, unit, True, ends_here[0]["kind"], ends_here[0]["importance"], True)
-    if told or ended:
+    if (told or ended) and (unit.asked or len(unit.text.split()) > _GREETING):
         return Labelled(group, unit, None)
     return Labelled(group, unit, False, weight=1.5 if message_id in not_notes else 1.0)
 

@@ -5,6 +5,10 @@
 
 Needs nothing but Python.  Each person's sessions are sent in order through POST /v1/messages (times as in the file), every session is closed,
 and all of it is read back: facts, the context at certain moments, and what a search finds.  A suffix keeps runs apart.
+
+A fact that itself tells the end of a note ("Porto is cancelled") is neither stale nor harm: `context_harm` leaves it out, `context_harm_raw` counts it.
+A note's terms may stand in facts that tell something else, also in facts said after the end.  `ended_right` counts these as the note, as whoever wrote
+the terms meant them to be found; `ended_told` counts only facts from the messages that the note names as its evidence.
 """
 
 import argparse, json, sys, time, urllib.error, urllib.parse, urllib.request
@@ -75,7 +79,7 @@ def context(api, conversation, user, index):
                 return {
                     "prompt": made["prompt"],
                     "recent": " \n ".join(i["text"] for i in items if i["tier"] == "recent"),
-                    "memory": [(i["tier"], i["text"]) for i in items if i["tier"] != "recent"],
+                    "memory": [(i["tier"], i["text"], i["id"]) for i in items if i["tier"] != "recent"],
                 }
         except urllib.error.HTTPError as e:
             if e.code != 404:
@@ -132,6 +136,8 @@ def score(api, person, suffix, contexts):
     # What ended must not stand among what holds; a fact that says that it is over ("no longer ...", "gave up ...") is right.
     stale = [(n, f) for n in over for f in hit(n, active) if n["ends"]["by"] not in of(f)]
     r["ended_right"] = [len(over) - len({n["id"] for n, _ in stale}), len(over)]
+    told = {n["id"] for n, f in stale if of(f) & set(n["evidence"])}
+    r["ended_told"] = [len(over) - len(told), len(over)]
     r["ended_known"] = [sum(bool(hit(n, every)) for n in over), len(over)]
     r["stale"] = [f["statement"] for _, f in stale]
     noise = set(person["not_notes"])
@@ -143,29 +149,34 @@ def score(api, person, suffix, contexts):
     ]
     r["noisy"] = [f["statement"] for f in active if of(f) and of(f) <= noise]
     notes = {n["id"]: n for n in person["notes"]}
-    must = must_300 = nice = must_all = nice_all = harm = harm_all = words = 0
+    messages = {f["fact_id"]: of(f) for f in every}
+    must = must_300 = nice = must_all = nice_all = harm = harm_raw = harm_all = words = 0
     for m in person["moments"]:
         c = contexts.get(m["after"]) or {"prompt": "", "recent": "", "memory": []}
         short, left = [], 300  # in the prompt's order, as many items as fit into 300 words
-        for _, text in c["memory"]:
+        for _, text, _ in c["memory"]:
             if len(text.split()) <= left:
                 short.append(text)
                 left -= len(text.split())
-        words += len(" ".join(t for _, t in c["memory"]).split())
+        words += len(" ".join(t for _, t, _ in c["memory"]).split())
         must_all += len(m["must"])
         nice_all += len(m.get("nice", []))
         harm_all += len(m.get("harm", []))
         must += sum(shows(c["prompt"], notes[i], texts) for i in m["must"])
         must_300 += sum(shows(" \n ".join([*short, c["recent"]]), notes[i], texts) for i in m["must"])
         nice += sum(shows(c["prompt"], notes[i], texts) for i in m.get("nice", []))
-        known = " \n ".join(t for tier, t in c["memory"] if tier in ("facts", "instructions")).lower()
-        harm += sum(has(known, notes[i]) for i in m.get("harm", []))
+        known = [(t.lower(), fact_id) for tier, t, fact_id in c["memory"] if tier in ("facts", "instructions")]
+        for note in (notes[i] for i in m.get("harm", [])):
+            by = (note.get("ends") or {}).get("by")
+            harm_raw += has(" \n ".join(t for t, _ in known), note)
+            harm += has(" \n ".join(t for t, i in known if by not in messages.get(i, ())), note)
     r["must_in_300_words"] = [must_300, must_all]
     r["context_must"], r["context_nice"], r["context_harm"] = (
         [must, must_all],
         [nice, nice_all],
         [harm, harm_all],
     )
+    r["context_harm_raw"] = [harm_raw, harm_all]
     r["context_words"] = round(words / max(1, len(person["moments"])))
     found = empty = asked = nothing = 0
     r["unfound"] = []
@@ -212,6 +223,7 @@ def main():
         ("kept_2", "notes worth having, kept"),
         ("kept_1", "notes nice to have, kept"),
         ("ended_right", "ended notes that do not stand as if they held"),
+        ("ended_told", "ended notes of whose own sentences none stands as if it held"),
         ("ended_known", "ended notes that are known with their end"),
         ("noise", "facts from what is no note (lower is better)"),
         ("unasked", "facts that no note asks for (read them)"),
@@ -222,6 +234,7 @@ def main():
         ),
         ("context_nice", "what is good to have at hand, in the context"),
         ("context_harm", "what would harm, said as known (lower is better)"),
+        ("context_harm_raw", "… with the facts that tell of the end"),
         ("answered", "questions with the evidence among the first five"),
         ("unanswerable_empty", "questions that nothing answers, left empty"),
     ]

@@ -22,14 +22,12 @@ from benchmarks.notebook.labels import HERE, labelled, people, window_of
 from benchmarks.notebook.train import embedded
 from processors.extraction.features import texts
 from processors.extraction.units import Unit
-from processors.summaries.acts import ACTS, SURFACE, WEIGHTS, Act, Floats, features, names
+from processors.summaries.acts import ACTS, FEATURES, SURFACE, WEIGHTS, Act, Floats, features
 
-_STRENGTH = 2.0
+_STRENGTH = 1.5
 _FOLDS = 5
 #: Sentences of people, most of which are neither to-dos nor decisions: some are, so they weigh less.
-_WEIGHT_OF_CHATTER = 0.05
-_CHATTER = 1000
-
+_WEIGHT_OF_CHATTER = 0.1
 
 _STANDING = ("state", "profile", "relation", "preference")
 
@@ -53,15 +51,18 @@ def written() -> Iterator[Example]:
         yield Example(unit, ACTS.index(Act(row["act"])))
 
 
-def chatter() -> list[Example]:
-    """Return sentences of the people that tell no note, or tell what is, was or is liked."""
-    found = [
+def chatter(written: frozenset[str]) -> list[Example]:
+    """Return sentences of the people that tell no note, or tell what is, was or is liked.
+
+    Those that are ``written`` as examples of an act are left out.
+    """
+    return [
         Example(each.unit, ACTS.index(Act.NONE), _WEIGHT_OF_CHATTER)
         for person in people(HERE / "people")
         for each in labelled(person)
         if each.keep is False or (each.keep and each.kind in _STANDING and each.importance < 3)
+        if each.unit.text not in written
     ]
-    return found[:: max(1, len(found) // _CHATTER)]
 
 
 def _fit(examples: list[Example], x: Floats) -> LogisticRegression:
@@ -85,7 +86,7 @@ def _print(y: NDArray[np.int64], guessed: NDArray[np.int64]) -> None:
 def train(cache: Path) -> None:
     """Fit, print and store."""
     own = [*written()]
-    examples = [*own, *chatter()]
+    examples = [*own, *chatter(frozenset(each.unit.text for each in own))]
     vectors = embedded([text for each in examples for text in texts([each.unit])], cache)
     units = [each.unit for each in examples]
     x = features(units, np.stack([vectors[text] for text in texts(units)]))
@@ -105,7 +106,7 @@ def train(cache: Path) -> None:
     _print(y, blind)
     model = _fit(examples, x)
     rows = np.hstack([model.coef_, model.intercept_[:, np.newaxis]]).astype(np.float16)
-    np.savez_compressed(WEIGHTS, rows=rows, names=np.array(names()))
+    np.savez_compressed(WEIGHTS, rows=rows, names=np.array(FEATURES))
     print(f"written: {WEIGHTS}")
 
 

@@ -40,14 +40,13 @@ from processors.episodes.state import kept
 from processors.episodes.wording import embedded_text
 from processors.prompts import answer, extraction, merging, notes, summary, understanding
 from processors.prompts.prompt import Prompt
-from processors.summaries.building import validate_summary
 from processors.text.tokens import TokenCounter
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import REQUESTS, WINDOWS, Conversations
 from streams.agents.memory.summaries import SUMMARIES, Summaries
-from streams.llm.answers import Said
-from streams.llm.client import GeminiClient
-from streams.llm.prices import PRICES, cost
+from streams.llm.factory import provider
+from streams.llm.port import Answer, Provider, Usage
+from streams.llm.prices import cost, listed
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 
@@ -114,16 +113,15 @@ class Model:
 
     name = "scripted"
 
-    def __init__(self, client: GeminiClient, model: str, rows: dict[str, Row], count: TokenCounter) -> None:
+    def __init__(self, client: Provider, rows: dict[str, Row], count: TokenCounter) -> None:
         self._client = client
-        self._model = model
         self.rows = rows
         self._count = count
 
     async def ask(self, purpose: str, prompt: Prompt) -> str:
         """Return what it answers."""
-        found = await self._client.generate(self._model, prompt)
-        assert isinstance(found, Said)
+        found = await self._client.generate(prompt)
+        assert isinstance(found, Answer)
         row, count = self.rows[purpose], self._count
         row.input_tokens += count(prompt.system) + count(prompt.user) + count(json.dumps(prompt.schema))
         row.output_tokens += count(found.text)
@@ -131,7 +129,7 @@ class Model:
 
     async def summarize(self, request: SummaryRequest) -> Summarized:
         """Implements :class:`models.ports.Summarizer`."""
-        return Summarized(validate_summary(await self.ask("summary", summary.prompt(request))))
+        return Summarized(summary.read(await self.ask("summary", summary.prompt(request)), request))
 
     def embed(self, texts: Sequence[str], per_call: int) -> None:
         """Count the vectors of texts."""
@@ -220,9 +218,9 @@ async def measure(people: int, per_day: int, chats: int, seed: int, chat: Chat =
     rows = {purpose: Row() for purpose in (*MEMORY, *CHAT)}
     lengths: dict[Role, list[int]] = {Role.USER: [], Role.ASSISTANT: []}
     async with ModelServer() as server:
-        settings = Settings.model_validate({"gemini_url": server.url, "GEMINI_API_KEY": "scripted"})
-        client = GeminiClient(settings)
-        model = Model(client, settings.gemini_model, rows, count)
+        settings = Settings.model_validate({"model_url": server.url, "GEMINI_API_KEY": "scripted"})
+        client = provider(settings.model_endpoint)
+        model = Model(client, rows, count)
         for person in range(people):
             messages = said(talk, per_day)
             for each in messages:
@@ -247,9 +245,10 @@ def costs(rows: Mapping[str, Row], model: str, people: int, chats: int) -> dict[
     """Return what a person's week costs, by purpose (US$)."""
     found = {}
     for purpose, row in rows.items():
-        price = PRICES["gemini-embedding-001" if purpose == "embedding" else model]
+        name = "gemini-embedding-001" if purpose == "embedding" else model
+        price = listed(Settings(model_name=name).model_endpoint)
         asked_about = chats if purpose in CHAT else people
-        found[purpose] = cost(price, row.input_tokens, row.output_tokens) / max(1, asked_about)
+        found[purpose] = cost(price, Usage(row.input_tokens, row.output_tokens)) / max(1, asked_about)
     return found
 
 

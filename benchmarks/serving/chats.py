@@ -55,13 +55,13 @@ def model_server() -> Iterator[dict[str, str]]:
     process = leash.spawn([sys.executable, "-m", "benchmarks.serving.model", *given])
     try:
         yield {
-            "SWITCHBOARD_RESPONDER": "gemini",
-            "SWITCHBOARD_GEMINI_URL": f"http://{LOOPBACK}:{port}",
+            "SWITCHBOARD_RESPONDER": "model",
+            "SWITCHBOARD_MODEL_URL": f"http://{LOOPBACK}:{port}",
             "GEMINI_API_KEY": KEY,
             # As many calls as there are chats: the limits are the account's, and not what is measured.
-            "SWITCHBOARD_GEMINI_CALLS_IN_FLIGHT": "1000",
-            "SWITCHBOARD_GEMINI_REQUESTS_PER_MINUTE": "1000000",
-            "SWITCHBOARD_GEMINI_TOKENS_PER_MINUTE": "1000000000",
+            "SWITCHBOARD_MODEL_CALLS_IN_FLIGHT": "1000",
+            "SWITCHBOARD_MODEL_REQUESTS_PER_MINUTE": "1000000",
+            "SWITCHBOARD_MODEL_TOKENS_PER_MINUTE": "1000000000",
             "SWITCHBOARD_MODEL_BUDGET_USD": "1000000",
             "SWITCHBOARD_CHAT_TURNS_AT_ONCE": "1000",
         }
@@ -71,7 +71,7 @@ def model_server() -> Iterator[dict[str, str]]:
 
 async def measure(deployment: Deployment, short: bool) -> dict[str, Any]:
     """Return what we add to the first piece and to each piece (seconds), by how many chat at once."""
-    model_url = deployment.environment["SWITCHBOARD_GEMINI_URL"]
+    model_url = deployment.environment["SWITCHBOARD_MODEL_URL"]
     found: dict[str, Any] = {}
     async with (
         deployment.client() as client,

@@ -65,8 +65,8 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--model",
         default=os.environ.get("MODEL", ""),
-        help="who reads the conversations: builtin, scripted or gemini (MODEL=...); if there is a "
-        "GEMINI_API_KEY, gemini, else builtin",
+        help="who reads the conversations: builtin, scripted, gemini, or http://host:port/v1#name (MODEL=...); "
+        "if there is a GEMINI_API_KEY, gemini, else builtin",
     )
     stay = os.environ.get("STAY", "")
     parser.add_argument(

@@ -1,6 +1,7 @@
-"""Which model reads the demo's conversations: none, the scripted one on this machine, or Gemini.
+"""Which model reads the demo's conversations: none, the scripted one, Gemini, or one at an endpoint.
 
-``MODEL=builtin``, ``MODEL=scripted``, ``MODEL=gemini``; unless one says, Gemini if there is a key for it.
+``MODEL=builtin``, ``MODEL=scripted``, ``MODEL=gemini``, or ``MODEL=http://host:port/v1#name`` for anything that
+speaks OpenAI's API; unless one says, Gemini if there is a key for it.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ from deploy.local.model_server import KEY
 from deploy.local.ports import LOOPBACK, free_ports
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.process import leash
+from streams.redaction import without_credentials
 from streams.settings import Settings
 
 MODELS = ("builtin", "scripted", "gemini")
 
 _START_SECONDS = 30.0
 _ASKED = ("EXTRACTOR", "SUMMARIZER", "GRAPH_READER", "MERGE_VALIDATOR", "UNDERSTANDER", "RESPONDER")
-_READS = {f"SWITCHBOARD_{name}": "gemini" for name in _ASKED}
+_READS = {f"SWITCHBOARD_{name}": "model" for name in _ASKED}
+_GEMINI = _READS | {"SWITCHBOARD_MODEL_API": "gemini"}
 
 
 def chosen(given: str, settings: Settings) -> str:
@@ -32,8 +35,19 @@ def chosen(given: str, settings: Settings) -> str:
         ConfigurationError: there is no such model, or no key for it.
     """
     has_key = bool(settings.gemini_api_key.get_secret_value())
+    if given.startswith(("http://", "https://")):
+        url, _, name = given.partition("#")
+        if not name:
+            raise ConfigurationError(
+                f"MODEL={without_credentials(url)} does not name a model: add it behind a #, for example "
+                "make demo MODEL=http://127.0.0.1:11434/v1#llama3.1:8b"
+            )
+        return given
     if given and given not in MODELS:
-        raise ConfigurationError(f"MODEL={given} is none of {', '.join(MODELS)}: make demo MODEL=scripted")
+        raise ConfigurationError(
+            f"MODEL={given} is none of {', '.join(MODELS)}, nor http://host:port/v1#name: "
+            "make demo MODEL=scripted"
+        )
     if given == "gemini" and not has_key:
         raise ConfigurationError(
             "MODEL=gemini needs a key: GEMINI_API_KEY=... make demo. Without one: make demo MODEL=scripted"
@@ -48,13 +62,24 @@ class DemoModel:
         self.name = name
         self._log = log
         self._server: subprocess.Popen[bytes] | None = None
-        self.environment: dict[str, str] = {} if name == "builtin" else dict(_READS)
+        self.environment: dict[str, str] = dict(_GEMINI)
         if name == "builtin":
             self.environment = dict.fromkeys(_READS, "builtin")
+        elif "#" in name:
+            url, _, model = name.partition("#")
+            self.environment = _READS | {
+                "SWITCHBOARD_MODEL_API": "openai",
+                "SWITCHBOARD_MODEL_URL": url,
+                "SWITCHBOARD_MODEL_NAME": model,
+            }
 
     @property
     def sentence(self) -> str:
         """Say who reads, and what leaves the machine."""
+        if "#" in self.name:
+            url, _, model = self.name.partition("#")
+            place = without_credentials(url)
+            return f"{model} at {place} reads the conversations and answers; messages are sent there"
         return {
             "builtin": "a small model on this machine reads the conversations",
             "scripted": "a scripted model on this machine reads the conversations and answers, as Gemini would",
@@ -86,9 +111,10 @@ class DemoModel:
                 raise DependencyUnavailable("the scripted model", f"it does not answer: see {self._log}")
             time.sleep(0.1)
         self.environment |= {
-            "SWITCHBOARD_GEMINI_URL": url,
-            "GEMINI_API_KEY": KEY,
-            "GEMINI_API_KEY_FILE": "",
+            "SWITCHBOARD_MODEL_URL": url,
+            "SWITCHBOARD_MODEL_NAME": "",
+            "SWITCHBOARD_MODEL_API_KEY": KEY,
+            "SWITCHBOARD_MODEL_API_KEY_FILE": "",
         }
 
     def close(self) -> None:

@@ -6,7 +6,6 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
-from itertools import groupby
 from typing import NamedTuple
 
 from rich.text import Text
@@ -14,7 +13,6 @@ from rich.text import Text
 from deploy.local.demo_watch import View
 from models.facts import Fact, FactStatus
 from models.responses import ContentDuplicationEvent
-from models.statements import Kind
 from models.summaries import Summary
 from streams.cli.output import console, count, printable
 from streams.contexts.reading import ContextAnswer
@@ -22,10 +20,13 @@ from streams.search import Result
 
 #: People, and facts of each, that are shown; conversations of one's own may hold thousands.
 _SHOWN_PEOPLE = 10
-_SHOWN_PER_PERSON = 12
+_SHOWN_OF_FIRST, _SHOWN_OF_OTHERS = 12, 1
 
 #: Facts that hold no longer that are shown, first those that another took the place of.
-_SHOWN_CHANGES = 8
+_SHOWN_CHANGES = 6
+
+#: Lines of a prompt, and results of a search, that are shown.
+_SHOWN_OF_PROMPT, _SHOWN_RESULTS = 12, 3
 
 _PAST = (FactStatus.SUPERSEDED, FactStatus.CONTRADICTED, FactStatus.ENDED)
 
@@ -88,34 +89,41 @@ def heading(text: str) -> None:
     out.print(text, style="bold underline")
 
 
-def print_facts(view: View) -> None:
-    """Print what is known of each person, with the sentence that each fact came from."""
+def print_facts(view: View, first: str = "") -> None:
+    """Print what is known of each person in their own words: of ``first`` the most, of others a line."""
     heading("What is known now, and the sentence it came from")
-    order = list(Kind)
-    facts = sorted(
-        view.known, key=lambda fact: (fact.user_id, order.index(fact.kind), fact.valid_from, fact.fact_id)
-    )
+    facts = sorted(view.known, key=_most_important_first)
     if not facts:
         print("Nothing: no message says anything lasting about a person.")
-    people = [(user, list(known)) for user, known in groupby(facts, key=lambda fact: fact.user_id)]
-    for user, known in people[:_SHOWN_PEOPLE]:
-        _print_person(user, known)
+        return
+    people = sorted({fact.user_id for fact in facts})
+    shown = first if first in people else people[0]
+    for user in [shown, *(each for each in people if each != shown)][:_SHOWN_PEOPLE]:
+        known = [fact for fact in facts if fact.user_id == user]
+        _print_person(user, known, _SHOWN_OF_FIRST if user == shown else _SHOWN_OF_OTHERS)
     if len(people) > _SHOWN_PEOPLE:
-        print(f"\nand {count(len(people) - _SHOWN_PEOPLE, 'more person', 'more people')}")
+        print(f"and {count(len(people) - _SHOWN_PEOPLE, 'more person', 'more people')}")
 
 
-def _print_person(user: str, facts: Sequence[Fact]) -> None:
-    out = console()
-    out.print()
-    out.print(f"{printable(user)}: {count(len(facts), 'fact')}", style="bold")
-    for fact in facts[:_SHOWN_PER_PERSON]:
-        out.print(f"  {fact.confidence:.2f} {fact.kind.value:<10} {printable(fact.statement)}")
-        for source in fact.provenance[-1:]:
-            where = f"{printable(source.conversation_id)}, {fact.valid_from:%d %b %Y}"
-            quote = printable(" … ".join(source.quote.splitlines()))
-            out.print(f"                  “{quote}” ({where})", style="dim")
-    if len(facts) > _SHOWN_PER_PERSON:
-        print(f"  and {len(facts) - _SHOWN_PER_PERSON:,} more")
+def _most_important_first(fact: Fact) -> tuple[int, bool, float, str]:
+    return (-fact.importance, not fact.attribute, -fact.confidence, fact.fact_id)
+
+
+def _print_person(user: str, facts: Sequence[Fact], shown: int) -> None:
+    console().print(f"{printable(user)}: {count(len(facts), 'fact')}, for example", style="bold")
+    for fact in facts[:shown]:
+        print(f"  {_with_its_source(fact)}")
+
+
+def _with_its_source(fact: Fact) -> str:
+    """Return a fact in a line: what was said, when and where, behind the statement if that has other words."""
+    if not fact.provenance:
+        return printable(fact.statement)
+    source = fact.provenance[-1]
+    quote = printable(" … ".join(source.quote.splitlines()))
+    statement = printable(fact.statement).removesuffix(quote)
+    lead = f"{statement.rstrip()} " if statement else ""
+    return f"{lead}“{quote}” ({source.conversation_id}, {source.sent_at:%d %b %Y})"
 
 
 def print_changes(view: View) -> None:
@@ -138,7 +146,7 @@ def print_search(query: str, user: str, found: Sequence[Result]) -> None:
     """Print a question and what the memory answers."""
     heading(f"Search: what did {printable(user)} say, and what is known of them?")
     print(f'switchboard search "{query}" --user {printable(user)}')
-    for result in found:
+    for result in found[:_SHOWN_RESULTS]:
         print(f"  {result.score:.2f} {result.kind:<4} {printable(result.text)}")
     if not found:
         print("  nothing")
@@ -152,7 +160,11 @@ def print_context(answer: ContextAnswer) -> None:
     if answer.context is None:
         print("  nothing yet")
         return
-    for line in answer.prompt.splitlines():
+    lines = answer.prompt.splitlines()
+    half = _SHOWN_OF_PROMPT // 2
+    cut = len(lines) > _SHOWN_OF_PROMPT
+    shown = [*lines[:half], f"... {len(lines) - 2 * half} more lines ...", *lines[-half:]] if cut else lines
+    for line in shown:
         print(f"  {printable(line)}")
     print(
         f"  ({answer.context.tokens:,} of {answer.context.budget:,} tokens; without --prompt: why each is in)"
@@ -177,7 +189,7 @@ def summary_line(summary: Summary) -> str:
 
 
 def print_response(text: str, duplicates: Sequence[ContentDuplicationEvent]) -> None:
-    """Print a response with the sentences struck out that the filter kept from its reader."""
+    """Print the paragraphs of a response from which the filter struck sentences that its reader has seen."""
     duplicates = [event for event in duplicates if not event.kept]
     heading(f"A response on its way to the reader, with {count(len(duplicates), 'repetition')} struck out")
     out = console()
@@ -188,13 +200,13 @@ def print_response(text: str, duplicates: Sequence[ContentDuplicationEvent]) -> 
         if start < 0:
             continue
         end = start + len(event.duplicate_sentence)
-        shown.append(text[at:start])
+        before = max(at, text.rfind("\n", at, start) + 1)
+        shown.append(f"{'' if before == at else '... '}{text[before:start]}")
         shown.append(text[start:end] if out.is_terminal else f"~~{text[start:end]}~~", style="strike red")
         at = end
-    shown.append(text[at:])
+    after = text.find("\n", at) if duplicates else -1
+    shown.append(text[at:] if after < 0 else f"{text[at:after]} ...")
     out.print(shown)
-    for event in duplicates:
-        print(f"  {event.similarity_score:.2f} like “{printable(event.similar_sentence)}”")
 
 
 def print_rates(rates: Rates) -> None:

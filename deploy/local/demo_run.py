@@ -63,7 +63,7 @@ class Run:
             finally:
                 following.cancel()
                 await asyncio.gather(following, return_exceptions=True)
-        report.print_facts(self._view)
+        report.print_facts(self._view, _QUESTIONS[0][0])
         report.print_changes(self._view)
         await self._ask()
         report.print_response(self._response, list(self._view.duplicates.values()))

@@ -17,6 +17,7 @@ from models.responses import ContentDuplicationEvent, ResponseChunk
 from models.summaries import Summary
 from models.windows import Window
 from processors.text.validation import decode
+from streams.agents.message_log import read_message
 from streams.kafka import broker
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings
@@ -67,7 +68,7 @@ class View:
 
     def _fold(self, record: SourceRecord, topic: str) -> None:
         if topic == MESSAGES:
-            message = decode(ChatMessage, record.value)
+            message = read_message(record)
             if message.conversation_id in self._conversations:
                 self.messages.add((message.conversation_id, message.message_id))
         elif topic == WINDOWS:

@@ -1,12 +1,14 @@
-"""A model's server on this machine that speaks the REST API of Gemini, with a scripted model behind it.
+"""A model's server on this machine that speaks the APIs of Gemini and of OpenAI, with a scripted model behind.
 
 ::
 
     python -m deploy.local.model_server --port 8390      # then, for a worker or for make demo:
-    SWITCHBOARD_GEMINI_URL=http://127.0.0.1:8390 GEMINI_API_KEY=scripted SWITCHBOARD_EXTRACTOR=gemini ...
+    SWITCHBOARD_MODEL_URL=http://127.0.0.1:8390 GEMINI_API_KEY=scripted SWITCHBOARD_EXTRACTOR=model ...
+    make demo MODEL=http://127.0.0.1:8390/v1#scripted    # by OpenAI's API
 
 It answers ``models.generateContent``, ``streamGenerateContent`` (``alt=sse``), ``embedContent``,
-``batchEmbedContents``, ``countTokens`` and ``models.get`` of ``/v1beta``; what the model says is scripted by
+``batchEmbedContents``, ``countTokens`` and ``models.get`` of ``/v1beta``, and OpenAI's API below ``/v1``
+(:mod:`deploy.local.openai_routes`), there without a key, too; what the model says is scripted by
 rule (:mod:`deploy.local.scripted_model`), or told beforehand.  Calls are counted, and any of them can be made
 to fail (:mod:`deploy.local.model_faults`): from Python with :meth:`ModelServer.fail`, from elsewhere with::
 
@@ -30,6 +32,7 @@ from starlette.routing import Route
 
 from deploy.local import scripted_model as scripted
 from deploy.local.model_faults import HTML, RETRY_AFTER, Fault, error, error_of, spoiled
+from deploy.local.openai_routes import Lack, OpenAIRoutes
 from deploy.local.ports import LOOPBACK
 from models.errors import ConfigurationError, SwitchboardError
 from streams.api.server import ApiServer, serve
@@ -70,6 +73,12 @@ class ModelServer:
         self.scripts: list[Script] = []
         #: Between two pieces of a streamed answer, as a model that thinks.
         self.pause_seconds = 0.0
+        #: Of OpenAI's API: what it does not take, where it redirects to, how long a request may be.
+        self.lacks: set[Lack] = set()
+        self.redirect_to = ""
+        self.context_tokens = 0
+        self.counts_usage = True
+        self.headers: list[Mapping[str, str]] = []
         self._key = key
         self._models = models
         self._port = port
@@ -103,12 +112,43 @@ class ModelServer:
         """Return how many calls of a method, or of any, have arrived."""
         return sum(call.method == method or not method for call in self.calls)
 
+    # -- what the routes of OpenAI's API need ----------------------------------------------------------------
+
+    @property
+    def models(self) -> Collection[str]:
+        """Names of the models that are there."""
+        return self._models
+
+    @property
+    def always(self) -> Fault | None:
+        """What every call fails with."""
+        return self._always
+
+    def takes(self, key: str) -> bool:
+        """Say whether a key is taken; as servers of open models do, a request without one is."""
+        return key in ("", self._key)
+
+    def says(self, body: Mapping[str, Any]) -> str:
+        """Return what the model answers to the body of ``generateContent``."""
+        text = next((said for script in self.scripts if (said := script(body)) is not None), None)
+        return scripted.said(body) if text is None else text
+
+    def arrived(
+        self, request: Request, method: str, model: str, body: Mapping[str, Any]
+    ) -> tuple[Fault | None, int]:
+        """Count a call; return what becomes of it, and its number."""
+        fault = self._always or (self._faults.popleft() if self._faults else None)
+        self.calls.append(Call(method, model, body, fault, request.headers.get("traceparent", "")))
+        self.headers.append(request.headers)
+        return fault, len(self.calls)
+
     def app(self) -> Starlette:
         """Return the application, to be served anywhere."""
         return Starlette(
             routes=[
                 Route("/script/calls", self._tell),
                 Route("/script/faults", self._plan, methods=["POST"]),
+                *OpenAIRoutes(self).routes(),
                 Route("/{version}/models/{model}:{method}", self._call, methods=["POST"]),
                 Route("/{version}/models/{model}", self._model),
             ]
@@ -126,8 +166,7 @@ class ModelServer:
     async def _call(self, request: Request) -> Response:
         body = json.loads(await request.body() or b"{}")
         method, model = request.path_params["method"], request.path_params["model"]
-        fault = self._always or (self._faults.popleft() if self._faults else None)
-        self.calls.append(Call(method, model, body, fault, request.headers.get("traceparent", "")))
+        fault, _ = self.arrived(request, method, model, body)
         if fault is Fault.SLOW:
             await asyncio.sleep(_SLOW_SECONDS)
         if (refused := self._refusal(request, model, fault)) is not None:
@@ -188,14 +227,14 @@ class ModelServer:
                 return None
 
     def _generated(self, model: str, body: Mapping[str, Any], fault: Fault | None) -> dict[str, Any]:
-        usage: dict[str, Any] = {"promptTokenCount": scripted.tokens(body)}
+        asked = scripted.tokens(body)
+        usage: dict[str, Any] = {"promptTokenCount": asked}
         answer: dict[str, Any] = {"modelVersion": model, "responseId": f"scripted-{len(self.calls)}"}
         if fault is Fault.BLOCKED_PROMPT:
             return answer | {"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}, "usageMetadata": usage}
         if fault is Fault.NO_CANDIDATES:
             return answer | {"candidates": [], "usageMetadata": usage}
-        text = next((said for script in self.scripts if (said := script(body)) is not None), None)
-        text = scripted.said(body) if text is None else text
+        text = self.says(body)
         called = scripted.call_in(text)
         candidate: dict[str, Any] = {"index": 0, "finishReason": "STOP"}
         if called is not None and fault is None:
@@ -212,6 +251,9 @@ class ModelServer:
                 candidate["finishReason"] = "MAX_TOKENS"
             usage["candidatesTokenCount"] = scripted.tokens(text)
         usage["totalTokenCount"] = sum(usage.values())
+        usage["cachedContentTokenCount"] = asked // 2
+        if not self.counts_usage:
+            return answer | {"candidates": [candidate]}
         return answer | {"candidates": [candidate], "usageMetadata": usage}
 
     # -- its script ----------------------------------------------------------------------------------------

@@ -29,7 +29,6 @@ from processors.graph.telling import Reader
 from processors.merging.guards import excludes
 from processors.prompts import answer, extraction, fence, merging, summary, understanding
 from processors.recall.question import words_of
-from processors.summaries.building import validate_summary
 from processors.summaries.extractive import roll_up, summarize_messages
 from processors.understanding.reading import understand
 from streams.adapters.onnx_model import BuiltIn, Loaded
@@ -194,7 +193,7 @@ def _note(found: Statement) -> dict[str, Any]:
 
 def _summarized(records: list[dict[str, Any]]) -> str:
     if any("summary" in record for record in records):
-        earlier = tuple(validate_summary(record.get("summary")) for record in records)
+        earlier = tuple(summary.validated(record.get("summary")) for record in records)
         return msgspec.json.encode(roll_up(earlier, _SUMMARY_TOKENS, tokens)).decode()
     shown = [
         record | ({"at": record["at"].replace(" ", "T") + "Z"} if "at" in record else {}) for record in records

@@ -21,7 +21,11 @@ def chosen(text: str, recent: Sequence[Turn]) -> QueryUnderstanding | None:
     They are not asked back a second time: what they say then is taken as it is.
     """
     asked = recent[-1] if recent else None
-    if asked is None or asked.role is not Role.ASSISTANT or not asked.text.startswith(ASKS_BACK):
+    if (
+        asked is None
+        or asked.role is not Role.ASSISTANT
+        or not asked.text.startswith(tuple(ASKS_BACK.values()))
+    ):
         return None
     readings = dict(_READING.findall(asked.text))
     found = _CHOSEN.match(text.strip())

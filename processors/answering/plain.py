@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from models.answers import AnswerItem, AnswerKind
 from models.messages import Role
 from models.understanding import QueryUnderstanding
+from processors.text.languages import language_of
 
 #: Items that are quoted.
 _MOST = 5
@@ -22,11 +23,18 @@ _ASKS = re.compile(
 NOTHING = "I know nothing about that: nobody has told me so far."
 NOTED = "Noted. No language model is set up to reply; ask me for it, and I quote it."
 BLIND = "I cannot look at what I remember now. Ask me again in a while."
-ASKS_BACK = "Which of these do you mean?"
+#: By the language of the question.
+ASKS_BACK = {
+    "en": "Which of these do you mean?",
+    "de": "Was davon ist gemeint?",
+    "es": "¿Cuál de estas cosas quieres decir?",
+    "fr": "Laquelle de ces questions est la bonne ?",
+    "pt": "Qual destas perguntas é a certa?",
+}
 REMEMBERED = "This is what I remember about that:"
 
 #: How what is said here begins: repeating it answers nothing.
-OURS = (NOTHING, NOTED, BLIND, ASKS_BACK, REMEMBERED)
+OURS = (NOTHING, NOTED, BLIND, *ASKS_BACK.values(), REMEMBERED)
 
 
 def is_asked(text: str) -> bool:
@@ -46,20 +54,19 @@ def quotation(items: Sequence[AnswerItem], text: str, *, blind: bool) -> tuple[s
 
 def _quoted(item: AnswerItem) -> str:
     said = " ".join(item.text.split())
-    source = [_whose(item)] if item.role is not None else ["a fact"]
-    if item.at is not None:
-        source.append(f"{item.at.day} {item.at:%B %Y}")
-    return f"“{said}” [{item.n}] ({', '.join(source)})"
+    on = "" if item.at is None else f" on {item.at.day} {item.at:%B %Y}"
+    return f"{_who(item)} said{on}: “{said}” [{item.n}]"
 
 
-def _whose(item: AnswerItem) -> str:
-    who = {Role.USER: "you", Role.ASSISTANT: "the assistant", Role.TOOL: "a tool", Role.SYSTEM: "the system"}
-    return item.speaker or who.get(item.role or Role.USER, "somebody")
+def _who(item: AnswerItem) -> str:
+    """Return who said it; a fact is what the person said."""
+    who = {Role.USER: "You", Role.ASSISTANT: "The assistant", Role.TOOL: "A tool", Role.SYSTEM: "The system"}
+    return item.speaker or who[item.role or Role.USER]
 
 
 def asked_back(understanding: QueryUnderstanding) -> str:
     """Return the readings of an open question and what would settle it (seed 004)."""
-    lines = [ASKS_BACK]
+    lines = [ASKS_BACK[language_of(understanding.query)]]
     lines += [f"{n}. {each}" for n, each in enumerate(understanding.possible_interpretations, 1)]
     if understanding.clarifying_questions:
         lines += ["", *understanding.clarifying_questions]

@@ -20,7 +20,7 @@ from processors.extraction.units import Unit
 WEIGHTS = Path(__file__).with_name("weights.npz")
 
 #: The probability from which on a unit is kept.
-KEEP_FROM = 0.47
+KEEP_FROM = 0.45
 
 #: The confidence of a unit that is just kept: the rest of the scale is for those that are kept more surely.
 LEAST_CONFIDENCE = 0.7
@@ -37,13 +37,15 @@ class Judgement(NamedTuple):
     """The model's verdict on a unit.
 
     ``probability`` that a careful note-taker would keep it, 0..1; ``kind`` and ``importance`` (1..3) if so;
-    ``why``: the features that weighed most.
+    ``why``: the features that weighed most; ``expected``: the importance that is to be expected, 0..3, that of
+    what is not kept being 0.
     """
 
     probability: float
     kind: Kind
     importance: int
     why: str = ""
+    expected: float = 0.0
 
     @property
     def confidence(self) -> float:
@@ -51,6 +53,9 @@ class Judgement(NamedTuple):
         above = max(0.0, self.probability - KEEP_FROM) / (1.0 - KEEP_FROM)
         return LEAST_CONFIDENCE + (1.0 - LEAST_CONFIDENCE) * above
 
+
+#: Importance of the classes of :attr:`Weights.keep`.
+_LEVELS = np.arange(4, dtype=np.float32)
 
 #: The judgement of a unit that is dropped by its surface features.
 DROPPED = Judgement(0.0, Kind.STATE, 1)
@@ -109,6 +114,7 @@ def judge(units: Sequence[Unit], vectors: Floats) -> list[Judgement]:
             KINDS[int(kind[row])],
             1 + int(np.argmax(shares[1:])),
             _why(cues[row], features[row], known.keep),
+            float(shares @ _LEVELS),
         )
         for row, shares in enumerate(keep)
     ]

@@ -13,7 +13,7 @@ from models.statements import Kind, Precision, Statement, attribute_of
 from processors.extraction.affirmations import affirmed_or_denied
 from processors.extraction.keeper import KEEP_FROM, Judgement
 from processors.extraction.slots import Slot, answered_slot, slots_of
-from processors.extraction.units import Unit, leans
+from processors.extraction.units import Unit, is_question, leans
 from processors.text.dates import find_dates
 
 #: Characters of the sentences that are one quotation.
@@ -41,7 +41,10 @@ def quotations(judged: Sequence[Judged]) -> list[list[Judged]]:
     groups: list[list[Judged]] = []
     for at, each in enumerate(judged):
         unit, judgement = each
-        if judgement.probability < KEEP_FROM:
+        if at and groups and groups[-1][-1] is judged[at - 1] and correction_in(unit.text):
+            groups[-1].append(each)
+            continue
+        if judgement.probability < KEEP_FROM or _is_of_others(unit, judgement):
             continue
         before = judged[at - 1] if at and leans(unit) else None
         if before is not None and groups and groups[-1][-1] is before and _length(groups[-1]) < _LONGEST_QUOTE:
@@ -51,6 +54,35 @@ def quotations(judged: Sequence[Judged]) -> list[list[Judged]]:
         else:
             groups.append([each])
     return groups
+
+
+def correction_in(text: str) -> str:
+    """Return what a sentence puts in the place of what was just said ("Sorry, I meant Lille."), or ``""``."""
+    found = _CORRECTS.fullmatch(text)
+    return found[1] if found else ""
+
+
+#: The words that announce a correction, and a short rest: a longer one is a statement of its own.
+_CORRECTS = re.compile(
+    r"(?:(?:oh|oops|ups|no|nein|non|não|sorry|pardon|perd[oó]n|desculpa|entschuldigung|quatsch|wait|sorry)[,.!:]? )*"
+    r"(?:i (?:meant|mean)|correction|make that|ich (?:meinte|meine)|quise decir|digo|je voulais dire|"
+    r"quis dizer|quero dizer)[,:]? (?!to\b)((?:\S+ ){0,3}?\S+?)[.!]*",
+    re.IGNORECASE,
+)
+
+_FIRST_PERSON = re.compile(
+    r"\b(?:i|i['’]\w+|im|ive|ill|id|my|me|mine|we|we['’]\w+|our|us|ich|mein\w*|mir|mich|wir|uns\w*|yo|mis?|me|nos\w*|"
+    r"je|j['’]\w+|mon|ma|mes|moi|nous|notre|eu|meus?|minhas?|nós|nosso)\b",
+    re.IGNORECASE,
+)
+
+
+def _is_of_others(unit: Unit, judgement: Judgement) -> bool:
+    """Whether a unit only asks about others, or announces a text of theirs ("The letter from my aunt:")."""
+    if unit.is_partial and unit.text.endswith((":", "：")):
+        return True
+    is_wish = judgement.kind is Kind.INSTRUCTION or _FIRST_PERSON.search(unit.text) is not None
+    return is_question(unit.text) and not is_wish
 
 
 def _gives_context(unit: Unit) -> bool:
@@ -68,7 +100,7 @@ def _statements(group: Sequence[Judged]) -> Iterator[Statement]:
     importance = max(each.importance for _, each in group if each.probability >= KEEP_FROM)
     text = " ".join(unit.text for unit, _ in group)
     shown = f"{first.asked} – {text}" if needs_question(first) else text
-    slots = slots_of(text, message.sent_at) or answered_slot(first.asked, text) or affirmed_or_denied(text)
+    slots = _slots(group, text)
     event_at, precision = _day(text, message.sent_at) if best.kind is Kind.EVENT and not slots else (None, None)
     base = Statement(
         user_id=message.user_id,
@@ -83,6 +115,14 @@ def _statements(group: Sequence[Judged]) -> Iterator[Statement]:
         why=best.why,
     )
     yield from (_filled(base, slot) for slot in slots) if slots else (base,)
+
+
+def _slots(group: Sequence[Judged], text: str) -> Sequence[Slot]:
+    first, said_at = group[0][0], group[0][0].message.sent_at
+    if len(group) > 1 and (meant := correction_in(group[-1][0].text)):
+        wrong = slots_of(first.text, said_at)
+        return slots_of(first.text.replace(wrong[0].value, meant), said_at) if len(wrong) == 1 else ()
+    return slots_of(text, said_at) or answered_slot(first.asked, text) or affirmed_or_denied(text)
 
 
 def _filled(base: Statement, slot: Slot) -> Statement:

@@ -51,7 +51,7 @@ def units_of(window: Window) -> list[Unit]:
     found: list[Unit] = []
     for at, message in enumerate(window.messages):
         if at >= window.overlap and message.role is Role.USER:
-            found += _units(message, question_before(window.messages, at))
+            found += units_in(message, question_before(window.messages, at))
     return found
 
 
@@ -84,7 +84,8 @@ def last_question(text: str) -> str:
     return (asked or sentences or [""])[-1][-_LONGEST_QUESTION:]
 
 
-def _units(message: WindowMessage, question: tuple[str, str]) -> list[Unit]:
+def units_in(message: WindowMessage, question: tuple[str, str]) -> list[Unit]:
+    """Return the units of one message; ``question``: of :func:`question_before`."""
     own = own_words(message.content)
     found: list[Unit] = []
     before = ""

@@ -1,27 +1,39 @@
-"""One message per line: bodies of ``chat.messages.v1``, or what ``switchboard export`` writes."""
+"""One message per line: bodies of ``chat.messages.v1`` in any form, or what ``switchboard export`` writes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from models.errors import InvalidRecord
 from models.ids import deterministic_id
-from models.messages import DEFAULT_TENANT, Role
+from models.messages import DEFAULT_TENANT, AnyTime, MessageShape, Role
 from processors.importing.drafts import Draft, Skipped
 from processors.importing.lines import lines
+from processors.text import shapes
+from processors.text.surrogates import without_halves
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _Line(MessageShape, frozen=True, kw_only=True, omit_defaults=True):
+    sent_at: AnyTime
+    conversation_id: str | int | None = None
+    message_id: str | int | None = None
+    user_id: str | int | None = None
+
+
+class _Read(NamedTuple):
+    """What a line says; an id that it does not name is empty."""
+
+    conversation_id: str
+    message_id: str
+    user_id: str
     role: Role
     content: str
     sent_at: datetime
-    conversation_id: str = ""
-    message_id: str = ""
-    user_id: str = ""
-    metadata: dict[str, Any] = {}
+    metadata: dict[str, Any]
 
 
 class _Kind(msgspec.Struct, frozen=True):
@@ -54,13 +66,14 @@ def read(
         if not data.strip():
             continue
         try:
-            kind = _decode_kind(data).type
-            if kind != "message":
+            whole = without_halves(data, b"\\ufffd")
+            if _decode_kind(whole).type != "message":
                 yield Skipped(where, "not_a_message", "it is made anew from the messages")
                 continue
-            line = _decode(data)
-        except msgspec.ValidationError as error:
-            yield Skipped(where, "invalid_field", str(error), broken=True)
+            line = _read(_decode(whole), is_mended=whole != data)
+        except (InvalidRecord, msgspec.ValidationError) as error:
+            refused = shapes.explained(error) if isinstance(error, msgspec.ValidationError) else error
+            yield Skipped(where, refused.reason, str(refused), broken=True)
             continue
         except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
             yield Skipped(where, "invalid_json", str(error), broken=True)
@@ -70,11 +83,6 @@ def read(
             missing = "--conversation" if not said_in else "--user"
             field = "conversation_id" if not said_in else "user_id"
             yield Skipped(where, "missing_field", f"it has no {field}: give one with {missing}", broken=True)
-            continue
-        if line.sent_at.tzinfo is None:
-            yield Skipped(
-                where, "invalid_field", "sent_at has no offset: write 2026-01-05T07:12:00Z", broken=True
-            )
             continue
         message_id = line.message_id
         if not message_id:
@@ -92,3 +100,22 @@ def read(
             metadata=line.metadata,
             as_is=True,
         )
+
+
+def _read(line: _Line, *, is_mended: bool) -> _Read:
+    def name(given: str | int | None, field: str) -> str:
+        text = shapes.identifier("" if given is None else given, field)
+        if is_mended and "\ufffd" in text:
+            raise InvalidRecord("invalid_field", f"{field} holds half a character: send whole ones")
+        return text
+
+    role, content = shapes.said_by(line)
+    return _Read(
+        conversation_id=name(line.conversation_id, "conversation_id"),
+        message_id=name(line.message_id, "message_id"),
+        user_id=name(line.user_id, "user_id"),
+        role=role,
+        content=content,
+        sent_at=shapes.moment(line.sent_at),
+        metadata=line.metadata or {},
+    )

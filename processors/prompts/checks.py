@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from models.messages import Role
 from models.windows import Window, WindowMessage
+from processors.prompts.languages import FUNCTION_WORDS, language_of, may_be_one_language
 from processors.text.figures import numbers_in, read_out, without_days, years_meant
-from processors.text.languages import FUNCTION_WORDS, language_of, may_be_one_language
 
 
 def _words(text: str) -> frozenset[str]:

@@ -1,8 +1,7 @@
 """The summary of a range of messages, or of earlier summaries, asked of a language model (seed 004).
 
-The answer is read by :func:`processors.summaries.building.validate_summary`: what is no JSON is an empty summary,
-a list that is ``null`` an empty one.  A sentence is checked as a note is (:mod:`.checks`): in the language of the
-conversation, with no number and no name that nobody wrote.
+What is no JSON is read as an empty summary, a list that is ``null`` as an empty one.  A sentence is checked as a note
+is (:mod:`.checks`): in the language of the conversation, with no number and no name that nobody wrote.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ from processors.prompts.checks import is_told
 from processors.prompts.extraction import by_or_role, people_of
 from processors.prompts.fence import RULE, fenced
 from processors.prompts.prompt import Prompt, named_times
-from processors.summaries.building import validate_summary
 
 VERSION = "summary-4"
 
@@ -89,7 +87,7 @@ def read(answer: str, request: SummaryRequest) -> SessionSummary:
     def told(found: Iterable[str]) -> tuple[str, ...]:
         return tuple(each for each in found if is_told(each, texts, request.arrived_at))
 
-    said = validate_summary(answer)
+    said = validated(answer)
     return SessionSummary(
         profile=UserProfile(
             preferences=told(said.profile.preferences), constraints=told(said.profile.constraints)
@@ -105,3 +103,54 @@ def _texts_of(summaries: Iterable[SessionSummary]) -> Iterator[str]:
     for each in summaries:
         yield from (*each.profile.preferences, *each.profile.constraints)
         yield from (*each.key_facts, *each.decisions, *each.open_questions, *each.todos)
+
+
+def validated(answer: object) -> SessionSummary:
+    """Return the summary that a language model's ``answer`` holds; never raises.
+
+    ``answer``: the JSON text (``str`` or ``bytes``, perhaps inside a Markdown fence) or the decoded value.  A
+    list that is null or missing is empty, an item that is no text is left out.  What holds no JSON object at
+    all is an empty summary, which is accepted and marks its messages like any other (seed 004): asking a
+    model again and again for what it cannot give would block the conversation for ever.
+    """
+    if isinstance(answer, bytes):
+        answer = answer.decode(errors="replace")
+    if isinstance(answer, str):
+        answer = _decoded(answer)
+    if not isinstance(answer, Mapping):
+        return SessionSummary()
+    profile = answer.get("profile")
+    if not isinstance(profile, Mapping):
+        profile = {}
+    return SessionSummary(
+        profile=UserProfile(
+            preferences=_texts(profile.get("preferences")), constraints=_texts(profile.get("constraints"))
+        ),
+        key_facts=_texts(answer.get("key_facts")),
+        decisions=_texts(answer.get("decisions")),
+        open_questions=_texts(answer.get("open_questions")),
+        todos=_texts(answer.get("todos")),
+    )
+
+
+def _decoded(text: str) -> Any:
+    """Decode the outermost JSON object of a text: models like to wrap it in prose or a fence."""
+    start, end = text.find("{"), text.rfind("}")
+    try:
+        return msgspec.json.decode(_encodable(text[start : end + 1]))
+    except msgspec.DecodeError:
+        return None
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    """Return the texts of a list, stripped, without empty ones and repetitions; one text is a list of one."""
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list | tuple):
+        return ()
+    stripped = (_encodable(item).strip() for item in items if isinstance(item, str))
+    return tuple(dict.fromkeys(text for text in stripped if text))
+
+
+def _encodable(text: str) -> str:
+    """Replace halves of surrogate pairs, which a decoded value may hold and UTF-8 cannot."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

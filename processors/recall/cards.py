@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 
 #: Leading digits, from and to (inclusive, of one length), and how many digits the numbers have.
@@ -63,7 +64,7 @@ def _has_issuer(digits: str) -> bool:
 
 
 #: Digits in groups, each parted from the next by one character.
-_RUN = re.compile(r"[0-9]+(?:[ \u00a0\u202f.\u2010\u2011\u2013-][0-9]+)*")
+_RUN = re.compile(r"[0-9]+(?:[ \u00a0\u202f.\u2010\u2011\u2013\u2212\u30fc-][0-9]+)*")
 
 #: How people write the number in groups.
 _GROUPINGS = frozenset(
@@ -89,6 +90,8 @@ _DIGITS = re.compile(r"[0-9]+")
 
 def card_numbers(text: str) -> Iterator[tuple[int, int]]:
     """Yield from where to where (exclusive) a card number stands in ``text``, in order; in linear time.
+
+    Digits are ASCII (:func:`processors.recall.widths.folded`).
 
     None are: digits inside a word or a decimal fraction, what begins with ``+`` (a telephone number), an IBAN,
     and digits in groups in which nobody writes a card number.
@@ -130,9 +133,16 @@ def _is_bound(text: str, at: int, step: int) -> bool:
     if not 0 <= at < len(text):
         return False
     beside = text[at]
-    if beside.isalnum() or beside == "_" or (beside == "+" and step < 0):
+    if _is_of_word(beside) or beside == "_" or (beside == "+" and step < 0):
         return True
     return beside in ".," and 0 <= at + step < len(text) and text[at + step].isdecimal()
+
+
+def _is_of_word(sign: str) -> bool:
+    """Say whether digits beside it are of the same word: in other scripts no space parts the two."""
+    if sign.isascii():
+        return sign.isalnum()
+    return sign.isalnum() and unicodedata.name(sign, "").startswith("LATIN ")
 
 
 def _is_iban(text: str, begin: int) -> bool:

@@ -17,9 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.messages import Role
+from processors.recall.asking import NAME, NUMBER, PLACE, TIME, asks_for, names_unsaid
+from processors.recall.dating import told_by
 from processors.recall.question import Question
 from processors.recall.rarity import Rarity
 from processors.recall.weights import WEIGHTS
+from processors.text.languages import is_phrase, language_of
 
 #: Turns at most so many apart are about the same thing, perhaps.
 NEAR_TURNS = 2
@@ -33,17 +36,6 @@ _LONG_ENOUGH = 20
 #: The end of a sentence that is no question, with more behind it.
 _STATES = re.compile(r"[^\s?？.!][.!。！]+[\"'”’)]*\s+\S|[。！]\S|\n\s*\S")
 
-_ASKS_TIME = re.compile(
-    r"\b(?:when|how long|how many (?:days|weeks|months)|(?:what|which) (?:dates?|days?|months?|years?|time))\b",
-    re.I,
-)
-_ASKS_NUMBER = re.compile(
-    r"\b(?:how (?:many|much|old|tall|far|big|high|often)|(?:what|which) (?:size|dose|number|price|age))\b", re.I
-)
-_ASKS_NAME = re.compile(
-    r"\b(?:who|whose|whom|name[ds]?|called|which (?:town|city|village|street|shop|company|brand|school))\b",
-    re.I,
-)
 _NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|thousand|half|once"
     r"|twice|first|second|third)\b",
@@ -56,6 +48,7 @@ _TIME = re.compile(
     r"|summer|autumn|winter|morning|evening|noon|night)\b",
     re.I,
 )
+_HAS = {TIME: _TIME, NUMBER: _NUMBER}
 _WORD = re.compile(r"\w+")
 #: Characters of a text in which a number, a time or a name is looked for.
 _READ = 4_000
@@ -76,8 +69,9 @@ GRAPH = "graph"
 #: said by who is asked about; ``question``: only asks (1), or ends with a question (a half); ``length``: log of
 #: 1 + words, up to 20; ``importance``: of a fact, 1 to 3, else 0; ``near``: the best cosine of another turn
 #: within 2 turns; ``session_words``: the share of the question's words (by rarity) in its session; ``lacks``:
-#: the question asks for a time, a number or a name, and it has none; ``graph``: says what is tied to whom the
-#: question names.
+#: the question asks for a time, a number or a name, and it has none; ``period``: said before the end of the
+#: time that the question names, and not long before it (a half: long before); ``graph``: says what is tied to
+#: whom the question names.
 FEATURES: Mapping[str, Feature] = {name: Feature(*row) for name, row in WEIGHTS.items()} | {
     GRAPH: Feature(1.0, 0.0, 1.0)
 }
@@ -114,11 +108,15 @@ class Seen(NamedTuple):
     """The values of the candidates' features, NaN for what is not known.
 
     ``values`` has a row for each candidate and a column for each of :data:`FEATURES`.  ``coverage`` is the
-    share of the question's words in each, by rarity.
+    share of the question's words in each, by rarity.  ``asked`` are signs of the question itself: ``unsaid``,
+    the share of its words that no candidate has; ``bare``, it has no other words, and none that only asks;
+    ``stranger``, it names somebody of whom none tells; what it asks for
+    (``time``, ``number``, ``name``, ``place``), and whether it names a time in the ``past``.
     """
 
     values: NDArray[np.float64]
     coverage: Sequence[float]
+    asked: Mapping[str, float]
 
     def parts(self, weights: Mapping[str, Feature] = FEATURES) -> NDArray[np.float64]:
         """Return what each value adds, in the shape of ``values``."""
@@ -147,9 +145,28 @@ def features(question: Question, candidates: Sequence[Candidate]) -> Seen:
         "near": _near(candidates, cosines, places) if known else [_UNKNOWN] * len(candidates),
         "session_words": _session_words(candidates, words, places),
         "lacks": _lacks(question.query, candidates),
+        "period": [
+            _UNKNOWN if question.period is None else told_by(question.period, each.said_at)
+            for each in candidates
+        ],
         GRAPH: [float(each.tied) for each in candidates],
     }
-    return Seen(np.array([columns[name] for name in FEATURES], dtype=np.float64).T, words.coverage)
+    values = np.array([columns[name] for name in FEATURES], dtype=np.float64).T
+    return Seen(values, words.coverage, _asked(question, candidates, words))
+
+
+def _asked(question: Question, candidates: Sequence[Candidate], words: Rarity) -> dict[str, float]:
+    said = frozenset[str]().union(*words.held)
+    told = (text for each in candidates for text in (each.speaker, each.text, each.before, each.after))
+    wanted = asks_for(question.query)
+    unsaid = 1.0 - len(said) / len(words.rarity) if words.rarity else 0.0
+    return {
+        "unsaid": unsaid,
+        "bare": float(unsaid == 1.0 and not is_phrase(question.query)),
+        "stranger": float(names_unsaid(question.query, (question.person, *told))),
+        **{kind: float(wanted == kind) for kind in (TIME, NUMBER, NAME, PLACE)},
+        "past": float(question.period is not None),
+    }
 
 
 def _around(candidates: Sequence[Candidate], words: Rarity) -> list[float]:
@@ -245,11 +262,10 @@ def _session_words(
 
 def _lacks(query: str, candidates: Sequence[Candidate]) -> list[float]:
     """Return 1 for each that has no time, number or name where the question asks for one."""
-    if _ASKS_TIME.search(query):
-        return [float(_TIME.search(each.text, 0, _READ) is None) for each in candidates]
-    if _ASKS_NUMBER.search(query):
-        return [float(_NUMBER.search(each.text, 0, _READ) is None) for each in candidates]
-    if _ASKS_NAME.search(query):
+    wanted = asks_for(query) if language_of(query) == "en" else ""
+    if wanted in _HAS:
+        return [float(_HAS[wanted].search(each.text, 0, _READ) is None) for each in candidates]
+    if wanted == NAME:
         asked = {word.casefold() for word in _WORD.findall(query)}
         return [float(not _has_name(each.text[:_READ], asked)) for each in candidates]
     return [0.0] * len(candidates)

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from models.patterns import compiled
+from processors.recall import passwords
 from processors.recall.cards import card_numbers
+from processors.recall.widths import folded
 
 #: Returns a text without secrets, and how many of each kind there were.
 Mask = Callable[[str], tuple[str, Counter[str]]]
@@ -153,17 +155,56 @@ class Masker:
     def mask(self, text: str) -> tuple[str, Counter[str]]:
         """Return ``text`` with ``[masked: <kind>]`` for each secret, and how many of each kind there were."""
         found: Counter[str] = Counter()
-        if "PRIVATE KEY" in text:
-            text = _without_keys(text, found)
+        work = _Text(text, folded(text), found)
+        if "PRIVATE KEY" in work.folded:
+            work.cut(_keys(work.folded), "private key")
         for shape in _SHAPES:
-            if any(hint in text for hint in shape.hints):
-                text = _without(text, shape, found)
-        text = _without_cards(text, found)
+            if _has_any(work.folded, shape.hints):
+                work.cut(_secrets(work.folded, shape), shape.kind)
+        if passwords.may_be_in(work.folded):
+            for pattern in passwords.PATTERNS:
+                work.cut(_secrets(work.folded, _Shape("password", (), pattern, _is_mixed)), "password")
+        work.cut(card_numbers(work.folded), "card number")
+        text = work.shown
         for pattern in self._patterns:
             text, count = pattern.subn(lambda match: placeholder("own pattern"), text)
             if count:
                 found["own pattern"] += count
         return text, found
+
+
+class _Text:
+    """A text, and the same folded (:mod:`.widths`): it is looked for in one and cut out of both."""
+
+    def __init__(self, shown: str, folded: str, found: Counter[str]) -> None:
+        self.shown = shown
+        self.folded = folded
+        self._found = found
+
+    def cut(self, places: Iterable[tuple[int, int]], kind: str) -> None:
+        """Put a placeholder in each place; they are in order and do not overlap."""
+        places = list(places)
+        if not places:
+            return
+        self._found[kind] += len(places)
+        folded = _cut(self.folded, places, kind)
+        self.shown = folded if self.shown is self.folded else _cut(self.shown, places, kind)
+        self.folded = folded
+
+
+def _has_any(text: str, hints: tuple[str, ...]) -> bool:
+    for hint in hints:  # noqa: SIM110  # for each message and shape: a generator takes twice as long
+        if hint in text:
+            return True
+    return False
+
+
+def _cut(text: str, places: Iterable[tuple[int, int]], kind: str) -> str:
+    parts, at = [], 0
+    for begin, end in places:
+        parts += [text[at:begin], placeholder(kind)]
+        at = end
+    return "".join([*parts, text[at:]])
 
 
 def masking(patterns: Sequence[str] = (), *, off: bool = False) -> Mask:
@@ -188,22 +229,15 @@ def has_masked(text: str) -> bool:
     return _PLACEHOLDER in text
 
 
-def _without(text: str, shape: _Shape, found: Counter[str]) -> str:
+def _secrets(text: str, shape: _Shape) -> Iterator[tuple[int, int]]:
     group = "secret" if "secret" in shape.pattern.groupindex else 0
-
-    def replace(match: re.Match[str]) -> str:
-        if not shape.is_one(match[group]):
-            return match[0]
-        found[shape.kind] += 1
-        begin, end = match.span(group)
-        begin, end = begin - match.start(), end - match.start()
-        return match[0][:begin] + placeholder(shape.kind) + match[0][end:]
-
-    return shape.pattern.sub(replace, text)
+    for match in shape.pattern.finditer(text):
+        if shape.is_one(match[group]):
+            yield match.span(group)
 
 
-def _without_keys(text: str, found: Counter[str]) -> str:
-    parts, at = [], 0
+def _keys(text: str) -> Iterator[tuple[int, int]]:
+    at = 0
     ends = [match.end() for match in _KEY_ENDS.finditer(text)]
     ends.reverse()
     for match in _KEY_BEGINS.finditer(text):
@@ -211,22 +245,10 @@ def _without_keys(text: str, found: Counter[str]) -> str:
             continue
         while ends and ends[-1] < match.end():
             ends.pop()
-        end = ends[-1] if ends else _body_end(text, match.end())
-        parts += [text[at : match.start()], placeholder("private key")]
-        found["private key"] += 1
-        at = end
-    return "".join([*parts, text[at:]])
+        at = ends[-1] if ends else _body_end(text, match.end())
+        yield match.start(), at
 
 
 def _body_end(text: str, begin: int) -> int:
     body = _KEY_BODY.match(text, begin)
     return body.end() if body else begin
-
-
-def _without_cards(text: str, found: Counter[str]) -> str:
-    parts, at = [], 0
-    for begin, end in card_numbers(text):
-        parts += [text[at:begin], placeholder("card number")]
-        found["card number"] += 1
-        at = end
-    return "".join([*parts, text[at:]]) if parts else text

@@ -5,16 +5,15 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
-from datetime import datetime
 from itertools import pairwise
 from unicodedata import normalize
 
 import msgspec
 
 from models.messages import Role
-from processors.recall.dating import end_of
+from processors.recall.dating import Period
 from processors.recall.framing import subject_of
-from processors.text.dates import find_dates
+from processors.text.languages import FUNCTION_WORDS, language_of
 from processors.text.stemming import stem_of, without_particle
 
 #: Longest question, in characters.
@@ -58,13 +57,16 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     ``query`` is the question as it was asked; ``text`` is what it is about, without the names of known speakers
     and the words that only ask: what is embedded, and compared by words.
-    ``asked``: the one speaker that it names, else ``""``; ``role``: whose words answer it when it names nobody.
+    ``asked``: the one speaker that it names, else ``""``; ``role``: whose words answer it when it names nobody;
+    ``period``: the past time that it names; ``person``: the id of whose memory is asked.
     """
 
     query: str
     text: str
     asked: str = ""
     role: Role | None = None
+    period: Period | None = None
+    person: str = ""
 
 
 def cleaned(query: str) -> str:
@@ -83,8 +85,13 @@ def cleaned(query: str) -> str:
     return text
 
 
-def read(query: str, speakers: Iterable[str] = ()) -> Question:
-    """Return what a (cleaned) query asks; ``speakers`` are the names that are known.
+def read(
+    query: str, speakers: Iterable[str] = (), *, period: Period | None = None, person: str = ""
+) -> Question:
+    """Return what a (cleaned) query asks.
+
+    ``speakers`` are the names that are known, ``period`` the time that it names, ``person`` the id of whose
+    memory is asked.
 
     A name is known by each of its words, too: "Ann" is Ann Lee.  A query of names alone keeps them.
     """
@@ -119,7 +126,7 @@ def read(query: str, speakers: Iterable[str] = ()) -> Question:
     role = Role.USER if not asked or (not one and _MINE.search(query)) else None
     if _OF_BOTH.search(query):
         role = None
-    return Question(query=query, text=text, asked=one, role=role)
+    return Question(query=query, text=text, asked=one, role=role, period=period, person=person)
 
 
 def _folded(name: str) -> str:
@@ -127,17 +134,6 @@ def _folded(name: str) -> str:
     without the dot, which :meth:`str.casefold` tells apart.
     """
     return name.replace("İ", "i").replace("ı", "i").casefold()
-
-
-def period_of(query: str, now: datetime) -> tuple[datetime, datetime] | None:
-    """Return the past time that a query names ("in May", "last year"), first moment and end; ``None``: none.
-
-    ``now`` says what it is counted from.
-    """
-    for date in find_dates(query, now, ahead=False):
-        if date.at < now:
-            return date.at, min(now, end_of(date.at, date.precision))
-    return None
 
 
 class _Bases(dict[str, str]):
@@ -195,3 +191,16 @@ _texts = _Texts()
 def words_of(text: str) -> tuple[str, ...]:
     """Return the words of a text that say something, in their base form."""
     return _texts[text]
+
+
+def asked_words(query: str) -> tuple[str, ...]:
+    """Return the words of a query that say what it is about: without those of its language that only ask; all
+    of them if it has no others.
+    """
+    words, empty = words_of(query), _FUNCTION_WORDS[language_of(query)]
+    return tuple([word for word in words if word not in empty]) or words
+
+
+_FUNCTION_WORDS = {
+    language: frozenset(words_of(" ".join(sorted(found)))) for language, found in FUNCTION_WORDS.items()
+}

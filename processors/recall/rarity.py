@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
-from processors.recall.question import words_of
+from processors.recall.question import asked_words, words_of
 
 #: BM25 (Robertson and Zaragoza, "The probabilistic relevance framework", 2009).
 _K1, _B = 1.2, 0.75
@@ -27,7 +27,7 @@ class Rarity:
         texts = dict.fromkeys(chain.from_iterable(places))
         texts.pop("", None)
         split = dict(zip(texts, map(words_of, texts), strict=True))
-        asked = dict.fromkeys(words_of(query))
+        asked = dict.fromkeys(asked_words(query))
         length = dict(zip(split, map(len, split.values()), strict=True)) | {"": 0}
         # most texts have none of the words, which is told sooner than they are counted
         among = frozenset(asked)

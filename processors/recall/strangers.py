@@ -14,6 +14,14 @@ _ASKED = re.compile(
     r"\b(?P<verb>does|did|is|was|has|had|will|would|can|could|should)\s+(?P<name>[^\W\d_][\w'’-]*)(?P<rest>[^?]*)",
     re.IGNORECASE,
 )
+#: "Wo wohnt Zelda?", "¿Dónde vive Zelda?", "Où habite Zelda ?", "Onde mora a Zelda?", "Who is Zelda?".
+_OTHERS = re.compile(
+    r"\b(?i:wohnt|lebt|arbeitet|studiert|isst|mag|wer ist|vive|trabaja|estudia|qui[eé]n es|alérgic[oa] (?:a )?"
+    r"|habite|vit|travaille|étudie|qui est|mora|trabalha|estuda|quem é|who is|who['’]s|whos)"
+    r"\s+(?:a |o |la |el )?"
+    r"(?P<name>[A-ZÀ-Þ][\w'’-]+)(?=\s*[?？]?\s*$| (?:allergi|alérgi)\w*)"
+    r"|(?P<first>[A-ZÀ-Þ][\w'’-]+) (?:allergisch|est-(?:il|elle)|es alérgic[oa]|é alérgic[oa])\b"
+)
 _OWNER = re.compile(r"(?<!\w)(?P<name>[^\W\d_a-z][^\W\d_]+)['’]s\b")
 
 #: What only people do: of these a name is told without its capital letter, too.
@@ -27,6 +35,8 @@ _NO_NAME_LINES = """
     husband cousin niece nephew doctor dr mr mrs ms miss sir madam prof let today tomorrow yesterday tonight
     now monday tuesday wednesday thursday friday saturday sunday january february march april may june july
     august september october november december spring summer autumn fall winter christmas easter
+    mutter mama vater papa oma opa schwester bruder tante onkel sohn tochter frau mann kollege kollegin madame
+    monsieur maman
 """
 #: What stands in the place of a name and is none.
 _NO_NAMES = frozenset(_NO_NAME_LINES.split())
@@ -51,6 +61,9 @@ def stranger(query: str, known: Iterable[str]) -> str:
 def _names(query: str) -> list[str]:
     found = [match["name"] for match in _ASKED.finditer(query) if _is_name(match["name"], match["rest"])]
     found += [match["name"] for match in _OWNER.finditer(query) if _is_name(match["name"], "")]
+    found += [
+        name for match in _OTHERS.finditer(query) if _is_name(name := match["name"] or match["first"], "")
+    ]
     return list(dict.fromkeys(re.sub(r"['’]s$", "", name) for name in found))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -11,7 +11,7 @@ import msgspec
 
 from models import ids
 from models.messages import ChatMessage
-from models.turns import Turn, TurnSource
+from models.turns import Turn, TurnSource, metadata_text
 from processors.conversations.message_ids import IdPage, LoadIds
 from processors.conversations.sequence import Sequencer, SequenceState
 from processors.recall.masking import Mask
@@ -41,7 +41,8 @@ class TurnFold:
     ``turns`` collects them, ``masked`` what was replaced in them, by kind, ``ends`` where somebody said that
     the conversation was over: after how many of ``turns``; ``erasures`` are those that were asked for, as
     (tenant, person or ``""``, arrival in epoch seconds).  ``source`` is the topic and the partition that the
-    messages come from.  Nothing here reads a clock.
+    messages come from; ``metadata_keys`` are the fields of ``metadata`` that turns keep.  Nothing here reads a
+    clock.
     """
 
     def __init__(
@@ -53,12 +54,14 @@ class TurnFold:
         load_ids: LoadIds,
         source: tuple[str, int],
         mask: Mask,
+        metadata_keys: Sequence[str] = (),
     ) -> None:
         self._conversation_id = conversation_id
         self._sequence = Sequencer(state.sequence, forget_seconds, load_ids)
         self._began_at = state.began_at
         self._source = source
         self._mask = mask
+        self._metadata_keys = metadata_keys
         self.turns: list[Turn] = []
         self.erasures: list[tuple[str, str, float]] = []
         self.masked: Counter[str] = Counter()
@@ -115,6 +118,11 @@ class TurnFold:
         text, masked = self._mask(message.content)
         speaker, named = self._mask(speaker_of(message.metadata))
         masked += named
+        metadata: dict[str, str] = {}
+        for key in self._metadata_keys:
+            if (value := metadata_text(message.metadata.get(key))) is not None:
+                metadata[key], hidden = self._mask(value)
+                masked += hidden
         self.masked += masked
         topic, partition = self._source
         return Turn(
@@ -132,6 +140,7 @@ class TurnFold:
             speaker=speaker,
             masked=masked.total(),
             tenant_id=message.tenant_id,
+            metadata=metadata,
         )
 
 

@@ -11,21 +11,16 @@ from enum import StrEnum
 from math import sqrt
 from typing import NamedTuple
 
-import msgspec
-
 from models.summaries import SessionSummary, UserProfile
-from processors.summaries.building import context_text, summary_tokens
+from processors.summaries.building import summary_tokens
 from processors.text.tokens import TokenCounter
 
 #: Lines that share this part of the smaller one's words say the same.
 SAME_WORDS = 0.8
-
 #: Sharing all its words with another line would take so much off a line's worth.
 REPEATED = 0.4
-
 #: What is worth less than this part of the best line is not said, even if there is room.
 WORTHWHILE = 0.1
-
 #: Lines that are looked at; the ones with lower scores are left out.
 MAXIMUM_CANDIDATES = 80
 
@@ -57,42 +52,20 @@ def pack(candidates: Sequence[Candidate], limit: int, count: TokenCounter) -> Se
     Lists are in the order of time.  Where not even one line fits, the summary is empty.
     """
     pool = _pool(candidates)
-    costs = [_cost(candidate.text, count) for candidate in pool]
-    names = {section: _name_cost(section, count) for section in {candidate.section for candidate in pool}}
-    room = limit
-    while True:
-        chosen, left = list[Candidate](), room
-        while (best := _best(pool, chosen, costs, names, left)) is not None:
-            more, place = best
-            chosen.append(pool[place])
-            left -= more
-        summary = _summary(chosen)
-        # Tokens of the whole are nearly those of the parts.
-        excess = summary_tokens(summary, count) - limit
-        if excess <= 0 or not chosen:
-            return summary
-        room -= excess
-
-
-def _best(
-    pool: Sequence[Candidate],
-    chosen: Sequence[Candidate],
-    costs: Sequence[int],
-    names: dict[Section, int],
-    room: int,
-) -> tuple[int, int] | None:
-    """Return the tokens and the place of the line that is worth most beside the chosen ones; the first of equals."""
-    known = {each.section for each in chosen}
-    best, found = 0.0, None
-    for place, each in enumerate(pool):
-        more = costs[place] + (0 if each.section in known else names[each.section])
-        if more > room or each in chosen:
-            continue
-        shared = max((_overlap(each.words, other.words) for other in chosen), default=0.0)
-        worth = each.score * (1 - REPEATED * shared) / sqrt(max(1, more))
-        if shared < SAME_WORDS and worth > best:
-            best, found = worth, (more, place)
-    return found
+    sizes = [sqrt(1 + count(each.text)) for each in pool]
+    shared = [0.0] * len(pool)
+    chosen: list[Candidate] = []
+    left = [*range(len(pool))]
+    while left:
+        best = max(left, key=lambda at: pool[at].score * (1 - REPEATED * shared[at]) / sizes[at])
+        left.remove(best)
+        more = [*chosen, pool[best]]
+        if shared[best] < SAME_WORDS and summary_tokens(_summary(more), count) <= limit:
+            chosen = more
+            for at in left:
+                one, other = pool[at].words, pool[best].words
+                shared[at] = max(shared[at], len(one & other) / (min(len(one), len(other)) or 1))
+    return _summary(chosen)
 
 
 def _pool(candidates: Sequence[Candidate]) -> list[Candidate]:
@@ -102,22 +75,6 @@ def _pool(candidates: Sequence[Candidate]) -> list[Candidate]:
     best = sorted(distinct.values(), key=lambda candidate: (-candidate.score, candidate.position))
     floor = WORTHWHILE * best[0].score if best else 0.0
     return [candidate for candidate in best[:MAXIMUM_CANDIDATES] if candidate.score > floor]
-
-
-def _cost(text: str, count: TokenCounter) -> int:
-    """The tokens of a line behind another one in a list."""
-    one, two = msgspec.json.encode(["A."]).decode(), msgspec.json.encode(["A.", text]).decode()
-    return count(two) - count(one)
-
-
-def _name_cost(section: Section, count: TokenCounter) -> int:
-    """The tokens of a list with one line, besides those of the line."""
-    text = context_text(_summary([Candidate(section, "A.", 1.0, 0, frozenset())]))
-    return count(text) - _cost("A.", count)
-
-
-def _overlap(left: frozenset[str], right: frozenset[str]) -> float:
-    return len(left & right) / (min(len(left), len(right)) or 1)
 
 
 def _summary(chosen: Sequence[Candidate]) -> SessionSummary:

@@ -5,33 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import msgspec
 import numpy as np
 
 from models.messages import Role
 from models.windows import WindowMessage
 from processors.extraction.cues import CUES
-from processors.extraction.units import LONGEST_SENTENCE, Unit, leans, question_before
+from processors.extraction.units import LONGEST_SENTENCE, Unit, is_question, leans, question_before, units_in
 from processors.summaries.acts import Act, acts
-from processors.text.authorship import own_words
-from processors.text.sentences import sentence_spans
+from processors.text.sentences import sentences
 
 #: Sentences that are embedded, two texts each, and those that are looked at to choose them.
 MOST_EMBEDDED = 64
 MOST_READ = 400
-
-#: Sentences of one message that are read, and characters from its beginning and from its end: more was pasted.
-_MOST_OF_MESSAGE = 40
-_READ_FROM_EACH_END = 3000
-
-#: Characters of a line with all that explains it, and of a question that is shown before its answer.
+#: Characters of a line with the sentence that explains it.
 _LONGEST_LINE = 360
-_LONGEST_QUESTION = 160
-
 #: An answer of fewer words is shown behind its question; one of fewer still behind a statement, too.
 _SHORT_ANSWER, _REACTION = 6, 4
-#: A reply of fewer words answers nothing: "Let me check."
-_SHORT_REPLY = 4
+#: A sentence of fewer words says nothing alone: "Let me check."
+_LONG_ENOUGH = 4
 
 _JOINS = re.compile(
     r"(?:and|but|so|also|plus|then|because|und|aber|denn|y|pero|et|mais|e|mas)\b[\s,]*", re.IGNORECASE
@@ -47,18 +38,12 @@ def read(messages: Sequence[WindowMessage]) -> list[Unit]:
     They are what people say in their own words, and what the assistant asks at the end.  Of more than that those
     with the most cues of a person, of a decision and the like.
     """
-    shortened = [_shortened(message) for message in messages]
     own = [at for at, each in enumerate(messages) if each.role is Role.USER]
-    if len(own) > MOST_READ:
-        own = sorted(own, key=lambda at: not _PERSONAL.search(shortened[at].content))[:MOST_READ]
-    looked_at = frozenset(own)
-    last = max((at for at, each in enumerate(messages) if each.role in (Role.USER, Role.ASSISTANT)), default=-1)
-    found: list[Unit] = []
-    for at, message in enumerate(shortened):
-        if at in looked_at:
-            found += _units(message, question_before(shortened, at))
-        elif message.role is Role.ASSISTANT and at == last:
-            found += [unit for unit in _units(message, ("", "")) if asks(unit.text)]
+    found = [unit for at in own for unit in units_in(messages[at], question_before(messages, at))]
+    spoken = [each for each in messages if each.role in (Role.USER, Role.ASSISTANT)]
+    if spoken and spoken[-1].role is Role.ASSISTANT:
+        found += [unit for unit in units_in(spoken[-1], ("", "")) if is_question(unit.text)]
+    found = [unit for unit in found if len(unit.text) < LONGEST_SENTENCE]
     if len(found) <= MOST_EMBEDDED:
         return found
     # Stable sorts: of equals the earlier.
@@ -69,40 +54,6 @@ def read(messages: Sequence[WindowMessage]) -> list[Unit]:
     return [unit for unit in found if id(unit) in chosen]
 
 
-def _shortened(message: WindowMessage) -> WindowMessage:
-    """Return a message without the middle of a very long text."""
-    text = message.content
-    if len(text) <= 2 * _READ_FROM_EACH_END:
-        return message
-    head, tail = text[:_READ_FROM_EACH_END], text[-_READ_FROM_EACH_END:]
-    # Cut between sentences: a part of one would be quoted as if it were all.
-    ends, begins = sentence_spans(head)[:-1], sentence_spans(tail)[1:]
-    parts = [head[: ends[-1][1]] if ends else "", tail[begins[0][0] :] if begins else ""]
-    return msgspec.structs.replace(message, content="\n".join(filter(None, parts)))
-
-
-def _units(message: WindowMessage, question: tuple[str, str]) -> list[Unit]:
-    own = own_words(message.content) if message.role is Role.USER else message.content
-    found: list[Unit] = []
-    before = ""
-    for number, (start, end) in enumerate(sentence_spans(own)[:_MOST_OF_MESSAGE]):
-        text = " ".join(message.content[start:end].split())
-        asked, asked_id = (
-            question if number == 0 or (number == 1 and len(before.split()) < _REACTION) else ("", "")
-        )
-        if len(text) <= LONGEST_SENTENCE:
-            found.append(
-                Unit(message, start, end, text, number, asked, asked_id, before, own != message.content)
-            )
-        before = text
-    return found
-
-
-def asks(text: str) -> bool:
-    """Tell whether a text is a question."""
-    return text.rstrip("\"'”’)]*… ").endswith(("?", "？"))
-
-
 def is_open(messages: Sequence[WindowMessage], unit: Unit) -> bool:
     """Tell whether nobody answers a question in the rest of the range; a question is no answer."""
     asker = unit.message
@@ -110,12 +61,13 @@ def is_open(messages: Sequence[WindowMessage], unit: Unit) -> bool:
     others = [each for each in after if (each.role, each.user_id) != (asker.role, asker.user_id)]
     if asker.role is Role.ASSISTANT:
         return not others
-    said = (each.content[start:end] for each in others for start, end in sentence_spans(each.content[:2000]))
-    return not any(not asks(text) and _is_long(text) for text in said)
+    said = (text for each in others for text in sentences(each.content[:2000]))
+    return not any(not is_question(text) and is_long(text) for text in said)
 
 
-def _is_long(text: str) -> bool:
-    return len(text.split()) >= _SHORT_REPLY or (not text.isascii() and " " not in text and len(text) > 1)
+def is_long(text: str) -> bool:
+    """Tell whether a sentence says something alone."""
+    return len(text.split()) >= _LONG_ENOUGH or (not text.isascii() and " " not in text and len(text) > 1)
 
 
 def line_of(unit: Unit, *, is_alone: bool) -> str:
@@ -126,20 +78,13 @@ def line_of(unit: Unit, *, is_alone: bool) -> str:
     role = unit.message.role
     speaker = role.value if is_alone or role is not Role.USER else unit.message.user_id
     text, size = unit.text, len(unit.text.split())
-    is_answer = asks(unit.asked) and size < _SHORT_ANSWER and not _OWN_CLAUSE.search(text)
+    is_answer = size < _SHORT_ANSWER and not _OWN_CLAUSE.search(text)
     if unit.asked and (size < _REACTION or is_answer):
-        return f"{Role.ASSISTANT.value}: {_end_of(unit.asked)} – {speaker}: {text}"
+        return f"{Role.ASSISTANT.value}: {unit.asked} – {speaker}: {text}"
     stripped = unit._replace(text=_JOINS.sub("", text, count=1))
-    if leans(stripped) and not asks(unit.before) and len(unit.before) + len(text) < _LONGEST_LINE:
+    if leans(stripped) and not is_question(unit.before) and len(unit.before) + len(text) < _LONGEST_LINE:
         text = f"{unit.before} {text}"
     return f"{speaker}: {text}"
-
-
-def _end_of(question: str) -> str:
-    """Return a question, or its last words where it is long."""
-    question = " ".join(question.split())
-    cut = question.find(" ", len(question) - _LONGEST_QUESTION) if len(question) > _LONGEST_QUESTION else -1
-    return question if cut < 0 else f"…{question[cut + 1 :]}"
 
 
 def words(text: str) -> frozenset[str]:

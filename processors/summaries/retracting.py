@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from models.messages import Role
 from processors.extraction.keeper import Judgement
@@ -19,43 +18,41 @@ _SCRATCHED = re.compile(
     r"quatsch|vergiss das|war nur spa(?:ß|ss)|olvídalo|es broma|laisse tomber|je plaisante|deixa pra lá|brincadeira)\b",
     re.IGNORECASE,
 )
+#: A "no" to such a question takes back what it doubts.
+_DOUBTS = re.compile(
+    r"(?:really|seriously|honestly|are you (?:sure|serious)|wirklich|im ernst|en serio|de verdad|vraiment|sério|mesmo)\W*",
+    re.IGNORECASE,
+)
+_NO = re.compile(r"(?:no|nope|nah|nein|non|não)\b", re.IGNORECASE)
 #: Probability from which on a sentence no longer holds: less than for a fact, nothing is lost by leaving it out.
 _GONE = 0.4
 #: Messages between a sentence and the next of its speaker.
 _NEXT = 2
 
 
-class Sentence(NamedTuple):
-    """A sentence of the range, with what the extractor's model says of it."""
+def taken_back(units: Sequence[Unit], judged: Sequence[Judgement], vectors: Floats) -> set[int]:
+    """Return the places of units that a later one of their speaker takes back, ends or replaces.
 
-    unit: Unit
-    judgement: Judgement
-    vector: Floats
+    ``vectors``: one of each unit's text.
+    """
+    said = [
+        Said(unit.text, vector, each.kind, each.importance, unit.message.sent_at)
+        for unit, each, vector in zip(units, judged, vectors, strict=True)
+    ]
+    return {at for place in range(len(units)) for at in _ended(place, units, said)}
 
 
-def taken_back(said: Sequence[Sentence]) -> set[int]:
-    """Return the places of sentences that a later one of their speaker takes back, ends or replaces."""
-    return {at for place, new in enumerate(said) for at in _ended(new, said[:place])}
-
-
-def _ended(new: Sentence, earlier: Sequence[Sentence]) -> Iterator[int]:
-    message = new.unit.message
+def _ended(place: int, units: Sequence[Unit], said: Sequence[Said]) -> Iterator[int]:
+    message = units[place].message
     if message.role is not Role.USER:
         return
-    own = [at for at, old in enumerate(earlier) if old.unit.message.user_id == message.user_id]
-    if _SCRATCHED.search(new.unit.text):
-        last = {earlier[at].unit.message.index for at in own[-1:]}
-        yield from (
-            at for at in own if earlier[at].unit.message.index in last and message.index - max(last) <= _NEXT
-        )
-    elif any(new.vector):
-        verdicts = decide(_said(new), [_said(earlier[at]) for at in own])
+    own = [at for at in range(place) if units[at].message.user_id == message.user_id]
+    denied = _DOUBTS.fullmatch(units[place].asked) and _NO.match(said[place].text)
+    if denied or _SCRATCHED.search(said[place].text):
+        last = {units[at].message.index for at in own[-1:]}
+        yield from (at for at in own if units[at].message.index in last and message.index - max(last) <= _NEXT)
+    elif any(said[place].vector):
+        verdicts = decide(said[place], [said[at] for at in own])
         for at, each in zip(own, verdicts, strict=True):
             if each.verdict is not Verdict.SAME and each.probability >= _GONE:
                 yield at
-
-
-def _said(each: Sentence) -> Said:
-    unit, judgement = each.unit, each.judgement
-    message = unit.message
-    return Said(unit.text, each.vector, judgement.kind, judgement.importance, message.sent_at)

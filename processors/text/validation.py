@@ -13,6 +13,7 @@ import msgspec
 
 from models.errors import InvalidRecord
 from models.messages import ChatMessage, MendedMessage
+from processors.text import shapes
 from processors.text.surrogates import without_halves
 
 T = TypeVar("T")
@@ -43,6 +44,9 @@ _BACKSLASH, _DEL = 0x5C, 0x7F
 
 #: Deepest nesting of ``metadata``: deeper is an attack or a bug, and costs every reader.
 MAXIMUM_DEPTH = 32
+
+#: What stands for half a character, as JSON.
+_REPLACEMENT = b"\\ufffd"
 
 _DECODERS: dict[type, msgspec.json.Decoder[object]] = {}
 _decode_chat_message = msgspec.json.Decoder(ChatMessage).decode
@@ -90,22 +94,21 @@ def _explain(value: bytes | None, exc: Exception) -> InvalidRecord:
     return InvalidRecord("invalid_json", str(exc))
 
 
-def decode_message(value: bytes | None) -> ChatMessage:
-    """Decode the value of a record of ``chat.messages.v1``.
+def decode_message(value: bytes | None, message_id: str = "") -> ChatMessage:
+    """Decode the value of a record of ``chat.messages.v1``, in any form that clients have (:mod:`.shapes`).
 
-    Control characters and halves of characters in ``content`` are replaced, and counted in a
-    :class:`MendedMessage`.
+    ``message_id`` is for a message that has none.  Control characters and halves of characters in ``content``
+    are replaced, and counted in a :class:`MendedMessage`.
 
     Raises:
-        InvalidRecord: as :func:`decode`, or ``control_characters`` (in an id).
+        InvalidRecord: as :func:`decode`, or ``control_characters`` (in an id), or :class:`MissingMessageId`.
     """
     try:
         message = _decode_chat_message(value)  # type: ignore[arg-type]  # None raises
+        if not message.content:
+            message = _with_calls(value, message)
     except _UNDECODABLE as exc:
-        mended = _without_halves(value)
-        if mended is None:
-            raise _explain(value, exc) from exc
-        message = mended
+        message = _decode_other_shape(value, message_id, exc)
     assert value is not None  # or it would not have been decoded
     # JSON has control characters only as escapes (DEL apart), so most records need no second look.
     if _BACKSLASH in value or _DEL in value:
@@ -114,18 +117,18 @@ def decode_message(value: bytes | None) -> ChatMessage:
 
 
 def decode_chat_message(
-    key: bytes | None, value: bytes | None, *, max_content_bytes: int, arrived_ms: int
+    key: bytes | None, value: bytes | None, *, max_content_bytes: int, arrived_ms: int, message_id: str = ""
 ) -> ChatMessage:
     """Decode and check a record of ``chat.messages.v1``.
 
-    ``arrived_ms`` is the record's timestamp (milliseconds).  A record without a key passes: what to do
-    with it is the stage's business.
+    ``arrived_ms`` is the record's timestamp (milliseconds), ``message_id`` for a message that has none.  A
+    record without a key passes: what to do with it is the stage's business.
 
     Raises:
         InvalidRecord: as :func:`decode_message`, or ``key_mismatch``, ``content_too_large``, ``absurd_time``,
             ``nested_too_deep``.
     """
-    message = decode_message(value)
+    message = decode_message(value, message_id)
     assert value is not None  # or it would not have been decoded
     if key is not None and key != message.conversation_id.encode():
         raise InvalidRecord(
@@ -155,21 +158,32 @@ def _without_control_characters(message: ChatMessage) -> ChatMessage:
     return _mended(message, content, replaced) if replaced else message
 
 
-def _without_halves(value: bytes | None) -> ChatMessage | None:
-    """Return a message that holds halves of characters in its content alone; ``None`` if it is none."""
-    if value is None or b"\\u" not in value:
-        return None
-    whole = without_halves(value, b"\\ufffd")
-    if whole == value:
-        return None
+def _decode_other_shape(value: bytes | None, message_id: str, failed: Exception) -> ChatMessage:
+    """Decode a message that is not in the services' own form, or has halves of characters in its content."""
+    if value is None:
+        raise _explain(value, failed) from failed
     try:
-        message = _decode_chat_message(whole)
+        return shapes.read(value, message_id)
+    except _UNDECODABLE as exc:
+        failed = exc
+    whole = without_halves(value, _REPLACEMENT) if b"\\u" in value else value
+    if whole == value:
+        raise _explain(value, failed) from failed
+    try:
+        message = shapes.read(whole, message_id)
     except _UNDECODABLE:
-        return None
+        raise _explain(value, failed) from failed
     if any("\ufffd" in getattr(message, name) for name in _IDS):
-        return None
-    replaced = message.content.count("\ufffd")
-    return _mended(message, message.content, replaced)
+        raise _explain(value, failed) from failed
+    return _mended(message, message.content, message.content.count("\ufffd"))
+
+
+def _with_calls(value: bytes | None, message: ChatMessage) -> ChatMessage:
+    """Return a message without content with what it has instead, if there is such."""
+    try:
+        return shapes.read(value or b"", message.message_id)
+    except (InvalidRecord, *_UNDECODABLE):
+        return message  # of fields that mean nothing here
 
 
 def _mended(message: ChatMessage, content: str, replaced: int) -> MendedMessage:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from models.understanding import QueryUnderstanding, Reason
 from processors.text.authorship import own_words
+from processors.text.languages import language_of
 from processors.text.sentences import sentence_spans
 from processors.understanding.references import Found, names, references, rewritten
 from processors.understanding.words import PERSONAL
@@ -20,6 +22,55 @@ _ASKS = re.compile(
     r"\W*(?:(?:can|could) you )?(?:tell|remind) me (?:more )?(?:about|who|what|when|where|why|how)\b",
     re.I,
 )
+
+
+class _Wording(NamedTuple):
+    """How something is asked back: who or what it is, about what is known and what is new."""
+
+    person: tuple[str, str, str]
+    thing: tuple[str, str, str]
+    either: str
+    joins: str
+    other: str
+
+
+_WORDINGS = {
+    "en": _Wording(
+        ("Who is “{word}”?", "about somebody you told me of", "about somebody new"),
+        ("What is “{word}”?", "about something you told me of", "about something new"),
+        "By “{word}”, do you mean {meanings}?",
+        " or ",
+        "Or is it something that you have not told me of?",
+    ),
+    "de": _Wording(
+        ("Wer ist „{word}“?", "über jemanden, von dem ich weiß", "über jemand Neues"),
+        ("Was ist „{word}“?", "über etwas, von dem ich weiß", "über etwas Neues"),
+        "Ist mit „{word}“ {meanings} gemeint?",
+        " oder ",
+        "Oder etwas, von dem ich noch nichts weiß?",
+    ),
+    "es": _Wording(
+        ("¿Quién es «{word}»?", "sobre alguien de quien me has hablado", "sobre alguien nuevo"),
+        ("¿Qué es «{word}»?", "sobre algo de lo que me has hablado", "sobre algo nuevo"),
+        "¿Con «{word}» te refieres a {meanings}?",
+        " o a ",
+        "¿O es algo de lo que no me has hablado?",
+    ),
+    "fr": _Wording(
+        ("Qui est « {word} » ?", "à propos de quelqu'un que je connais", "à propos de quelqu'un d'autre"),
+        ("Qu'est-ce que « {word} » ?", "à propos de ce que je connais", "à propos d'autre chose"),
+        "« {word} » désigne-t-il {meanings} ?",
+        " ou ",
+        "Ou est-ce quelque chose que je ne connais pas encore ?",
+    ),
+    "pt": _Wording(
+        ("Quem é “{word}”?", "sobre alguém de quem já me falou", "sobre alguém novo"),
+        ("O que é “{word}”?", "sobre algo de que já me falou", "sobre algo novo"),
+        "“{word}” quer dizer {meanings}?",
+        " ou ",
+        "Ou é algo de que ainda não me falou?",
+    ),
+}
 
 
 def understand(query: str, turns: Sequence[str], remembered: Sequence[str]) -> QueryUnderstanding:
@@ -60,14 +111,15 @@ def _question(query: str) -> slice:
 def _asked_back(query: str, unsettled: Sequence[Found]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return two or three readings of an open question, and two to four questions that would settle it."""
     readings, questions = [], []
+    wording = _WORDINGS[language_of(query)]
     for each in unsettled:
         word, meanings = each.reference.words, each.reference.meanings
-        who, somebody = ("Who", "somebody") if word in PERSONAL else ("What", "something")
+        who, known, new = wording.person if word in PERSONAL else wording.thing
         readings += [rewritten(query, [each], meaning) for meaning in meanings]
-        first = f"By “{word}”, do you mean {' or '.join(meanings)}?" if meanings else f"{who} is “{word}”?"
-        questions += [first, f"Or is it {somebody} that you have not told me of?"]
+        either = wording.either.format(word=word, meanings=wording.joins.join(meanings))
+        questions += [either if meanings else who.format(word=word), wording.other]
         if len(readings) < 2:
-            readings += [f"{query} – about {somebody} you told me of", f"{query} – about {somebody} new"]
+            readings += [f"{query} – {known}", f"{query} – {new}"]
     return tuple(readings[:_MOST_READINGS]), tuple(dict.fromkeys(questions[:_MOST_QUESTIONS]))
 
 

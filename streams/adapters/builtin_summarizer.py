@@ -22,7 +22,7 @@ SMALLEST = 48
 LARGEST = 150
 
 #: Name and version, as stored in each summary.
-NAME = "builtin-extractive-12"
+NAME = "builtin-extractive-13"
 
 
 class BuiltinSummarizer:

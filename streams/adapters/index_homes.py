@@ -43,7 +43,7 @@ _REPLACED, _REMOVED = f"{EDGE_FOLDER}.replaced-by-switchboard", f"{EDGE_FOLDER}.
 _MOVING = f"{EDGE_FOLDER}.moving"
 
 #: Settings that say which embedder it is.
-_CHOOSING = ("embedder", "gemini_embedding_model", "gemini_embedding_dimensions")
+_CHOOSING = ("embedder", "model_api", "model_url", "embedding_url", "embedding_name", "embedding_dimensions")
 
 
 class _Note(msgspec.Struct, frozen=True):

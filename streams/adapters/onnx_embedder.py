@@ -30,9 +30,16 @@ from streams.adapters.onnx_model import MAX_TOKENS, BuiltIn, Loaded, SentenceMod
 _BATCH_TEXTS = 32
 _BATCH_TOKENS = 1024
 
+#: Padding that a batch may hold: a share of its own tokens, and a few more, since a call has a cost of its own.
+_PADDING_SHARE, _PADDING_TOKENS = 0.15, 8
+
 #: Texts that were asked for apart are one batch up to so many of them, and (padded) tokens: more gain nothing.
 _TOGETHER_TEXTS = 8
 _TOGETHER_TOKENS = 256
+
+#: A backlog of so few texts begins a moment later (seconds): they may be of a turn that was said just now, and
+#: whoever makes its context asks for the same vectors and does wait.
+_FEW_TEXTS, _DELAY_SECONDS = 8, 0.05
 
 #: How far the thread of what nobody waits for steps back (0: not at all, 19: as far as it goes).
 _NICENESS = 10
@@ -49,9 +56,10 @@ class OnnxEmbedder:
     """Implements :class:`models.ports.Embedder`; so does :attr:`behind`, for what nobody waits for.
 
     Without a ``model`` it is the built-in one.  The same text always gets the same vector, whatever else is in
-    its batch.  The empty text is a text like any other: its vector is the model's for "no words".  ``threads``
-    is the number of cores that one batch may use; ``timeout`` (seconds) bounds the wait for one batch, queueing
-    included; the vectors of the ``cache_size`` texts used last are kept (4 bytes a number).
+    its batch, and one that is being computed is not computed once more.  The empty text is a text like any
+    other: its vector is the model's for "no words".  ``threads`` is the number of cores that one batch may use;
+    ``timeout`` (seconds) bounds the wait for one batch, queueing included; the vectors of the ``cache_size``
+    texts used last are kept (4 bytes a number).
     """
 
     def __init__(
@@ -90,6 +98,11 @@ class OnnxEmbedder:
         """The same embedder for a backlog: what is asked for here delays nothing that is asked for there."""
         return _Behind(self, self._later)
 
+    @property
+    def behind_contexts(self) -> Embedder:
+        """As :attr:`behind`, for texts that whoever makes a context asks for as well: each is computed once."""
+        return _Behind(self, self._later, _DELAY_SECONDS)
+
     async def start(self) -> None:
         """Load and verify the model now (about a second) rather than with the first text.
 
@@ -113,21 +126,50 @@ class OnnxEmbedder:
         self._cache.clear()
 
     async def _embed(self, worker: _Worker, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.empty((0, self.dimensions), dtype=np.float32)
         found: dict[str, NDArray[np.float32]] = {}
+        computing: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
         missing: list[str] = []
         for text in dict.fromkeys(texts):
             if (vector := self._cache.get(text)) is not None:
                 self._cache.move_to_end(text)
                 found[text] = vector
+            elif (elsewhere := self._in_progress(worker, text)) is not None:
+                computing[text] = elsewhere
             else:
                 missing.append(text)
-        for batch in _batches(missing):
-            for text, vector in zip(batch, await self._in_worker(worker, batch), strict=True):
-                found[text] = vector
-                self._remember(text, vector)
-        if not texts:
-            return np.empty((0, self.dimensions), dtype=np.float32)
+        found |= await self._computed(worker, missing)
+        if computing:
+            await asyncio.wait(computing.values(), timeout=self._timeout)
+        for text, vector_of in computing.items():
+            if vector_of.done() and not vector_of.cancelled():
+                found[text] = vector_of.result()
+        if left := [text for text in computing if text not in found]:  # whoever asked for them gave up
+            found |= await self._computed(worker, left)
         return np.stack([found[text] for text in texts])
+
+    def _in_progress(self, worker: _Worker, text: str) -> asyncio.Future[NDArray[np.float32]] | None:
+        """Return what is being computed of a text: who waits is not made to wait for the thread behind."""
+        found = self._soon.computing.get(text)
+        return self._later.computing.get(text) if found is None and worker is self._later else found
+
+    async def _computed(self, worker: _Worker, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Compute vectors, and let everybody who asks for one of them meanwhile know."""
+        loop = asyncio.get_running_loop()
+        own = {text: loop.create_future() for text in texts}
+        worker.computing |= own
+        try:
+            for batch in _batches(texts):
+                for text, vector in zip(batch, await self._in_worker(worker, batch), strict=True):
+                    self._remember(text, vector)
+                    own[text].set_result(vector)
+        finally:
+            for text, future in own.items():
+                future.cancel()
+                if worker.computing.get(text) is future:
+                    del worker.computing[text]
+        return {text: future.result() for text, future in own.items()}
 
     async def _in_worker(self, worker: _Worker, batch: Sequence[str]) -> Vectors:
         if self._closed:
@@ -165,6 +207,7 @@ class _Behind(NamedTuple):
 
     embedder: OnnxEmbedder
     worker: _Worker
+    delay: float = 0.0
 
     @property
     def model(self) -> str:
@@ -175,11 +218,13 @@ class _Behind(NamedTuple):
         return self.embedder.dimensions
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
+        if len(texts) <= _FEW_TEXTS:
+            await asyncio.sleep(self.delay)
         return await self.embedder._embed(self.worker, texts)
 
 
 class _Worker:
-    """A thread that makes vectors of what waits, oldest first."""
+    """A thread that makes vectors of what waits, oldest first; ``computing`` has the texts."""
 
     def __init__(
         self,
@@ -190,7 +235,7 @@ class _Worker:
         self._compute = compute
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name, initializer=initializer)
         self._waiting: deque[_Job] = deque()
-        self._before: dict[str, NDArray[np.float32]] = {}
+        self.computing: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
 
     def submit(self, batch: Sequence[str]) -> Future[Vectors]:
         """Have a batch computed."""
@@ -217,8 +262,7 @@ class _Worker:
         texts: list[str] = []
         while self._waiting:
             texts += self._waiting[0].texts
-            is_short = len(texts) <= _TOGETHER_TEXTS and _padded_tokens(texts) <= _TOGETHER_TOKENS
-            if jobs and not is_short:
+            if jobs and (len(texts) > _TOGETHER_TEXTS or not _fit(texts, _TOGETHER_TOKENS)):
                 break
             job = self._waiting.popleft()
             if job.vectors.set_running_or_notify_cancel():
@@ -227,7 +271,7 @@ class _Worker:
 
     def _do(self, jobs: Sequence[_Job]) -> None:
         try:
-            vectors = self._vectors([text for job in jobs for text in job.texts])
+            vectors = self._compute([text for job in jobs for text in job.texts])
         except BaseException as error:  # noqa: BLE001 - whoever asked is told
             if len(jobs) == 1:
                 jobs[0].vectors.set_exception(error)
@@ -240,16 +284,6 @@ class _Worker:
             job.vectors.set_result(vectors[start : start + len(job.texts)])
             start += len(job.texts)
 
-    def _vectors(self, texts: Sequence[str]) -> Vectors:
-        """Compute what the batch before has not: a turn of a chat asks for the same twice at a time."""
-        found = {text: self._before[text] for text in texts if text in self._before}
-        new = [text for text in dict.fromkeys(texts) if text not in found]
-        if new or not texts:
-            computed = self._compute(new)
-            found |= zip(new, computed, strict=True)
-        self._before = found
-        return np.stack([found[text] for text in texts]) if texts else computed
-
 
 def _step_back() -> None:
     """Let everything else on this machine go before this thread: niceness is a thread's own on Linux alone."""
@@ -258,10 +292,10 @@ def _step_back() -> None:
 
 
 def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Cut into batches of texts of like length: a batch is padded to its longest text."""
+    """Cut into batches of texts of like length."""
     batch: list[str] = []
     for text in sorted(texts, key=len):
-        if batch and (len(batch) == _BATCH_TEXTS or _padded_tokens([*batch, text]) > _BATCH_TOKENS):
+        if batch and (len(batch) == _BATCH_TEXTS or not _fit([*batch, text], _BATCH_TOKENS)):
             yield batch
             batch = []
         batch.append(text)
@@ -269,7 +303,13 @@ def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
         yield batch
 
 
-def _padded_tokens(texts: Sequence[str]) -> int:
+def _fit(texts: Sequence[str], most: int) -> bool:
+    """Tell whether texts make one batch: each is padded to the longest, and padding takes as long as words."""
+    tokens = [_tokens(text) for text in texts]
+    padded, own = len(texts) * max(tokens), sum(tokens)
+    return padded <= min(most, (1 + _PADDING_SHARE) * own + _PADDING_TOKENS)
+
+
+def _tokens(text: str) -> int:
     # Four characters to a token is the rule of thumb for English; a wrong guess costs only time.
-    longest = max(map(len, texts), default=0)
-    return len(texts) * min(longest // 4 + 2, MAX_TOKENS)
+    return min(len(text) // 4 + 2, MAX_TOKENS)

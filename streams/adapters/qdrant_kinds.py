@@ -32,7 +32,7 @@ from models.errors import ConsistencyError, InvalidRecord
 from models.facts import Fact
 from models.graph import Entity, Relation
 from models.statements import Kind as StatementKind
-from models.turns import Turn
+from models.turns import Turn, metadata_label
 from processors.facts.confidence import RATES, active_until, passive_until
 from streams.adapters.qdrant_payload import OWNER_FIELD, VERSION_FIELD, is_point_id
 
@@ -146,14 +146,22 @@ def facts_kind(rates: Mapping[StatementKind, float] = RATES) -> Kind[Fact]:
 
 FACTS: Kind[Fact] = facts_kind()
 
+
+def _labelled(turn: Turn) -> dict[str, Any]:
+    return (
+        {"labels": [metadata_label(key, text) for key, text in turn.metadata.items()]} if turn.metadata else {}
+    )
+
+
 TURNS: Kind[Turn] = Kind(
     name="turns",
     type=Turn,
     id_field="turn_id",
     text_field="text",
-    keywords=("tenant_id", "conversation_id", "role"),
+    keywords=("tenant_id", "conversation_id", "role", "labels"),
     times=("sent_at", ARRIVED),
     filled_from="memory.turns.v1",
+    derived=_labelled,
     newest_by=ARRIVED,
 )
 

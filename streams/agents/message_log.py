@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
+from models.errors import MissingMessageId
+from models.ids import message_id
 from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, PunctuationKind
-from processors.text.validation import decode, decode_chat_message
+from processors.text.validation import decode, decode_chat_message, decode_message
 from streams.runtime.deadletters import HEADER_PREFIX
 from streams.runtime.records import Headers, Origin, SourceRecord, header, origin
 
@@ -45,9 +47,38 @@ def decode_item(record: SourceRecord, max_content_bytes: int) -> ChatMessage | P
     """Return what a record of ``chat.messages.v1`` says; raises :class:`InvalidRecord` as its decoders do."""
     if record.headers and header(record.headers, PUNCTUATION_HEADER):
         return decode(Punctuation, record.value)
-    return decode_chat_message(
-        record.key, record.value, max_content_bytes=max_content_bytes, arrived_ms=record.timestamp
-    )
+    try:
+        return decode_chat_message(
+            record.key, record.value, max_content_bytes=max_content_bytes, arrived_ms=record.timestamp
+        )
+    except MissingMessageId:
+        return decode_chat_message(
+            record.key,
+            record.value,
+            max_content_bytes=max_content_bytes,
+            arrived_ms=record.timestamp,
+            message_id=made_id(record),
+        )
+
+
+def read_message(record: SourceRecord) -> ChatMessage:
+    """Return the message of a record, whether the services take it or not.
+
+    Raises:
+        InvalidRecord: as :func:`processors.text.validation.decode_message`.
+    """
+    try:
+        return decode_message(record.value)
+    except MissingMessageId:
+        return decode_message(record.value, made_id(record))
+
+
+def made_id(record: SourceRecord) -> str:
+    """Return the id of a message that has none: made of where its record stands, of a copy the first one."""
+    came_from = _origin(record.headers) if record.headers else None
+    if came_from is not None:
+        return message_id(came_from.place, came_from.offset)
+    return message_id(f"{record.topic}-{record.partition}", record.offset)
 
 
 def fold_into(

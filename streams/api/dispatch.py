@@ -14,9 +14,10 @@ from starlette.responses import Response
 from starlette.routing import Match, Route
 from starlette.types import Scope as AsgiScope
 
+from processors.text.surrogates import without_halves
 from streams.api.access import Access
 from streams.api.caller import Caller, Scope
-from streams.api.measuring import OPERATION
+from streams.api.measuring import OPERATION, REPLACED
 from streams.api.operations import JSON, Call, Operation
 from streams.api.parts import Parts
 from streams.api.problems import (
@@ -163,7 +164,9 @@ def _parameters(
 async def _body(found: Operation, kind: type[Any], request: Request, narrow: _Narrow) -> Any:
     check_json(request, usage(found))
     try:
-        given = msgspec.json.decode(await read_body(request))
+        given, is_mended = _json(await read_body(request), mend=getattr(kind, "mends_halves", False))
+        if is_mended:
+            request.scope[REPLACED] = 0
         if isinstance(given, dict) and inspect.isclass(kind) and issubclass(kind, msgspec.Struct):
             given = narrow(given, kind.__struct_encode_fields__)
         return msgspec.convert(given, kind)
@@ -171,6 +174,19 @@ async def _body(found: Operation, kind: type[Any], request: Request, narrow: _Na
         raise Problem(INVALID_REQUEST, f"The body is nested too deeply. {usage(found)}.") from None
     except (msgspec.MsgspecError, ValueError) as error:
         raise Problem(INVALID_REQUEST, f"{_said(error)}. {usage(found)}.") from error
+
+
+def _json(body: bytes, *, mend: bool) -> tuple[Any, bool]:
+    """Decode a body, and say whether U+FFFD stands for halves of characters (JavaScript cuts emojis in two).
+
+    ``mend``: that is done here; else such a body is refused.
+    """
+    try:
+        return msgspec.json.decode(body), False
+    except msgspec.DecodeError:
+        if not mend or (whole := without_halves(body, b"\\ufffd")) == body:
+            raise
+        return msgspec.json.decode(whole), True
 
 
 def check_json(request: Request, told: str) -> None:

@@ -16,6 +16,9 @@ from streams.telemetry.metrics import Metrics
 #: Where a request says which operation it is of.
 OPERATION = "switchboard.operation"
 
+#: Where a request whose body was mended says how many halves of characters were replaced in contents.
+REPLACED = "switchboard.replaced"
+
 #: What answers where no operation does; paths are anybody's words and no labels.
 _OTHER = "other"
 
@@ -58,6 +61,8 @@ class Measured:
     def _count(self, scope: MutableMapping[str, Any], status: int, seconds: float) -> None:
         name = scope.get(OPERATION, _OTHER)
         self._metrics.http_requests_total.labels(name, str(status)).inc()
+        if replaced := scope.get(REPLACED, 0):
+            self._metrics.message_characters_replaced_total.inc(replaced)
         self._metrics.http_request_seconds.labels(name).observe(seconds)
         if status in _LIMITS:
             self._metrics.http_refused_total.labels(_LIMITS[status]).inc()

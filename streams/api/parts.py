@@ -34,9 +34,9 @@ def _nothing() -> Mapping[str, float]:
 class Parts:
     """The parts of one process.
 
-    ``most_content_bytes``: longest content of a message.  ``mask`` takes out of a text what is not kept
-    verbatim.  ``responder``: who answers in chats, by its setting.  ``waited_for``: what those that fill the
-    views have been waiting for, and for how long (seconds).
+    ``most_content_bytes``: longest content of a message.  ``metadata_keys``: what searches filter by.  ``mask``
+    takes out of a text what is not kept verbatim.  ``responder``: who answers in chats, by its setting.
+    ``waited_for``: what those that fill the views have been waiting for, and for how long (seconds).
     """
 
     search: Search | None = None
@@ -55,6 +55,7 @@ class Parts:
     progress: ProgressReader | None = None
     unread: Unread | None = None
     most_content_bytes: int = 65_536
+    metadata_keys: tuple[str, ...] = ()
     mask: Mask = field(default_factory=masking)
     responder: str = "builtin"
     forgetter: Forgetter | None = None

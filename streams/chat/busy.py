@@ -84,7 +84,7 @@ class Busy:
         names, running = taken.names, taken.running
         try:
             if running is not None:
-                ending = asyncio.create_task(_end_of(running))
+                ending = asyncio.create_task(running.over())
                 await asyncio.wait([ending, keeping], return_when=asyncio.FIRST_COMPLETED)
                 if not ending.done():
                     await running.interrupt("It could not be kept that this turn alone has the conversation")
@@ -99,8 +99,3 @@ class Busy:
             except Exception:  # what is ours is in the log; the lease ends by itself
                 log.exception("the lease of a turn was not let go of", turn=names.turn_id)
             del self._taken[names.tenant_id, names.conversation_id]
-
-
-async def _end_of(running: RunningTurn) -> None:
-    async for _ in running.events():
-        pass

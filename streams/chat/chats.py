@@ -17,20 +17,20 @@ from models.errors import DependencyUnavailable, NotFound
 from models.ids import turn_id as id_of_turn
 from models.messages import ChatMessage, Role
 from models.turns import Turn, TurnSource
+from processors.responses.history import Said
 from processors.text.tokens import TokenCounter
 from streams.adapters.conversation_log import Extent
 from streams.answering.driving import Answerer
 from streams.chat import elsewhere
 from streams.chat.busy import Busy
-from streams.chat.counting import Session
-from streams.chat.elsewhere import LOOK_SECONDS, LOOKED_AT, Elsewhere
+from streams.chat.elsewhere import LOOKED_AT, Elsewhere
 from streams.chat.events import Status, TurnEvent, TurnNames
-from streams.chat.filtered import Filtered
+from streams.chat.filtering import FilterRules
 from streams.chat.room import Room
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import MESSAGES, Sending
+from streams.chat.sessions import Sessions
 from streams.chat.stopping import Stops
-from streams.conversations.summary_topic import summaries_of
 from streams.kafka.lookup import Lookup
 from streams.masking import mask_of
 from streams.remembered.ports import Leases, somebody_elses
@@ -40,12 +40,6 @@ log = structlog.get_logger("streams.chat")
 
 #: Turns that have ended and can still be listened to from their beginning.
 _ENDED_KEPT = 200
-
-#: Conversations of which is kept which summaries their turns have told.
-_KNOWN_KEPT = 5000
-
-#: How long the log is waited for that is to have an answer before a session is counted (seconds).
-_COUNTED_SECONDS = 5.0
 
 #: An index that no turn has: the question is the last one, wherever it will stand.
 _LAST = 1 << 40
@@ -85,18 +79,16 @@ class Chats:
     ) -> None:
         self._settings = settings
         self._mask = mask_of(settings)
-        self._lookup = lookup
         self._room = room
         self._busy = Busy(leases)
         self._elsewhere = Elsewhere(log, lookup, self._busy.runs)
         self._stops = Stops(leases)
         self._log = log
-        self._count = count
+        self._sessions = Sessions(settings, log, lookup, count)
         self._sending = Sending(settings)
-        self._filtered = Filtered(settings)
-        self._means = Means(answerer, self._sending, self._filtered, self._session)
+        self._rules = FilterRules(settings, room.metrics)
+        self._means = Means(answerer, self._sending, self._rules, self._said, self._sessions)
         self._turns: OrderedDict[_Whose, RunningTurn] = OrderedDict()
-        self._known: OrderedDict[tuple[str, str], set[str]] = OrderedDict()
 
     async def close(self) -> None:
         """Interrupt what runs, and let go of the broker."""
@@ -104,7 +96,6 @@ class Chats:
         await asyncio.gather(*(each.interrupt() for each in running))
         await self._busy.close()
         await self._stops.close()
-        await self._filtered.close()
         await self._sending.close()
 
     async def begin(
@@ -148,10 +139,11 @@ class Chats:
         try:
             is_new = await self._check(names)
             async with self._busy.take(names, begins=is_new) as taken:
-                known, before, _ = await asyncio.gather(
-                    self._told_summaries(place, is_new=is_new),
+                known, before, *_ = await asyncio.gather(
+                    self._sessions.told_summaries(place, is_new=is_new),
                     self._elsewhere.said_before(names, content) if is_named else _not_named(),
                     self._stops.announce(names),
+                    self._sessions.wait_for_answer(place),
                 )
                 if before is not None:
                     looking.cancel()
@@ -243,21 +235,6 @@ class Chats:
             raise somebody_elses(names.user_id, names.conversation_id)
         return known is None
 
-    async def _told_summaries(self, place: tuple[str, str], *, is_new: bool) -> set[str]:
-        """Return the ids of the summaries that turns have told: without a turn here before, all that there are.
-
-        Looked for before the message is written, which may itself make one due.
-        """
-        if place not in self._known:
-            there = [] if is_new else await summaries_of(self._lookup, *place)
-            # A turn may have begun meanwhile, and tells what it adds.
-            self._known.setdefault(place, {each.summary_id for each in there})
-        self._known.move_to_end(place)
-        known = self._known[place]
-        if len(self._known) > _KNOWN_KEPT:
-            self._known.popitem(last=False)
-        return known
-
     def _saying(self, names: TurnNames, content: str) -> Turn:
         """Return what is about to be said, as the log will have it."""
         now = datetime.now(UTC)
@@ -291,21 +268,16 @@ class Chats:
         )
         return msgspec.structs.replace(turn, source=await self._sending.message(message))
 
-    async def _session(self, names: TurnNames) -> Session | None:
-        """Return a session once the log has what was said last; ``None``: it cannot be told now."""
-        clock = asyncio.get_running_loop().time
-        deadline = clock() + _COUNTED_SECONDS
+    async def _said(self, names: TurnNames) -> tuple[Said, ...]:
+        """Return what an answer must not repeat: what those before it have said, if memory spans those."""
+        if not self._rules.spans_conversation:
+            return ()
         try:
-            while True:
-                turns = await self._log.last_turns(names.tenant_id, names.conversation_id, LOOKED_AT)
-                if clock() > deadline or any(each.message_id == names.answer_id for each in turns):
-                    break
-                await asyncio.sleep(LOOK_SECONDS / 5)
-            summaries = await summaries_of(self._lookup, names.tenant_id, names.conversation_id)
+            turns = await self._log.last_turns(names.tenant_id, names.conversation_id, LOOKED_AT)
         except DependencyUnavailable as error:
-            log.warning("the tokens of a session are not counted", error=str(error))
-            return None
-        return Session(turns, summaries, self._settings.token_threshold, self._count)
+            log.warning("an answer is not compared with those before it", error=str(error))
+            return ()
+        return await asyncio.to_thread(self._rules.said_in, turns, datetime.now(UTC))
 
 
 async def _not_named() -> None:

@@ -68,25 +68,26 @@ class TurnEvents:
     def __init__(self) -> None:
         self.ended: TurnEnd | None = None
         self._events: list[TurnEvent] = []
-        self._happened = asyncio.Condition()
+        self._happened = asyncio.Event()
+        self.over = asyncio.Event()
 
-    async def tell(self, name: str, told: object) -> None:
+    def tell(self, name: str, told: object) -> None:
         """Add an event."""
-        async with self._happened:
-            self._events.append(TurnEvent(len(self._events) + 1, name, encode_json(told)))
-            if isinstance(told, TurnEnd):
-                self.ended = told
-            self._happened.notify_all()
+        self._events.append(TurnEvent(len(self._events) + 1, name, encode_json(told)))
+        if isinstance(told, TurnEnd):
+            self.ended = told
+            self.over.set()
+        self._happened.set()
+        self._happened = asyncio.Event()
 
     async def events(self, after: int = 0) -> AsyncGenerator[TurnEvent]:
         """Yield what happens after event number ``after``, until the turn has ended."""
         while True:
-            async with self._happened:
-                while len(self._events) <= after and self.ended is None:
-                    await self._happened.wait()
-                new = self._events[after:]
-            for event in new:
-                yield event
-            after += len(new)
-            if not new:
+            if new := self._events[after:]:
+                for event in new:
+                    yield event
+                after += len(new)
+            elif self.ended is None:
+                await self._happened.wait()
+            else:
                 return

@@ -10,11 +10,11 @@ class NoRoom(Exception):
 
 
 class Room:
-    """Room for ``most`` turns."""
+    """Room for ``most`` turns, which are counted in ``metrics``."""
 
     def __init__(self, most: int, metrics: Metrics) -> None:
         self.most = most
-        self._metrics = metrics
+        self.metrics = metrics
         self._running = 0
 
     @property
@@ -25,14 +25,14 @@ class Room:
     def enter(self) -> None:
         """A turn begins.  One that was heard already goes on even where no other may begin."""
         self._running += 1
-        self._metrics.chat_turns_running.set(self._running)
+        self.metrics.chat_turns_running.set(self._running)
 
     def leave(self) -> None:
         """A turn has ended, or has not begun."""
         self._running -= 1
-        self._metrics.chat_turns_running.set(self._running)
+        self.metrics.chat_turns_running.set(self._running)
 
     def refuse(self) -> NoRoom:
         """Count a turn that finds no room; return what says so."""
-        self._metrics.chat_turns_refused_total.inc()
+        self.metrics.chat_turns_refused_total.inc()
         return NoRoom(f"{self._running} turns run at this server, which has room for {self.most}")

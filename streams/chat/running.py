@@ -14,36 +14,37 @@ import structlog
 from models.answers import Answer, AnswerKind, MemorySearched, Notice, PromptLaid, Spoken
 from models.errors import DependencyUnavailable
 from models.messages import ChatMessage, Role
-from models.responses import ContentDuplicationEvent, ResponseChunk
-from models.summaries import Summary
+from models.responses import ContentDuplicationEvent
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
+from processors.responses.history import Said
 from processors.text.validation import fit
 from streams.answering.driving import Answerer, Looking
 from streams.background import in_background
 from streams.chat.counting import Session, SessionTokens
 from streams.chat.events import Status, TurnEnd, TurnEvents, TurnNames
-from streams.chat.filtered import Filtered, Told
-from streams.chat.pieces import Pieces
-from streams.chat.readback import NotWhole, ReadBack
+from streams.chat.filtering import AnswerFilter, FilterRules
+from streams.chat.publishing import Publishing
 from streams.chat.sending import Sending
+from streams.chat.sessions import Sessions
 
 log = structlog.get_logger("streams.chat")
 
-#: How long a summary is waited for at the end of a turn that made one due (seconds).
-_SUMMARY_SECONDS = 6.0
+#: How long a summary is waited for at the end of a turn that made one due, and how often it is looked for (s).
+_SUMMARY_SECONDS, _LOOK_SECONDS = 6.0, 0.3
 
 #: Of what was left out of the prompt, and of what was said already, so much is kept with the message.
 _LEFT_OUT_KEPT, _DUPLICATES_KEPT = 10, 10
 
 
 class Means(NamedTuple):
-    """What every turn needs.  ``session`` is a session as it is kept; ``None`` where that cannot be told."""
+    """What every turn needs.  ``said``: what the answers before have said, if it is compared with."""
 
     answerer: Answerer
     sending: Sending
-    filtered: Filtered
-    session: Callable[[TurnNames], Awaitable[Session | None]]
+    rules: FilterRules
+    said: Callable[[TurnNames], Awaitable[tuple[Said, ...]]]
+    sessions: Sessions
 
 
 class RunningTurn:
@@ -64,9 +65,9 @@ class RunningTurn:
         self._known = known
         self._looking = looking
         self._counted: SessionTokens | None = None
-        self._back = ReadBack(self._tell)
-        self._said = ""
-        self._sequence = 0
+        self._filter: AnswerFilter | None = None
+        self._publishing = Publishing(means.sending, names)
+        self._kept: ChatMessage | None = None
         self._task: asyncio.Task[None] | None = None
         self._answering: asyncio.Task[TurnEnd] | None = None
         self._begun = asyncio.Event()
@@ -87,13 +88,17 @@ class RunningTurn:
         if self._task is not None:
             self._task.add_done_callback(lambda _: tell())
 
+    async def over(self) -> None:
+        """Return when it has ended."""
+        await self._told.over.wait()
+
     async def stop(self) -> None:
         """End it: what was said so far stays; returns when it is written."""
         self._is_stopped = True
         await self._cancel()
 
     async def interrupt(self, why: str = "The server was stopped in the middle") -> None:
-        """End it, ``why`` is told: nothing more is written, and it can be tried again."""
+        """End it, ``why`` is told: nothing more is said, and it can be tried again."""
         self._why = why
         await self._cancel()
 
@@ -120,31 +125,39 @@ class RunningTurn:
         finally:
             if self._looking is not None:
                 self._looking.cancel()
-            await asyncio.shield(self._tell("end", end))
+            if self._filter is not None:
+                self._filter.close()
+            await asyncio.shield(self._end_publishing())
+            self._tell("end", end)
 
     async def _answered(self) -> TurnEnd:
-        names = self.names
-        await self._tell("turn", names.told())
-        # It is made ready while memory is searched, and waited for before the first piece is written.
-        watching = self._means.filtered.watch(names.response_id, names.tenant_id, names.conversation_id)
-        with watching as queue:
-            shown: asyncio.Task[None] = asyncio.create_task(self._back.follow(queue))
-            try:
-                answer = await self._answer()
-                await self._write("", final=True)
-                await self._back.to_its_end(shown, self._said)
-                await self._back.repeats(queue, self._said)
-            except NotWhole:
-                message = "What was said could not be read back as a whole. What you said is kept."
-                return TurnEnd(status=Status.INTERRUPTED, try_again=True, message=message)
-            finally:
-                shown.cancel()
-                await asyncio.gather(shown, return_exceptions=True)
-            # Once it is being written, nothing takes it back: who stops the turn now is answered all the same.
-            self._answering = asyncio.create_task(self._answer_kept(answer))
-            end = await asyncio.shield(self._answering)
-            await self._tell_tokens(queue)
+        self._tell("turn", self.names.told())
+        said = await self._means.said(self.names)
+        self._filter = AnswerFilter(self._means.rules, self.names, said, self._show)
+        answer = await self._answer(self._filter)
+        self._filter.finish()
+        await self._publishing.finish()
+        # Once it is being written, nothing takes it back: who stops the turn now is answered all the same.
+        self._answering = asyncio.create_task(self._answer_kept(answer))
+        end = await asyncio.shield(self._answering)
+        assert self._kept is not None
+        await self._tell_tokens(self._kept)
         return end
+
+    async def _end_publishing(self) -> None:
+        """Give what was published its end, whatever the turn has come to."""
+        try:
+            await self._publishing.finish()
+        except DependencyUnavailable as error:
+            log.warning("the end of an answer is not published", turn=self.names.turn_id, error=str(error))
+
+    def _show(self, told: str | ContentDuplicationEvent) -> None:
+        """Tell what the filter lets through, or has taken out, and have it published."""
+        if isinstance(told, str):
+            self._tell("text", {"text": told})
+        else:
+            self._tell("duplicate", told)
+        self._publishing.add(told)
 
     async def _answer_kept(self, answer: Answer) -> TurnEnd:
         await self._message(answer)
@@ -154,44 +167,21 @@ class RunningTurn:
             status=status, try_again=answer.cut, message="The answer is not whole." if answer.cut else ""
         )
 
-    async def _answer(self) -> Answer:
-        """Have it answered, and write it as it comes."""
+    async def _answer(self, filtered: AnswerFilter) -> Answer:
+        """Have it answered, and show it as it comes."""
         answer: Answer | None = None
-        pieces = Pieces(self._write)
-        try:
-            async with aclosing(self._means.answerer.answer(self._turn, self._looking)) as events:
-                async for event in events:
-                    if isinstance(event, Spoken):
-                        text = fit(event.text)  # what no message may hold would keep the whole from being kept
-                        self._said += text
-                        pieces.add(text)
-                    elif isinstance(event, Answer):
-                        answer = event
-                    else:
-                        await self._tell(_name_of(event), event)
-            await pieces.written()
-        finally:
-            await pieces.give_up()
+        async with aclosing(self._means.answerer.answer(self._turn, self._looking)) as events:
+            async for event in events:
+                if isinstance(event, Spoken):
+                    # What no message may hold would keep the whole from being kept.
+                    filtered.add(fit(event.text))
+                    self._publishing.check()
+                elif isinstance(event, Answer):
+                    answer = event
+                else:
+                    self._tell(_name_of(event), event)
         assert answer is not None
         return answer
-
-    async def _write(self, text: str, *, final: bool = False) -> None:
-        """Write a piece that is to be read back."""
-        if self._sequence == 0:
-            await self._means.filtered.ready()
-        await self._chunk(text, final=final)
-
-    async def _chunk(self, text: str, *, final: bool = False) -> None:
-        chunk = ResponseChunk(
-            response_id=self.names.response_id,
-            conversation_id=self.names.conversation_id,
-            tenant_id=self.names.tenant_id,
-            sequence=self._sequence,
-            text=text,
-            final=final,
-        )
-        self._sequence += 1
-        await self._means.sending.chunk(chunk)
 
     async def _message(self, answer: Answer | None) -> None:
         """Write the assistant's message, with what it was made of."""
@@ -200,49 +190,48 @@ class RunningTurn:
             metadata["stopped"] = True
         else:
             metadata["answer"] = _kept(answer)
-        if self._back.duplicates:
-            metadata["duplicates"] = [_repeated(each) for each in self._back.duplicates[:_DUPLICATES_KEPT]]
+        assert self._filter is not None
+        if repeated := self._filter.duplicates[:_DUPLICATES_KEPT]:
+            metadata["duplicates"] = [_repeated(each) for each in repeated]
         message = ChatMessage(
             message_id=self.names.answer_id,
             conversation_id=self.names.conversation_id,
             user_id=self.names.user_id,
             tenant_id=self.names.tenant_id,
             role=Role.ASSISTANT,
-            content=self._back.shown,
+            content=self._filter.shown,
             sent_at=datetime.now(UTC),
             metadata=metadata,
         )
         await self._means.sending.message(message)
-        await self._tell("message", message)
+        self._kept = message
+        self._tell("message", message)
 
-    async def _tell_tokens(self, queue: asyncio.Queue[Told]) -> None:
+    async def _tell_tokens(self, answered: ChatMessage) -> None:
         """Tell what the session takes; if a summary is due that has not come, wait a moment for it."""
+        session = await self._means.sessions.session(self._turn, answered)
         clock = asyncio.get_running_loop().time
         deadline = clock() + _SUMMARY_SECONDS
-        while not await self._tell_session():
-            try:
-                async with asyncio.timeout(deadline - clock()):
-                    while not isinstance(told := await queue.get(), Summary) or told.summary_id in self._known:
-                        pass
-            except TimeoutError:
+        while session is not None and not self._tell_session(session):
+            if clock() > deadline:
                 return  # it comes with one of the next turns
+            await asyncio.sleep(_LOOK_SECONDS)
+            summaries = await self._means.sessions.summaries((self.names.tenant_id, self.names.conversation_id))
+            session = session._replace(summaries=summaries) if summaries is not None else None
 
-    async def _tell_session(self) -> bool:
+    def _tell_session(self, session: Session) -> bool:
         """Tell the summaries that no turn has told, and the count; return whether that is all for now."""
-        session = await self._means.session(self.names)
-        if session is None:
-            return True
         new = [each for each in session.summaries if each.summary_id not in self._known]
         untold = {each.summary_id for each in new}
         before = session.tokens(untold)
         if before != self._counted:
-            await self._tell("tokens", before)
+            self._tell("tokens", before)
         for summary in new:
             untold.remove(summary.summary_id)
             after = session.tokens(untold)
             told = {"from_index": summary.from_index, "to_index": summary.to_index}
-            await self._tell("summary", told | {"tokens_before": before.total, "tokens_after": after.total})
-            await self._tell("tokens", after)
+            self._tell("summary", told | {"tokens_before": before.total, "tokens_after": after.total})
+            self._tell("tokens", after)
             self._known.add(summary.summary_id)
             before = after
         self._counted = before
@@ -256,9 +245,10 @@ class RunningTurn:
             if not self._is_stopped:
                 message = f"{self._why}. What you said is kept."
                 return TurnEnd(status=Status.INTERRUPTED, try_again=True, message=message)
-            if not self._back.is_final:
-                await self._chunk("", final=True)
-            if self._back.shown.strip():
+            if self._filter is not None and not self._filter.is_final:
+                self._filter.finish()
+            await self._publishing.finish()
+            if self._filter is not None and self._filter.shown.strip():
                 await self._message(None)
         except DependencyUnavailable as error:
             status = Status.STOPPED if self._is_stopped else Status.INTERRUPTED

@@ -1,18 +1,20 @@
-"""Writing what is said in a chat: messages and chunks, each confirmed by the broker."""
+"""Writing what is said in a chat: messages, and what is shown of answers, each confirmed by the broker."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import msgspec
 
 from models.messages import ChatMessage
-from models.responses import ResponseChunk
+from models.responses import ContentDuplicationEvent, ResponseChunk
 from models.turns import TurnSource
 from processors.text.validation import decode_chat_message
 from streams.sending import Outgoing, Sender, check_clock
 from streams.settings import Settings
 
 MESSAGES = "chat.messages.v1"
-CHUNKS = "chat.response-chunks.v1"
+RESPONSES, DUPLICATES = "chat.responses.v1", "chat.duplicates.v1"
 
 _encode = msgspec.json.Encoder().encode
 
@@ -43,12 +45,13 @@ class Sending:
         check_clock(message.sent_at, sent.arrived_ms)
         return TurnSource(topic=MESSAGES, partition=sent.partition, offset=sent.offset)
 
-    async def chunk(self, chunk: ResponseChunk) -> None:
-        """Write a piece of an answer.
+    async def response(self, chunk: ResponseChunk, duplicates: Sequence[ContentDuplicationEvent]) -> None:
+        """Write what was shown of an answer, and what was taken out of it.
 
         Raises:
             DependencyUnavailable: as :meth:`message`.
         """
-        event_id = f"{chunk.response_id}/{chunk.sequence}"
-        key = chunk.response_id.encode()
-        await self._sender.send([Outgoing(CHUNKS, key, _encode(chunk), event_id, chunk.conversation_id)])
+        response_id, key = chunk.response_id, chunk.response_id.encode()
+        records = [Outgoing(DUPLICATES, key, _encode(each), each.event_id, response_id) for each in duplicates]
+        shown = Outgoing(RESPONSES, key, _encode(chunk), f"{response_id}/{chunk.sequence}", response_id)
+        await self._sender.send([shown, *records])

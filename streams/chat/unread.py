@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 
 from models.errors import DependencyUnavailable, InvalidRecord
-from processors.text.validation import decode_message
+from streams.agents.message_log import read_message
 from streams.chat.events import TurnNames
 from streams.chat.sending import MESSAGES
 from streams.conversations.erased import Erased, is_erased
 from streams.kafka.lookup import Lookup
+from streams.runtime.records import SourceRecord
 
 #: How long (seconds), and among how many messages, the topic is looked at.
 _LOOKUP_SECONDS, _LATEST = 3.0, 20
@@ -28,17 +29,17 @@ async def said_in_topic(lookup: Lookup, erased: Erased, names: TurnNames) -> boo
             found = await lookup.find(MESSAGES, names.conversation_id.encode(), newest=_LATEST)
     except (DependencyUnavailable, TimeoutError):
         return None  # what was read of it until now is not read again
-    arrived = [record.timestamp for record in found.records if _says(record.value, names)] if found else []
+    arrived = [record.timestamp for record in found.records if _says(record, names)] if found else []
     if not arrived:
         return False
     whose = names.tenant_id, names.user_id, names.conversation_id, names.message_id
     return not await is_erased(erased, *whose, max(arrived))
 
 
-def _says(value: bytes | None, names: TurnNames) -> bool:
+def _says(record: SourceRecord, names: TurnNames) -> bool:
     """Tell whether a record is what this person said in this turn."""
     try:
-        said = decode_message(value)
+        said = read_message(record)
     except InvalidRecord:
         return False  # ingest dead-letters it
     whose = said.tenant_id, said.user_id, said.conversation_id, said.message_id

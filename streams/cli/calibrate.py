@@ -25,7 +25,7 @@ def measure(
     """Embed pairs of statements with this deployment's model, and say which SWITCHBOARD_MERGE_SIMILARITY and
     SWITCHBOARD_SUPPORT_SIMILARITY fit.
 
-    Needs nothing that runs; with Gemini it is two small calls.
+    Needs nothing that runs; by a model's endpoint it is two small calls.
     """
     settings = load_settings()
     model, merging, support = progress.run("measuring", _measure(settings))

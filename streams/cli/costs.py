@@ -97,7 +97,9 @@ def print_costs(found: Mapping[tuple[str, ...], Costs], by: By = By.PURPOSE) -> 
 
 def _cells(row: Costs) -> tuple[str, ...]:
     counts = (row.asked, row.calls, row.answered, row.refused, row.over_budget)
-    return (*(f"{n:,}" for n in (*counts, row.input_tokens, row.output_tokens)), f"{row.cost_usd:.4f}")
+    has_price = row.cost_usd or not row.calls
+    cost = f"{row.cost_usd:.4f}" if has_price else "no price"
+    return (*(f"{n:,}" for n in (*counts, row.input_tokens, row.output_tokens)), cost)
 
 
 async def costs(settings: Settings, by: By, start: datetime | None) -> dict[tuple[str, ...], Costs]:

@@ -1,19 +1,25 @@
 """What ``switchboard doctor`` looks at besides broker and services: serve, tokens, the model's key, Redis.
 
-Nothing here is changed, and nothing is paid: a model is asked whether it is there, not for an answer.
+Nothing here is changed.  Of a model that speaks OpenAI's API one short answer is asked, to see whether it takes
+schemas and tools; else nothing is paid.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
 from streams.cli.output import count
+from streams.redaction import without_credentials
 from streams.settings import Settings
+from streams.settings.endpoints import Endpoint
 from streams.telemetry.services import Report
 from streams.topics import Catalog
+
+if TYPE_CHECKING:  # its libraries take a second to load
+    from streams.llm.port import Abilities
 
 _ANSWER_SECONDS = 10.0
 
@@ -106,27 +112,56 @@ async def _redis(settings: Settings) -> Finding:
 
 
 async def _models(settings: Settings) -> list[Finding]:
-    wanted = {}
-    if settings.uses_gemini or settings.talks_with_gemini:
-        wanted["SWITCHBOARD_GEMINI_MODEL"] = settings.gemini_model
-    if settings.embedder == "gemini":
-        wanted["SWITCHBOARD_GEMINI_EMBEDDING_MODEL"] = settings.gemini_embedding_model
+    wanted = [settings.model_endpoint] if settings.reads_with_model or settings.talks_with_model else []
+    if settings.asks_model("embedder"):
+        wanted.append(settings.embedding_endpoint)
     if not wanted:
         return [Finding("ok", "no language model is set up: nothing that people say leaves this machine")]
-    from streams.llm.client import GeminiClient
+    return [finding for endpoint in wanted for finding in await _model(settings, endpoint)]
 
-    found = []
-    client = GeminiClient(settings)
+
+async def _model(settings: Settings, endpoint: Endpoint) -> list[Finding]:
+    from streams.llm.factory import provider
+    from streams.llm.prices import price_of
+
+    client = provider(endpoint)
+    able = None
     try:
-        for variable, model in wanted.items():
-            try:
-                await client.check(model, variable)
-            except ConfigurationError as error:
-                found.append(Finding("wrong", str(error)))
-            except DependencyUnavailable as error:
-                found.append(Finding("look", str(error), "what needs it waits, or is done by the built-in one"))
-            else:
-                found.append(Finding("ok", f"Gemini takes the key, and has {model}"))
+        if endpoint.dimensions:
+            await client.check()
+        else:
+            able = await client.abilities()
+    except ConfigurationError as error:
+        return [Finding("wrong", str(error))]
+    except DependencyUnavailable as error:
+        return [Finding("look", str(error), "what needs it waits, or is done by the built-in one")]
     finally:
         await client.close()
+    found = [Finding("ok", f"the endpoint {without_credentials(endpoint.url)} has {endpoint.model}")]
+    if able is not None:
+        found += _abilities(settings, endpoint, able)
+    if price_of(endpoint, settings.own_prices) is None:
+        advice = f"SWITCHBOARD_MODEL_PRICES={endpoint.model}=input/output (US$ per million tokens) sets it"
+        found.append(
+            Finding("look", f"{endpoint.model} has no known price: the budget does not bound it", advice)
+        )
+    return found
+
+
+def _abilities(settings: Settings, endpoint: Endpoint, able: Abilities) -> list[Finding]:
+    """Return what there is to say of a model that cannot do all that it is asked for."""
+    found = []
+    if able.problem:
+        found.append(Finding("look", f"{endpoint.model}: {able.problem}"))
+    if endpoint.api == "openai" and able.structured != endpoint.structured:
+        found.append(
+            Finding(
+                "look",
+                f"{endpoint.model} takes no JSON by {endpoint.structured}, only by {able.structured}",
+                f"SWITCHBOARD_MODEL_STRUCTURED={able.structured} saves the calls that are refused",
+            )
+        )
+    if not able.tools and settings.asks_model("responder"):
+        advice = "it answers from what its prompt holds; a model that takes tools searches memory, too"
+        found.append(Finding("look", f"{endpoint.model} takes no tools", advice))
     return found

@@ -13,16 +13,19 @@ from typing import Any
 
 import msgspec
 
-from models.messages import DEFAULT_TENANT
+from models.errors import InvalidRecord
+from models.messages import DEFAULT_TENANT, ChatMessage
 from models.summaries import Summary
 from models.turns import Turn
 from processors.recall.masking import Mask
 from processors.text.tokens import TokenCounter, message_tokens
 from streams.adapters.tokenizer import open_counter
 from streams.adapters.turn_topic import TurnTopic
+from streams.agents.message_log import read_message
 from streams.conversations.summary_topic import summaries_of
 from streams.kafka.lookup import Lookup
 from streams.masking import mask_of, masked_values
+from streams.runtime.records import SourceRecord
 from streams.settings import Settings
 
 MESSAGES = "chat.messages.v1"
@@ -131,14 +134,24 @@ def lines(
     return messages + written
 
 
+def _read(record: SourceRecord) -> _Known | ChatMessage | None:
+    try:
+        return _decode(record.value or b"")
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        pass  # as another client has it
+    try:
+        return read_message(record)
+    except InvalidRecord:
+        return None
+
+
 async def _metadata(lookup: Lookup, tenant_id: str, conversation_id: str) -> dict[str, dict[str, Any]]:
     """Return what a conversation's messages have for metadata, by message."""
     read = await lookup.find(MESSAGES, conversation_id.encode())
     found = {}
     for record in read.records if read is not None else ():
-        try:
-            known = _decode(record.value or b"")
-        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        known = _read(record)
+        if known is None:
             continue  # no message: a punctuation, or what the services dead-letter
         if (known.tenant_id, known.conversation_id) == (tenant_id, conversation_id):
             found[known.message_id] = known.metadata

@@ -15,14 +15,13 @@ from models.summaries import Summary
 from processors.conversations import token_table
 from processors.conversations.state import ConversationPolicy, silent_at
 from processors.text.tokens import message_tokens
-from processors.text.validation import decode_message
 from streams import commands
 from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.message_log import read_message
 from streams.conversations import exporting
 from streams.conversations import states as conversation_states
 from streams.conversations.summary_topic import summaries_of
 from streams.erasure import erasing
-from streams.kafka import broker
 from streams.kafka.lookup import Lookup
 from streams.remembered.ports import Log, somebody_elses
 from streams.sending import Outgoing, Sender
@@ -205,8 +204,8 @@ class Conversations:
                 if found is None or not found.records:
                     return False
                 record = found.records[-1]
-                message = decode_message(record.value)
-                read = await broker.committed(self._settings, self._settings.group("recall"))
+                message = read_message(record)
+                read = await self._lookup.committed(self._settings.group("recall"))
         except (DependencyUnavailable, InvalidRecord, TimeoutError):
             return False  # then it is as unknown as any other
         theirs = message.tenant_id == tenant_id and user_id in (None, message.user_id)

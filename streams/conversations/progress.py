@@ -15,8 +15,8 @@ from models.index import FactFilter
 from models.messages import PUNCTUATION_HEADER, ChatMessage
 from models.turns import Turn
 from processors.conversations.state import ConversationPolicy, silent_at
-from processors.text.validation import decode, decode_message
-from streams.agents.message_log import decode_item
+from processors.text.validation import decode
+from streams.agents.message_log import decode_item, read_message
 from streams.conversations import states as conversation_states
 from streams.conversations.erased import is_erased
 from streams.dead_letters import letters_of
@@ -176,7 +176,7 @@ class ProgressReader:
         return await self._learned(known, message)
 
     async def _is_read(self, record: SourceRecord) -> bool:
-        read = await broker.committed(self._settings, self._settings.group("ingest"))
+        read = await self._lookup.committed(self._settings.group("ingest"))
         return read.get(_place(record), 0) > record.offset
 
     async def _is_erased(self, record: SourceRecord, message: ChatMessage) -> bool:
@@ -238,7 +238,7 @@ class ProgressReader:
         """Say what came of the window in which the message was new."""
         # First how far everybody is: what they wrote until then is there when it is looked for.
         memory, recall = await asyncio.gather(
-            *(broker.committed(self._settings, self._settings.group(name)) for name in ("memory", "recall"))
+            *(self._lookup.committed(self._settings.group(name)) for name in ("memory", "recall"))
         )
         found = await self._window(message)
         is_read = found is None  # retention took it: that was days ago
@@ -298,7 +298,7 @@ class ProgressReader:
 def _read(record: SourceRecord) -> ChatMessage | None:
     """Return the message of a record; ``None``: it is none."""
     try:
-        return decode_message(record.value)
+        return read_message(record)
     except InvalidRecord:
         return None
 

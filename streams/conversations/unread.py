@@ -13,9 +13,10 @@ from datetime import datetime
 import msgspec
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
-from models.errors import DependencyUnavailable
+from models.errors import DependencyUnavailable, InvalidRecord
 from models.ids import turn_id
 from models.messages import DEFAULT_TENANT, PUNCTUATION_HEADER
+from streams.agents.message_log import read_message
 from streams.conversations.erased import Erased
 from streams.kafka import broker
 from streams.kafka.readers import Readers
@@ -54,7 +55,7 @@ class Unread:
     def __init__(self, settings: Settings, erased: Erased, readers: Readers) -> None:
         self._settings = settings
         self._erased = erased
-        self._reading = readers.reading
+        self._reading, self._committed = readers.reading, readers.committed
         self._room = asyncio.Semaphore(_AT_ONCE)
 
     async def waits(self, tenant_id: str, user_id: str, is_known: Callable[[], Awaitable[bool]]) -> bool:
@@ -85,7 +86,7 @@ class Unread:
         specs = [catalog_for(self._settings).get(name) for name in (MESSAGES, TURNS)]
         places = [TopicPartition(spec.name, number) for spec in specs for number in range(spec.partitions)]
         # First how far it is: what it read until then lies further on, or in a view.
-        read = await broker.committed(self._settings, self._settings.group("recall"))
+        read = await self._committed(self._settings.group("recall"))
         ends, kept = await asyncio.gather(
             broker.ends_of(consumer, places), broker.beginnings_of(consumer, places)
         )
@@ -135,7 +136,12 @@ def _read(record: SourceRecord) -> _Said | None:
     try:
         return _decode(record.value)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
+        pass  # a message as another client has it, or what the services dead-letter
+    try:
+        said = read_message(record)
+    except InvalidRecord:
         return None
+    return _Said(said.message_id, said.conversation_id, said.user_id, said.tenant_id)
 
 
 def _turn_of(said: _Said) -> str:

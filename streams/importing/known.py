@@ -15,8 +15,10 @@ from enum import StrEnum
 import msgspec
 from aiokafka import TopicPartition
 
+from models.errors import InvalidRecord
 from models.ids import turn_id
-from models.messages import DEFAULT_TENANT, PUNCTUATION_HEADER, PunctuationKind
+from models.messages import DEFAULT_TENANT, PUNCTUATION_HEADER, ChatMessage, PunctuationKind
+from streams.agents.message_log import read_message
 from streams.importing.chats import Chats
 from streams.importing.scratch import Numbers, number_of
 from streams.kafka.broker import batches_until, beginnings_of, ends_of, reading
@@ -130,7 +132,7 @@ class Known:
         try:
             kind = header(record.headers, PUNCTUATION_HEADER)
             if kind is None:
-                said = _decode_said(record.value or b"")
+                said = _read_said(record)
                 whose = said.tenant_id, said.conversation_id, said.user_id, said.message_id
                 if self.find(*whose) is Found.NOTHING:  # only the first counts
                     self.add(*whose)
@@ -140,10 +142,10 @@ class Known:
                 of_person = (erased.user_id,) if erased.user_id else ()
                 self._ages[number_of(erased.tenant_id, erased.conversation_id, *of_person)] += 1
                 self.chats.forget(erased.tenant_id, erased.conversation_id, *of_person)
-        except _UNREADABLE:
+        except (InvalidRecord, *_UNREADABLE):
             return  # the services dead-letter it
 
-    def _add_to_chat(self, said: _Said) -> None:
+    def _add_to_chat(self, said: _Said | ChatMessage) -> None:
         if said.conversation_id.startswith(_CHAT) and said.sent_at is not None:
             place = said.tenant_id, said.conversation_id
             self.chats.add(*place, said.message_id, said.user_id, said.sent_at.timestamp())
@@ -152,6 +154,13 @@ class Known:
         place = tenant_id, conversation_id
         ages = [self._ages[number_of(*place)], self._ages[number_of(*place, user_id)]] if self._ages else [0, 0]
         return number_of(*place, user_id, message_id, *ages)
+
+
+def _read_said(record: SourceRecord) -> _Said | ChatMessage:
+    try:
+        return _decode_said(record.value or b"")
+    except _UNREADABLE:  # as another client has it
+        return read_message(record)
 
 
 async def read_known(settings: Settings, partitions: Mapping[str, int]) -> Known:

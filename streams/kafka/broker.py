@@ -62,9 +62,13 @@ async def answering(settings: Settings) -> AsyncIterator[None]:
 @asynccontextmanager
 async def administering(settings: Settings) -> AsyncIterator[AIOKafkaAdminClient]:
     """Yield a connected admin client."""
-    client = kafka.make_admin(settings, _NAME, request_timeout_ms=int(ANSWER_SECONDS * 1000))
-    async with kafka.connected(client, settings, ANSWER_SECONDS), answering(settings):
+    async with kafka.connected(make_admin(settings), settings, ANSWER_SECONDS) as client, answering(settings):
         yield client
+
+
+def make_admin(settings: Settings) -> AIOKafkaAdminClient:
+    """Return an admin client, not yet connected."""
+    return kafka.make_admin(settings, _NAME, request_timeout_ms=int(ANSWER_SECONDS * 1000))
 
 
 @asynccontextmanager
@@ -175,7 +179,13 @@ async def batches_until(
 
 async def committed(settings: Settings, group: str) -> dict[TopicPartition, int]:
     """Return the offset of the record that a group reads next, for each partition where it has said so."""
-    async with administering(settings) as client, asyncio.timeout(ANSWER_SECONDS):
+    async with administering(settings) as client:
+        return await committed_by(client, group)
+
+
+async def committed_by(client: AIOKafkaAdminClient, group: str) -> dict[TopicPartition, int]:
+    """Ask a connected client; see :func:`committed`."""
+    async with asyncio.timeout(ANSWER_SECONDS):
         try:
             found = await client.list_consumer_group_offsets(group)
         except GroupCoordinatorNotAvailableError:

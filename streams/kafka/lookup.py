@@ -93,6 +93,8 @@ class Lookup:
     ) -> None:
         self._settings = settings
         self._reading = readers.reading if readers is not None else partial(broker.reading, settings)
+        #: How far a group has read: see :func:`streams.kafka.broker.committed`.
+        self.committed = readers.committed if readers is not None else partial(broker.committed, settings)
         self._catalog = catalog_for(settings)
         self._most_records = most_records
         self._present: dict[str, int] = {}

@@ -1,11 +1,13 @@
-"""Consumers that stay connected from one question to the next: to connect takes longer than most answers."""
+"""Clients that stay connected from one question to the next: to connect takes longer than most answers."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from aiokafka import AIOKafkaConsumer
+from aiokafka import AIOKafkaConsumer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient
 
 from streams import kafka
 from streams.kafka import broker
@@ -19,11 +21,13 @@ _FETCH_WAIT_MS = 10
 
 
 class Readers:
-    """The consumers of a process, each for one who asks at a time.  Close it at the end."""
+    """The consumers of a process, each for one who asks at a time, and an admin client.  Close it."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._kept: list[AIOKafkaConsumer] = []
+        self._admin: AIOKafkaAdminClient | None = None
+        self._connecting = asyncio.Lock()
         self._is_closed = False
 
     @asynccontextmanager
@@ -42,11 +46,41 @@ class Readers:
         else:
             self._kept.append(consumer)
 
+    async def committed(self, group: str) -> dict[TopicPartition, int]:
+        """Return the offsets of the records that a group reads next: :func:`streams.kafka.broker.committed`."""
+        admin = await self._administering()
+        try:
+            async with broker.answering(self._settings):
+                return await broker.committed_by(admin, group)
+        except Exception:  # whatever it was: a new one says what is wrong with the broker
+            if self._admin is admin:
+                self._admin = None
+            await kafka.close(admin)
+            raise
+
     async def close(self) -> None:
         """Let go of the broker."""
         self._is_closed = True
+        if self._admin is not None:
+            await kafka.close(self._admin)
+            self._admin = None
         while self._kept:
             await kafka.close(self._kept.pop())
+
+    async def _administering(self) -> AIOKafkaAdminClient:
+        async with self._connecting:
+            if self._admin is None or not _is_connected(self._admin):
+                if self._admin is not None:
+                    await kafka.close(self._admin)
+                    self._admin = None
+                made = broker.make_admin(self._settings)
+                try:
+                    await kafka.connect(made, self._settings, broker.ANSWER_SECONDS)
+                except BaseException:
+                    await kafka.close(made)
+                    raise
+                self._admin = made
+            return self._admin
 
     async def _connected(self) -> AIOKafkaConsumer:
         while self._kept:
@@ -63,5 +97,5 @@ class Readers:
         return made
 
 
-def _is_connected(consumer: AIOKafkaConsumer) -> bool:
-    return any(each.connected() for each in consumer._client._conns.values())
+def _is_connected(client: AIOKafkaConsumer | AIOKafkaAdminClient) -> bool:
+    return any(each.connected() for each in client._client._conns.values())

@@ -18,6 +18,7 @@ from models.summaries import Summary
 from models.windows import WindowReason, WindowSource
 from processors.text.tokens import TokenCounter, message_tokens
 from processors.text.validation import decode
+from streams.agents.message_log import read_message
 from streams.dead_letters import SETTLED
 from streams.runtime.deadletters import DLQ_SUFFIX, HEADER_PREFIX
 from streams.runtime.records import SourceRecord, header, number_of
@@ -160,7 +161,7 @@ def read(record: SourceRecord, topic: str, count: TokenCounter) -> Seen | None:
     mark = topic == "chat.messages.v1" and header(record.headers, PUNCTUATION_HEADER) is not None
     kind, struct = (EventKind.PUNCTUATION, Punctuation) if mark else (about.kinds[0], about.type)
     try:
-        value: Any = decode(struct, record.value)
+        value: Any = read_message(record) if struct is ChatMessage else decode(struct, record.value)
     except InvalidRecord:
         return None
     tokens = message_tokens(value.role, value.content, count) if kind is EventKind.MESSAGE else None

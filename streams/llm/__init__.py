@@ -1,6 +1,7 @@
-"""Gemini behind the ports: what is asked goes through the memo, the limiter and the budget, in this order.
+"""Language models behind the ports: a question goes through memo, budget and limiter, in this order.
 
-:mod:`.client` speaks to the API and says what its errors mean.  :mod:`.asking` is what every purpose is asked
-through, :mod:`.errands` the way of one call; :mod:`.extractor` and :mod:`.summarizer` are two purposes.
-:mod:`.prices` says what it costs.
+:mod:`.port` is what a provider implements; :mod:`.gemini` and :mod:`.openai` are two.  :mod:`.asking` is what
+every purpose is asked through, :mod:`.errands` the way of one call, :mod:`.prices` what it costs.
+:mod:`.extractor`, :mod:`.summarizer` and the like are the purposes; :mod:`.readers`, :mod:`.talkers` and
+:mod:`.embedders` open what the settings choose.
 """

@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 
-from streams.llm.answers import Declined, Said
-from streams.llm.failures import Throttled
 from streams.llm.memo.memo import MemoLog
+from streams.llm.port import Answer, Declined, Throttled, Usage
 from streams.llm.prices import cost, price_of
 from streams.settings import Settings
+from streams.settings.endpoints import Endpoint
 from streams.telemetry.metrics import Metrics
 
 #: The wait after a 429 that asks for none.
@@ -26,22 +26,22 @@ class Account:
     def __init__(
         self,
         settings: Settings,
-        model: str,
+        endpoint: Endpoint,
         memos: MemoLog,
         metrics: Metrics,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
-        self.model = model
+        self.model = endpoint.model
         self._memos = memos
         self._metrics = metrics
         self.clock = clock
         self._budget = settings.model_budget_usd
-        self._price = price_of(model, settings.own_prices)
-        self._lease_seconds = settings.step_timeout_seconds + settings.gemini_timeout_seconds
+        self._price = price_of(endpoint, settings.own_prices)
+        self._lease_seconds = settings.step_timeout_seconds + endpoint.timeout
 
-    def cost(self, input_tokens: int, output_tokens: int) -> float:
+    def cost(self, usage: Usage) -> float:
         """Return what so many tokens cost, in US dollars."""
-        return cost(self._price, input_tokens, output_tokens)
+        return cost(self._price, usage)
 
     @asynccontextmanager
     async def reserve(self, tenant_id: str, most: float) -> AsyncIterator[bool]:
@@ -69,26 +69,25 @@ class Account:
             labels, metrics = (purpose, self.model), self._metrics
             metrics.model_calls_total.labels(*labels, call.outcome).inc()
             metrics.model_call_seconds.labels(*labels).observe(time.monotonic() - began)
-            metrics.model_tokens_total.labels(*labels, "input").inc(call.input_tokens)
-            metrics.model_tokens_total.labels(*labels, "output").inc(call.output_tokens)
-            spent = self.cost(call.input_tokens, call.output_tokens)
-            metrics.model_cost_usd_total.labels(*labels).inc(spent)
+            metrics.model_tokens_total.labels(*labels, "input").inc(call.usage.input_tokens)
+            metrics.model_tokens_total.labels(*labels, "cached").inc(call.usage.cached_tokens)
+            metrics.model_tokens_total.labels(*labels, "output").inc(call.usage.output_tokens)
+            metrics.model_cost_usd_total.labels(*labels).inc(self.cost(call.usage))
 
 
 class Call:
     """An open call: what became of it, and what it took."""
 
     outcome = "failed"
-    input_tokens = 0
-    output_tokens = 0
+    usage = Usage()
     is_open = True
 
-    def ended(self, said: Said | Declined, outcome: str) -> None:
+    def ended(self, said: Answer | Declined, outcome: str) -> None:
         """Note how it ended."""
         self.outcome = outcome
-        self.input_tokens, self.output_tokens = said.input_tokens, said.output_tokens
+        self.usage = said.usage
 
-    def let_go(self, other: Said | Declined) -> None:
+    def let_go(self, other: Answer | Declined) -> None:
         """Note that nobody waits for it, as another call with the same question was answered.
 
         It is paid all the same, and took what the other did, as far as can be told.

@@ -11,6 +11,7 @@ answered meanwhile is in the memo by then.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Mapping, Sequence
 
 from models.errors import DependencyUnavailable, Unanswered
@@ -18,20 +19,23 @@ from models.memo import Erased, Memo, memo_id
 from models.ports import TryLater
 from processors.text.tokens import TokenCounter
 from streams.llm.account import Account
-from streams.llm.client import GeminiClient
 from streams.llm.errands import Errand, Means
-from streams.llm.failures import DEPENDENCY
 from streams.llm.limiter import Limiter
 from streams.llm.memo.memo import MemoLog
+from streams.llm.port import DEPENDENCY, Provider
 from streams.llm.questions import Purpose, Question, groups_of
 from streams.settings import Settings
+from streams.settings.endpoints import Endpoint
 from streams.telemetry.metrics import Metrics
 
 #: Of the time that a stage's step may take, how much is spent on waiting and calling.
 _SHARE_OF_STEP = 0.8
 
-#: What else an answer depends on, besides prompt, model and material: how it is sampled.
-PARAMETERS = "temperature=0"
+
+def parameters_of(endpoint: Endpoint) -> str:
+    """Return what else an answer depends on, besides prompt, model and material: how it is sampled."""
+    extra = json.dumps(endpoint.extra, sort_keys=True) if endpoint.extra else ""
+    return f"temperature=0{extra}"
 
 
 class Asking:
@@ -40,20 +44,22 @@ class Asking:
     def __init__(
         self,
         settings: Settings,
-        client: GeminiClient,
+        client: Provider,
         limiter: Limiter,
         memos: MemoLog,
         metrics: Metrics,
         count: TokenCounter,
     ) -> None:
-        self.model = settings.gemini_model
+        endpoint = settings.model_endpoint
+        self.model = endpoint.model
+        self.parameters = parameters_of(endpoint)
         self._settings = settings
         self.client = client
         self.limiter = limiter
         self.memos = memos
         self._metrics = metrics
-        self.account = Account(settings, self.model, memos, metrics)
-        hedge = settings.gemini_hedge_seconds
+        self.account = Account(settings, endpoint, memos, metrics)
+        hedge = settings.model_hedge_seconds
         self._means = Means(self.model, client, limiter, memos, self.account, metrics, count, hedge, {})
 
     async def answers(self, purpose: Purpose, questions: Sequence[Question]) -> list[Memo | TryLater | Erased]:
@@ -63,7 +69,7 @@ class Asking:
             DependencyUnavailable: memo or limiter cannot be reached; what was answered is in the memo.
         """
         ids = [
-            memo_id(purpose.version, self.model, PARAMETERS, each.tenant_id, each.user_id, each.asked)
+            memo_id(purpose.version, self.model, self.parameters, each.tenant_id, each.user_id, each.asked)
             for each in questions
         ]
         found: dict[str, Memo | TryLater] = {**await self.memos.find(ids)}

@@ -1,4 +1,4 @@
-"""The embedder that asks Gemini: texts leave the machine, and vectors come back.
+"""The embedder that asks a model: texts leave the machine, and vectors come back.
 
 What it answered is not in the memo, for ``memory.embeddings.v1`` is the log of vectors; what is asked for that
 log is bound by the budget (:mod:`.vectors`), the few words of a question by the limits alone.
@@ -16,11 +16,9 @@ from numpy.typing import NDArray
 from models.index import Vectors
 from processors.text.tokens import TokenCounter
 from streams.llm.account import Account, pause_of
-from streams.llm.answers import Said
-from streams.llm.client import GeminiClient
-from streams.llm.failures import Throttled
 from streams.llm.limiter import Limiter
-from streams.settings import Settings
+from streams.llm.port import Answer, Provider, Throttled, Usage
+from streams.settings.endpoints import Endpoint
 
 #: What its calls are counted as.
 PURPOSE = "embedding"
@@ -35,7 +33,7 @@ _CACHE = 2048
 _WAIT_SECONDS = 20.0
 
 
-class GeminiEmbedder:
+class ModelEmbedder:
     """Implements :class:`models.ports.Embedder`.
 
     Without a ``limiter`` and an ``account``: for a single question of a person.
@@ -43,8 +41,8 @@ class GeminiEmbedder:
 
     def __init__(
         self,
-        settings: Settings,
-        client: GeminiClient,
+        endpoint: Endpoint,
+        client: Provider,
         count: TokenCounter,
         limiter: Limiter | None = None,
         account: Account | None = None,
@@ -53,8 +51,8 @@ class GeminiEmbedder:
         self._count = count
         self._limiter = limiter
         self._account = account
-        self._model = settings.gemini_embedding_model
-        self._dimensions = settings.gemini_embedding_dimensions
+        self._model = endpoint.model
+        self._dimensions = endpoint.dimensions
         self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         #: Tokens that texts in the cache took, and that nobody's budget has yet.
         self._owed: Counter[str] = Counter()
@@ -73,7 +71,7 @@ class GeminiEmbedder:
         """Return one unit vector per text, shape ``(len(texts), dimensions)``.
 
         Raises:
-            DependencyUnavailable: Gemini is down, slow or throttling, or its limits are reached.
+            DependencyUnavailable: the endpoint is down, slow or throttling, or its limits are reached.
         """
         found = {text: self._cache[text] for text in texts if text in self._cache}
         missing = [text for text in dict.fromkeys(texts) if text not in found]
@@ -107,7 +105,7 @@ class GeminiEmbedder:
         # The API takes no text without a word.
         asked = [text if text.strip() else "." for text in batch]
         if self._limiter is None or self._account is None:
-            vectors = await self._client.embed(self._model, asked, self._dimensions)
+            vectors = await self._client.embed(asked)
         else:
             vectors = await self._in_turn(self._limiter, self._account, asked, tokens)
         found = np.array(vectors, dtype=np.float32)
@@ -122,10 +120,10 @@ class GeminiEmbedder:
         async with limiter.turn(tokens, deadline):
             with account.call(PURPOSE) as call:
                 try:
-                    found = await self._client.embed(self._model, asked, self._dimensions)
+                    found = await self._client.embed(asked)
                 except Throttled as error:
                     call.outcome = "throttled"
                     await limiter.pause(pause_of(error))
                     raise
-                call.ended(Said("", tokens, 0), "answered")
+                call.ended(Answer("", Usage(tokens)), "answered")
                 return found

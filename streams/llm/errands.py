@@ -16,11 +16,9 @@ from models.ports import TryLater
 from processors.prompts.prompt import Prompt
 from processors.text.tokens import TokenCounter
 from streams.llm.account import Account, Call, pause_of
-from streams.llm.answers import Declined, Said
-from streams.llm.client import GeminiClient
-from streams.llm.failures import DEPENDENCY, Throttled
 from streams.llm.limiter import Limiter
 from streams.llm.memo.memo import MemoLog
+from streams.llm.port import DEPENDENCY, Answer, Declined, Provider, Throttled, Usage
 from streams.llm.questions import Purpose, Question
 from streams.telemetry.metrics import Metrics
 
@@ -36,7 +34,7 @@ class Means(NamedTuple):
     """
 
     model: str
-    client: GeminiClient
+    client: Provider
     limiter: Limiter
     memos: MemoLog
     account: Account
@@ -70,14 +68,14 @@ class Errand:
         self._deadline = deadline
         self.found: dict[str, Memo | TryLater] = {}
         #: Tokens of calls that answered nothing, which the next answer bears.
-        self._owed = 0, 0
+        self._owed = Usage()
 
     async def run(self, group: Sequence[int]) -> None:
         """Ask about a group in one call, and what that leaves open each alone."""
         means, tenant = self._means, self._questions[group[0]].tenant_id
         prompt = await self._purpose.compose(group)
         tokens = means.tokens_of(prompt)
-        most = means.account.cost(tokens, prompt.most_tokens)
+        most = means.account.cost(Usage(tokens, prompt.most_tokens))
         async with means.account.reserve(tenant, most) as granted:
             if not granted:
                 await self._write(self._memo(number, Outcome.OVER_BUDGET) for number in group)
@@ -95,7 +93,7 @@ class Errand:
         for number in left:
             await self.run([number])
 
-    async def _take(self, group: Sequence[int], said: Said | Declined) -> list[int]:
+    async def _take(self, group: Sequence[int], said: Answer | Declined) -> list[int]:
         """Write down what was answered; return which ones of several were not, to be asked about alone."""
         call = uuid.uuid4().hex
         alone = len(group) == 1
@@ -105,13 +103,11 @@ class Errand:
             parts = self._purpose.divide(said.text, group)
             cut = [part[:_MOST_CHARACTERS] for part in parts]
             answers = {number: part for number, part in zip(group, cut, strict=True) if alone or part}
-        said = said._replace(
-            input_tokens=said.input_tokens + self._owed[0], output_tokens=said.output_tokens + self._owed[1]
-        )
-        self._owed = (0, 0) if answers else (said.input_tokens, said.output_tokens)
-        shares = _shares(said, max(1, len(answers)))
+        said = said._replace(usage=_sum((said.usage, self._owed)))
+        self._owed = Usage() if answers else said.usage
+        shares = _shares(said.usage, max(1, len(answers)))
         memos = []
-        for (number, text), (input_tokens, output_tokens) in zip(answers.items(), shares, strict=False):
+        for (number, text), share in zip(answers.items(), shares, strict=False):
             refused = isinstance(said, Declined)
             memo = self._memo(number, Outcome.REFUSED if refused else Outcome.ANSWERED)
             memos.append(
@@ -121,9 +117,10 @@ class Errand:
                     text=text,
                     reason=said.reason if isinstance(said, Declined) else "",
                     message=said.message if isinstance(said, Declined) else "",
-                    input_tokens=input_tokens,
-                    output_tokens=output_tokens,
-                    cost_usd=self._means.account.cost(input_tokens, output_tokens),
+                    input_tokens=share.input_tokens,
+                    output_tokens=share.output_tokens,
+                    cached_tokens=share.cached_tokens,
+                    cost_usd=self._means.account.cost(share),
                 )
             )
         await self._write(memos)
@@ -156,7 +153,7 @@ class Errand:
 
     # -- one call ------------------------------------------------------------------------------------------
 
-    async def _call(self, prompt: Prompt, tokens: int) -> Said | Declined:
+    async def _call(self, prompt: Prompt, tokens: int) -> Answer | Declined:
         """Make a call, and after a while of silence, if so wished, a second one beside it: both are paid."""
         hedge = self._means.hedge_seconds
         made: list[Call] = []
@@ -178,36 +175,37 @@ class Errand:
                 each.cancel()
             await asyncio.gather(*calls, return_exceptions=True)
 
-    async def _turn(self, prompt: Prompt, tokens: int, made: list[Call]) -> Said | Declined:
+    async def _turn(self, prompt: Prompt, tokens: int, made: list[Call]) -> Answer | Declined:
         """Make a call when it is its turn; it is noted in ``made`` when it goes out."""
         means = self._means
         async with means.limiter.turn(tokens, self._deadline):
             with means.account.call(self._purpose.name) as call:
                 made.append(call)
                 try:
-                    said = await means.client.generate(means.model, prompt)
+                    said = await means.client.generate(prompt)
                 except Throttled as error:
                     call.outcome = "throttled"
                     await means.limiter.pause(pause_of(error))
                     raise
+                if isinstance(said, Answer) and not said.usage.input_tokens:
+                    # Not every server counts: what is paid is estimated.
+                    most = max(said.usage.output_tokens, means.count(said.text))
+                    said = said._replace(usage=Usage(means.tokens_of(prompt), most))
                 call.ended(said, "refused" if isinstance(said, Declined) else "answered")
         return said
 
 
-def _with_all(made: Sequence[Call], said: Said | Declined) -> Said | Declined:
+def _with_all(made: Sequence[Call], said: Answer | Declined) -> Answer | Declined:
     """Return what was answered, with the tokens of all calls that were made for it."""
     for call in made:
         call.let_go(said)
-    return said._replace(
-        input_tokens=sum(call.input_tokens for call in made),
-        output_tokens=sum(call.output_tokens for call in made),
-    )
+    return said._replace(usage=_sum(call.usage for call in made))
 
 
-def _shares(said: Said | Declined, count: int) -> list[tuple[int, int]]:
+def _sum(usages: Iterable[Usage]) -> Usage:
+    return Usage(*map(sum, zip(*usages, strict=True)))
+
+
+def _shares(usage: Usage, count: int) -> list[Usage]:
     """Share the tokens of a call out among ``count`` answers, without losing any."""
-
-    def share(tokens: int, n: int) -> int:
-        return tokens * (n + 1) // count - tokens * n // count
-
-    return [(share(said.input_tokens, n), share(said.output_tokens, n)) for n in range(count)]
+    return [Usage(*(each * (n + 1) // count - each * n // count for each in usage)) for n in range(count)]

@@ -1,4 +1,4 @@
-"""The extractor that asks a model; over the budget, the built-in one does its work and signs for it."""
+"""The extractor that asks a language model; the built-in one stands in for it and signs what it did."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from models.ports import Extracted, Extraction, Refused, TryLater
 from models.windows import Window
 from processors.prompts import notes
 from streams.adapters.builtin_extractor import BuiltinExtractor
+from streams.llm.port import CONTEXT_EXCEEDED
 from streams.llm.windows import WindowQuestions
 from streams.telemetry.metrics import Metrics
 
 
-class GeminiExtractor:
+class ModelExtractor:
     """Implements :class:`models.ports.Extractor`."""
 
     def __init__(self, questions: WindowQuestions, builtin: BuiltinExtractor, metrics: Metrics) -> None:
@@ -40,12 +41,17 @@ class GeminiExtractor:
             return answer
         if isinstance(answer, Erased):
             return await self._builtin.read_left(window, answer)
+        if answer.reason == CONTEXT_EXCEEDED:
+            return await self._stand_in(window, "beyond the model's context")
         if answer.outcome is Outcome.REFUSED:
             return Refused(answer.reason, answer.message)
         if answer.outcome is Outcome.OVER_BUDGET:
-            (found,) = await self._builtin.extract([window])
-            return msgspec.structs.replace(found, by=f"{self._builtin.name} (over budget)")
+            return await self._stand_in(window, "over budget")
         reading = notes.read(answer.text, window)
         for why in reading.dropped:
             self._metrics.statements_dropped_total.labels(why).inc()
         return Extracted(reading.statements)
+
+    async def _stand_in(self, window: Window, why: str) -> Extraction:
+        (found,) = await self._builtin.extract([window])
+        return msgspec.structs.replace(found, by=f"{self._builtin.name} ({why})")

@@ -1,4 +1,4 @@
-"""What a worker that asks Gemini needs, opened in the order in which it can be refused."""
+"""What a worker that asks a model needs, opened in the order in which it can be refused."""
 
 from __future__ import annotations
 
@@ -13,15 +13,16 @@ from processors.text.tokens import TokenCounter
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.redis_client import open_redis
 from streams.llm.asking import Asking
-from streams.llm.client import GeminiClient
 from streams.llm.limiter import Limiter, Limits
 from streams.llm.memo.memo import MemoLog
 from streams.llm.memo.topic import MemoTopic
 from streams.llm.memo.view import MemoView
+from streams.llm.port import Provider
 from streams.settings import Settings
+from streams.settings.endpoints import Endpoint
 from streams.telemetry.metrics import Metrics
 
-log = structlog.get_logger("streams.gemini")
+log = structlog.get_logger("streams.llm")
 
 #: Awaited before Redis is spoken to.
 Ready = Callable[[], Awaitable[None]] | None
@@ -35,10 +36,11 @@ async def open_asking(
     ``name`` tells services of one machine apart that keep the memo's view each in a Valkey of its own.
 
     Raises:
-        ConfigurationError: Gemini does not take the key, has no such model, or is not what answers.
+        ConfigurationError: the endpoint does not take the key, has no such model, or speaks another API.
     """
-    client = await open_client(settings, settings.gemini_model, "SWITCHBOARD_GEMINI_MODEL", resources)
-    limiter, redis, ready = open_limiter(settings, settings.gemini_model, name, resources)
+    endpoint = settings.model_endpoint
+    client = await open_client(endpoint, resources)
+    limiter, redis, ready = open_limiter(settings, endpoint.model, name, resources)
     memos = open_memos(settings, redis, ready, resources)
     return Asking(settings, client, limiter, memos, metrics, count)
 
@@ -52,20 +54,31 @@ def open_memos(settings: Settings, redis: Redis, ready: Ready, resources: AsyncE
     return memos
 
 
-async def open_client(settings: Settings, model: str, variable: str, resources: AsyncExitStack) -> GeminiClient:
-    """Return a client that may ask ``model``, which the setting ``variable`` names.
+async def open_client(endpoint: Endpoint, resources: AsyncExitStack) -> Provider:
+    """Return the provider of an endpoint, after a first look at it.
 
     Raises:
-        ConfigurationError: Gemini does not take the key, has no such model, or is not what answers.
+        ConfigurationError: the endpoint does not take the key, has no such model, or speaks another API.
     """
-    client = GeminiClient(settings)
+    client = provider(endpoint)
     resources.push_async_callback(client.close)
     try:
-        await client.check(model, variable)
+        await client.check()
     except DependencyUnavailable as error:
         # What is down is waited for where it is needed, with all else at work.
-        log.warning("Gemini does not answer yet", error=str(error))
+        log.warning("the model's endpoint does not answer yet", error=str(error))
     return client
+
+
+def provider(endpoint: Endpoint) -> Provider:
+    """Return what speaks the endpoint's API; the libraries take a second to load."""
+    if endpoint.api == "openai":
+        from streams.llm.openai.client import OpenAIClient
+
+        return OpenAIClient(endpoint)
+    from streams.llm.gemini.client import GeminiClient
+
+    return GeminiClient(endpoint)
 
 
 def open_limiter(
@@ -83,10 +96,10 @@ def open_limiter(
         redis, ready = valkey.client(), valkey.ensure
     resources.push_async_callback(redis.aclose)
     limits = Limits(
-        settings.gemini_requests_per_minute,
-        settings.gemini_tokens_per_minute,
-        settings.gemini_calls_in_flight,
+        settings.model_requests_per_minute,
+        settings.model_tokens_per_minute,
+        settings.model_calls_in_flight,
     )
-    lease = settings.gemini_timeout_seconds + 5.0
+    lease = settings.model_timeout_seconds + 5.0
     limiter = Limiter(redis, settings.namespace, model, limits, lease_seconds=lease, ready=ready)
     return limiter, redis, ready

@@ -18,12 +18,12 @@ from redis.asyncio import Redis
 
 from models.errors import DependencyUnavailable
 from streams.adapters.redis_client import answered
-from streams.llm.failures import Throttled
+from streams.llm.port import Throttled
 from streams.namespace import Namespace
 
 T = TypeVar("T")
 
-log = structlog.get_logger("streams.gemini")
+log = structlog.get_logger("streams.llm")
 
 #: How often it is looked whether one of the open calls has ended.
 _LOOK_SECONDS = 0.05

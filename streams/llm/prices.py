@@ -1,50 +1,85 @@
-"""What models cost: list prices of the paid tier, in US dollars per million tokens.
+"""What models cost, in US dollars per million tokens: by the list of ``genai-prices`` or by the settings.
 
-Source: https://ai.google.dev/gemini-api/docs/pricing, as of 2026-03 (text, prompts of up to 200,000 tokens;
-what a model thinks is paid as output).  Prices change: ``SWITCHBOARD_MODEL_PRICES`` overrides and adds.
+A model on this machine or in a private network costs nothing.  A model without a known price is counted in
+tokens alone: it costs nothing here, the budget does not bound it, and a warning says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
 
 import structlog
+from genai_prices import Usage as PricedUsage
+from genai_prices import calc_price
+from genai_prices.types import PriceCalculation
 
+from streams.llm.port import Usage
+from streams.settings.endpoints import Endpoint
 from streams.settings.models import Price
 
-log = structlog.get_logger("streams.gemini")
+log = structlog.get_logger("streams.llm")
 
-PRICES: Mapping[str, Price] = {
-    "gemini-2.5-flash-lite": Price(0.10, 0.40),
-    "gemini-2.5-flash": Price(0.30, 2.50),
-    "gemini-2.5-pro": Price(1.25, 10.00),
-    "gemini-3-flash": Price(0.50, 3.00),
-    "gemini-3.1-flash-lite": Price(0.25, 1.50),
-    "gemini-3.1-pro": Price(2.00, 12.00),
-    "gemini-3.5-flash": Price(1.50, 9.00),
-    "gemini-embedding-001": Price(0.15, 0.0),
-}
+FREE = Price(0.0, 0.0, 0.0)
 
-#: Taken for a model that has no price: that of the dearest, so that a budget holds.
-_UNKNOWN = max(PRICES.values(), key=lambda price: price.output)
+#: What tells versions of one model apart, such as ``-001``.
+_VERSION = re.compile(r"-\d{3,}$")
+
+#: What a price is read off: below the prompts that some models charge more for.
+_SAMPLE = 1000
+
+_SAMPLES = (
+    PricedUsage(input_tokens=_SAMPLE),
+    PricedUsage(output_tokens=_SAMPLE),
+    PricedUsage(input_tokens=_SAMPLE, cache_read_tokens=_SAMPLE),
+)
 
 
-def price_of(model: str, own: Mapping[str, Price]) -> Price:
-    """Return the price of a model; ``own`` are those of the settings.
+def price_of(endpoint: Endpoint, own: Mapping[str, Price]) -> Price | None:
+    """Return the price of an endpoint's model, ``None`` if it is not known; ``own``: prices of the settings."""
+    for name in sorted(own, key=len, reverse=True):
+        if endpoint.model == name or endpoint.model.startswith(f"{name}-"):
+            return own[name]
+    if endpoint.is_private and endpoint.api == "openai":  # Gemini runs at Google, whatever stands in between
+        return FREE
+    if (price := listed(endpoint)) is None:
+        log.warning(
+            "the price of a model is not known: its tokens are counted, and SWITCHBOARD_MODEL_BUDGET_USD does "
+            "not bound it; SWITCHBOARD_MODEL_PRICES=model=input/output sets it",
+            model=endpoint.model,
+        )
+    return price
 
-    A model goes by its longest prefix in the table ("gemini-2.5-flash-001"); one that has none, by the dearest.
-    """
-    known = {**PRICES, **own}
-    for name in sorted(known, key=len, reverse=True):
-        if model == name or model.startswith(f"{name}-"):
-            return known[name]
-    log.warning(
-        "the price of a model is not known, so it counts as the dearest: set SWITCHBOARD_MODEL_PRICES",
-        model=model,
+
+def listed(endpoint: Endpoint) -> Price | None:
+    """Return the list price of an endpoint's model: the host's own, else its maker's."""
+    asked: list[Callable[..., PriceCalculation]] = [
+        partial(calc_price, provider_api_url=endpoint.url),
+        calc_price,
+    ]
+    if endpoint.api == "gemini":
+        asked = [partial(calc_price, provider_id="google")]
+    for model in dict.fromkeys((endpoint.model, _VERSION.sub("", endpoint.model))):
+        for price in asked:
+            try:
+                return Price(*(_per_million(price(usage, model)) for usage in _SAMPLES))
+            except LookupError:
+                continue
+    return None
+
+
+def cost(price: Price | None, usage: Usage) -> float:
+    """Return what a call cost, in US dollars; 0 without a price."""
+    if price is None:
+        return 0.0
+    cached = min(usage.cached_tokens, usage.input_tokens)
+    cached_price = price.input if price.cached is None else price.cached
+    paid = (
+        price.input * (usage.input_tokens - cached) + cached_price * cached + price.output * usage.output_tokens
     )
-    return _UNKNOWN
+    return paid / 1_000_000
 
 
-def cost(price: Price, input_tokens: int, output_tokens: int) -> float:
-    """Return what a call cost, in US dollars."""
-    return (price.input * input_tokens + price.output * output_tokens) / 1_000_000
+def _per_million(price: PriceCalculation) -> float:
+    return float(price.total_price) / _SAMPLE * 1_000_000

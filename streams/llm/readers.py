@@ -43,7 +43,7 @@ async def open_readers(
     ``known``: where a model's known notes come from.
 
     Raises:
-        ConfigurationError: Gemini is to be asked, and something about it is set wrongly; what is named as an
+        ConfigurationError: a model is to be asked, and something about it is set wrongly; what is named as an
             extractor is none; or clusters are looked for without the extra ``clusters``.
     """
     if settings.looks_for_recurring and find_spec("sklearn") is None:
@@ -56,32 +56,32 @@ async def open_readers(
     summarizer, validator = BuiltinSummarizer(count, embedder.behind), BuiltinMergeValidator()
     resources.push_async_callback(embedder.close)
     own = load(settings.extractor) if settings.names_own_extractor else None
-    if not settings.uses_gemini:
+    if not settings.reads_with_model:
         topic = MemoTopic(settings)
         resources.push_async_callback(topic.close)
         erased = ErasureMarks(topic).erased
         reads = BuiltinExtractor(embedder.behind, erased) if own is None else OwnExtractor(own, erased)
         return Readers(reads, summarizer, validator)
     # Imported here because the library takes a second to load.
-    from streams.llm.extractor import GeminiExtractor
+    from streams.llm.extractor import ModelExtractor
     from streams.llm.factory import open_asking
-    from streams.llm.relator import GeminiGraphReader
-    from streams.llm.summarizer import GeminiSummarizer
-    from streams.llm.validator import GeminiMergeValidator
+    from streams.llm.relator import ModelGraphReader
+    from streams.llm.summarizer import ModelSummarizer
+    from streams.llm.validator import ModelMergeValidator
     from streams.llm.windows import WindowQuestions
 
     asking = await open_asking(settings, metrics, count, resources)
-    with_graph = settings.graph_reader == "gemini"
-    questions = WindowQuestions(asking, settings.gemini_windows_per_call, known, with_graph=with_graph)
+    with_graph = settings.asks_model("graph_reader")
+    questions = WindowQuestions(asking, settings.model_windows_per_call, known, with_graph=with_graph)
     builtin = BuiltinExtractor(embedder.behind, asking.memos.erased_by_now)
     extractor: Extractor = builtin
-    if settings.extractor == "gemini":
-        extractor = GeminiExtractor(questions, builtin, metrics)
+    if settings.asks_model("extractor"):
+        extractor = ModelExtractor(questions, builtin, metrics)
     elif own is not None:
         extractor = OwnExtractor(own, asking.memos.erased_by_now)
     return Readers(
         extractor,
-        GeminiSummarizer(asking, summarizer) if settings.summarizer == "gemini" else summarizer,
-        GeminiMergeValidator(asking, validator) if settings.merge_validator == "gemini" else validator,
-        GeminiGraphReader(questions, metrics) if with_graph else None,
+        ModelSummarizer(asking, summarizer) if settings.asks_model("summarizer") else summarizer,
+        ModelMergeValidator(asking, validator) if settings.asks_model("merge_validator") else validator,
+        ModelGraphReader(questions, metrics) if with_graph else None,
     )

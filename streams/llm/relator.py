@@ -1,4 +1,4 @@
-"""The graph reader that asks a model; over the budget, refused or erased, the tables' statements are all."""
+"""The graph reader that asks a language model; without an answer the tables' statements are all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streams.llm.windows import WindowQuestions
 from streams.telemetry.metrics import Metrics
 
 
-class GeminiGraphReader:
+class ModelGraphReader:
     """Implements :class:`models.ports.GraphReader`: the extractor's call about a window is this one's, too."""
 
     def __init__(self, questions: WindowQuestions, metrics: Metrics) -> None:

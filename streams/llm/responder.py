@@ -1,4 +1,4 @@
-"""The responder that asks Gemini: an answer as it comes, through memo, budget and limiter.
+"""The responder that asks a model: an answer as it comes, through memo, budget and limiter.
 
 What was answered whole is in the memo before its end is told, so that nothing follows from it that a second
 look would not find.  What was cut, or stopped by whoever listens, is asked anew; what it cost is written down.
@@ -7,15 +7,12 @@ look would not find.  What was cut, or stopped by whoever listens, is asked anew
 from __future__ import annotations
 
 import asyncio
-import base64
 import uuid
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
 
 import msgspec
 import structlog
-from google.genai import types
 
 from models.answers import Dialogue, Ended, Notice, Piece, Spoken, ToolCall, Trouble
 from models.errors import DependencyUnavailable, Unanswered
@@ -23,11 +20,18 @@ from models.memo import Memo, Outcome, memo_id
 from processors.prompts import answer
 from processors.text.tokens import TokenCounter
 from streams.llm.account import Call, pause_of
-from streams.llm.answers import Declined, paid, refusal_of
-from streams.llm.asking import PARAMETERS, Asking
-from streams.llm.failures import Misconfigured, Throttled
+from streams.llm.asking import Asking
+from streams.llm.port import (
+    Declined,
+    Finished,
+    Misconfigured,
+    StreamEvent,
+    TextDelta,
+    Throttled,
+    Usage,
+)
 
-log = structlog.get_logger("streams.gemini")
+log = structlog.get_logger("streams.llm")
 
 PURPOSE = "answer"
 
@@ -51,44 +55,40 @@ class _Stream:
         self.call = call
         self.text = ""
         self.calls: list[ToolCall] = []
-        self.finished = ""
+        self.finished: Finished | None = None
         self.refusal = ""
 
-    def take(self, event: types.GenerateContentResponse) -> str:
+    def take(self, event: StreamEvent) -> str:
         """Take an event in and return what it adds to the text."""
-        spent = paid(event)
-        self.call.input_tokens = max(self.call.input_tokens, spent[0])
-        self.call.output_tokens = max(self.call.output_tokens, spent[1])
-        self.refusal = self.refusal or refusal_of(event)
-        candidate = event.candidates[0] if event.candidates else None
-        if candidate is None:
-            return ""
-        if candidate.finish_reason is not None:
-            self.finished = candidate.finish_reason.value
-        said = ""
-        for part in (candidate.content.parts if candidate.content is not None else None) or ():
-            if part.function_call is not None:
-                self.calls.append(_call_of(part))
-            elif not part.thought:
-                said += part.text or ""
-        said = said[: _MOST_CHARACTERS - len(self.text)]
-        self.text += said
-        return said
+        match event:
+            case TextDelta(text):
+                said = text[: _MOST_CHARACTERS - len(self.text)]
+                self.text += said
+                return said
+            case ToolCall():
+                self.calls.append(event)
+            case Usage():
+                self.call.usage = Usage(*map(max, self.call.usage, event))
+            case Finished():
+                self.finished = event
+            case Declined():
+                self.refusal = self.refusal or event.message
+        return ""
 
     def trouble(self) -> Notice | None:
         """Return what is wrong with it, now that it has ended."""
         if self.refusal:
             return Notice(problem=Trouble.REFUSED, message=f"{self.refusal}.")
-        if self.finished == "MAX_TOKENS":
+        if self.finished is not None and self.finished.at_limit:
             return Notice(problem=Trouble.CUT, message="The answer was longer than an answer may be.")
-        if not self.finished and (self.text or self.calls):
+        if self.finished is None and (self.text or self.calls):
             return Notice(problem=Trouble.CUT, message="The model's answer ends in the middle.")
         if not self.text.strip() and not self.calls:
             return Notice(problem=Trouble.EMPTY, message="The model answered nothing.")
         return None
 
 
-class GeminiResponder:
+class ModelResponder:
     """Implements :class:`models.answers.Responder`.  ``timeout`` (s) bounds the wait for a turn to call."""
 
     def __init__(
@@ -99,6 +99,7 @@ class GeminiResponder:
         timeout: float,
     ) -> None:
         self._model = asking.model
+        self._parameters = asking.parameters
         self._account = asking.account
         self._client = asking.client
         self._limiter = asking.limiter
@@ -114,7 +115,9 @@ class GeminiResponder:
     async def stream(self, dialogue: Dialogue) -> AsyncGenerator[Piece]:
         """Yield what the model says, as it says it, and at the end how it ended; never raises for that."""
         asked = _asked(dialogue)
-        key = memo_id(dialogue.version, self._model, PARAMETERS, dialogue.tenant_id, dialogue.user_id, asked)
+        key = memo_id(
+            dialogue.version, self._model, self._parameters, dialogue.tenant_id, dialogue.user_id, asked
+        )
         try:
             known = (await self._memos.find([key])).get(key)
             if known is not None:
@@ -134,7 +137,7 @@ class GeminiResponder:
             DependencyUnavailable: nothing was said yet, and nothing can be now.
         """
         tokens = sum(map(self._count, (dialogue.system, dialogue.user, *_results(dialogue))))
-        most = self._account.cost(tokens, dialogue.most_tokens)
+        most = self._account.cost(Usage(tokens, dialogue.most_tokens))
         async with self._account.reserve(dialogue.tenant_id, most) as granted:
             if not granted:
                 message = "The day's budget for language models is spent."
@@ -149,7 +152,7 @@ class GeminiResponder:
                         async with aclosing(self._spoken(dialogue, heard)) as pieces:
                             async for piece in pieces:
                                 yield piece
-                        ended = await self._end(dialogue, key, heard)
+                        ended = await self._end(dialogue, key, heard, tokens)
                     except DependencyUnavailable as error:
                         if isinstance(error, Throttled):
                             call.outcome = "throttled"
@@ -164,21 +167,21 @@ class GeminiResponder:
                     yield ended
 
     async def _spoken(self, dialogue: Dialogue, heard: _Stream) -> AsyncGenerator[Spoken]:
-        async with aclosing(self._client.stream(self._model, _contents(dialogue), _config(dialogue))) as events:
+        async with aclosing(self._client.stream(dialogue)) as events:
             async for event in events:
-                if isinstance(event, Declined):
-                    heard.refusal = event.message
-                elif said := heard.take(event):
+                if said := heard.take(event):
                     yield Spoken(said)
 
-    async def _end(self, dialogue: Dialogue, key: str, heard: _Stream) -> Ended:
-        """Write down a whole answer and return its end."""
+    async def _end(self, dialogue: Dialogue, key: str, heard: _Stream, tokens: int) -> Ended:
+        """Write down a whole answer and return its end; ``tokens``: those of its prompt, by our own count."""
         call, trouble = heard.call, heard.trouble()
+        if not call.usage.input_tokens and (heard.text or heard.calls):
+            self._estimate(heard, tokens)  # not every server counts
         if trouble is None:
             call.outcome = "answered"
         elif trouble.problem is Trouble.REFUSED:
             call.outcome = "refused"
-        cost = self._account.cost(call.input_tokens, call.output_tokens)
+        cost = self._account.cost(call.usage)
         if call.outcome != "failed":
             kept = _encode(_Kept(heard.text, tuple(heard.calls))).decode()
             outcome = Outcome.ANSWERED if trouble is None else Outcome.REFUSED
@@ -187,20 +190,26 @@ class GeminiResponder:
         return Ended(
             trouble=trouble,
             calls=tuple(heard.calls) if trouble is None else (),
-            input_tokens=call.input_tokens,
-            output_tokens=call.output_tokens,
+            input_tokens=call.usage.input_tokens,
+            output_tokens=call.usage.output_tokens,
             cost_usd=cost,
         )
 
     async def _write_off(self, dialogue: Dialogue, heard: _Stream, tokens: int) -> None:
         """Write down what half an answer cost, under a key that nothing is looked up by."""
-        heard.call.input_tokens = heard.call.input_tokens or tokens
-        heard.call.output_tokens = max(heard.call.output_tokens, self._count(heard.text))
+        self._estimate(heard, tokens)
         memo = self._memo(dialogue, uuid.uuid4().hex, Outcome.REFUSED, "", "it was not heard to its end", heard)
         try:
             await self._memos.write([memo])
         except DependencyUnavailable as error:
             log.warning("what half an answer cost is not in the memo", error=str(error), cost_usd=memo.cost_usd)
+
+    def _estimate(self, heard: _Stream, tokens: int) -> None:
+        usage = heard.call.usage
+        heard.call.usage = usage._replace(
+            input_tokens=usage.input_tokens or tokens,
+            output_tokens=max(usage.output_tokens, self._count(heard.text)),
+        )
 
     def _memo(
         self, dialogue: Dialogue, key: str, outcome: Outcome, text: str, why: str, heard: _Stream
@@ -220,9 +229,10 @@ class GeminiResponder:
             text=text,
             reason="model_refused" if why else "",
             message=why,
-            input_tokens=call.input_tokens,
-            output_tokens=call.output_tokens,
-            cost_usd=self._account.cost(call.input_tokens, call.output_tokens),
+            input_tokens=call.usage.input_tokens,
+            output_tokens=call.usage.output_tokens,
+            cached_tokens=call.usage.cached_tokens,
+            cost_usd=self._account.cost(call.usage),
         )
 
 
@@ -241,48 +251,6 @@ def _asked(dialogue: Dialogue) -> str:
 
 def _results(dialogue: Dialogue) -> list[str]:
     return [result for done in dialogue.rounds for result in done.results]
-
-
-def _config(dialogue: Dialogue) -> types.GenerateContentConfig:
-    tools: list[Any] = []
-    if dialogue.tool is not None:
-        declared = types.FunctionDeclaration(
-            name=dialogue.tool["name"],
-            description=dialogue.tool["description"],
-            parameters_json_schema=dialogue.tool["parameters"],
-        )
-        tools = [types.Tool(function_declarations=[declared])]
-    return types.GenerateContentConfig(
-        system_instruction=dialogue.system,
-        max_output_tokens=dialogue.most_tokens,
-        tools=tools or None,
-        automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
-    )
-
-
-def _contents(dialogue: Dialogue) -> list[types.Content]:
-    contents = [types.Content(role="user", parts=[types.Part(text=dialogue.user)])]
-    for done in dialogue.rounds:
-        contents.append(types.Content(role="model", parts=[_part_of(call) for call in done.calls]))
-        told = [
-            types.Part.from_function_response(name=call.name, response={"result": result})
-            for call, result in zip(done.calls, done.results, strict=True)
-        ]
-        contents.append(types.Content(role="user", parts=told))
-    return contents
-
-
-def _call_of(part: types.Part) -> ToolCall:
-    called = part.function_call
-    assert called is not None
-    signature = base64.b64encode(part.thought_signature or b"").decode()
-    return ToolCall(name=called.name or "", arguments=called.args or {}, signature=signature)
-
-
-def _part_of(call: ToolCall) -> types.Part:
-    signature = base64.b64decode(call.signature) or None
-    called = types.FunctionCall(name=call.name, args=dict(call.arguments))
-    return types.Part(function_call=called, thought_signature=signature)
 
 
 def _reason(error: DependencyUnavailable) -> str:

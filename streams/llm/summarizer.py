@@ -1,4 +1,4 @@
-"""The summarizer that asks Gemini; over the budget, or refused, the built-in one works and signs for it."""
+"""The summarizer that asks a language model; the built-in one stands in for it and signs what it did."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Request:
         return [answer]
 
 
-class GeminiSummarizer:
+class ModelSummarizer:
     """Implements :class:`models.ports.Summarizer`."""
 
     def __init__(self, asking: Asking, builtin: Summarizer) -> None:

@@ -28,19 +28,19 @@ async def open_talkers(
     ``name`` tells services of one machine apart; see :func:`streams.llm.factory.open_asking`.
 
     Raises:
-        ConfigurationError: Gemini is to be asked, and something about it is set wrongly.
+        ConfigurationError: a model is to be asked, and something about it is set wrongly.
     """
     builtin = BuiltinUnderstander()
-    if not settings.talks_with_gemini:
+    if not settings.talks_with_model:
         return Talkers(builtin, None)
     # Imported here because the library takes a second to load.
     from streams.llm.factory import open_asking
-    from streams.llm.responder import GeminiResponder
-    from streams.llm.understander import GeminiUnderstander
+    from streams.llm.responder import ModelResponder
+    from streams.llm.understander import ModelUnderstander
 
     asking = await open_asking(settings, metrics, count, resources, name)
-    timeout = settings.gemini_timeout_seconds
+    timeout = settings.model_timeout_seconds
     return Talkers(
-        GeminiUnderstander(asking, builtin) if settings.understander == "gemini" else builtin,
-        GeminiResponder(asking, count, timeout=timeout) if settings.responder == "gemini" else None,
+        ModelUnderstander(asking, builtin) if settings.asks_model("understander") else builtin,
+        ModelResponder(asking, count, timeout=timeout) if settings.asks_model("responder") else None,
     )

@@ -1,4 +1,4 @@
-"""The understander that asks Gemini; over the budget, or refused, the built-in one does its work."""
+"""The understander that asks a language model; over the budget, or refused, the built-in one does its work."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Asked:
         return [answer]
 
 
-class GeminiUnderstander:
+class ModelUnderstander:
     """Implements :class:`models.understanding.Understander`."""
 
     def __init__(self, asking: Asking, builtin: Understander) -> None:

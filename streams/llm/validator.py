@@ -1,4 +1,4 @@
-"""The merge validator that asks Gemini; over the budget, or refused, every fact stays as it is."""
+"""The merge validator that asks a language model; over the budget, or refused, every fact stays as it is."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class _Clusters:
         return [answer]
 
 
-class GeminiMergeValidator:
+class ModelMergeValidator:
     """Implements :class:`models.ports.MergeValidator`."""
 
     def __init__(self, asking: Asking, builtin: MergeValidator) -> None:

@@ -24,12 +24,13 @@ from models.memo import Memo, Outcome, memo_id
 from models.vectors import EmbeddingRequest
 from processors.embedding.vectors import pack
 from streams.llm.account import Account
-from streams.llm.embedder import PURPOSE, GeminiEmbedder
+from streams.llm.embedder import PURPOSE, ModelEmbedder
 from streams.llm.memo.memo import MemoLog
 from streams.llm.memo.vectors import VectorLog
+from streams.llm.port import Usage
 from streams.telemetry.metrics import Metrics
 
-log = structlog.get_logger("streams.gemini")
+log = structlog.get_logger("streams.llm")
 
 #: What is waited for above the budget, as metrics and logs call it.
 BUDGET = "budget"
@@ -40,12 +41,12 @@ _VERSION = "embedding-1"
 _Asked = dict[bytes, EmbeddingRequest]
 
 
-class GeminiVectors:
+class ModelVectors:
     """Implements :class:`models.ports.VectorSource`."""
 
     def __init__(
         self,
-        embedder: GeminiEmbedder,
+        embedder: ModelEmbedder,
         account: Account,
         memos: MemoLog,
         made: VectorLog,
@@ -68,7 +69,7 @@ class GeminiVectors:
 
         Raises:
             DependencyUnavailable: "budget": a tenant's is spent for today, and not ``some`` are enough.
-                Otherwise Gemini, the broker or Redis is down, slow or throttling.
+                Otherwise the endpoint, the broker or Redis is down, slow or throttling.
         """
         ids = {key: self._id(key, request) for key, request in asked.items()}
         receipts = await self._memos.find([*ids.values()])
@@ -110,7 +111,7 @@ class GeminiVectors:
     async def _within_budget(self, tenant: str, asked: _Asked, ids: Mapping[bytes, str]) -> AsyncIterator[bool]:
         """Say whether a tenant's vectors can be called for, and count those that cannot."""
         unpaid = self._embedder.unpaid(_texts(asked))
-        async with self._account.reserve(tenant, self._account.cost(sum(unpaid.values()), 0)) as granted:
+        async with self._account.reserve(tenant, self._account.cost(Usage(sum(unpaid.values())))) as granted:
             if unpaid and not granted:
                 new = {ids[key] for key in asked} - self._waiting
                 self._count.labels(PURPOSE, Outcome.OVER_BUDGET).inc(len(new))
@@ -155,7 +156,7 @@ class GeminiVectors:
             asked_at=self._account.clock(),
             call=call,
             input_tokens=tokens,
-            cost_usd=self._account.cost(tokens, 0),
+            cost_usd=self._account.cost(Usage(tokens)),
         )
 
     def _id(self, key: bytes, request: EmbeddingRequest) -> str:

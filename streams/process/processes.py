@@ -73,10 +73,10 @@ def check_count(service: str, settings: Settings, count: int) -> None:
             f"worker recall --processes {count}: each would start a Valkey of its own, and know its own "
             "conversations only. Set SWITCHBOARD_REDIS_URL to one for all, or run one process"
         )
-    if count > 1 and service == "memory" and settings.uses_gemini and not settings.redis_url:
+    if count > 1 and service == "memory" and settings.reads_with_model and not settings.redis_url:
         raise ConfigurationError(
-            f"worker memory --processes {count}: each would start a Valkey of its own, and call Gemini as if "
-            "it were the only one. Set SWITCHBOARD_REDIS_URL to one for all, or run one process"
+            f"worker memory --processes {count}: each would start a Valkey of its own, and call the model as "
+            "if it were the only one. Set SWITCHBOARD_REDIS_URL to one for all, or run one process"
         )
     most = most_processes(service, settings)
     if count > most:

@@ -27,15 +27,16 @@ from models.statements import Kind
 from models.turns import Turn
 from processors.facts.confidence import RATES
 from processors.recall.answering import FLOOR
+from processors.recall.dating import Period, period_of
 from processors.recall.features import Candidate
-from processors.recall.question import InvalidQuestion, Question, cleaned, period_of, read
+from processors.recall.question import InvalidQuestion, Question, cleaned, read
 from processors.recall.ranking import rank
 from processors.recall.strangers import stranger
 from streams.search import pools
 from streams.search.explaining import Explanation, Stopwatch, explain
 from streams.search.graph import GraphSearch
 from streams.search.meaning import understands
-from streams.search.pools import EpisodeIndex, Period, TurnIndex
+from streams.search.pools import EpisodeIndex, TurnIndex
 from streams.search.results import (
     Around,
     Empty,
@@ -146,14 +147,15 @@ class MemorySearch:
             raise InvalidQuestion("no episodes are kept here: search turns, facts or both")
         turns = self._turns if wanted.searches_turns else None
         named = self._turns if wanted.search_type is SearchType.EPISODES else turns
-        question = read(query, await _speakers(named, query, wanted))
+        period = None if wanted.as_of is not None else period_of(query, now)
+        speakers = await _speakers(named, query, wanted)
+        question = read(query, speakers, period=period, person=wanted.user_id)
         # One vector for all that is searched: making it takes longer than anything else here.
         asked = query if wanted.search_type is SearchType.FACTS else question.text
         vector = await self._embed(asked)
         # The nearest of what is not understood are candidates like any others: only, nearness says nothing.
         cosine = partial(_cosine, self._embedder, understands(self._embedder, asked))
         watch.lap("read")
-        period = None if wanted.as_of is not None else period_of(query, now)
         items: list[Turn | Fact | Episode] = []
         candidates: list[Candidate] = []
         around: Around = {}

@@ -16,6 +16,7 @@ from models.index import EpisodeFilter, FactFilter, FactIndex, SearchIndex, Turn
 from models.statements import Kind
 from models.turns import Turn
 from processors.facts.confidence import ACTIVE_FROM, confidence_at, has_faded, is_void
+from processors.recall.dating import Period
 from streams.search.wanted import Wanted
 
 TurnIndex: TypeAlias = SearchIndex[Turn, TurnFilter]
@@ -23,9 +24,6 @@ EpisodeIndex: TypeAlias = SearchIndex[Episode, EpisodeFilter]
 
 Item = TypeVar("Item")
 Filter = TypeVar("Filter", bound=Where)
-
-#: A moment or a time: from the first (included) to the second (not included).
-Period: TypeAlias = tuple[datetime, datetime]
 
 #: Turns and episodes that each way of searching brings in.
 CANDIDATES = 100

@@ -78,6 +78,7 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     as_of: datetime | None = None
     kinds: tuple[Kind, ...] = ()
     period: tuple[datetime, datetime] | None = None
+    metadata: dict[str, str] = {}
 
 
 class Results(list[Result]):
@@ -120,6 +121,7 @@ def scope_of(wanted: Wanted, period: tuple[datetime, datetime] | None = None) ->
         as_of=wanted.as_of,
         kinds=tuple(wanted.kinds),
         period=period,
+        metadata=dict(wanted.metadata),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from enum import StrEnum
 
@@ -12,7 +12,7 @@ from models.facts import Fact
 from models.index import EpisodeFilter, TurnFilter
 from models.messages import DEFAULT_TENANT
 from models.statements import Kind
-from models.turns import Turn
+from models.turns import Turn, metadata_label
 from processors.facts.confidence import ACTIVE_FROM
 from processors.recall.question import InvalidQuestion
 
@@ -53,7 +53,8 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
     ``conversation_id``, ``since`` (included) and ``until`` (not included) bound turns and episodes by when they
     were said, and facts by the messages that they rest on.  ``as_of``: facts that held then, and what had been
-    said by then.  ``kinds``: facts of these kinds only.
+    said by then.  ``kinds``: facts of these kinds only.  ``metadata``: turns whose messages have all of these
+    fields with these values, and nothing but turns.
     """
 
     query: str
@@ -67,6 +68,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     until: datetime | None = None
     as_of: datetime | None = None
     kinds: Sequence[Kind] = ()
+    metadata: Mapping[str, str] = {}
 
     def check(self) -> None:
         """Raise :class:`InvalidQuestion` if nothing could ever be found this way."""
@@ -87,6 +89,11 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
                 f"as_of ({self.as_of.isoformat()}) is before from ({self.since.isoformat()}): nothing was said "
                 "in between; leave one of them out"
             )
+        if self.metadata and (self.kinds or self.search_type not in (SearchType.TURNS, SearchType.BOTH)):
+            raise InvalidQuestion(
+                "metadata is of what was said, and neither of facts nor of episodes: use search_type=turns "
+                "or both, without kind"
+            )
         if self.kinds and not self.searches_facts:
             raise InvalidQuestion(
                 f"kind is of facts, and search_type={self.search_type.value} searches none: use facts or both"
@@ -95,7 +102,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def searches_facts(self) -> bool:
         """Whether facts are searched."""
-        return self.search_type in (SearchType.FACTS, SearchType.BOTH)
+        return self.search_type in (SearchType.FACTS, SearchType.BOTH) and not self.metadata
 
     @property
     def searches_turns(self) -> bool:
@@ -115,6 +122,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
             conversation_id=self.conversation_id,
             since=self.since,
             until=self.before,
+            labels=tuple(metadata_label(key, text) for key, text in self.metadata.items()),
         )
 
     def episodes(self) -> EpisodeFilter:
@@ -134,6 +142,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
             and self.conversation_id in ("", turn.conversation_id)
             and (self.since is None or turn.sent_at >= self.since)
             and (self.before is None or turn.sent_at < self.before)
+            and self.metadata.items() <= turn.metadata.items()
         )
 
     def covers(self, fact: Fact) -> bool:

@@ -64,7 +64,7 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     """Add chats, and the understanding that the settings name; both stand on the parts that there are.
 
     Raises:
-        ConfigurationError: Gemini is to be asked, and something about it is set wrongly.
+        ConfigurationError: a model is to be asked, and something about it is set wrongly.
     """
     from streams.adapters.tokenizer import open_counter
     from streams.answering.driving import Answerer
@@ -121,6 +121,7 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         progress=ProgressReader(settings, remembered.facts, remembered.log, lookup),
         unread=Unread(settings, remembered.log, readers),
         most_content_bytes=settings.max_content_bytes,
+        metadata_keys=settings.searched_metadata,
         mask=mask_of(settings),
         responder=settings.responder,
         forgetter=Forgetter(settings),

@@ -9,13 +9,25 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import SecretStr, field_validator, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from streams.settings.text import env_name, setting
 
 #: The secrets; each has a companion, ``<name>_file``.
-SECRETS = ("kafka_sasl_password", "qdrant_api_key", "redis_password", "gemini_api_key", "api_token")
+SECRETS = (
+    "kafka_sasl_password",
+    "qdrant_api_key",
+    "redis_password",
+    "api_token",
+    "model_api_key",
+    "embedding_api_key",
+    "gemini_api_key",
+    "openai_api_key",
+)
+
+#: Those of them that go into an HTTP header of a model's endpoint.
+MODEL_KEYS = ("model_api_key", "embedding_api_key", "gemini_api_key", "openai_api_key")
 
 _FILES = tuple(f"{name}_file" for name in SECRETS)
 _KAFKA_PATHS = ("kafka_ssl_ca_file", "kafka_ssl_cert_file", "kafka_ssl_key_file")
@@ -76,17 +88,34 @@ class AccessSettings(BaseSettings):
         SecretStr(""), "token that commands ask the HTTP API with, if it wants one (switchboard token create)"
     )
     api_token_file: Path | None = _path("holds SWITCHBOARD_API_TOKEN")
-    gemini_api_key: SecretStr = Field(
-        default=SecretStr(""),
-        validation_alias="GEMINI_API_KEY",
-        description="key of the Gemini API; used only where a setting names Gemini",
-        json_schema_extra={"unit": ""},
+    model_api_key: SecretStr = setting(
+        SecretStr(""),
+        "key of the endpoint SWITCHBOARD_MODEL_URL; without it GEMINI_API_KEY or OPENAI_API_KEY, by "
+        "SWITCHBOARD_MODEL_API",
     )
-    gemini_api_key_file: Path | None = Field(
-        default=None,
-        validation_alias="GEMINI_API_KEY_FILE",
-        description="holds GEMINI_API_KEY",
-        json_schema_extra={"unit": "", "allowed": "path of a file, or empty"},
+    model_api_key_file: Path | None = _path("holds SWITCHBOARD_MODEL_API_KEY")
+    embedding_api_key: SecretStr = setting(
+        SecretStr(""),
+        "key of SWITCHBOARD_EMBEDDING_URL, if that is another host than SWITCHBOARD_MODEL_URL, whose key it is "
+        "not sent",
+    )
+    embedding_api_key_file: Path | None = _path("holds SWITCHBOARD_EMBEDDING_API_KEY")
+    gemini_api_key: SecretStr = setting(
+        SecretStr(""),
+        "key of the Gemini API; used only where a setting names a model",
+        names=("GEMINI_API_KEY",),
+    )
+    gemini_api_key_file: Path | None = setting(
+        None, "holds GEMINI_API_KEY", allowed="path of a file, or empty", names=("GEMINI_API_KEY_FILE",)
+    )
+    openai_api_key: SecretStr = setting(
+        SecretStr(""),
+        "key of SWITCHBOARD_MODEL_URL with SWITCHBOARD_MODEL_API=openai; used only where a setting names a "
+        "model",
+        names=("OPENAI_API_KEY",),
+    )
+    openai_api_key_file: Path | None = setting(
+        None, "holds OPENAI_API_KEY", allowed="path of a file, or empty", names=("OPENAI_API_KEY_FILE",)
     )
 
     @field_validator("kafka_security_protocol", "kafka_sasl_mechanism", mode="before")
@@ -110,6 +139,9 @@ class AccessSettings(BaseSettings):
                 raise ValueError(f"{env} and {env_file} are both set: leave one of them out")
             # Settings are frozen for everybody else.
             object.__setattr__(self, name, SecretStr(read_secret(path, env_file)))
+        for name in MODEL_KEYS:
+            key = getattr(self, name).get_secret_value().strip()  # a secret often ends in a line break
+            object.__setattr__(self, name, SecretStr(key))
         return self
 
     @model_validator(mode="after")

@@ -10,11 +10,11 @@ from typing import Literal, NamedTuple
 
 from pydantic import field_validator, model_validator
 
-from streams.settings.stages import StageSettings
+from streams.settings.asking import MODEL_VALUES, EndpointSettings, check_endpoint
 from streams.settings.text import env_name, setting
 
-#: What can be asked of Gemini, by the settings that say so.
-_BY_GEMINI = (
+#: The settings that say whether a model is asked.
+_ASKING = (
     "extractor",
     "summarizer",
     "graph_reader",
@@ -24,48 +24,53 @@ _BY_GEMINI = (
     "responder",
 )
 
-_MODEL_NAME = r"^[A-Za-z0-9._-]{1,100}$"
 _OWN = re.compile(r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
-_PRICE = re.compile(r"^\s*([A-Za-z0-9._-]+)\s*=\s*(\d+(?:\.\d+)?)\s*/\s*(\d+(?:\.\d+)?)\s*$")
+_NUMBER = r"\s*(\d+(?:\.\d+)?)\s*"
+_PRICE = re.compile(rf"^\s*([^\s,=]+)\s*={_NUMBER}/{_NUMBER}(?:/{_NUMBER})?$")
 
 
 class Price(NamedTuple):
-    """US dollars per million tokens."""
+    """US dollars per million tokens; ``cached``: of those of the input that were read from a cache."""
 
     input: float
     output: float
+    cached: float | None = None
 
 
-class ModelSettings(StageSettings):
-    """Extractor, summarizer and embedder; Gemini, its limits and its prices.  Part of ``Settings``."""
+class ModelSettings(EndpointSettings):
+    """Extractor, summarizer and embedder, and what models may cost.  Part of ``Settings``."""
 
     # Models: what is asked of whom
     extractor: str = setting(
         "builtin",
-        "what finds facts in windows: a small model on this machine, Gemini, which is sent them, or one of "
-        "your own",
-        allowed="builtin, gemini, or package.module:name",
+        "what finds facts in windows: a small model on this machine, a language model, which is sent them, or "
+        "one of your own",
+        allowed="builtin, model, gemini, or package.module:name",
     )
 
-    summarizer: Literal["builtin", "gemini"] = setting(
+    summarizer: Literal["builtin", "model", "gemini"] = setting(
         "builtin",
-        "what summarizes a conversation: a small model on this machine, or Gemini, which is sent messages",
+        "what summarizes a conversation: a small model on this machine, or a language model, which is sent "
+        "messages",
     )
 
-    graph_reader: Literal["builtin", "gemini"] = setting(
+    graph_reader: Literal["builtin", "model", "gemini"] = setting(
         "builtin",
-        "what finds how people and places are related: tables, or Gemini as well, which is sent the messages",
+        "what finds how people and places are related: tables, or a language model as well, which is sent "
+        "messages",
     )
-    merge_validator: Literal["builtin", "gemini"] = setting(
+    merge_validator: Literal["builtin", "model", "gemini"] = setting(
         "builtin",
-        "what says whether two facts are one, where no rule can: nobody (all stay), or Gemini",
+        "what says whether two facts are one, where no rule can: nobody (all stay), or a language model",
     )
-    understander: Literal["builtin", "gemini"] = setting(
-        "builtin", "what says what a question means: rules on this machine, or Gemini, which is sent it"
-    )
-    responder: Literal["builtin", "gemini"] = setting(
+    understander: Literal["builtin", "model", "gemini"] = setting(
         "builtin",
-        "what answers in a chat: what is remembered, quoted; or Gemini, which is sent question and memories",
+        "what says what a question means: rules on this machine, or a language model, which is sent it",
+    )
+    responder: Literal["builtin", "model", "gemini"] = setting(
+        "builtin",
+        "what answers in a chat: what is remembered, quoted; or a language model, which is sent question and "
+        "memories",
     )
     answer_tokens: int = setting(
         1500, "tokens of a prompt for an answer, all tiers together", "tokens", ge=1000, le=100_000
@@ -77,8 +82,8 @@ class ModelSettings(StageSettings):
     embedder: str = setting(
         "builtin",
         "what makes vectors; another one has an index of its own, to be built from the topics",
-        allowed="builtin, gemini or onnx:FOLDER",
-        pattern=r"^(builtin|gemini|onnx:.+)$",
+        allowed="builtin, model, gemini or onnx:FOLDER",
+        pattern=r"^(builtin|model|gemini|onnx:.+)$",
     )
     tokenizer: str = setting(
         "cl100k_base",
@@ -87,54 +92,25 @@ class ModelSettings(StageSettings):
         pattern=r"^[a-z0-9_]{1,40}$",
     )
 
-    # Models: Gemini
-    gemini_url: str = setting(
-        "https://generativelanguage.googleapis.com",
-        "where the Gemini API is",
-        allowed="http:// or https:// URL",
-        pattern=r"^https?://[^\s]+$",
-        repr=False,
-    )
-    gemini_model: str = setting(
-        "gemini-2.5-flash-lite", "model that reads and writes", allowed="name of a model", pattern=_MODEL_NAME
-    )
-    gemini_embedding_model: str = setting(
-        "gemini-embedding-001", "model that makes vectors", allowed="name of a model", pattern=_MODEL_NAME
-    )
-    gemini_embedding_dimensions: int = setting(768, "length of its vectors", "numbers", ge=64, le=3072)
-    gemini_timeout_seconds: float = setting(30.0, "longest wait for an answer of Gemini", "s", gt=0, le=600)
-    gemini_hedge_seconds: float = setting(
-        0.0,
-        "silence after which a call is made again beside, the first answer taken, both paid (0: never)",
-        "s",
-        ge=0,
-        le=600,
-    )
-    gemini_windows_per_call: int = setting(
-        4, "most windows, of one person, that one call is about", "windows", ge=1, le=20
-    )
-    gemini_requests_per_minute: int = setting(
-        300, "calls per minute of each model, of all processes together", "calls", ge=1, le=1_000_000
-    )
-    gemini_tokens_per_minute: int = setting(
-        1_000_000, "tokens per minute of each model, both ways", "tokens", ge=10_000, le=10**12
-    )
-    gemini_calls_in_flight: int = setting(8, "calls of each model open at once", "calls", ge=1, le=10_000)
+    # Models: what they may cost
     model_budget_usd: float = setting(
         5.0,
         "what models may cost per day (UTC) and tenant; above it the built-ins do the work (0: always), "
-        "and new vectors by Gemini wait: a tenant's own, or, while an index is built anew, all of a partition; "
+        "and new vectors by a paid model wait: a tenant's own, or, while an index is built anew, all of a "
+        "partition; "
         "what calls in flight may cost counts, of all processes that share a Redis (without one each knows its "
         "own alone: the budget may be passed by what the calls in flight of the others cost); "
-        "with SWITCHBOARD_EMBEDDER=gemini, less than a batch of texts may cost (0, too) is refused",
+        "with SWITCHBOARD_EMBEDDER=model, less than a batch of texts may cost (0, too) is refused; a model "
+        "without a known price costs nothing here, and its tokens are counted",
         "US$",
         ge=0,
         le=1_000_000,
     )
     model_prices: str = setting(
         "",
-        "prices (US$ per million tokens) of models that are not in the table, or have changed",
-        allowed="model=input/output[,...], such as my-model=0.10/0.40, or empty",
+        "prices (US$ per million tokens: input, output, input read from a cache) of models that are not in the "
+        "list of genai-prices, or have changed",
+        allowed="model=input/output[/cached][,...], such as my-model=0.10/0.40, or empty",
     )
 
     @field_validator(
@@ -153,9 +129,10 @@ class ModelSettings(StageSettings):
     @field_validator("extractor")
     @classmethod
     def _check_extractor(cls, value: str) -> str:
-        if value not in ("builtin", "gemini") and _OWN.match(value) is None:
+        if value not in ("builtin", *MODEL_VALUES) and _OWN.match(value) is None:
             raise ValueError(
-                f"{value!r} is not builtin, gemini, or where one of your own stands (package.module:name)"
+                f"{value!r} is not builtin, model, gemini, or where one of your own stands "
+                "(package.module:name)"
             )
         return value
 
@@ -169,12 +146,15 @@ class ModelSettings(StageSettings):
 
     @model_validator(mode="after")
     def _check_models(self) -> ModelSettings:
-        asked = [name for name in _BY_GEMINI if getattr(self, name, "") == "gemini"]
-        if asked and not self.gemini_api_key.get_secret_value():
-            raise ValueError(
-                f"{env_name(asked[0])}=gemini needs a key: set GEMINI_API_KEY or GEMINI_API_KEY_FILE, or leave "
-                f"{env_name(asked[0])} out for the built-in one"
-            )
+        asked = [name for name in _ASKING if getattr(self, name, "") in MODEL_VALUES]
+        for name in asked:
+            if name != "embedder" and getattr(self, name) == "gemini" and self.model_api != "gemini":
+                raise ValueError(
+                    f"{env_name(name)}=gemini asks another API than SWITCHBOARD_MODEL_API={self.model_api}: "
+                    "set it to model"
+                )
+            endpoint = self.embedding_endpoint if name == "embedder" else self.model_endpoint
+            check_endpoint(f"{env_name(name)}={getattr(self, name)}", endpoint)
         return self
 
     @property
@@ -182,18 +162,26 @@ class ModelSettings(StageSettings):
         """Whether the extractor is one of somebody's own."""
         return ":" in self.extractor
 
-    @property
-    def uses_gemini(self) -> bool:
-        """Whether Gemini reads conversations."""
-        return "gemini" in (self.extractor, self.summarizer, self.graph_reader, self.merge_validator)
+    def asks_model(self, *names: str) -> bool:
+        """Say whether one of these settings (``extractor``, ...) asks a language model."""
+        return any(getattr(self, name) in MODEL_VALUES for name in names)
 
     @property
-    def talks_with_gemini(self) -> bool:
-        """Whether Gemini understands or answers what people ask."""
-        return "gemini" in (self.understander, self.responder)
+    def reads_with_model(self) -> bool:
+        """Whether a language model reads conversations."""
+        return self.asks_model("extractor", "summarizer", "graph_reader", "merge_validator")
+
+    @property
+    def talks_with_model(self) -> bool:
+        """Whether a language model understands or answers what people ask."""
+        return self.asks_model("understander", "responder")
 
     @property
     def own_prices(self) -> dict[str, Price]:
         """The prices of ``model_prices``, by model."""
         found = (_PRICE.match(entry) for entry in self.model_prices.split(","))
-        return {each[1]: Price(float(each[2]), float(each[3])) for each in found if each is not None}
+        return {
+            each[1]: Price(float(each[2]), float(each[3]), None if each[4] is None else float(each[4]))
+            for each in found
+            if each is not None
+        }

@@ -153,8 +153,8 @@ class PlaceSettings(AccessSettings):
                 raise ValueError(f"{entry!r} is not service=host:port (for example ingest=127.0.0.1:9464)")
         return value
 
-    # gemini_url is declared further down the line of classes
-    @field_validator("redis_url", "qdrant_url", "gemini_url", check_fields=False)
+    # Those of models are declared further down the line of classes.
+    @field_validator("redis_url", "qdrant_url", "model_url", "embedding_url", check_fields=False)
     @classmethod
     def _check_url(cls, value: str) -> str:
         """Refuse what would be read as another host: a client's error would repeat half of the password."""

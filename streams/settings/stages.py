@@ -39,6 +39,14 @@ def _patterns(value: str) -> list[str]:
     return found
 
 
+_MOST_METADATA_KEYS = 4
+_METADATA_KEY = re.compile(r"[\w.-]{1,64}")
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+
+
 class StageSettings(PlaceSettings):
     """What makes a window, a summary, a turn, a fact, a duplicate.  Read as part of ``Settings``."""
 
@@ -78,6 +86,11 @@ class StageSettings(PlaceSettings):
         "",
         'what else is masked: regular expressions (RE2 syntax), such as ["EMP-[0-9]{6}"]',
         allowed="JSON list of texts, or empty",
+    )
+    metadata_keys: str = setting(
+        "",
+        "by which fields of a message's `metadata` searches filter: turns note them from then on",
+        allowed="up to four names with commas, or empty",
     )
     turn_retention_days: float = setting(
         365.0,
@@ -219,6 +232,16 @@ class StageSettings(PlaceSettings):
             raise ValueError(str(error)) from error
         return value
 
+    @field_validator("metadata_keys")
+    @classmethod
+    def _check_metadata_keys(cls, value: str) -> str:
+        keys = _names(value)
+        if len(keys) > _MOST_METADATA_KEYS:
+            raise ValueError(f"it names {len(keys)} fields: at most {_MOST_METADATA_KEYS} are indexed")
+        if wrong := [key for key in keys if not _METADATA_KEY.fullmatch(key)]:
+            raise ValueError(f"{wrong[0]!r} is no name of up to 64 letters, digits, '.', '_' and '-'")
+        return value
+
     @field_validator("consolidate_at")
     @classmethod
     def _check_consolidate_at(cls, value: str) -> str:
@@ -234,6 +257,11 @@ class StageSettings(PlaceSettings):
     def looks_for_recurring(self) -> bool:
         """Whether facts are made of what a person says in several conversations."""
         return self.episode_similarity < 1.0
+
+    @property
+    def searched_metadata(self) -> tuple[str, ...]:
+        """The fields of ``metadata`` that searches filter by."""
+        return _names(self.metadata_keys)
 
     @property
     def own_patterns(self) -> list[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 import annotated_types
-from pydantic import Field, SecretStr
+from pydantic import AliasChoices, Field, SecretStr
 from pydantic.config import JsonDict
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
@@ -22,11 +22,22 @@ PREFIX = "SWITCHBOARD_"
 _TESTS = f"{PREFIX}TEST_"
 
 
-def setting(default: Any, description: str, unit: str = "", *, allowed: str = "", **limits: Any) -> Any:
+def setting(
+    default: Any,
+    description: str,
+    unit: str = "",
+    *,
+    allowed: str = "",
+    names: tuple[str, ...] = (),
+    **limits: Any,
+) -> Any:
     """Declare a setting; a callable ``default`` is called at load time.
 
-    ``allowed`` says what is accepted where the type and the limits do not say it for themselves.
+    ``allowed`` says what is accepted where the type and the limits do not say it for themselves.  ``names`` are
+    environment variables that it is read from, the first of them its own; without, it is named after the field.
     """
+    if names:
+        limits["validation_alias"] = AliasChoices(*names)
     where = {"default_factory": default} if callable(default) else {"default": default}
     extra: JsonDict = {"unit": unit, "allowed": allowed}
     return Field(**where, description=description, json_schema_extra=extra, **limits)
@@ -65,8 +76,15 @@ def describe(settings: BaseSettings) -> list[SettingRow]:
 
 def env_name(name: str, field: FieldInfo | None = None) -> str:
     """Return the environment variable of the setting ``name``."""
+    return env_names(name, field)[0]
+
+
+def env_names(name: str, field: FieldInfo | None = None) -> list[str]:
+    """Return all environment variables that the setting ``name`` is read from, its own first."""
     alias = field.validation_alias if field is not None else None
-    return alias if isinstance(alias, str) else f"{PREFIX}{name.upper()}"
+    if isinstance(alias, AliasChoices):
+        return [str(each) for each in alias.choices]
+    return [alias if isinstance(alias, str) else f"{PREFIX}{name.upper()}"]
 
 
 def allowed(field: FieldInfo) -> str:
@@ -97,7 +115,7 @@ def explain(detail: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
     """Turn one validation error into a line that names the variable, its value and what is allowed."""
     location = str(detail["loc"][0]) if detail["loc"] else ""
     message = detail["msg"].removeprefix("Value error, ")
-    by_env = {env_name(name, field): name for name, field in fields.items()}
+    by_env = {env: name for name, field in fields.items() for env in env_names(name, field)}
     name = by_env.get(location, location)
     if name not in fields:
         return f"{location}: {message}" if location else message
@@ -113,9 +131,8 @@ def explain(detail: ErrorDetails, fields: Mapping[str, FieldInfo]) -> str:
 
 def unknown_variables(environ: Mapping[str, str], fields: Mapping[str, FieldInfo]) -> list[str]:
     """Return a line for each variable with our prefix that no setting has."""
-    known = {
-        name for name in (env_name(name, field) for name, field in fields.items()) if name.startswith(PREFIX)
-    }
+    named = (each for name, field in fields.items() for each in env_names(name, field))
+    known = {name for name in named if name.startswith(PREFIX)}
     problems = []
     for variable in sorted(environ):
         name = variable.upper()

@@ -184,7 +184,11 @@ class Metrics(Registered):
             "model_call_seconds", "How long a call of a language model took.", STEP_BUCKETS, "purpose", "model"
         )
         self.model_tokens_total = self._counter(
-            "model_tokens_total", "Tokens that were paid.", "purpose", "model", "direction"
+            "model_tokens_total",
+            "Tokens that were paid; cached: those of the input that were read from a cache.",
+            "purpose",
+            "model",
+            "direction",
         )
         self.model_cost_usd_total = self._counter(
             "model_cost_usd_total", "What calls cost, by the list of prices, in US dollars.", "purpose", "model"

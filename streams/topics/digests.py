@@ -67,7 +67,10 @@ class Recipe:
         except (msgspec.DecodeError, UnicodeDecodeError):
             return key, record.value
         if self._key and isinstance(value, dict):
-            key = "/".join(str(value.get(name, "")) for name in self._key)
+            named = [value.get(name) for name in self._key]
+            # What has no name of its own (a message without an id) is told by what it says.
+            unnamed = [record.value.decode(errors="replace")] if None in named else []
+            key = "/".join([*map(str, named), *unnamed])
         for path in self._ignores:
             _drop(value, path)
         return key, value

@@ -41,6 +41,8 @@ def components(kinds: list[type[msgspec.Struct]], reference: str) -> dict[str, A
     """Return the schemas of ``kinds`` and of all that they hold, by name; ``reference`` has a ``{name}``."""
     _, definitions = msgspec.json.schema_components(kinds, ref_template=reference)
     check_names(definitions)
+    for kind in kinds:
+        definitions[kind.__name__] |= getattr(kind, "schema", {})
     schemas: dict[str, Any] = refined(definitions)
     return schemas
 

@@ -84,8 +84,8 @@ async def open_indexes(
             return _all(embedder, found)
         return _all(embedder, found, Rebuild(settings, homes, kinds, Building(found[0], build), found, metrics))
     own = homes.space_of_living()
-    # Of two by Gemini only one can keep its limits in a Valkey of this process.
-    limited = settings.redis_url or settings.embedder != "gemini"
+    # Of two by a model's endpoint only one can keep its limits in a Valkey of this process.
+    limited = settings.redis_url or not settings.asks_model("embedder")
     living = await open_former(own, homes.living, resources, metrics if limited else None, start=True)
     olds = [_open(settings, kind, own, patience, resources) for kind in kinds]
     # Who goes back has requests answered again from the beginning: from now on they are by another embedder.

@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 from models import ids
 from models.errors import InvalidRecord
 from models.facts import Fact, FactCandidate
-from models.messages import ChatMessage
+from models.messages import ChatMessage, IncomingMessage
 from models.summaries import Summary, SummaryRequest
 from models.vectors import EmbeddingResult, TurnVector
 from models.windows import Window
@@ -54,12 +54,28 @@ def test_an_example_fits_schema_and_struct_and_survives_a_round_trip(spec: Topic
     if example.value is None:
         assert spec.is_compacted, "only a compacted topic has tombstones"
         return
-    schema_of(spec).validate(orjson.loads(example.value))
-    decoded = decode(value_type(spec), example.value)
+    schema_of(spec).validate(json.loads(example.value))
+    if value_type(spec) is IncomingMessage:
+        decoded = decode_chat_message(
+            example.key, example.value, max_content_bytes=65_536, arrived_ms=0, message_id="made"
+        )
+        read: type[msgspec.Struct] = type(decoded)
+    else:
+        read = value_type(spec)
+        decoded = decode(read, example.value)
     encoded = msgspec.json.encode(decoded)
-    assert decode(value_type(spec), encoded) == decoded
+    assert decode(read, encoded) == decoded
     schema_of(spec).validate(orjson.loads(encoded))
-    assert_kept(orjson.loads(example.value), orjson.loads(encoded))
+    if not isinstance(decoded, ChatMessage) or decoded == in_own_form(example.value):
+        assert_kept(orjson.loads(example.value), orjson.loads(encoded))
+
+
+def in_own_form(value: bytes) -> ChatMessage | None:
+    """The message, if it was sent as the services read it."""
+    try:
+        return decode(ChatMessage, value)
+    except InvalidRecord:
+        return None
 
 
 def assert_kept(before: object, after: object) -> None:
@@ -84,9 +100,9 @@ def test_an_example_is_keyed_as_its_topic_says_and_its_headers_are_an_event(spec
     assert example.summary
     assert not example.reason
     if example.value is not None:
-        value = orjson.loads(example.value)
-        assert "/".join(value[field] for field in spec.key_fields).encode() == example.key
-        assert orjson.loads(example.value)[spec.routed_by]
+        value = json.loads(example.value)
+        assert "/".join(str(value[field]) for field in spec.key_fields).encode() == example.key
+        assert value[spec.routed_by]
     if example.headers:
         attributes = incoming(example.headers)
         assert attributes is not None
@@ -96,7 +112,7 @@ def test_an_example_is_keyed_as_its_topic_says_and_its_headers_are_an_event(spec
 @pytest.mark.parametrize(("spec", "example"), named(INVALID))
 def test_an_invalid_example_is_refused_for_its_reason(spec: TopicSpec, example: Example):
     with pytest.raises(InvalidRecord) as caught:
-        if value_type(spec) is ChatMessage:
+        if value_type(spec) is IncomingMessage:
             decode_chat_message(example.key, example.value, max_content_bytes=65_536, arrived_ms=0)
         else:
             decoded = decode(value_type(spec), example.value)

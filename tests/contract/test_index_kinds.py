@@ -32,6 +32,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
     conversation_id: str = "c-1"
     sent_at: datetime = NOON
     tenant_id: str = "default"
+    labels: tuple[str, ...] = ()
 
 
 SAID = Kind(
@@ -39,7 +40,7 @@ SAID = Kind(
     type=Said,
     id_field="said_id",
     text_field="text",
-    keywords=("tenant_id", "conversation_id", "role"),
+    keywords=("tenant_id", "conversation_id", "role", "labels"),
     times=("sent_at",),
     filled_from="chat.messages.v1",
 )
@@ -62,8 +63,15 @@ async def index(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 ALL = {
     "tea": said("tea at home"),
-    "answer": said("tea is ready", role=Role.ASSISTANT, sent_at=NOON + timedelta(minutes=1)),
-    "later": said("tea again", sent_at=NOON + timedelta(days=9), conversation_id="c-2"),
+    "answer": said(
+        "tea is ready", role=Role.ASSISTANT, sent_at=NOON + timedelta(minutes=1), labels=("topic=tea",)
+    ),
+    "later": said(
+        "tea again",
+        sent_at=NOON + timedelta(days=9),
+        conversation_id="c-2",
+        labels=("topic=tea", "app=ios 17"),
+    ),
     "bob": said("tea of bob", user_id="bob"),
     "acme": said("tea of acme", tenant_id="acme"),
 }
@@ -78,6 +86,9 @@ FILTERS: dict[str, tuple[TurnFilter, set[str]]] = {
     "roles": (TurnFilter(user_id="ada", roles=(Role.ASSISTANT, Role.USER)), {"tea", "answer", "later"}),
     "since, inclusive": (TurnFilter(user_id="ada", since=NOON + timedelta(minutes=1)), {"answer", "later"}),
     "until, exclusive": (TurnFilter(user_id="ada", until=NOON + timedelta(minutes=1)), {"tea"}),
+    "label": (TurnFilter(user_id="ada", labels=("topic=tea",)), {"answer", "later"}),
+    "labels, all of them": (TurnFilter(user_id="ada", labels=("topic=tea", "app=ios 17")), {"later"}),
+    "a part of a label": (TurnFilter(user_id="ada", labels=("app=ios",)), set()),
     "between": (
         TurnFilter(user_id="ada", since=NOON, until=NOON + timedelta(days=1)),
         {"tea", "answer"},

@@ -64,9 +64,21 @@ BAD = {
     "an unknown role": (bad(role="wizard"), "invalid_field"),
     "long ago": (bad(sent_at="1970-01-01T00:00:00Z"), "absurd_time"),
     "far ahead": (bad(sent_at=(NOW + timedelta(days=3)).isoformat()), "absurd_time"),
-    "a time without a zone": (bad(sent_at="2026-01-01T00:00:00"), "invalid_field"),
+    "a day as time": (bad(sent_at="2026-01-01"), "invalid_field"),
+    "a time in nanoseconds": (bad(sent_at=1793527200123456789), "invalid_field"),
+    "a part of an unknown type": (bad(content=[{"type": "hologram"}]), "invalid_field"),
+    "an id with a fraction": (bad(message_id=1.5), "invalid_field"),
     "as large as the topic takes": (bad(content="y" * 1_047_000), "content_too_large"),
 }
+
+#: Neighbours, as clients have them; each is taken.
+SHAPES: list[dict] = [
+    {},
+    {"message_id": None, "role": "human"},
+    {"content": [{"type": "text", "text": "hello"}, {"type": "image_url", "image_url": {"url": "x"}}]},
+    {"sent_at": int(NOW.timestamp() * 1000), "user_id": 7},
+    {"role": "model", "content": None, "tool_calls": [{"function": {"name": "weather"}}]},
+]
 
 #: Headers are kept as they came: twice the same name, bytes that are no text, no value at all.
 HEADERS = [("source", b"one"), ("source", b"two"), ("\u00fcml", b"\xff\x00"), ("empty", b""), ("null", None)]
@@ -85,7 +97,8 @@ async def test_each_bad_record_is_kept_and_its_neighbours_are_processed(stream, 
     partition = DefaultPartitioner()(KEY, partitions, partitions)
     offsets = {}
     for number, (what, (value, _)) in enumerate(BAD.items()):
-        neighbour = message(message_id=f"good {number}", content=f"before {what}", unknown_field=[number])
+        plain = {"message_id": f"good {number}", "content": f"before {what}", "unknown_field": [number]}
+        neighbour = message(**plain | SHAPES[number % len(SHAPES)])
         await producer.send(stream.topic, json.dumps(neighbour).encode(), KEY, partition)
         sent = await producer.send_and_wait(stream.topic, value, KEY, partition, headers=HEADERS)
         offsets[what] = sent.offset

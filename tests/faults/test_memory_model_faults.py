@@ -82,10 +82,10 @@ class Memory:
             MEMORY,
             "m",
             extractor="gemini",
-            gemini_windows_per_call=1,
-            gemini_url=self.server.url,
+            model_windows_per_call=1,
+            model_url=self.server.url,
             # However busy the machine is: what is asked twice is asked because of the kill.
-            gemini_timeout_seconds=600,
+            model_timeout_seconds=600,
             step_timeout_seconds=900,
             hang_timeout_seconds=1000,
             redis_url=f"unix://{self._valkey.socket}",

@@ -21,6 +21,7 @@ from topic_reader import read_partition, read_topic
 
 from models.errors import InvalidRecord
 from models.ids import roll_up_id, summary_id
+from models.messages import ChatMessage
 from models.summaries import Summary, SummaryRequest
 from processors.conversations import token_table
 from processors.conversations.fold import Fold
@@ -33,7 +34,7 @@ from processors.conversations.state import (
 from processors.conversations.token_table import TokenTable
 from processors.conversations.windows import WindowSizes
 from processors.text.tokens import TokenCounter, message_tokens
-from processors.text.validation import decode_chat_message
+from streams.agents.message_log import decode_item
 from streams.topics.catalog import Catalog
 
 __all__ = ["Verdict", "read_topic"]
@@ -163,12 +164,8 @@ class Verdict:
                 self._punctuate(folds, punctuation, record)
                 continue
             try:
-                message = decode_chat_message(
-                    record.key,
-                    record.value,
-                    max_content_bytes=self._max_content_bytes,
-                    arrived_ms=record.timestamp,
-                )
+                message = decode_item(record, self._max_content_bytes)
+                assert isinstance(message, ChatMessage), "no command is sent here"
             except InvalidRecord as error:
                 expected.dead_letters.append(_letter(record, error.reason))
                 continue

@@ -17,7 +17,7 @@ from models.memo import Memo
 from models.ports import KnownNotes
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.tokenizer import cl100k_counter
-from streams.llm.extractor import GeminiExtractor
+from streams.llm.extractor import ModelExtractor
 from streams.llm.memo.memo import MemoLog
 from streams.llm.memo.topic import MemoTopic
 from streams.llm.memo.view import MemoView
@@ -48,11 +48,11 @@ class Rig:
         settings = self.settings.model_copy(update=changes)
         return await open_readers(settings, self.metrics, cl100k_counter(), self._resources, known)
 
-    async def extractor(self, **changes: Any) -> GeminiExtractor:
+    async def extractor(self, **changes: Any) -> ModelExtractor:
         """Return that of a worker that has just started."""
         found = (await self.readers(**changes)).extractor
-        assert isinstance(found, GeminiExtractor)
-        found._questions.asking.account.clock = lambda: NOON
+        assert isinstance(found, ModelExtractor)
+        found._asking.account.clock = lambda: NOON
         return found
 
     async def talkers(self, **changes: Any) -> Talkers:
@@ -76,7 +76,7 @@ class Rig:
 
     def metered(self, name: str, **labels: str) -> float:
         """Return a metric of calls for extraction."""
-        labels |= {"purpose": "extraction", "model": self.settings.gemini_model}
+        labels |= {"purpose": "extraction", "model": self.settings.model_endpoint.model}
         found = self.metrics.registry.get_sample_value(f"switchboard_{name}", labels)
         return found or 0.0
 
@@ -109,7 +109,7 @@ async def rig(
             topic_prefix=topic_prefix,
             data_dir=tmp_path,
             redis_url=f"unix://{valkey.socket}",
-            gemini_url=server.url,
+            model_url=server.url,
             extractor="gemini",
             summarizer="gemini",
             understander="gemini",

@@ -66,7 +66,7 @@ def told(count: int) -> list[Window]:
 @pytest.mark.parametrize(("fault", "calls"), [(None, 2), (Fault.NO_JSON, 2 + 4)])
 async def test_windows_that_wait_share_calls(rig: Rig, fault: Fault | None, calls: int) -> None:
     """And what such a call does not answer is asked about alone; each is remembered by itself."""
-    reader = (await rig.readers(graph_reader="gemini", gemini_windows_per_call=4)).graph
+    reader = (await rig.readers(graph_reader="gemini", model_windows_per_call=4)).graph
     assert reader is not None
     if fault is not None:
         rig.server.fail(fault)

@@ -275,3 +275,22 @@ async def test_what_nobody_has_read_yet_is_told_from_what_is_not_there(settings:
     with pytest.raises(NotFound) as caught:
         await found.check("default", "ada", name)
     assert not isinstance(caught.value, NotReadYet), "it was read, and is not there: it was erased"
+
+
+async def test_committed_offsets_are_asked_for_over_one_connection(
+    settings: Settings, readers: Readers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[AIOKafkaAdminClient] = []
+    start = AIOKafkaAdminClient.start
+
+    async def counted(self: AIOKafkaAdminClient) -> None:
+        started.append(self)
+        await start(self)
+
+    monkeypatch.setattr(AIOKafkaAdminClient, "start", counted)
+    lookup = Lookup(settings, readers=readers)
+    assert [await lookup.committed("nobody"), await readers.committed("nobody")] == [{}, {}]
+    assert len(started) == 1
+    await started[0].close()  # as when the broker was away
+    assert await readers.committed("nobody") == {}
+    assert len(started) == 2

@@ -40,10 +40,10 @@ from streams.cli.costs import By, costs
 from streams.erasure.answers import ConversationAnswers
 from streams.erasure.erasing import erase_person
 from streams.erasure.erasures import Erasing
-from streams.llm.asking import PARAMETERS
 from streams.llm.memo.topic import Entry, MemoTopic
 from streams.llm.memo.view import MemoView
-from streams.llm.prices import PRICES, cost
+from streams.llm.port import Usage
+from streams.llm.prices import cost, listed
 from streams.llm.readers import Readers, open_readers
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
@@ -330,7 +330,8 @@ async def test_what_is_erased_while_it_is_asked_about_is_not_remembered(
 
 def _id_of(window: Window) -> str:
     asked = "\n".join(map(line, extraction.records_of(window)))
-    return memo_id(extraction.VERSION, "gemini-2.5-flash-lite", PARAMETERS, "default", window.user_id, asked)
+    parameters = "temperature=0"
+    return memo_id(extraction.VERSION, "gemini-2.5-flash-lite", parameters, "default", window.user_id, asked)
 
 
 async def test_two_workers_that_ask_at_once_use_the_first_answer(rig: Rig) -> None:
@@ -508,14 +509,14 @@ async def test_a_wait_that_was_asked_for_is_kept_by_all_calls(rig: Rig) -> None:
 
 
 async def test_an_answer_that_does_not_come(rig: Rig) -> None:
-    extractor = await rig.extractor(gemini_timeout_seconds=0.3)
+    extractor = await rig.extractor(model_timeout_seconds=0.3)
     rig.server.fail(Fault.SLOW)
     (later,) = await extractor.extract(windows(1))
     assert isinstance(later, TryLater) and later.unanswered
 
 
 async def test_a_second_call_beside_one_that_is_silent(rig: Rig) -> None:
-    extractor = await rig.extractor(gemini_hedge_seconds=0.1)
+    extractor = await rig.extractor(model_hedge_seconds=0.1)
     rig.server.fail(Fault.SLOW)
     (found,) = await extract(extractor, windows(1))
     assert found.statements
@@ -527,7 +528,7 @@ async def test_a_second_call_beside_one_that_is_silent(rig: Rig) -> None:
         assert rig.metered("model_calls_total", outcome=outcome) == 1
     for direction, tokens in (("input", written.input_tokens), ("output", written.output_tokens)):
         assert rig.metered("model_tokens_total", direction=direction) == tokens
-    (again,) = await extract(await rig.extractor(gemini_model="gemini-2.5-flash"), windows(1))
+    (again,) = await extract(await rig.extractor(model_name="gemini-2.5-flash"), windows(1))
     assert again == found
     (alone,) = [each for _, each in await rig.memos() if each and each.model == "gemini-2.5-flash"]
     assert written.input_tokens == 2 * alone.input_tokens
@@ -535,7 +536,7 @@ async def test_a_second_call_beside_one_that_is_silent(rig: Rig) -> None:
 
 
 async def test_no_second_call_unless_wished(rig: Rig) -> None:
-    extractor = await rig.extractor(gemini_timeout_seconds=2.0)  # for the call to get there
+    extractor = await rig.extractor(model_timeout_seconds=2.0)  # for the call to get there
     rig.server.fail(Fault.SLOW)
     await extractor.extract(windows(1))
     assert rig.server.count() == 1
@@ -579,7 +580,8 @@ async def test_the_schema_of_an_answer_is_in_the_budget(rig: Rig) -> None:
     """It is paid as what is said to a model: what is left for task, material and answer alone is too little."""
     (asked,), count = windows(1), cl100k_counter()
     prompt = extraction.prompt([asked])
-    most = cost(PRICES["gemini-2.5-flash-lite"], count(prompt.system) + count(prompt.user), prompt.most_tokens)
+    price = listed(rig.settings.model_endpoint)
+    most = cost(price, Usage(count(prompt.system) + count(prompt.user), prompt.most_tokens))
     (found,) = await extract(await rig.extractor(model_budget_usd=most), [asked])
     assert found.by == f"{BUILTIN_EXTRACTOR} (over budget)" and rig.server.count() == 0
 
@@ -652,7 +654,7 @@ async def test_what_a_call_has_cost_counts_before_it_is_let_go_of(
 
 
 async def test_calls_per_minute_are_of_all_workers_together(rig: Rig) -> None:
-    limits = {"gemini_requests_per_minute": 1}
+    limits = {"model_requests_per_minute": 1}
     one, two = await rig.extractor(**limits), await rig.extractor(**limits, step_timeout_seconds=1.0)
     assert isinstance((await one.extract(windows(1, "mara")))[0], Extracted)
     (later,) = await two.extract(windows(1, "jo"))
@@ -662,7 +664,7 @@ async def test_calls_per_minute_are_of_all_workers_together(rig: Rig) -> None:
 
 async def test_tokens_per_minute_are_of_all_workers_together(rig: Rig) -> None:
     """One call takes more than a tenth of the minute, which is had at once; the next waits for the rest."""
-    limits = {"gemini_tokens_per_minute": 10_000, "gemini_requests_per_minute": 1_000_000}
+    limits = {"model_tokens_per_minute": 10_000, "model_requests_per_minute": 1_000_000}
     one, two = await rig.extractor(**limits), await rig.extractor(**limits, step_timeout_seconds=1.0)
     assert isinstance((await one.extract(windows(1, "mara")))[0], Extracted)
     (later,) = await two.extract(windows(1, "jo"))
@@ -671,7 +673,7 @@ async def test_tokens_per_minute_are_of_all_workers_together(rig: Rig) -> None:
 
 
 async def test_calls_open_at_once(rig: Rig) -> None:
-    limits = {"gemini_calls_in_flight": 1, "step_timeout_seconds": 2.0, "gemini_timeout_seconds": 1.0}
+    limits = {"model_calls_in_flight": 1, "step_timeout_seconds": 2.0, "model_timeout_seconds": 1.0}
     extractor = await rig.extractor(**limits)
     rig.server.fail(Fault.SLOW)
     found = await extractor.extract(windows(1, "mara") + windows(1, "jo"))

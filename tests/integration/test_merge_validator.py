@@ -22,7 +22,7 @@ from models.statements import Kind
 from processors.prompts import fence
 from streams.agents.memory.consolidation_records import CONSOLIDATION, REPORTS
 from streams.agents.memory.merge_validation import MergeValidation
-from streams.llm.validator import GeminiMergeValidator
+from streams.llm.validator import ModelMergeValidator
 from streams.runtime.testing import StageHarness
 
 pytestmark = pytest.mark.kafka
@@ -48,13 +48,13 @@ CLUSTERS = (
 )
 
 
-async def validator(rig: Rig, **changes: Any) -> GeminiMergeValidator:
+async def validator(rig: Rig, **changes: Any) -> ModelMergeValidator:
     found = (await rig.readers(merge_validator="gemini", **changes)).validator
-    assert isinstance(found, GeminiMergeValidator)
+    assert isinstance(found, ModelMergeValidator)
     return found
 
 
-async def follows(rig: Rig, made: GeminiMergeValidator) -> list[ConsolidationStep]:
+async def follows(rig: Rig, made: ModelMergeValidator) -> list[ConsolidationStep]:
     """Return the steps that follow from what is decided about :data:`CLUSTERS`."""
     stage = StageHarness(MergeValidation(rig.settings, made).stage())
     asked = MergeQuestion(question_id="q-1", user_id="ada", at=NOW, clusters=CLUSTERS)

@@ -22,7 +22,7 @@ from streams.cli.costs import By, Costs, costs
 from streams.llm.embedders import open_vectors
 from streams.llm.memo.topic import Entry, MemoTopic
 from streams.llm.memo.vectors import VECTORS
-from streams.llm.vectors import GeminiVectors
+from streams.llm.vectors import ModelVectors
 from streams.runtime.testing import StageHarness
 from streams.topics import admin
 from streams.topics.catalog import Catalog, catalog_for
@@ -54,10 +54,10 @@ class Recall:
         embedder, paid = await self.opened(at, **changes)
         return StageHarness(Embedding(settings, embedder, paid, clock=lambda: at).stage())
 
-    async def opened(self, at: datetime = NOON, **changes: Any) -> tuple[Embedder, GeminiVectors]:
+    async def opened(self, at: datetime = NOON, **changes: Any) -> tuple[Embedder, ModelVectors]:
         settings = self.settings.model_copy(update=changes)
         embedder, paid = await open_vectors(settings, self._resources, self._rig.metrics)
-        assert isinstance(paid, GeminiVectors)
+        assert isinstance(paid, ModelVectors)
         paid._account.clock = lambda: at
         return embedder, paid
 

@@ -101,12 +101,12 @@ async def test_what_a_model_signs_is_given_back(rig: Rig) -> None:
         (Fault.INTERNAL, Trouble.DOWN, "500"),
         (Fault.UNAVAILABLE, Trouble.DOWN, "overloaded"),
         (Fault.REFUSED_CONNECTION, Trouble.DOWN, "cannot be reached"),
-        (Fault.HTML, Trouble.MISCONFIGURED, "SWITCHBOARD_GEMINI_URL"),
+        (Fault.HTML, Trouble.MISCONFIGURED, "SWITCHBOARD_MODEL_URL"),
         (Fault.HTML_ERROR, Trouble.DOWN, "502"),
         (Fault.WRONG_KEY, Trouble.MISCONFIGURED, "GEMINI_API_KEY"),
         (Fault.EXPIRED_KEY, Trouble.MISCONFIGURED, "expired"),
         (Fault.NO_RIGHTS, Trouble.MISCONFIGURED, "GEMINI_API_KEY"),
-        (Fault.NO_MODEL, Trouble.MISCONFIGURED, "SWITCHBOARD_GEMINI_MODEL"),
+        (Fault.NO_MODEL, Trouble.MISCONFIGURED, "SWITCHBOARD_MODEL_NAME"),
         (Fault.BAD_REQUEST, Trouble.REFUSED, "token count"),
         (Fault.BLOCKED_PROMPT, Trouble.REFUSED, "PROHIBITED_CONTENT"),
         (Fault.BLOCKED_ANSWER, Trouble.REFUSED, "SAFETY"),
@@ -120,7 +120,7 @@ async def test_what_a_model_signs_is_given_back(rig: Rig) -> None:
 async def test_what_goes_wrong_is_said(rig: Rig, fault: Fault, problem: Trouble, words: str) -> None:
     rig.server.scripts.append(saying("A rather long answer, so that it takes a few pieces to say it. " * 3))
     waits = fault in (Fault.SLOW, Fault.STALLED)
-    made = await responder(rig, gemini_timeout_seconds=2.0 if waits else 60.0)
+    made = await responder(rig, model_timeout_seconds=2.0 if waits else 60.0)
     rig.server.fail(fault)
     text, ended, _ = await hear(made, dialogue())
     assert ended.trouble is not None and ended.trouble.problem is problem, ended
@@ -169,7 +169,7 @@ async def test_who_stops_listening_pays_for_what_was_said_and_no_more(rig: Rig) 
 
 
 async def test_many_at_once_are_each_answered(rig: Rig) -> None:
-    made = await responder(rig, gemini_calls_in_flight=3)
+    made = await responder(rig, model_calls_in_flight=3)
     asked = [dialogue(f"Which city do I live in, number {n}?") for n in range(12)]
     heard = await asyncio.gather(*(hear(made, each) for each in asked))
     assert all(ended.trouble is None and "Munich" in text for text, ended, _ in heard)

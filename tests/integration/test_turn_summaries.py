@@ -23,7 +23,6 @@ from models.understanding import QueryUnderstanding
 from models.windows import WindowSource
 from streams import kafka
 from streams.adapters.tokenizer import open_counter
-from streams.chat import chats as chats_module
 from streams.chat.chats import Chats
 from streams.chat.room import Room
 from streams.runtime.partitioner import partition_of
@@ -109,10 +108,8 @@ class Talk:
 
 
 @pytest.fixture
-async def talk(deployment: ServeRig, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Talk]:
-    deployment.need("ingest", "recall", "respond")
-    # What a turn takes is counted when the log has it, however busy the machine is.
-    monkeypatch.setattr(chats_module, "_COUNTED_SECONDS", 60.0)
+async def talk(deployment: ServeRig) -> AsyncIterator[Talk]:
+    deployment.need("ingest", "recall")
     async with AsyncExitStack() as resources:
         parts = await open_parts(deployment.settings, Metrics(), resources)
         held = Held()

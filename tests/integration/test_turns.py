@@ -131,7 +131,7 @@ class Model:
         self._model = self._spawn(rig, "model", command, dict(os.environ))
         eventually(lambda: self._answers(f"{self.url}/script/calls"), "the scripted model answers")
         # Whoever says nothing is waited for longer than any test takes.
-        asked = {"responder": "gemini", "gemini_url": self.url, "gemini_timeout_seconds": 300}
+        asked = {"responder": "gemini", "model_url": self.url, "model_timeout_seconds": 300}
         environment = rig.environment(**asked, **settings, api_port=api, metrics_port=metrics)
         environment |= {"GEMINI_API_KEY": "scripted"}
         self._start = lambda: self._spawn(rig, "serve-model", ["-m", "streams.cli", "serve"], environment)

@@ -37,10 +37,10 @@ def test_what_is_remembered_is_quoted_with_who_said_it_when() -> None:
     assert kind is AnswerKind.ANSWERED
     assert told.split("\n")[:5] == [
         REMEMBERED,
-        "- “Lives in Berlin” [1] (a fact, 1 March 2026)",
-        "- “I moved.” [2] (you, 1 March 2026)",
-        "- “Good to know.” [3] (the assistant)",
-        "- “Sunny.” [4] (weather, 1 March 2026)",
+        "- You said on 1 March 2026: “Lives in Berlin” [1]",
+        "- You said on 1 March 2026: “I moved.” [2]",
+        "- The assistant said: “Good to know.” [3]",
+        "- weather said on 1 March 2026: “Sunny.” [4]",
     ]
 
 
@@ -60,7 +60,7 @@ def test_an_open_question_is_asked_back_by_number() -> None:
     asked = QueryUnderstanding(
         query="Is she in?", is_ambiguous=True, score=0.9, possible_interpretations=("Anna", "Eva")
     )
-    assert asked_back(asked) == f"{ASKS_BACK}\n1. Anna\n2. Eva"
+    assert asked_back(asked) == f"{ASKS_BACK['en']}\n1. Anna\n2. Eva"
 
 
 @pytest.mark.parametrize(

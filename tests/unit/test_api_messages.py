@@ -75,7 +75,7 @@ async def client(broker: Broker) -> AsyncIterator[httpx.AsyncClient]:
         yield made
 
 
-async def say(client: httpx.AsyncClient, content: str, key: str = "", **more: Any) -> httpx.Response:
+async def say(client: httpx.AsyncClient, content: Any, key: str = "", **more: Any) -> httpx.Response:
     message = {"conversation_id": "c-1", "role": "user", "content": content, **more}
     headers = {"idempotency-key": key} if key else {}
     return await client.post("/v1/messages", json={"user_id": "ada", "messages": [message]}, headers=headers)
@@ -94,6 +94,62 @@ async def test_the_same_under_a_key_is_a_repetition_and_nothing_else_is(
     first, again, other, another = [msgspec.json.decode(each.value, type=ChatMessage) for each in broker.taken]
     assert first.message_id == again.message_id
     assert len({first.message_id, other.message_id, another.message_id}) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ({"role": "human"}, {"role": "user"}),
+        ({"content": [{"type": "text", "text": "Hi"}, {"type": "image"}]}, {"content": "Hi\n[image]"}),
+        ({"role": "model", "content": None, "parts": [{"text": "Hi"}]}, {"role": "assistant", "content": "Hi"}),
+        (
+            {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "weather"}}]},
+            {"content": "[tool call: weather]"},
+        ),
+        ({"role": "tool", "name": "weather", "tool_call_id": "call_1"}, {"role": "tool"}),
+        (
+            {"conversation_id": -12, "message_id": 7, "user_id": 9},
+            {"conversation_id": "-12", "message_id": "7"},
+        ),
+        ({"sent_at": 1740820324123}, {"sent_at": "2025-03-01T09:12:04.123000Z"}),
+        ({"sent_at": "2025-03-01T09:12:04"}, {"sent_at": "2025-03-01T09:12:04Z"}),
+        ({"metadata": None}, {"metadata": {}}),
+    ],
+)
+async def test_messages_are_taken_as_clients_have_them(
+    client: httpx.AsyncClient, broker: Broker, given: dict[str, Any], read: dict[str, Any]
+) -> None:
+    answer = await say(client, **{"content": "I like figs."} | given)
+    assert answer.status_code == 202, answer.text
+    [record] = broker.taken
+    written = msgspec.json.decode(record.value)
+    assert written.items() >= read.items()
+    assert record.key.decode() == written["conversation_id"]
+    assert msgspec.json.decode(record.value, type=ChatMessage), "written as the services read it"
+
+
+async def test_half_a_character_is_replaced_in_content_and_refused_in_an_id(
+    client: httpx.AsyncClient, broker: Broker
+) -> None:
+    async def post(message_id: str, content: str) -> int:
+        body = (
+            '{"user_id":"ada","messages":[{"conversation_id":"c","role":"user",'
+            f'"message_id":"{message_id}","content":"{content}"}}]}}'
+        )
+        headers = {"content-type": "application/json"}
+        return (await client.post("/v1/messages", content=body.encode(), headers=headers)).status_code
+
+    assert await post("m", r"figs \ud83d") == 202
+    assert msgspec.json.decode(broker.taken[0].value)["content"] == "figs \ufffd"
+    assert await post(r"m\ud83d", "figs") == 400
+    assert len(broker.taken) == 1
+
+
+async def test_what_has_no_one_reading_says_which_message_and_how_to_send_it(client: httpx.AsyncClient) -> None:
+    refused = await say(client, "I like figs.", role="agent")
+    assert (refused.status_code, refused.json()["type"]) == (400, "urn:switchboard:problem:invalid-request")
+    assert "messages[0]" in refused.json()["detail"] and "send user, assistant" in refused.json()["detail"]
+    assert (await say(client, "I like figs.", contnet="typo")).status_code == 400
 
 
 async def test_a_message_that_its_topic_has_no_room_for_is_refused(

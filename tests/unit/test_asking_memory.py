@@ -91,7 +91,7 @@ async def test_without_what_a_question_bears_on_nobody_is_asked_back(down: str, 
 
 async def test_what_was_asked_back_is_answered_by_a_choice_and_not_understood_again() -> None:
     memory = Memory(None)
-    asked_back = f"{ASKS_BACK}\n1. What is Anna's job?\n2. What is Ida's job?"
+    asked_back = f"{ASKS_BACK['en']}\n1. What is Anna's job?\n2. What is Ida's job?"
 
     async def recent(turn: Turn, count: int) -> list[Turn]:
         await memory._asked("log")

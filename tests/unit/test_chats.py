@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
@@ -16,13 +17,14 @@ from models.answers import Answer, AnswerKind, PromptLaid, Spoken
 from models.errors import DependencyUnavailable, NotFound
 from models.ids import turn_id as id_of_turn
 from models.messages import ChatMessage, Role
+from models.responses import ResponseChunk
 from models.turns import Turn, TurnSource
 from models.understanding import QueryUnderstanding
 from streams.adapters.conversation_log import Erasures, Extent
 from streams.chat import chats as module
 from streams.chat import elsewhere as module_of_others
 from streams.chat import leases as module_of_leases
-from streams.chat import readback as module_of_answers
+from streams.chat import sessions as module_of_sessions
 from streams.chat import stopping as module_of_stopping
 from streams.chat import unread as module_of_unread
 from streams.chat.chats import Chats
@@ -113,6 +115,8 @@ class Sending:
 
     def __init__(self, settings: Settings) -> None:
         self.said: list[ChatMessage] = []
+        self.shown: list[ResponseChunk] = []
+        self.fails = False
         self.may = asyncio.Event()
         self.may.set()
         self.ends = asyncio.Event()
@@ -125,23 +129,12 @@ class Sending:
         await self.may.wait()
         return TurnSource(topic="chat.messages.v1", partition=0, offset=len(self.said))
 
-    async def chunk(self, chunk: Any) -> None:
+    async def response(self, chunk: ResponseChunk, duplicates: Any) -> None:
+        self.shown.append(chunk)
         self.ends.set()
+        if self.fails:
+            raise DependencyUnavailable("kafka", "it is away")
         await self.may.wait()
-
-    async def close(self) -> None: ...
-
-
-class Filtered:
-    """Nothing comes back."""
-
-    def __init__(self, settings: Settings) -> None: ...
-
-    @contextmanager
-    def watch(self, *_: str) -> Iterator[asyncio.Queue[Any]]:
-        yield asyncio.Queue()
-
-    async def ready(self) -> None: ...
 
     async def close(self) -> None: ...
 
@@ -223,8 +216,6 @@ class Rig:
 @pytest.fixture
 async def rig(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
     monkeypatch.setattr(module, "Sending", Sending)
-    monkeypatch.setattr(module, "Filtered", Filtered)
-    monkeypatch.setattr(module_of_answers, "_FILTER_SECONDS", 0.0)
     made = Rig(getattr(request, "param", Silent)())
     yield made
     await made.chats.close()
@@ -299,6 +290,43 @@ async def test_an_answer_that_holds_what_no_message_may_is_kept_without_that(rig
         pass
     assert turn.ended is not None and turn.ended.status == "answered"
     assert rig.sending.said[-1].content == "No te [31md."
+
+
+@pytest.mark.parametrize("rig", [Answers], indirect=True)
+@pytest.mark.parametrize("fails", [False, True])
+async def test_an_answer_is_published_before_it_is_kept(rig: Rig, fails: bool) -> None:
+    rig.sending.fails = fails
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    async for _ in turn.events():
+        pass
+    assert turn.ended is not None and turn.ended.status == ("failed" if fails else "answered")
+    assert [each.role for each in rig.sending.said] == [Role.USER, *([] if fails else [Role.ASSISTANT])]
+    if not fails:
+        assert "".join(each.text for each in rig.sending.shown) == "Noted."
+        assert [each.final for each in rig.sending.shown][-1]
+
+
+@pytest.mark.parametrize("rig", [Answers], indirect=True)
+async def test_a_session_counts_what_the_log_has_not_read_yet(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    [tokens] = [json.loads(event.data) async for event in turn.events() if event.name == "tokens"]
+    assert tokens["messages"] > len("Hello") + len("Noted.")
+
+
+@pytest.mark.parametrize("rig", [Answers], indirect=True)
+async def test_a_turn_waits_until_the_log_has_the_answer_before_it(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
+    async for _ in turn.events():
+        pass
+    beginning = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "And now?"))
+    await until(lambda: rig.leases.held_by.get(("acme", "c-1")) not in (None, "t-1"))
+    rig.log.asked.clear()
+    await rig.log.asked.wait()
+    assert not beginning.done() and len(rig.sending.said) == 2
+    answer = msgspec.structs.replace(said_in("c-1", "t-1"), message_id="t-1.answer", role=Role.ASSISTANT)
+    rig.log.turns = [answer]
+    async with asyncio.timeout(60):
+        assert (await beginning).names.turn_id != "t-1"
 
 
 async def test_a_turn_that_is_stopped_twice_is_stopped_once(rig: Rig) -> None:
@@ -639,7 +667,7 @@ async def test_which_summaries_were_told_is_known_by_what_the_running_turn_tells
         await until(lambda: bool(asked))
         raise NotFound("no turn to be tried again")
 
-    monkeypatch.setattr(module, "summaries_of", summaries_of)
+    monkeypatch.setattr(module_of_sessions, "summaries_of", summaries_of)
     with monkeypatch.context() as patched:
         patched.setattr(rig.chats._elsewhere, "said_before", refuse)
         with pytest.raises(NotFound):
@@ -649,7 +677,7 @@ async def test_which_summaries_were_told_is_known_by_what_the_running_turn_tells
     for each in reversed(asked):
         each.set_result([])
     turn = await beginning
-    assert rig.chats._known["acme", "c-1"] is turn._known
+    assert rig.chats._sessions._known["acme", "c-1"] is turn._known
 
 
 def said_in(conversation_id: str, turn_id: str) -> Turn:

@@ -33,16 +33,32 @@ async def test_without_anything_outside_it_says_what_is_not_there() -> None:
 
 
 async def test_the_key_of_the_model_is_looked_at_and_nothing_is_spent(server: ModelServer) -> None:
-    given = {"responder": "gemini", "gemini_url": server.url, "GEMINI_API_KEY": "scripted"}
+    given = {"responder": "gemini", "model_url": server.url, "GEMINI_API_KEY": "scripted"}
     assert [each.state for each in (await found(**given))[1:]] == ["ok"]
     [wrong] = (await found(**given | {"GEMINI_API_KEY": "another"}))[1:]
     assert (wrong.state, "GEMINI_API_KEY" in wrong.what) == ("wrong", True)
-    [wrong] = (await found(**given, gemini_model="gemini-0"))[1:]
-    assert (wrong.state, "SWITCHBOARD_GEMINI_MODEL" in wrong.what) == ("wrong", True)
+    [wrong] = (await found(**given, model_name="gemini-0"))[1:]
+    assert (wrong.state, "SWITCHBOARD_MODEL_NAME" in wrong.what) == ("wrong", True)
     [nobodys] = free_ports(1)
-    [down] = (await found(**given | {"gemini_url": f"http://127.0.0.1:{nobodys}"}))[1:]
+    [down] = (await found(**given | {"model_url": f"http://127.0.0.1:{nobodys}"}))[1:]
     assert (down.state, "built-in" in down.advice) == ("look", True)
     assert server.count() == 0
+
+
+async def test_what_a_model_cannot_do_is_said_for_one_short_answer(server: ModelServer) -> None:
+    given = {
+        "responder": "model",
+        "model_api": "openai",
+        "model_url": f"{server.url}/v1",
+        "model_name": "scripted",
+    }
+    server.scripts.append(lambda body: '{"right": true}')
+    assert [each.state for each in (await found(**given))[1:]] == ["ok"]
+    assert server.count() == 1
+    server.lacks = {"schemas", "tools"}
+    _, ok, form, tools = await found(**given)
+    assert [each.state for each in (ok, form, tools)] == ["ok", "look", "look"]
+    assert "SWITCHBOARD_MODEL_STRUCTURED=json" in form.advice and "no tools" in tools.what
 
 
 async def test_what_is_no_serve_is_said(server: ModelServer) -> None:

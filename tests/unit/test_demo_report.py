@@ -63,30 +63,30 @@ def view_of(*facts: Fact, people: tuple[str, ...] = ("amara",)) -> View:
     return view
 
 
-def test_facts_are_printed_per_person_with_the_sentence_they_came_from(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_fact_is_shown_with_its_sentence_and_day(capsys: pytest.CaptureFixture[str]) -> None:
     view = view_of(fact("likes tea", "yuki"), fact("likes oats"), people=("amara", "yuki"))
-    demo_report.print_facts(view)
+    demo_report.print_facts(view, "yuki")
     out = capsys.readouterr().out
-    assert (
-        out.index("amara: 1 fact")
-        < out.index("likes oats")
-        < out.index("yuki: 1 fact")
-        < out.index("likes tea")
-    )
-    assert "“quote of likes oats … in two messages” (c-1, 05 Jan 2026)" in out
+    assert out.index("yuki: 1 fact") < out.index("likes tea") < out.index("amara: 1 fact")
+    assert "likes oats “quote of likes oats … in two messages” (c-1, 01 Mar 2026)" in out
 
 
-def test_facts_that_no_longer_hold_are_not_printed_and_many_are_cut(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quotation_is_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
+    known = fact("Any pets? – A cat.")
+    source = msgspec.structs.replace(known.provenance[0], quote="A cat.")
+    demo_report.print_facts(view_of(msgspec.structs.replace(known, provenance=(source,))))
+    assert "  Any pets? – “A cat.” (c-1" in capsys.readouterr().out
+
+
+def test_the_most_important_facts_that_hold_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
     gone = fact("hates tea", status=FactStatus.MERGED_INTO)
-    view = view_of(gone, *(fact(f"likes number {n:02}") for n in range(15)))
-    demo_report.print_facts(view)
+    many = [fact(f"likes number {n:02}") for n in range(15)]
+    demo_report.print_facts(view_of(gone, *many, fact("allergic to nuts", importance=3)))
     out = capsys.readouterr().out
     assert "hates tea" not in out
-    assert "likes number 11" in out
-    assert "likes number 12" not in out
-    assert "and 3 more" in out
+    assert "amara: 16 facts" in out
+    assert out.count("likes number") // 2 == 11
+    assert out.index("allergic to nuts") < out.index("likes number")
 
 
 def test_what_changed_names_what_took_its_place(capsys: pytest.CaptureFixture[str]) -> None:

@@ -18,6 +18,7 @@ from urllib.parse import parse_qsl, urlsplit
 import msgspec
 import pytest
 import typer
+import yaml
 
 from processors.text.validation import decode_chat_message
 from schemas import reference
@@ -27,6 +28,7 @@ from streams.api.problems import KINDS
 from streams.cli.main import app
 from streams.mcp.app import PATH
 from streams.settings import Settings
+from streams.settings.text import env_names
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -71,7 +73,9 @@ def test_every_block_of_code_stands_for_something(language: str, code: str) -> N
         for line in code.replace("\\\n", " ").splitlines():
             check_command(line.partition("#")[0].strip())
     else:
-        assert language in ("", "text", "nginx"), "a new language: say how it is checked"
+        assert language in ("", "text", "nginx", "yaml"), "a new language: say how it is checked"
+        if language == "yaml":
+            yaml.safe_load(code)
         for line in code.splitlines():
             if not language:
                 check_command(line.partition("#")[0].strip())
@@ -150,7 +154,7 @@ def test_the_recipe_of_a_sentence_model_is_one() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_what_a_page_names_exists(page: Path) -> None:
     text = page.read_text()
-    known = {f"SWITCHBOARD_{field.upper()}" for field in Settings.model_fields}
+    known = {env for name, field in Settings.model_fields.items() for env in env_names(name, field)}
     assert set(re.findall(r"SWITCHBOARD_[A-Z_]*[A-Z]", text)) <= known
     folders = "tests|streams|schemas|deploy|examples|processors|models|benchmarks"
     for path in re.findall(rf"`((?:{folders})/[^`: ]*?)(?:::[^`]*)?`", text):

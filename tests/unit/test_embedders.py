@@ -20,7 +20,7 @@ from streams.adapters import onnx_model
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.onnx_folder import OnnxFolder
 from streams.adapters.onnx_model import DIMENSIONS, MODEL
-from streams.llm.embedder import GeminiEmbedder
+from streams.llm.embedder import ModelEmbedder
 from streams.llm.embedders import open_embedder, open_vectors
 from streams.settings import Settings, load_settings
 from streams.telemetry.metrics import Metrics
@@ -153,7 +153,7 @@ async def server() -> AsyncIterator[ModelServer]:
 
 def by_gemini(server: ModelServer, folder: Path, **given: Any) -> Settings:
     return Settings(
-        embedder="gemini", gemini_url=server.url, data_dir=folder, **{"GEMINI_API_KEY": "scripted", **given}
+        embedder="gemini", model_url=server.url, data_dir=folder, **{"GEMINI_API_KEY": "scripted", **given}
     )
 
 
@@ -182,7 +182,7 @@ async def test_what_a_text_took_is_in_one_budget_whoever_asked_first(
     many = [f"text {n}" for n in range(40)]
     async with AsyncExitStack() as resources:
         embedder = await open_embedder(by_gemini(server, tmp_path), resources)
-        assert isinstance(embedder, GeminiEmbedder)
+        assert isinstance(embedder, ModelEmbedder)
         await embedder.embed(many[:32])
         server.fail(Fault.INTERNAL)
         with pytest.raises(DependencyUnavailable):
@@ -210,9 +210,9 @@ async def test_what_is_wrong_with_gemini_is_waited_for(
 
 
 async def test_a_model_that_is_not_there_is_refused_at_start(server: ModelServer, tmp_path: Path) -> None:
-    settings = by_gemini(server, tmp_path, gemini_embedding_model="gemini-embedding-9")
+    settings = by_gemini(server, tmp_path, embedding_name="gemini-embedding-9")
     async with AsyncExitStack() as resources:
-        with pytest.raises(ConfigurationError, match="SWITCHBOARD_GEMINI_EMBEDDING_MODEL"):
+        with pytest.raises(ConfigurationError, match="SWITCHBOARD_EMBEDDING_NAME"):
             await open_embedder(settings, resources)
 
 

@@ -104,6 +104,27 @@ async def test_a_negation_is_kept_as_what_holds(extractor: BuiltinExtractor) -> 
     assert (found.attribute, found.polarity) == ("diet", Polarity.NEGATED)
 
 
+@pytest.mark.parametrize(
+    ("said", "home"),
+    [
+        ("I live in Lyon. Sorry, I meant Lille.", "Lille"),
+        ("I live in Lyon. No wait, I mean Lille!", "Lille"),
+        ("I live in Lyon. I meant to write to you.", "Lyon"),
+    ],
+)
+async def test_a_correction_replaces_what_was_just_said(
+    extractor: BuiltinExtractor, said: str, home: str
+) -> None:
+    found = await kept(extractor, said)
+    assert [each.value for each in found if each.attribute == "home"] == [home]
+
+
+async def test_a_question_about_others_is_not_kept(extractor: BuiltinExtractor) -> None:
+    assert not await kept(
+        extractor, "Omar, do you still work at Siemens?", "Yes.", "@Nina your sister lives in Ghent too, right?"
+    )
+
+
 async def test_other_languages_are_kept(extractor: BuiltinExtractor) -> None:
     found = await kept(extractor, "Meine Tochter Lena ist gegen Erdnüsse allergisch.")
     assert [each.statement for each in found] == ["Meine Tochter Lena ist gegen Erdnüsse allergisch."]

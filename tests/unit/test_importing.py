@@ -397,7 +397,7 @@ def test_lines_of_messages() -> None:
         json.dumps(good | {"conversation_id": "c-2"}).encode(),
         json.dumps(good | {"conversation_id": "c-2"}).encode(),
         json.dumps(good | {"role": "robot"}).encode(),
-        json.dumps(whole | {"sent_at": "2026-01-05T08:00:00"}).encode(),
+        json.dumps(whole | {"sent_at": "2026-01-05"}).encode(),
         json.dumps(good).encode(),
         b'{"x":' * 100_000,
         b'"' + b"x" * (5 << 20) + b'"',
@@ -421,6 +421,31 @@ def test_lines_of_messages() -> None:
         ("line 9", "missing_field"),
         ("line 10", "invalid_json"),
         ("line 11", "line_too_long"),
+    ]
+
+
+def test_lines_are_read_as_clients_have_them() -> None:
+    rows = [
+        {
+            "role": "human",
+            "content": [{"type": "text", "text": "My cat"}, {"type": "image_url"}],
+            "sent_at": 1740820324,
+        },
+        {"role": "model", "parts": [{"text": "Milo?"}], "sent_at": "2025-03-01T09:12:05", "metadata": None},
+        {"role": "user", "content": "yes \ud83d", "sent_at": 1740820326123, "message_id": 7},
+    ]
+    data = "\n".join(json.dumps(row | {"conversation_id": 12, "user_id": 9}) for row in rows).encode()
+    drafts = drafts_of(list(jsonl.read([data], met=Repeats().met)))
+    assert [(each.role, each.content) for each in drafts] == [
+        ("user", "My cat\n[image]"),
+        ("assistant", "Milo?"),
+        ("user", "yes \ufffd"),
+    ]
+    assert [(each.conversation, each.user_id) for each in drafts] == [("12", "9")] * 3
+    assert drafts[2].message == "7"
+    assert [each.sent_at.isoformat() for each in drafts[:2]] == [
+        "2025-03-01T09:12:04+00:00",
+        "2025-03-01T09:12:05+00:00",
     ]
 
 

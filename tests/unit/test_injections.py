@@ -17,8 +17,8 @@ from models.statements import Statement
 from models.windows import Window
 from processors.facts.candidates import objection
 from processors.prompts import examples, extraction, fence, notes
-from streams.llm.answers import Said
-from streams.llm.client import GeminiClient
+from streams.llm.factory import provider
+from streams.llm.port import Answer, Provider
 from streams.settings import Settings
 
 #: Who writes the attempt: somebody else in the conversation, what a tool returned, the assistant.
@@ -85,9 +85,9 @@ def obedient(attempt: str) -> Any:
     return script
 
 
-async def learned(client: GeminiClient, asked: Window) -> list[Statement]:
-    said = await client.generate("scripted", extraction.prompt([asked]))
-    assert isinstance(said, Said)
+async def learned(client: Provider, asked: Window) -> list[Statement]:
+    said = await client.generate(extraction.prompt([asked]))
+    assert isinstance(said, Answer)
     (part,) = extraction.parts(said.text, [asked])
     # What Eve says is hers, whatever she says.
     found = [each for each in notes.read(part, asked).statements if each.user_id == "mara"]
@@ -97,7 +97,7 @@ async def learned(client: GeminiClient, asked: Window) -> list[Statement]:
 @pytest.mark.parametrize("attempt", ATTEMPTS)
 async def test_nothing_that_was_ordered_becomes_a_fact_about_somebody_else(attempt: str) -> None:
     async with ModelServer() as server:
-        client = GeminiClient(Settings(gemini_url=server.url, GEMINI_API_KEY="scripted"))
+        client = provider(Settings(model_url=server.url, GEMINI_API_KEY="scripted").model_endpoint)
         server.scripts.append(obedient(attempt))
         for author, role in AUTHORS:
             assert await learned(client, window(attempt, author, role)) == []
@@ -120,7 +120,7 @@ def test_it_stays_inside_the_data(attempt: str) -> None:
 async def test_what_the_person_says_is_learned_all_the_same() -> None:
     """Or the tests above would pass with a model that says nothing."""
     async with ModelServer() as server:
-        client = GeminiClient(Settings(gemini_url=server.url, GEMINI_API_KEY="scripted"))
+        client = provider(Settings(model_url=server.url, GEMINI_API_KEY="scripted").model_endpoint)
         found = await learned(client, window(ATTEMPTS[0], "eve", Role.USER))
         assert {(each.user_id, each.quote) for each in found} >= {
             ("mara", "I like tea."),

@@ -147,6 +147,79 @@ def test_a_key_or_token_goes(kind: str, secret: str, around: str) -> None:
     assert MASKER.mask(around.format(secret)) == (around.format(f"[masked: {kind}]"), {kind: 1})
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "卡号4111111111111111",
+        "我的卡号是4111 1111 1111 1111，请记住",
+        "カード番号は４１１１１１１１１１１１１１１１です",
+        "４１１１　１１１１　１１１１　１１１１",
+        "4111ー1111ー1111ー1111",
+        "카드번호4111-1111-1111-1111입니다",
+        "บัตร4111111111111111ครับ",
+        "رقم البطاقة ٤١١١١١١١١١١١١١١١",
+    ],
+)
+def test_a_card_number_goes_beside_words_and_in_digits_of_any_script(text: str) -> None:
+    masked, found = MASKER.mask(text)
+    assert found == {"card number": 1}
+    before, after = masked.split("[masked: card number]")
+    assert text.startswith(before) and text.endswith(after)
+    assert not any(map(str.isdecimal, before + after))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "mein Passwort ist {}",
+        "Das Passwort für das WLAN lautet: „{}“",
+        "WLAN-Passwort: {}",
+        "le mot de passe du wifi est {}",
+        "mi contraseña es {}.",
+        "minha senha é {}",
+        "la mia password è {}",
+        "mijn wachtwoord is {}",
+        "moje hasło to {}",
+        "мой пароль — {}",
+        "Пароль: {}",
+        "şifrem {}",
+        "كلمة المرور هي {}",
+        "मेरा पासवर्ड {} है",
+        "密码：{}",
+        "WiFi密码是{}，不要告诉别人",
+        "密码{}谢谢",
+        "我的password是{}",
+        "パスワードは「{}」です",
+        "パスワードは{}です。",
+        "비밀번호는 {} 입니다",
+        "รหัสผ่านคือ {}",
+        "ｐａｓｓｗｏｒｄ：{}",
+    ],
+)
+def test_a_password_goes_in_other_languages(text: str) -> None:
+    masked = text.format("[masked: password]")
+    assert MASKER.mask(text.format("Sesame-77")) == (masked, {"password": 1})
+    assert MASKER.mask(masked) == (masked, {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mein Passwort ist der Name meiner Katze.",
+        "Das Passwort ist 12-stellig und sha256-gehasht.",
+        "Le mot de passe est trop long. La contraseña es de 8 caracteres.",
+        "密码是sha256加密的，密码是8到12位字符，密码重置2026-11-23T10:00:00",
+        "パスワードは8文字以上です。",
+        "I forgot my password to account2go.",
+        "订单号4111111111111112，ISBN 9783161484100号",
+        "我们2019年2020年见过，电话＋4111111111111111",
+        "５月３日、１０：３０に会いましょう。",
+    ],
+)
+def test_what_is_no_secret_stays_in_other_languages(text: str) -> None:
+    assert MASKER.mask(text) == (text, {})
+
+
 def test_what_says_that_a_secret_follows_stays() -> None:
     secret = token(40)
     for before in ("Authorization: Bearer ", "authorization: bearer ", "BEARER\t"):
@@ -255,6 +328,13 @@ def test_luhn() -> None:
         "password=!!!!!!",
         "password for a a a ",
         "password is 'a",
+        "passwort ist a ",
+        "passwort a a a a ",
+        "mot de passe: a-",
+        "пароль a",
+        "密码",
+        "密码是a",
+        "４１１１－",
         "password is a-a-a-",
         "passwordpassword",
         "A_PASSWORD=",

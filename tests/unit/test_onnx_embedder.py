@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import AsyncIterator, Sequence
@@ -32,6 +33,20 @@ def test_implements_the_port() -> None:
     embedder: Embedder = OnnxEmbedder()
     assert embedder.dimensions == 384
     assert embedder.model == "all-MiniLM-L6-v2-onnx-int8"
+
+
+def test_the_model_sends_no_telemetry_and_leaves_no_files(tmp_path: Path) -> None:
+    """onnxruntime 1.31 reports to its maker, by way of files in the home folder, unless it is told not to."""
+    code = (
+        "from streams.adapters import onnx_model as m; m.open_session(m._model_file(), 1); "
+        "import os; print(os.environ['ORT_DISABLE_TELEMETRY'])"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    environment |= {"HOME": str(tmp_path), "TMPDIR": str(tmp_path)}
+    run = [sys.executable, "-c", code]
+    done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "1\n", done.stderr
+    assert list(tmp_path.rglob("*")) == []
 
 
 async def test_unit_vectors_in_the_order_of_the_texts(embedder: OnnxEmbedder) -> None:
@@ -182,6 +197,35 @@ async def test_who_waits_goes_on_while_a_backlog_is_computed(monkeypatch: pytest
         await embedder.behind.embed(["honey"])
 
 
+async def test_a_backlog_and_who_waits_compute_a_text_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = OnnxEmbedder(cache_size=0)
+    await embedder.start()
+    held = Held(embedder, monkeypatch)
+    backlog = asyncio.create_task(embedder.behind_contexts.embed(["a turn", "an old turn"]))
+    await asyncio.sleep(0)  # the context of a turn is asked for a moment after its vector
+    waiting = asyncio.create_task(embedder.embed(["a turn"]))
+    await asyncio.to_thread(held.first.wait, 60)
+    held.go_on.set()
+    [vector], vectors = await asyncio.gather(waiting, backlog)
+    assert sorted(held.batches) == [["a turn"], ["an old turn"]]
+    np.testing.assert_allclose(vectors[0], vector)
+    await embedder.close()
+
+
+async def test_a_text_whose_first_asker_gave_up_is_computed(
+    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = Held(embedder, monkeypatch)
+    tasks = [asyncio.create_task(embedder.embed(["tea"]))]
+    await asyncio.to_thread(held.first.wait, 60)
+    tasks += [asyncio.create_task(embedder.embed(["milk"])) for _ in range(2)]
+    await asyncio.sleep(0)
+    tasks[1].cancel()
+    held.go_on.set()
+    assert (await tasks[2]).shape == (1, 384)
+    assert held.batches == [["tea"], ["milk"]]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="niceness is a thread's own on Linux alone")
 async def test_a_backlog_lets_everything_else_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = OnnxEmbedder()
@@ -296,3 +340,11 @@ def test_batches_are_bounded_in_texts_and_tokens() -> None:
     long = list(onnx_embedder._batches(["x" * 5000] * 10))
     assert max(len(batch) for batch in long) == 4
     assert sum(map(len, long)) == 10
+
+
+def test_texts_of_like_length_are_batched_together() -> None:
+    lengths = [20, 24, 28, 200, 210, 1000] * 5
+    batches = list(onnx_embedder._batches(["x" * length for length in lengths]))
+    padded = sum(len(batch) * max(map(len, batch)) for batch in batches)
+    assert padded <= 1.2 * sum(lengths)
+    assert len(batches) <= 9, "a call has a cost of its own"

@@ -75,7 +75,6 @@ class World:
 def world(monkeypatch: pytest.MonkeyPatch) -> World:
     made = World()
     monkeypatch.setattr(progress.conversation_states, "find", made.state)
-    monkeypatch.setattr(progress.broker, "committed", made.committed)
     monkeypatch.setattr(progress, "letters_of", made.letters)
     return made
 

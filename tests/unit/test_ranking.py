@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime
 from itertools import pairwise
 from unicodedata import normalize
 
@@ -12,8 +13,9 @@ from hypothesis import strategies as st
 
 from models.messages import Role
 from processors.recall import question
+from processors.recall.dating import period_of
 from processors.recall.features import FEATURES, SESSION_GAP, Candidate, features
-from processors.recall.question import InvalidQuestion, cleaned, read, words_of
+from processors.recall.question import InvalidQuestion, asked_words, cleaned, read, words_of
 from processors.recall.ranking import SOURCE, STEEPNESS, rank
 from processors.text.stemming import stem_of, without_particle
 
@@ -239,9 +241,57 @@ def test_nothing_answers() -> None:
     assert rank(read("violin repairs"), far) == []
     assert rank(read("violin repairs"), []) == []
     assert rank(read("violin repairs"), [turn("coffee", cosine=0.09)]) == []
-    assert len(rank(read("violin repairs"), far[:3])) == 3, "of so few the nearest may well be it"
+    assert rank(read("violin repairs"), far[:3]) == []
+    assert rank(read("What do I play?"), [turn("I mended fiddles", 0, 0.4), *far[:2]])
     assert rank(read("violin repairs"), [*far, turn("violin repair", 60, None)])
     assert rank(read("violin repairs"), [*far, turn("I mended fiddles", 60, 0.6)])
+
+
+SAID = {
+    "en": ("My cat is ill.", "My brother loves football.", "I am allergic to peanuts."),
+    "de": ("Meine Katze ist krank.", "Mein Bruder liebt Fußball.", "Ich bin gegen Erdnüsse allergisch."),
+    "es": ("Mi gato está enfermo.", "Mi hermano adora el fútbol.", "Soy alérgica a los cacahuetes."),
+    "fr": ("Mon chat est malade.", "Mon frère adore le foot.", "Je suis allergique aux arachides."),
+    "pt": ("Meu gato está doente.", "Meu irmão adora futebol.", "Sou alérgica a amendoim."),
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "asked", "unasked"),
+    [
+        ("en", "What am I allergic to?", ("asdfgh", "bicycle")),
+        ("de", "Wogegen bin ich allergisch?", ("jklö", "Fahrrad")),
+        ("es", "¿A qué soy alérgica?", ("ñlkj hgf", "bicicleta")),
+        ("fr", "À quoi suis-je allergique ?", ("qsdfgh", "vélo")),
+        ("pt", "Sou alérgica a quê?", ("poiuy", "bicicleta")),
+    ],
+)
+@pytest.mark.parametrize("count", [3, 60])
+def test_words_that_nobody_said_find_nothing(
+    language: str, asked: str, unasked: tuple[str, str], count: int
+) -> None:
+    far = [turn(SAID[language][at % 3], at, 0.2) for at in range(count)]
+    assert [rank(read(query), far) for query in unasked] == [[], []]
+    assert rank(read(asked), [*far, turn(SAID[language][2], count, 0.5)])
+
+
+@pytest.mark.parametrize(
+    ("query", "period"),
+    [("What did I eat in March?", True), ("Was hab ich im März gegessen?", True), ("Tea?", False)],
+)
+def test_what_was_said_before_the_end_of_a_named_time_comes_first(query: str, period: bool) -> None:
+    now = datetime(2026, 9, 1, tzinfo=UTC)
+    asked = read(query, period=period_of(query, now))
+    moments = [datetime(2026, month, 20, tzinfo=UTC).timestamp() for month in (8, 1)]
+    after, before = (turn("I eat no meat", at, said_at=moment) for at, moment in enumerate(moments))
+    assert (asked.period is not None) is period
+    assert rank(asked, [after, before])[0].position == int(period)
+
+
+def test_words_that_only_ask_are_not_compared() -> None:
+    assert asked_words("wie heißt meine Oma") == ("oma",)
+    assert asked_words("¿Dónde vive?") == words_of("vive")
+    assert asked_words("où est-il") == words_of("où est-il"), "it has no others"
 
 
 def test_without_any_cosine_words_decide() -> None:

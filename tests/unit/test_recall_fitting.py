@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.quality.recall import fitting
+from benchmarks.quality.recall import chance
+from benchmarks.quality.recall.cases import cases, fit, left_out
 from benchmarks.quality.recall.people import remembered
 from models.index import Vectors
-from processors.recall.answering import FLOOR
-from processors.recall.features import FEATURES, GRAPH
-from processors.recall.weights import WEIGHTS
+from models.messages import Role
+from processors.recall.answering import signs
+from processors.recall.features import FEATURES, GRAPH, Candidate, features
+from processors.recall.question import read
+from processors.recall.weights import CHANCE, WEIGHTS
 
 
 class Letters:
@@ -59,16 +63,28 @@ def test_a_person_is_remembered_with_the_facts_that_hold() -> None:
     assert [(each.text, each.importance) for each in facts] == [("What is your boat called? – Zephyr1.", 3)]
 
 
-async def test_the_same_people_give_the_same_weights() -> None:
-    cases = await fitting.cases([person(number) for number in range(9)], Letters())
-    one, other = fitting.fit(cases), fitting.fit(cases)
+async def test_the_same_people_give_the_same_weights(tmp_path: Path) -> None:
+    people = [person(number) for number in range(9)]
+    written = tmp_path / "unanswerable.jsonl"
+    written.write_text('{"person": "p-1", "q": "What is my boat worth?"}\n', encoding="utf-8")
+    asked = await cases(people, Letters(), chance.unanswerable(people, written))
+    own = [each for each in asked if not each.kind]
+    one, other = fit(own), fit(own)
     assert one == other and one[GRAPH] == FEATURES[GRAPH]
     assert all(math.isfinite(value) for each in one.values() for value in each)
-    measured = fitting.left_out(cases)
-    assert fitting.share(measured) == 1.0
-    assert fitting.floor(measured, fitting.chance(measured))[1] <= 0.02
-    assert len(measured.best) == 18 and FLOOR == 0.3
+    assert left_out(own) == 1.0
+    rows = chance.judged(asked)
+    odds = chance.shifted(chance.fit_odds(rows), rows)
+    found = chance.shares(odds, rows)
+    assert found[chance.ANSWERED].answered >= 1.0 - chance.LOST
+    assert (found[chance.ANSWERED].questions, found[chance.OWN].questions, found[chance.WRITTEN].questions) == (
+        9,
+        9,
+        1,
+    )
 
 
 def test_the_weights_that_ship_are_those_of_the_features() -> None:
     assert [*WEIGHTS, GRAPH] == [*FEATURES]
+    seen = features(read("tea"), [Candidate(text="tea", role=Role.USER, cosine=0.5)])
+    assert {*signs([Candidate(text="tea", role=Role.USER, cosine=0.5)], seen, seen.parts())} == {*CHANCE}

@@ -9,16 +9,12 @@ from typing import Any
 import pytest
 from aiokafka import TopicPartition
 
-from models.responses import ContentDuplicationEvent, ResponseChunk
-from models.summaries import Summary
 from streams.adapters import turn_topic
-from streams.chat.filtered import Filtered
 from streams.kafka import lookup
 from streams.llm.memo import topic as memos
 from streams.llm.memo import vectors
 from streams.llm.memo.topic import Entry
 from streams.runtime.records import Record
-from streams.settings import Settings
 from streams.tokens import topic as tokens
 from streams.topics import load_catalog
 
@@ -36,10 +32,6 @@ READERS: list[Callable[[bytes], object]] = [
     memos.read,
     lambda value: vectors._read(Entry(b"fact/1", value, 0)),
     lambda value: _NAMED(Record(value)),
-    *(
-        lambda value, kind=kind: Filtered(Settings())._tell(kind, value)
-        for kind in (ResponseChunk, ContentDuplicationEvent, Summary)
-    ),
 ]
 
 

@@ -214,6 +214,9 @@ START = datetime(2026, 3, 1, 12, tzinfo=UTC)
         ({"until": datetime.max.replace(tzinfo=timezone(timedelta(hours=-12)))}, "to .* after 9999 in UTC"),
         ({"since": START, "as_of": START - timedelta(days=1)}, "before from"),
         ({"kinds": (Kind.STATE,), "search_type": SearchType.TURNS}, "kind is of facts"),
+        ({"metadata": {"topic": "tea"}, "search_type": SearchType.FACTS}, "metadata is of what was said"),
+        ({"metadata": {"topic": "tea"}, "search_type": SearchType.EPISODES}, "metadata is of what was said"),
+        ({"metadata": {"topic": "tea"}, "kinds": (Kind.STATE,)}, "without kind"),
     ],
 )
 async def test_what_cannot_be_found_is_refused(
@@ -378,6 +381,25 @@ async def test_a_conversation_and_a_time(index: FactIndex, turns: TurnIndex, emb
     found = await find(search, "coffee", limit=20, since=since, until=until)
     assert {each.turn.index for each in found if each.turn is not None} == {1, 2}
     assert len(found) == 4
+
+
+async def test_metadata_leaves_the_turns_that_have_all_of_it(
+    index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
+) -> None:
+    plain, tea, both = (make_turn(number, f"coffee at {number}") for number in range(3))
+    tea = msgspec.structs.replace(tea, metadata={"topic": "tea"})
+    both = msgspec.structs.replace(both, metadata={"topic": "tea", "app": "ios"})
+    await keep(turns, embedder, plain, tea, both)
+    await store(index, embedder, make_fact("likes coffee"))
+    search = MemorySearch(index, embedder, turns)
+    for metadata, expected in (
+        ({"topic": "tea"}, {tea.text, both.text}),
+        ({"topic": "tea", "app": "ios"}, {both.text}),
+        ({"topic": "chess"}, set()),
+    ):
+        found = await find(search, "coffee", metadata=metadata, limit=9)
+        assert {result.text for result in found} == expected
+        assert found.scope.metadata == metadata
 
 
 async def test_a_named_speaker_is_preferred_and_their_name_is_no_word(

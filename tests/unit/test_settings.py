@@ -109,6 +109,8 @@ def test_the_prefix_comes_before_the_group():
         ("SWITCHBOARD_IDLE_SECONDS", "0", "number above 0"),
         ("SWITCHBOARD_CONTENT_SIMILARITY_THRESHOLD", "85", "number from 0 to 1"),
         ("SWITCHBOARD_SESSION_TIMEOUT_SECONDS", "2", "number from 6 to 1800"),
+        ("SWITCHBOARD_METADATA_KEYS", "a,b,c,d,e", "it names 5 fields: at most 4"),
+        ("SWITCHBOARD_METADATA_KEYS", "a b", "'a b' is no name"),
     ],
 )
 def test_a_bad_value_is_named_with_what_is_allowed(monkeypatch, variable, value, said):

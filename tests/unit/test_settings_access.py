@@ -10,6 +10,7 @@ from models.errors import ConfigurationError
 from streams.kafka import connection
 from streams.settings import Settings, describe, load_settings
 from streams.settings.access import SECRETS
+from streams.settings.text import env_name
 
 SASL = {"kafka_security_protocol": "SASL_SSL", "kafka_sasl_username": "ada", "kafka_sasl_password": "canary"}
 
@@ -47,7 +48,7 @@ def test_protocol_and_mechanism_are_read_in_any_case(monkeypatch):
 def test_every_secret_may_stand_in_a_file(name, monkeypatch, tmp_path):
     file = tmp_path / "secret"
     file.write_text("canary of mine\r\n")
-    env = "GEMINI_API_KEY" if name == "gemini_api_key" else f"SWITCHBOARD_{name.upper()}"
+    env = env_name(name, Settings.model_fields[name])
     monkeypatch.setenv(f"{env}_FILE", str(file))
     if name == "kafka_sasl_password":
         monkeypatch.setenv("SWITCHBOARD_KAFKA_SECURITY_PROTOCOL", "SASL_SSL")

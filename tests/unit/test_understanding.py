@@ -180,3 +180,12 @@ def test_any_text_is_understood(query: str, turns: list[str], memory: list[str])
     assert found.is_ambiguous == bool(found.reasons)
     counts = (len(found.possible_interpretations), len(found.clarifying_questions))
     assert (2 <= counts[0] <= 3 and 2 <= counts[1] <= 4) if found.is_ambiguous else counts == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("query", "begins"),
+    [("Tell me about him.", "Who"), ("Was macht er jetzt?", "Wer"), ("¿Dónde vive ella?", "¿Quién")],
+)
+def test_it_asks_back_in_the_language_of_the_question(query: str, begins: str) -> None:
+    found = understand(query, [], [])
+    assert found.clarifying_questions[0].startswith(begins)

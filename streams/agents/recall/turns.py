@@ -65,6 +65,7 @@ DECIDING = (
     "mask",
     "mask_patterns",
     "episode_similarity",
+    "metadata_keys",
 )
 
 _encode = msgspec.json.Encoder().encode
@@ -111,6 +112,7 @@ class Turns:
             load_ids=id_pages.loading(run.key, work),
             source=(MESSAGES, run.last.partition),
             mask=self._mask,
+            metadata_keys=self._settings.searched_metadata,
         )
         if duplicates := fold_into(fold, items) + fold.duplicates:
             work.skip("duplicate", by=duplicates)

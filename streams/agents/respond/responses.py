@@ -27,6 +27,7 @@ from processors.responses.history import MEMORY as ELEMENTS_MOST
 from processors.responses.history import START, Said
 from processors.responses.sequence import ResponseSequencer, ResponseState, Sequenced
 from streams import cloudevents
+from streams.agents.respond.counting import counts_of
 from streams.agents.respond.detection_log import DetectionLog
 from streams.agents.respond.routing import CHUNKS, ROUTED, decode_chunk
 from streams.runtime.codec import Codec
@@ -198,17 +199,8 @@ class Responses:
             else:
                 why = [("dlq_reason", b"late_chunk"), ("dlq_stage", b"responses")]
                 work.forward(self._source + DLQ_SUFFIX, key, _encode(late), why)
-        for metric, kind, n in (
-            ("content_duplicates_detected_total", (), sum(not event.kept for event in done.duplicates)),
-            ("content_detection_errors_total", (), len(done.errors)),
-            ("response_held_characters_total", (), done.held),
-            ("response_irregularities_total", ("repeated",), done.repeated),
-            ("response_irregularities_total", ("missing",), done.missing),
-            ("response_irregularities_total", ("late",), len(done.late)),
-            ("response_irregularities_total", ("silent",), int(done.silent)),
-        ):
-            if n:
-                work.count(metric, *kind, by=n)
+        for metric, labels, n in counts_of(done):
+            work.count(metric, *labels, by=n)
         for seconds in done.waited:
             work.observe("response_hold_seconds", seconds)
         self._log.tell(about, done)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 from uuid import uuid4
 
 import msgspec
 
 from models.errors import InvalidRecord, NotFound
 from models.ids import deterministic_id
-from models.messages import DEFAULT_TENANT, ChatMessage, Identifier, Role, Timestamp
+from models.messages import DEFAULT_TENANT, AnyIdentifier, AnyTime, ChatMessage, Identifier, MessageShape
+from processors.text import shapes
 from processors.text.validation import decode_chat_message
+from streams.api.measuring import REPLACED
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import (
     INVALID_REQUEST,
@@ -40,24 +42,30 @@ _LONGEST_KEY = 256
 _encode = msgspec.json.Encoder().encode
 
 
-class NewMessage(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A message.  ``message_id``: made here if left out; ``sent_at``: now; ``user_id``: that of the request."""
+class NewMessage(MessageShape, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """A message, in any form that `chat.messages.v1` takes.
 
-    conversation_id: Identifier
-    role: Role
-    content: str
-    user_id: Identifier | None = None
-    message_id: Identifier | None = None
-    sent_at: Timestamp | None = None
-    metadata: dict[str, Any] = {}
+    ``message_id``: made here if left out; ``sent_at``: now; ``user_id``: that of the request.
+    """
+
+    conversation_id: AnyIdentifier
+    user_id: AnyIdentifier | None = None
+    message_id: AnyIdentifier | None = None
+    sent_at: AnyTime | None = None
+    name: str | None = None
+    tool_call_id: str | None = None
+    annotations: list[Any] | None = None
 
 
 class NewMessages(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Messages, in the order in which they were said.  ``user_id``: of those that do not name their own."""
 
+    #: Halves of characters in the body are replaced.
+    mends_halves: ClassVar[bool] = True
+
     messages: Annotated[tuple[NewMessage, ...], msgspec.Meta(min_length=1, max_length=MOST_MESSAGES)]
-    user_id: Identifier | None = None
-    tenant_id: Identifier = DEFAULT_TENANT
+    user_id: AnyIdentifier | None = None
+    tenant_id: AnyIdentifier = DEFAULT_TENANT
 
 
 class Accepted(msgspec.Struct, frozen=True, kw_only=True):
@@ -106,7 +114,7 @@ def idempotency_key(call: Call) -> str:
     },
 )
 async def send_messages(call: Call, body: NewMessages) -> MessagesAccepted:
-    """Have messages remembered, up to 1,000 at once.
+    """Have messages remembered, up to 1,000 at once, as clients of language models have them.
 
     The answer comes when the broker has confirmed all of them.  So that they count once if you send them again,
     give each a `message_id`, or the header `Idempotency-Key`, from which ids are made.  A token
@@ -123,6 +131,8 @@ async def send_messages(call: Call, body: NewMessages) -> MessagesAccepted:
         raise Problem(
             INVALID_REQUEST, "Two messages of a conversation have the same message_id: each has its own."
         )
+    if REPLACED in call.request.scope:
+        call.request.scope[REPLACED] = _replaced(messages)
     records = [_record(call, each, number) for number, each in enumerate(messages)]
     await _check_writable(call, messages)
     sent = await sender.send(records)
@@ -173,30 +183,45 @@ async def get_progress(call: Call, wanted: ProgressParameters) -> Progress:
 
 
 def _message(call: Call, body: NewMessages, number: int, key: str, now: datetime) -> ChatMessage:
-    given = body.messages[number]
-    user_id = given.user_id or body.user_id
+    """Return a message as the services read it, which is how it is written."""
+    given, where = body.messages[number], f"messages[{number}]"
+    user_id = given.user_id if given.user_id is not None else body.user_id
     if user_id is None:
         raise Problem(
             INVALID_REQUEST,
-            f"messages[{number}] has no user_id, and the request none for all: say whose memory it is.",
+            f"{where} has no user_id, and the request none for all: say whose memory it is.",
         )
-    if call.caller.user_id is not None and user_id != call.caller.user_id:
-        raise Problem(
-            NOT_ALLOWED, f"messages[{number}] is of another person than the token: leave user_id out."
+    if call.caller.user_id is not None and str(user_id) != call.caller.user_id:
+        raise Problem(NOT_ALLOWED, f"{where} is of another person than the token: leave user_id out.")
+    try:
+        message = shapes.message_of(
+            given,
+            message_id=given.message_id if given.message_id is not None else str(uuid4()),
+            conversation_id=given.conversation_id,
+            user_id=user_id,
+            tenant_id=body.tenant_id,
+            sent_at=now if given.sent_at is None else shapes.moment(given.sent_at),
         )
+    except InvalidRecord as error:
+        raise Problem(INVALID_REQUEST, f"{where}: {error}.") from error
+    if given.message_id is not None or not key:
+        return message
     # What is said counts, too: under a key that somebody uses again, nothing else is taken for a repetition.
-    of = (body.tenant_id, key, str(number), user_id, given.conversation_id, given.role, given.content)
-    made = deterministic_id("message", *of) if key else str(uuid4())
-    return ChatMessage(
-        message_id=given.message_id or made,
-        conversation_id=given.conversation_id,
-        user_id=user_id,
-        role=given.role,
-        content=given.content,
-        sent_at=given.sent_at or now,
-        tenant_id=body.tenant_id,
-        metadata=given.metadata,
-    )
+    said = (message.user_id, message.conversation_id, message.role, message.content)
+    made = deterministic_id("message", message.tenant_id, key, str(number), *said)
+    return msgspec.structs.replace(message, message_id=made)
+
+
+def _replaced(messages: list[ChatMessage]) -> int:
+    """Return how many characters of contents were replaced in a body that was mended."""
+    for number, each in enumerate(messages):
+        if any(
+            "\ufffd" in name for name in (each.message_id, each.conversation_id, each.user_id, each.tenant_id)
+        ):
+            raise Problem(
+                INVALID_REQUEST, f"messages[{number}] has half a character in an id: send whole ones."
+            )
+    return sum(each.content.count("\ufffd") for each in messages)
 
 
 async def _check_writable(call: Call, messages: list[ChatMessage]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import msgspec
 
 from models.facts import Confidence
 from models.messages import DEFAULT_TENANT, Identifier, Timestamp
+from models.turns import metadata_text
 from processors.recall.question import LONGEST_QUESTION, InvalidQuestion
 from streams.api.operations import Call, Parameters, Scope, operation
 from streams.api.problems import INVALID_REQUEST, Problem
@@ -71,7 +73,10 @@ async def search(call: Call, wanted: SearchParameters) -> SearchAnswer:
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """As the parameters of `GET /v1/search`; ``explain``: with the parts of each score."""
+    """As the parameters of `GET /v1/search`; ``explain``: with the parts of each score.
+
+    ``metadata``: only turns whose messages have these fields with these values (`SWITCHBOARD_METADATA_KEYS`).
+    """
 
     q: _Question
     user_id: Identifier
@@ -85,6 +90,7 @@ class Question(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     as_of: Timestamp | None = None
     kind: str = ""
     explain: bool = True
+    metadata: dict[str, str | int | bool] = {}
 
 
 @operation(
@@ -101,7 +107,7 @@ async def post_search(call: Call, body: Question) -> SearchAnswer:
     """
     asked = {name: getattr(body, name) for name in SearchParameters.__struct_fields__}
     try:
-        answer = await found(call, SearchParameters(**asked), explain=body.explain)
+        answer = await found(call, SearchParameters(**asked), explain=body.explain, metadata=body.metadata)
     except InvalidQuestion as error:
         raise Problem(INVALID_REQUEST, f"{error}. {usage(post_search)}.") from error
     if body.explain:
@@ -110,7 +116,13 @@ async def post_search(call: Call, body: Question) -> SearchAnswer:
     return msgspec.structs.replace(answer, results=plain)
 
 
-async def found(call: Call, wanted: SearchParameters, *, explain: bool = False) -> SearchAnswer:
+async def found(
+    call: Call,
+    wanted: SearchParameters,
+    *,
+    explain: bool = False,
+    metadata: Mapping[str, str | int | bool] | None = None,
+) -> SearchAnswer:
     """Return what answers, and with ``explain`` how that came to be.
 
     Raises:
@@ -129,6 +141,7 @@ async def found(call: Call, wanted: SearchParameters, *, explain: bool = False) 
         until=wanted.until,
         as_of=wanted.as_of,
         kinds=kinds_of(wanted.kind),
+        metadata=_filtered_by(metadata or {}, call.parts.metadata_keys),
     )
     asked.check()  # here, for not all that can be asked can be sent on
     results = await memory.search(asked)
@@ -151,6 +164,26 @@ async def found(call: Call, wanted: SearchParameters, *, explain: bool = False) 
         results=list(results),
         explanation=results.explanation if explain else None,
     )
+
+
+def _filtered_by(given: Mapping[str, str | int | bool], keys: Sequence[str]) -> dict[str, str]:
+    """Return a filter as turns have it.
+
+    Raises:
+        InvalidQuestion: a field is not indexed, or a value is none.
+    """
+    wanted = {}
+    for key, value in given.items():
+        if key not in keys:
+            known = f"it names {', '.join(keys)}" if keys else "it names none"
+            raise InvalidQuestion(
+                f"metadata.{key[:64]} is not indexed: SWITCHBOARD_METADATA_KEYS says which are, and {known}"
+            )
+        text = metadata_text(value)
+        if text is None:
+            raise InvalidQuestion(f"metadata.{key} is no text of 1 to 256 characters, integer or boolean")
+        wanted[key] = text
+    return wanted
 
 
 async def _known_all_along() -> bool:

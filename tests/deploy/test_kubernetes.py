@@ -1,0 +1,276 @@
+"""``deploy/kubernetes``: valid for Kubernetes, and each flag, setting, port and path in it is one of ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+import httpx
+import kubernetes_validate
+import pytest
+import yaml
+from running import health, parse, settings_of
+
+from deploy.kubernetes import users
+from streams.process.processes import most_processes
+from streams.services import SERVICES
+from streams.settings import load_settings
+from streams.telemetry.services import ANSWERING, stated_places
+from streams.topics import load_catalog
+
+ROOT = Path(__file__).parents[2]
+FOLDER = ROOT / "deploy/kubernetes"
+DOCKERFILE = (ROOT / "deploy/docker/Dockerfile").read_text()
+OVERLAYS = sorted(path.name for path in (FOLDER / "overlays").iterdir())
+CUSTOM: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "custom_resources.yaml").read_text())
+KUBERNETES = "1.34"
+
+Objects = list[dict[str, Any]]
+
+#: Objects that were looked at already: overlays share most of theirs.
+_TAKEN: set[str] = set()
+
+
+@pytest.fixture(scope="module")
+def build(composed):
+    @cache
+    def built(folder: str) -> Objects:
+        return list(yaml.load_all(composed("kustomize", FOLDER / folder), yaml.CSafeLoader))
+
+    return built
+
+
+@pytest.fixture(params=OVERLAYS)
+def objects(build, request) -> Objects:
+    return build(f"overlays/{request.param}")
+
+
+@pytest.fixture(scope="module")
+def with_models(build, tmp_path_factory) -> Objects:
+    """An overlay of somebody's own: the small one, and a language model."""
+    folder = tmp_path_factory.mktemp("own")
+    there = [
+        str(Path("../" * len(folder.parts[1:])) / str(path)[1:])
+        for path in (FOLDER / "overlays/small", FOLDER / "components/models")
+    ]
+    written = {"kind": "Kustomization", "resources": there[:1], "components": there[1:]}
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(written))
+    return build(folder)
+
+
+class Container(NamedTuple):
+    """One of ours: the pod's specification, the container, and its environment as Kubernetes fills it."""
+
+    name: str
+    pod: dict[str, Any]
+    container: dict[str, Any]
+    environment: dict[str, str]
+
+
+def ours(objects: Objects) -> Iterator[Container]:
+    maps = {each["metadata"]["name"]: each["data"] for each in objects if each["kind"] == "ConfigMap"}
+    for each in objects:
+        pod = each.get("spec", {}).get("template", {}).get("spec", {})
+        for container in pod.get("containers", ()):
+            if container["image"].partition(":")[0] != "switchboard":
+                continue
+            environment = {
+                name: value
+                for source in container["envFrom"]
+                for name, value in maps[source["configMapRef"]["name"]].items()
+            }
+            for variable in container["env"]:
+                if "value" in variable:
+                    environment[variable["name"]] = variable["value"]
+                else:
+                    assert variable["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.name"}}
+                    environment[variable["name"]] = f"{each['metadata']['name']}-0"
+            yield Container(each["metadata"]["name"], pod, container, environment)
+
+
+def named(objects: Objects, kind: str) -> dict[str, dict[str, Any]]:
+    return {each["metadata"]["name"]: each for each in objects if each["kind"] == kind}
+
+
+def test_kubernetes_takes_every_object(objects) -> None:
+    for each in objects:
+        if str(each) in _TAKEN:
+            continue
+        _TAKEN.add(str(each))
+        if each["kind"] in CUSTOM:
+            check_custom(each)
+        else:
+            kubernetes_validate.validate(each, KUBERNETES, strict=True)
+
+
+def check_custom(each: dict[str, Any]) -> None:
+    schema = dict(CUSTOM[each["kind"]])
+    assert each["apiVersion"] == schema["apiVersion"]
+    assert each.keys() == {"apiVersion", "kind", "metadata", "spec"}
+    check_fields(each["spec"], schema["spec"], each["kind"])
+
+
+_TYPES: dict[str, type | tuple[type, ...]] = {"string": str, "integer": int, "boolean": bool, "any": object}
+
+
+def check_fields(value: Any, schema: Any, where: str) -> None:
+    if isinstance(schema, str):
+        assert isinstance(value, _TYPES[schema]), f"{where}: {value!r} is no {schema}"
+    elif isinstance(schema, list):
+        for entry in value:
+            check_fields(entry, schema[0], f"{where}[]")
+    else:
+        for name, field in value.items():
+            assert name in schema or "*" in schema, f"{where} has no {name}"
+            check_fields(field, schema.get(name, schema.get("*")), f"{where}.{name}")
+
+
+def test_each_container_runs_a_command_with_valid_settings(objects, monkeypatch, tmp_path) -> None:
+    containers = list(ours(objects))
+    assert [each.name for each in containers if each.name in ANSWERING] == sorted(
+        ANSWERING, key=_order(containers)
+    )
+    for each in containers:
+        parse(each.container["args"])
+        settings = settings_of(_with_files(each, tmp_path), monkeypatch)
+        assert settings.api_auth == "on"
+        assert settings.instance_id == f"{each.name}-0"
+        if each.name in SERVICES:
+            assert each.container["args"] == ["worker", each.name]
+        places = stated_places(settings)
+        assert places == {name: [(9464, name)] for name in ANSWERING}
+
+
+def _order(containers: list[Container]) -> Any:
+    return [each.name for each in containers].index
+
+
+def _with_files(each: Container, tmp_path: Path) -> dict[str, str]:
+    """Return the environment, with the files that it names as the pod's volumes would hold them."""
+    mounts = {mount["mountPath"]: mount["name"] for mount in each.container["volumeMounts"]}
+    volumes = {volume["name"]: volume for volume in each.pod["volumes"]}
+    environment = dict(each.environment)
+    for name, value in environment.items():
+        if name.endswith("_FILE"):
+            assert "secret" in volumes[mounts[str(Path(value).parent)]], f"{name}={value} is in no volume"
+            file = tmp_path / Path(value).name
+            file.write_text("a secret\n")
+            environment[name] = str(file)
+    return environment
+
+
+def test_a_model_gets_its_key_and_a_way_out(with_models, monkeypatch, tmp_path) -> None:
+    for each in ours(with_models):
+        settings = settings_of(_with_files(each, tmp_path), monkeypatch)
+        assert settings.uses_gemini and settings.gemini_api_key.get_secret_value() == "a secret"
+    assert "models" in named(with_models, "NetworkPolicy")
+
+
+def test_each_pod_is_confined_as_the_image_allows(objects) -> None:
+    user, group = re.search(r"^USER (\d+):(\d+)$", DOCKERFILE, re.MULTILINE).groups()
+    data = re.search(r"SWITCHBOARD_DATA_DIR=(\S+)", DOCKERFILE)[1]
+    for each in ours(objects):
+        rights = each.pod["securityContext"]
+        assert (str(rights["runAsUser"]), str(rights["fsGroup"])) == (user, group)
+        assert each.container["securityContext"]["readOnlyRootFilesystem"]
+        assert data in [mount["mountPath"] for mount in each.container["volumeMounts"]]
+        # Else SWITCHBOARD_..._SERVICE_HOST of a Service of that name would be a setting that there is not.
+        assert each.pod["enableServiceLinks"] is False
+
+
+def test_probes_ask_what_each_service_answers(objects, monkeypatch, tmp_path) -> None:
+    with health() as port, httpx.Client(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
+        for each in ours(objects):
+            if each.name not in ANSWERING:
+                continue
+            ports = {given["name"]: given["containerPort"] for given in each.container["ports"]}
+            assert re.search(rf"SWITCHBOARD_METRICS_PORT={ports['metrics']}\b", DOCKERFILE)
+            for kind in ("startupProbe", "livenessProbe", "readinessProbe"):
+                asked = each.container[kind]["httpGet"]
+                assert (asked["port"], client.get(asked["path"]).status_code) == ("metrics", 200)
+            settings = settings_of(_with_files(each, tmp_path), monkeypatch)
+            assert each.pod["terminationGracePeriodSeconds"] > settings.shutdown_timeout_seconds + 5
+            if each.name == "serve":
+                assert ports["http"] == settings.api_port
+
+
+def test_selectors_find_pods_and_names_are_there(objects) -> None:
+    templates = [
+        each["spec"]["template"]
+        for each in objects
+        if "template" in each.get("spec", {}) and each["kind"] not in CUSTOM
+    ]
+    pods = [template["metadata"]["labels"] for template in templates]
+    selectors = [each["spec"]["selector"] for each in objects if each["kind"] == "Service"]
+    for kind in ("PodDisruptionBudget", "StatefulSet", "Deployment", "PodMonitor"):
+        selectors += [each["spec"]["selector"]["matchLabels"] for each in named(objects, kind).values()]
+    selectors += [
+        each["spec"]["podSelector"]["matchLabels"] for each in named(objects, "NetworkPolicy").values()
+    ]
+    for selector in selectors:
+        assert any(selector.items() <= labels.items() for labels in pods), selector
+    assert set(named(objects, "PodDisruptionBudget")) >= set(ANSWERING)
+    assert {
+        each["spec"]["podManagementPolicy"]
+        for name, each in named(objects, "StatefulSet").items()
+        if name in SERVICES
+    } == {"Parallel"}
+    for name in SERVICES:
+        assert named(objects, "StatefulSet")[name]["spec"]["serviceName"] in named(objects, "Service")
+
+
+def test_pods_may_reach_what_their_settings_name(objects, monkeypatch, tmp_path) -> None:
+    policy = named(objects, "NetworkPolicy")["switchboard"]["spec"]
+    open_ports = {port["port"] for rule in policy["egress"] if "to" not in rule for port in rule["ports"]}
+    services = named(objects, "Service")
+    for each in ours(objects):
+        settings = settings_of(_with_files(each, tmp_path), monkeypatch)
+        places = [urlsplit(f"//{server}") for server in settings.bootstrap_servers.split(",")]
+        places += [urlsplit(settings.qdrant_url), urlsplit(settings.redis_url)]
+        for place in places:
+            assert place.port in open_ports, place
+            if place.hostname == "kafka-kafka-bootstrap":  # Strimzi makes it, for the listener of that port
+                assert place.port in [
+                    one["port"] for one in named(objects, "Kafka")["kafka"]["spec"]["kafka"]["listeners"]
+                ]
+            else:
+                assert place.port in [port["port"] for port in services[place.hostname]["spec"]["ports"]]
+
+
+def test_users_have_the_least_rights_of_their_roles(build) -> None:
+    """Else: python -m deploy.kubernetes.users."""
+    assert users.FILE.read_text() == users.rendered(load_catalog())
+    objects = build("overlays/strimzi")
+    known = named(objects, "KafkaUser")
+    for each in ours(objects):
+        user = each.environment["SWITCHBOARD_KAFKA_SASL_USERNAME"]
+        assert user in known
+        assert user in [volume.get("secret", {}).get("secretName") for volume in each.pod["volumes"]]
+        assert user.removeprefix("switchboard-") in (each.name, "apply")
+
+
+def test_keda_adds_at_most_a_pod_a_partition(build) -> None:
+    objects, settings = build("overlays/keda"), load_settings()
+    scaled = named(objects, "ScaledObject")
+    assert set(scaled) == set(SERVICES)
+    for name, each in scaled.items():
+        assert each["spec"]["scaleTargetRef"]["name"] == name
+        assert each["spec"]["maxReplicaCount"] == most_processes(name, settings)
+        assert each["spec"]["triggers"][0]["metadata"]["consumerGroup"] == settings.group(name)
+        assert "replicas" not in named(objects, "StatefulSet")[name]["spec"], "the number is KEDA's"
+    secrets = {*named(objects, "Secret"), *named(objects, "KafkaUser"), "kafka-cluster-ca-cert"}
+    for entry in named(objects, "TriggerAuthentication")["kafka"]["spec"]["secretTargetRef"]:
+        assert entry["name"] in secrets
+
+
+def test_the_monitoring_labels_what_alerts_ask_for(build) -> None:
+    spec = named(build("overlays/strimzi"), "PodMonitor")["switchboard"]["spec"]
+    assert spec["jobLabel"] == "app.kubernetes.io/name"
+    assert spec["selector"]["matchLabels"] == {"app.kubernetes.io/name": "switchboard"}
+    assert 'job="switchboard"' in (ROOT / "deploy/prometheus/alerts.yml").read_text()
+    [endpoint] = spec["podMetricsEndpoints"]
+    assert [each["targetLabel"] for each in endpoint["relabelings"]] == ["service"]

@@ -1,0 +1,389 @@
+"""The contract of every provider, against a server that speaks its API and fails in every way."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from typing import Any
+
+import httpx
+import pytest
+
+from deploy.local import scripted_model
+from deploy.local.model_faults import RETRY_AFTER, Fault
+from deploy.local.model_server import ModelServer
+from models.answers import Dialogue, ToolCall, ToolRound
+from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
+from processors.prompts import examples, extraction
+from streams.cloudevents import caused_by
+from streams.llm.factory import provider
+from streams.llm.port import (
+    Answer,
+    Declined,
+    Finished,
+    Misconfigured,
+    Provider,
+    StreamEvent,
+    TextDelta,
+    Throttled,
+    Usage,
+)
+from streams.llm.waits import retry_after
+from streams.settings import Settings
+
+PROMPT = extraction.prompt([examples.window()])
+TOOL = {
+    "name": "search_memory",
+    "description": "Searches.",
+    "parameters": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+}
+DIALOGUE = Dialogue(version="v", system="Answer.", user="Who is Anna?", most_tokens=200, tool=TOOL)
+LONG = "A rather long answer, so that it takes a few pieces to say it. " * 3
+
+
+@pytest.fixture(params=["gemini", "openai"])
+def api(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[ModelServer]:
+    async with ModelServer() as running:
+        yield running
+
+
+def settings(server: ModelServer, api: str, **given: Any) -> Settings:
+    url = server.url if api == "gemini" else f"{server.url}/v1"
+    return Settings(
+        **{
+            "model_api": api,
+            "model_url": url,
+            "model_name": "gemini-2.5-flash-lite",
+            "embedding_name": "gemini-embedding-001",
+            "embedding_dimensions": 64,
+            "model_api_key": "scripted",
+            **given,
+        }
+    )
+
+
+@pytest.fixture
+async def client(server: ModelServer, api: str) -> AsyncIterator[Provider]:
+    made = provider(settings(server, api).model_endpoint)
+    yield made
+    await made.close()
+
+
+async def of(server: ModelServer, api: str, **given: Any) -> Provider:
+    """Return a provider with other settings, closed with the test's loop."""
+    return provider(settings(server, api, **given).model_endpoint)
+
+
+async def heard(client: Provider, dialogue: Dialogue = DIALOGUE) -> list[StreamEvent]:
+    async with aclosing(client.stream(dialogue)) as events:
+        return [event async for event in events]
+
+
+def text_of(events: list[StreamEvent]) -> str:
+    return "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+# -- one answer --------------------------------------------------------------------------------------------
+
+
+async def test_an_answer_comes_with_its_tokens(client: Provider) -> None:
+    said = await client.generate(PROMPT)
+    assert isinstance(said, Answer)
+    (part,) = extraction.parts(said.text, 1)
+    found = extraction.read(part, examples.window())
+    assert "I moved to Munich in January." in [each.statement for each in found.statements]
+    assert said.usage.input_tokens > 100 and said.usage.output_tokens > 10
+    assert 0 < said.usage.cached_tokens < said.usage.input_tokens
+
+
+async def test_no_name_of_a_person_leaves_the_machine(client: Provider, server: ModelServer) -> None:
+    await client.generate(PROMPT)
+    (call,) = server.calls
+    assert "mara" not in json.dumps(call.body)
+
+
+async def test_a_call_carries_its_trace(client: Provider, server: ModelServer) -> None:
+    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+    with caused_by(trace):
+        await asyncio.create_task(client.generate(PROMPT))  # type: ignore[arg-type]
+    await client.generate(PROMPT)
+    assert [call.traceparent for call in server.calls] == [trace, ""]
+
+
+@pytest.mark.parametrize(
+    ("fault", "wait"),
+    [
+        (Fault.RATE_LIMITED, None),
+        (Fault.RATE_LIMITED_AFTER, RETRY_AFTER),
+        (Fault.RATE_LIMITED_INFO, RETRY_AFTER),
+    ],
+)
+async def test_too_many_calls_name_their_wait(
+    client: Provider, server: ModelServer, fault: Fault, wait: float | None
+) -> None:
+    server.fail(fault)
+    with pytest.raises(Throttled) as caught:
+        await client.generate(PROMPT)
+    assert caught.value.retry_after == wait
+    assert server.count() == 1, "a failed call is repeated by the library"
+
+
+@pytest.mark.parametrize(
+    ("asked", "seconds"),
+    [
+        ("7", 7.0),
+        ("-3", 0.0),
+        ("inf", 3600.0),
+        ("nan", None),
+        ("soon", None),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("Wed, 99 Oct 2015 07:28:00 GMT", None),
+    ],
+)
+def test_a_wait_is_read_in_any_form(asked: str, seconds: float | None) -> None:
+    assert retry_after(httpx.Headers({"retry-after": asked})) == seconds
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "words"),
+    [
+        (Fault.INTERNAL, DependencyUnavailable, "500 INTERNAL"),
+        (Fault.UNAVAILABLE, DependencyUnavailable, "overloaded"),
+        (Fault.CUT, DependencyUnavailable, "cannot be reached"),
+        (Fault.REFUSED_CONNECTION, DependencyUnavailable, "cannot be reached"),
+        (Fault.HTML_ERROR, DependencyUnavailable, "502"),
+        (Fault.HTML, Misconfigured, "SWITCHBOARD_MODEL_URL"),
+        (Fault.WRONG_KEY, Misconfigured, "SWITCHBOARD_MODEL_API_KEY"),
+        (Fault.EXPIRED_KEY, Misconfigured, "expired"),
+        (Fault.NO_RIGHTS, Misconfigured, "give it the right"),
+        (Fault.NO_MODEL, Misconfigured, "SWITCHBOARD_MODEL_NAME"),
+    ],
+)
+async def test_a_transient_or_configured_error_is_raised(
+    client: Provider, server: ModelServer, fault: Fault, kind: type[Exception], words: str
+) -> None:
+    server.fail(fault)
+    with pytest.raises(DependencyUnavailable) as caught:
+        await client.generate(PROMPT)
+    assert words in str(caught.value)
+    assert (type(caught.value), caught.value.dependency) == (kind, "model")
+    assert server.count() == 1
+    assert isinstance(await client.generate(PROMPT), Answer), "the client is of no use after an error"
+
+
+async def test_an_endpoint_that_never_answers_times_out(server: ModelServer, api: str) -> None:
+    client = await of(server, api, model_timeout_seconds=0.3)
+    server.fail(Fault.SLOW)
+    with pytest.raises(Unanswered):
+        await client.generate(PROMPT)
+    await client.close()
+
+
+async def test_an_endpoint_where_no_one_listens_is_down(server: ModelServer, api: str) -> None:
+    client = await of(server, api, model_url="http://127.0.0.1:9/v1")
+    for asking in (client.generate(PROMPT), client.check()):
+        with pytest.raises(DependencyUnavailable, match="cannot be reached"):
+            await asking
+    await client.close()
+
+
+@pytest.mark.parametrize("fault", [Fault.BAD_REQUEST, Fault.BLOCKED_PROMPT, Fault.BLOCKED_ANSWER])
+async def test_a_permanent_refusal_is_returned(client: Provider, server: ModelServer, fault: Fault) -> None:
+    server.fail(fault)
+    declined = await client.generate(PROMPT)
+    assert isinstance(declined, Declined)
+    assert declined.reason.startswith("model_") and declined.message
+
+
+#: How many statements stay of the four that the model would make of the example.
+LEFT = {
+    Fault.CUT_JSON: range(4),
+    Fault.INVALID_JSON: range(1),
+    Fault.NO_JSON: range(1),
+    Fault.NULL_LISTS: range(1),
+    Fault.WRONG_ENUM: range(4),
+    Fault.NO_CANDIDATES: range(1),
+    Fault.NO_TEXT: range(1),
+    Fault.HUGE: range(1),
+}
+
+
+@pytest.mark.parametrize("fault", LEFT)
+async def test_a_malformed_answer_gives_valid_statements_or_none(
+    client: Provider, server: ModelServer, fault: Fault
+) -> None:
+    whole = await _statements(client)
+    assert len(whole) > 2
+    server.fail(fault)
+    left = await _statements(client)
+    assert left <= whole
+    assert len(left) in LEFT[fault]
+
+
+async def _statements(client: Provider) -> set[Any]:
+    said = await client.generate(PROMPT)
+    assert isinstance(said, Answer)
+    (part,) = extraction.parts(said.text, 1)
+    return set(extraction.read(part, examples.window()).statements)
+
+
+# -- at start ----------------------------------------------------------------------------------------------
+
+
+async def test_a_model_that_is_there_passes_the_check(client: Provider, server: ModelServer) -> None:
+    await client.check()
+    assert server.count() == 0, "a check is paid"
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (Fault.WRONG_KEY, "SWITCHBOARD_MODEL_API_KEY"),
+        (Fault.EXPIRED_KEY, "renew"),
+        (Fault.NO_RIGHTS, "takes the key, but not for this .* give it the right"),
+        (Fault.HTML, "SWITCHBOARD_MODEL_URL"),
+    ],
+)
+async def test_a_wrong_setting_is_refused_at_start(
+    client: Provider, server: ModelServer, fault: Fault, words: str
+) -> None:
+    server.fail_always(fault)
+    with pytest.raises(ConfigurationError, match=words):
+        await client.check()
+
+
+async def test_a_model_that_is_not_there_is_refused_at_start(server: ModelServer, api: str) -> None:
+    client = await of(server, api, model_name="llama-9:8b")
+    with pytest.raises(ConfigurationError, match=r"llama-9:8b.* set SWITCHBOARD_MODEL_NAME"):
+        await client.check()
+    await client.close()
+
+
+async def test_a_refused_key_is_not_repeated_in_the_error(server: ModelServer, api: str) -> None:
+    client = await of(server, api, model_api_key="another-key")
+    with pytest.raises(ConfigurationError, match="does not take the key") as caught:
+        await client.check()
+    assert "another-key" not in str(caught.value)
+    await client.close()
+
+
+@pytest.mark.parametrize("fault", [Fault.UNAVAILABLE, Fault.RATE_LIMITED, Fault.HTML_ERROR])
+async def test_an_endpoint_that_is_down_is_not_misconfigured(
+    client: Provider, server: ModelServer, fault: Fault
+) -> None:
+    server.fail_always(fault)
+    with pytest.raises(DependencyUnavailable):
+        await client.check()
+
+
+# -- vectors -----------------------------------------------------------------------------------------------
+
+
+async def test_vectors_come_in_the_order_of_their_texts(server: ModelServer, api: str) -> None:
+    chosen = settings(server, api, embedder="model")
+    client = provider(chosen.embedding_endpoint)
+    await client.check()
+    found = await client.embed(["green tea", "tea, green", "a long walk"])
+    assert [len(each) for each in found] == [64] * 3
+    near, far = (sum(a * b for a, b in zip(found[0], found[n], strict=True)) for n in (1, 2))
+    assert near > far
+    assert server.count() == 1
+    await client.close()
+
+
+# -- streams -----------------------------------------------------------------------------------------------
+
+
+async def test_a_streamed_answer_comes_in_pieces(client: Provider, server: ModelServer) -> None:
+    server.scripts.append(lambda body: LONG)
+    events = await heard(client)
+    assert text_of(events) == LONG
+    assert len(events) > 5
+    assert Finished(at_limit=False) in events
+    usages = [event for event in events if isinstance(event, Usage)]
+    assert usages[-1].output_tokens > 10
+
+
+async def test_a_tool_call_is_put_together_and_its_result_goes_back(
+    client: Provider, server: ModelServer, api: str
+) -> None:
+    server.scripts.append(lambda body: scripted_model.calling("search_memory", {"query": "Anna", "limit": 3}))
+    (call,) = (event for event in await heard(client) if isinstance(event, ToolCall))
+    assert (call.name, dict(call.arguments)) == ("search_memory", {"query": "Anna", "limit": 3})
+    done = ToolRound(calls=(call,), results=("Anna is a nurse.",))
+    server.scripts[:] = [lambda body: json.dumps(body["contents"][-1])]
+    again = Dialogue(version="v", system="s", user="u", most_tokens=9, rounds=(done,))
+    told = text_of(await heard(client, again))
+    assert json.loads(told)["parts"][0]["functionResponse"] == {
+        "name": "search_memory",
+        "response": {"result": "Anna is a nurse."},
+    }
+    if api == "openai":
+        assert server.calls[-1].body["messages"][-1]["tool_call_id"] == call.id == "call_1"
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind"),
+    [
+        (Fault.RATE_LIMITED, Throttled),
+        (Fault.UNAVAILABLE, DependencyUnavailable),
+        (Fault.HTML, Misconfigured),
+        (Fault.WRONG_KEY, Misconfigured),
+        (Fault.REFUSED_CONNECTION, DependencyUnavailable),
+        (Fault.CUT, DependencyUnavailable),
+    ],
+)
+async def test_a_stream_that_fails_raises(
+    client: Provider, server: ModelServer, fault: Fault, kind: type[Exception]
+) -> None:
+    server.scripts.append(lambda body: LONG)
+    server.fail(fault)
+    with pytest.raises(DependencyUnavailable) as caught:
+        await heard(client)
+    assert type(caught.value) is kind
+    assert server.count() == 1
+
+
+@pytest.mark.parametrize("fault", [Fault.BAD_REQUEST, Fault.BLOCKED_PROMPT, Fault.BLOCKED_ANSWER])
+async def test_a_refused_stream_says_so(client: Provider, server: ModelServer, fault: Fault) -> None:
+    server.fail(fault)
+    assert any(isinstance(event, Declined) for event in await heard(client))
+
+
+@pytest.mark.parametrize("fault", [Fault.NO_CANDIDATES, Fault.NO_TEXT])
+async def test_an_empty_stream_has_no_text(client: Provider, server: ModelServer, fault: Fault) -> None:
+    server.fail(fault)
+    assert text_of(await heard(client)) == ""
+
+
+async def test_a_stream_that_falls_silent_times_out(server: ModelServer, api: str) -> None:
+    """Comments that keep the connection open are no sign of life."""
+    client = await of(server, api, model_timeout_seconds=0.6)
+    server.scripts.append(lambda body: LONG)
+    server.fail(Fault.STALLED)
+    with pytest.raises(Unanswered):
+        await heard(client)
+    await client.close()
+
+
+# -- the server itself -------------------------------------------------------------------------------------
+
+
+async def test_faults_are_planned_over_http(server: ModelServer, client: Provider, api: str) -> None:
+    async with httpx.AsyncClient(base_url=server.url) as curl:
+        assert (await curl.post("/script/faults", json={"faults": ["internal"]})).status_code == 200
+        with pytest.raises(DependencyUnavailable):
+            await client.generate(PROMPT)
+        wrong = await curl.post("/script/faults", json={"faults": ["unheard-of"]})
+        assert wrong.status_code == 422 and "rate-limited" in wrong.text
+        counted = (await curl.get("/script/calls")).json()
+        method = "generateContent" if api == "gemini" else "chat.completions"
+        assert counted == {"calls": {method: 1}, "faults": {"internal": 1}}
