@@ -14,8 +14,8 @@ from deploy.local.model_server import ModelServer
 from models.statements import Change
 from processors.facts.candidates import objection
 from processors.prompts import extraction, notes
-from streams.llm.answers import Said
-from streams.llm.client import GeminiClient
+from streams.llm.factory import provider
+from streams.llm.port import Answer
 from streams.settings import Settings
 
 RECORDED = dict(recorded.recordings())
@@ -72,11 +72,11 @@ async def test_a_server_that_replays_them_is_read_as_they_are() -> None:
         return answer
 
     async with ModelServer() as server:
-        client = GeminiClient(Settings(gemini_url=server.url, GEMINI_API_KEY="scripted"))
+        client = provider(Settings(model_url=server.url, GEMINI_API_KEY="scripted").model_endpoint)
         server.scripts.append(replay)
         for one in RECORDED.values():
-            said = await client.generate("scripted", extraction.prompt([one.window], one.known))
-            assert isinstance(said, Said)
+            said = await client.generate(extraction.prompt([one.window], one.known))
+            assert isinstance(said, Answer)
             (part,) = extraction.parts(said.text, [one.window], one.known)
             assert notes.read(part, one.window) == recorded.read(one)
             assert all(each.text in seen[-1] for each in one.known)
