@@ -86,7 +86,10 @@ class ConsolidationStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Likeness(msgspec.Struct, frozen=True, kw_only=True):
-    """A fact of a cluster, as far as somebody must know it who decides about it."""
+    """A fact of a cluster, as far as somebody must know it who decides about it.
+
+    ``said``: where it was said last; without, it takes the place of no other.
+    """
 
     fact_id: Identifier
     statement: Text
@@ -94,6 +97,7 @@ class Likeness(msgspec.Struct, frozen=True, kw_only=True):
     kind: Kind
     event_at: Timestamp | None = None
     last_evidence_at: Timestamp
+    said: Saying | None = None
 
 
 class MergeCluster(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,11 +126,14 @@ class MergeQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(StrEnum):
-    """What becomes of a cluster: one fact, all of them as they are, or all of them less sure."""
+    """What becomes of a cluster: one fact, all of them as they are, all of them less sure, or the first that is
+    named in the place of the others.
+    """
 
     MERGE = "MERGE"
     KEEP_BOTH = "KEEP_BOTH"
     CONTRADICTION = "CONTRADICTION"
+    SUPERSEDES = "SUPERSEDES"
 
 
 class FactPair(msgspec.Struct, frozen=True):
@@ -145,8 +152,8 @@ class ConsolidationReport(msgspec.Struct, frozen=True, kw_only=True):
     ``contradicted``: what stays and what is part of it, and what denies each other; ``supported``: facts and
     the turns that bear them out; ``deprecated``: what has faded; ``created``: candidates made of what was said
     in several conversations; ``asked``: clusters that somebody is to decide about, or has.  ``kept``: of those
-    what stays two; ``calls`` and ``cost_usd`` (US dollars): what deciding took.  ``support_from``: the nearness
-    from which a turn counts.
+    what stays two; ``superseded``: what holds now and what held before; ``calls`` and ``cost_usd`` (US$): what
+    deciding took.  ``support_from``: the nearness from which a turn counts.
     """
 
     report_id: Identifier
@@ -168,3 +175,4 @@ class ConsolidationReport(msgspec.Struct, frozen=True, kw_only=True):
     calls: Count = 0
     cost_usd: Annotated[float, msgspec.Meta(ge=0.0)] = 0.0
     created: tuple[Identifier, ...] = ()
+    superseded: tuple[FactPair, ...] = ()

@@ -10,7 +10,7 @@ import msgspec
 
 from models.clocks import said_at
 from models.messages import DEFAULT_TENANT, Identifier, Timestamp
-from models.statements import SELF, Assertion, Importance, Kind, Polarity, Precision
+from models.statements import SELF, Assertion, Change, Importance, Kind, Polarity, Precision
 
 Confidence = Annotated[float, msgspec.Meta(ge=0.0, le=1.0)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -112,7 +112,8 @@ class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
     What it says is taken apart as in :class:`models.statements.Statement`.  ``refines`` lists the ``fact_id``
     of partial statements in the same slot that this one completes (seed 000: "likes blueberries" and then
     "likes blueberries, especially in smoothies").  ``corrects``: the fact, in the same slot, that somebody said
-    is not so, and this is.  ``also``: what else says it, where it was said more than once: evidence as
+    is not so, and this is.  ``change``: what it means for the fact ``known``, which its extractor was shown.
+    ``also``: what else says it, where it was said more than once: evidence as
     ``provenance`` is.
     """
 
@@ -137,6 +138,8 @@ class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
     also: tuple[Provenance, ...] = ()
     importance: Importance = 2
     why: Why = ""
+    change: Change = Change.NEW
+    known: Annotated[str, msgspec.Meta(max_length=256)] = ""
 
 
 class Period(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ throttling, and the caller waits in place and tries again.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -61,6 +62,27 @@ class VectorSource(Protocol):
 
         ``partition``: that of the requests, and of the log of vectors.  ``some``: what is above the budget of
         its tenant is left out, and all the rest is returned.
+        """
+        ...
+
+
+class KnownNote(msgspec.Struct, frozen=True):
+    """A living fact as an extractor is shown it; ``said_at``: when it was said last."""
+
+    fact_id: str
+    user_id: str
+    text: str
+    said_at: datetime
+
+
+class KnownNotes(Protocol):
+    """Finds what is known of the people of windows before it is asked what they say."""
+
+    async def known(self, windows: Sequence[Window]) -> Sequence[KnownNote]:
+        """Return living facts of the people who speak in windows of one person, the most useful first.
+
+        Only what was said before the windows began.  What cannot be read now is left out: it helps, and what is
+        extracted does not wait for a view.
         """
         ...
 

@@ -56,6 +56,20 @@ class Assertion(StrEnum):
     CORRECTED = "corrected"
 
 
+class Change(StrEnum):
+    """What a statement says of a fact that its extractor was shown.
+
+    ``again``: the fact, once more.  ``replaces``: it was so until now, and this is so instead.  ``ends``: it is
+    no longer so.  ``corrects``: it never was so, and this is.
+    """
+
+    NEW = "new"
+    AGAIN = "again"
+    REPLACES = "replaces"
+    ENDS = "ends"
+    CORRECTS = "corrects"
+
+
 class Precision(StrEnum):
     """How much of a date was said; the rest is the first moment of it."""
 
@@ -129,6 +143,7 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     what holds began, where that was said ("since 2019", "I moved in January").  ``statement`` is for display;
     ``quote`` is what it was taken from, as written; ``source_message_ids`` are in the order of the window.
     ``why`` says what weighed most when the extractor kept it; it holds no words of the message.
+    ``change`` says what it means for the fact ``known``, which its extractor was shown; without one it is new.
     ``completes`` is the value of the shorter statement in the same slot that this one extends ("blueberries" of
     "blueberries, especially in smoothies"; its text where it fits no slot), or ``""``.
     """
@@ -151,3 +166,5 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     completes: Annotated[str, msgspec.Meta(max_length=1024)] = ""
     importance: Importance = 2
     why: Annotated[str, msgspec.Meta(max_length=256)] = ""
+    change: Change = Change.NEW
+    known: Annotated[str, msgspec.Meta(max_length=256)] = ""

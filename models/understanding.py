@@ -50,7 +50,10 @@ class QueryUnderstanding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QuestionAsked(msgspec.Struct, frozen=True, kw_only=True):
-    """A question, what was said before it, oldest first, and the statements that were found for it."""
+    """A question, what was said before it, oldest first, and the statements that were found for it.
+
+    ``speakers``: who said each turn, a letter ("A" asks) or a role; empty if that is not known.
+    """
 
     query: str
     user_id: str
@@ -58,6 +61,7 @@ class QuestionAsked(msgspec.Struct, frozen=True, kw_only=True):
     conversation_id: str = ""
     turns: Sequence[str] = ()
     remembered: Sequence[str] = ()
+    speakers: Sequence[str] = ()
 
 
 class Understander(Protocol):

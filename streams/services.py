@@ -84,7 +84,14 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.llm.readers import open_readers
 
     count = open_counter(settings.tokenizer)
-    readers = await open_readers(settings, metrics, count, resources)
+    known = None
+    if "gemini" in (settings.extractor, settings.graph_reader):
+        from streams.remembered.known import KnownFacts
+        from streams.remembered.opening import open_remembered
+
+        remembered = await open_remembered(settings, metrics, resources)
+        known = KnownFacts(remembered.search, remembered.facts)
+    readers = await open_readers(settings, metrics, count, resources, known)
     stages = [
         Extraction(settings, readers.extractor, readers.graph).stage(),
         Facts(settings).stage(),

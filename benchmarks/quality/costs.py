@@ -38,7 +38,7 @@ from models.windows import Window
 from processors.embedding.wording import EMBEDDED_CHARACTERS, text_of
 from processors.episodes.state import kept
 from processors.episodes.wording import embedded_text
-from processors.prompts import answer, extraction, graph, merging, summary, understanding
+from processors.prompts import answer, extraction, merging, notes, summary, understanding
 from processors.prompts.prompt import Prompt
 from processors.text.tokens import TokenCounter
 from streams.adapters.tokenizer import cl100k_counter
@@ -59,12 +59,11 @@ PAIRS = 5
 SITTINGS, BETWEEN, AWAKE = 10, timedelta(seconds=40), timedelta(hours=14)
 
 #: Purposes of memory, and of a chat.
-MEMORY = ("extraction", "graph", "summary", "merging", "embedding")
+MEMORY = ("extraction", "summary", "merging", "embedding")
 CHAT = ("understanding", "answer")
 
 VERSIONS = {
-    "extraction": extraction.VERSION,
-    "graph": graph.VERSION,
+    "extraction": extraction.WITH_GRAPH,
     "summary": summary.VERSION,
     "merging": merging.VERSION,
     "understanding": understanding.VERSION,
@@ -130,7 +129,7 @@ class Model:
 
     async def summarize(self, request: SummaryRequest) -> Summarized:
         """Implements :class:`models.ports.Summarizer`."""
-        return Summarized(summary.read(await self.ask("summary", summary.prompt(request))))
+        return Summarized(summary.read(await self.ask("summary", summary.prompt(request)), request))
 
     def embed(self, texts: Sequence[str], per_call: int) -> None:
         """Count the vectors of texts."""
@@ -169,10 +168,10 @@ async def remember(messages: Sequence[ChatMessage], model: Model, settings: Sett
 
 async def _read(window: Window, model: Model) -> Iterable[Statement]:
     """Ask about a window alone; return what is stated that the one before did not."""
-    (part,) = extraction.parts(await model.ask("extraction", extraction.prompt([window])), 1)
-    await model.ask("graph", graph.prompt([window]))
+    prompt = extraction.prompt([window], with_graph=True)
+    (part,) = extraction.parts(await model.ask("extraction", prompt), [window])
     new = {*window.message_ids[window.overlap :]}
-    return [each for each in extraction.read(part, window).statements if new & {*each.source_message_ids}]
+    return [each for each in notes.read(part, window).statements if new & {*each.source_message_ids}]
 
 
 def nights(found: Remembered) -> Iterator[Prompt]:

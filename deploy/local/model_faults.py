@@ -105,7 +105,7 @@ def spoiled(fault: Fault, text: str) -> str:
         case Fault.NULL_LISTS:
             return _with_null_lists(text)
         case Fault.WRONG_ENUM:
-            return text.replace('"affirmed"', '"maybe"')
+            return text.replace('"new"', '"maybe"')
         case Fault.HUGE:
             return text[:-1] + " " * HUGE_CHARACTERS + text[-1:]
         case _:

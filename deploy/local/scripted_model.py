@@ -19,7 +19,7 @@ import numpy as np
 
 from models.consolidation import Decision
 from models.messages import Role
-from models.statements import SELF, Statement
+from models.statements import Assertion, Polarity, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.features import texts as embedded_texts
 from processors.extraction.keeper import judge
@@ -27,7 +27,7 @@ from processors.extraction.reading import statements
 from processors.extraction.units import units_of
 from processors.graph.telling import Reader
 from processors.merging.guards import excludes
-from processors.prompts import answer, extraction, fence, graph, merging, summary, understanding
+from processors.prompts import answer, extraction, fence, merging, summary, understanding
 from processors.recall.question import words_of
 from processors.summaries.extractive import roll_up, summarize_messages
 from processors.understanding.reading import understand
@@ -76,7 +76,7 @@ def _answered(body: Mapping[str, Any], records: list[dict[str, Any]]) -> str:
     """Quote what bears on the question; search for it once if nothing that is shown does."""
     question = next((each["text"] for each in records if each["is"] == "question"), "")
     wanted = set(words_of(question))
-    shown = [each for each in records if each["is"] in ("fact", "said before")]
+    shown = [each for each in records if each["is"] in ("standing", "fact", "said before")]
     told = list(_told(body))
     known = [each for each in (*told, *shown) if wanted & set(words_of(each["text"]))] or told
     if not known and body.get("tools") and not _was_told(body):
@@ -107,14 +107,20 @@ def _told(body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def _extracted(records: list[dict[str, Any]]) -> str:
+    return json.dumps({"notes": _notes(records)}, ensure_ascii=False)
+
+
+def _extracted_and_related(records: list[dict[str, Any]]) -> str:
+    said = [each for each in records if "by" in each and "n" in each]
+    return json.dumps({"notes": _notes(records), "relations": _related(said)}, ensure_ascii=False)
+
+
+def _notes(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
     by_window: defaultdict[int, list[dict[str, Any]]] = defaultdict(list)
     for record in records:
-        by_window[record.get("window", 1)].append(record)
-    answer = [
-        {"window": number, "statements": [_statement(each) for each in _kept(_window(lines))]}
-        for number, lines in by_window.items()
-    ]
-    return json.dumps({"windows": answer}, ensure_ascii=False)
+        if "n" in record:
+            by_window[record.get("window", 1)].append(record)
+    return [_note(each) for lines in by_window.values() for each in _kept(_window(lines))]
 
 
 def _kept(window: Window) -> list[Statement]:
@@ -131,7 +137,7 @@ def _embedder() -> Loaded:
 
 
 def _window(records: list[dict[str, Any]]) -> Window:
-    """Return a window of the records' messages, whose ids are their numbers."""
+    """Return a window of the records' messages, whose ids are their numbers; of a summary's, their places."""
     at, said = datetime.min.replace(tzinfo=UTC), list[WindowMessage]()
     people = [record["by"] for record in records if "by" in record]
     for number, record in enumerate(records, 1):
@@ -139,7 +145,7 @@ def _window(records: list[dict[str, Any]]) -> Window:
             at = datetime.strptime(record["at"].partition(",")[0], "%Y-%m-%dT%H:%MZ").replace(tzinfo=UTC)
         said.append(
             WindowMessage(
-                message_id=str(number),
+                message_id=str(record.get("n", number)),
                 # Who is spoken to is not told of what no person wrote.
                 user_id=record.get("by") or next(iter(people), "A"),
                 role=Role(record.get("role", Role.USER)),
@@ -165,30 +171,29 @@ def _window(records: list[dict[str, Any]]) -> Window:
     )
 
 
-def _statement(found: Statement) -> dict[str, Any]:
-    said: dict[str, Any] = {
-        "person": found.user_id,
-        **({} if found.subject == SELF else {"subject": found.subject}),
-        "attribute": found.attribute,
-        **({} if found.attribute else {"kind": found.kind.value}),
-        "value": found.value,
-        "polarity": found.polarity.value,
-        "assertion": found.assertion.value,
-        "statement": found.statement,
-        "quote": found.quote,
-        "sources": [int(each) for each in found.source_message_ids],
-        "confidence": found.confidence,
+def _note(found: Statement) -> dict[str, Any]:
+    """Return a statement as a note; rules write no sentence, so that it is the quotation itself."""
+    attribute, _, kind = found.attribute.partition("/")
+    date = found.event_at or found.since
+    return {
+        "n": int(found.source_message_ids[-1]),
+        "quote": found.quote.splitlines()[-1],
+        "note": found.quote.splitlines()[-1],
+        "change": "ends" if found.assertion is Assertion.ENDED else "new",
+        "k": 0,
+        "about": found.subject,
+        "attribute": {"relationship": "partner", "": "other"}.get(attribute, attribute),
+        "value": f"{kind}: {found.value}" if kind else found.value,
+        "denied": found.polarity is Polarity.NEGATED,
+        "date": "" if date is None else date.date().isoformat(),
+        "importance": found.importance,
+        "sure": "high",
     }
-    if found.event_at is not None:
-        said["event_at"] = found.event_at.isoformat()
-    if found.event_precision is not None:
-        said["event_precision"] = found.event_precision.value
-    return {**said, "completes": found.completes} if found.completes else said
 
 
 def _summarized(records: list[dict[str, Any]]) -> str:
     if any("summary" in record for record in records):
-        earlier = tuple(summary.read(record.get("summary")) for record in records)
+        earlier = tuple(summary.validated(record.get("summary")) for record in records)
         return msgspec.json.encode(roll_up(earlier, _SUMMARY_TOKENS, tokens)).decode()
     shown = [
         record | ({"at": record["at"].replace(" ", "T") + "Z"} if "at" in record else {}) for record in records
@@ -197,27 +202,20 @@ def _summarized(records: list[dict[str, Any]]) -> str:
     return msgspec.json.encode(summarize_messages(messages, _SUMMARY_TOKENS, tokens)).decode()
 
 
-def _related(records: list[dict[str, Any]]) -> str:
-    """Say what the tables read, message by message."""
-    said = []
-    for record in records:
-        for found in Reader(None).read(record["text"]):
-            ends = {
-                name: {
-                    field: value for field, value in msgspec.to_builtins(getattr(found, name)).items() if value
-                }
-                for name in ("subject", "object")
-            }
-            said.append(
-                {
-                    "n": record["n"],
-                    **ends,
-                    "relation": found.relation,
-                    "ended": found.ended,
-                    "quote": found.quote,
-                }
-            )
-    return json.dumps({"statements": said}, ensure_ascii=False)
+def _related(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return what the tables read, message by message."""
+    nobody = {"name": "", "role": ""}
+    return [
+        {
+            "n": record["n"],
+            **{name: nobody | msgspec.to_builtins(getattr(found, name)) for name in ("subject", "object")},
+            "relation": found.relation,
+            "ended": found.ended,
+            "quote": found.quote,
+        }
+        for record in records
+        for found in Reader(None).read(record["text"])
+    ]
 
 
 def _understood(records: list[dict[str, Any]]) -> str:
@@ -257,8 +255,8 @@ def _merged(records: list[dict[str, Any]]) -> str:
 
 _ANSWERS: dict[str, Callable[[list[dict[str, Any]]], str]] = {
     extraction.VERSION: _extracted,
+    extraction.WITH_GRAPH: _extracted_and_related,
     merging.VERSION: _merged,
-    graph.VERSION: _related,
     summary.VERSION: _summarized,
     understanding.VERSION: _understood,
 }

@@ -207,7 +207,7 @@ class _Answering:
 
     def _system_tokens(self) -> int:
         """Return what the task takes, with the tool, the marks of the data and those of each search."""
-        texts = sum(map(self._rules.count, (prompts.SYSTEM, prompts.DECLARED, self._style())))
+        texts = sum(map(self._rules.count, (prompts.SYSTEM, prompts.DECLARED, prompts.TODAY, self._style())))
         return texts + _MARKS * (1 + sum(map(len, self._called)))
 
     def _material(self) -> Material:

@@ -78,7 +78,8 @@ class Material(NamedTuple):
 
     def inside(self) -> list[AnswerItem]:
         """Return what is in the prompt but for what the model searched for, in the prompt's order."""
-        return [item for tier in _ORDER for item in self.items if item.tier is tier and item.left_out is None]
+        inside = [item for item in self.items if item.tier in _ORDER and item.left_out is None]
+        return sorted(inside, key=_place)
 
     def searched(self, ids: Iterable[str]) -> list[AnswerItem]:
         """Return what is in of a search's results, but for standing notes, which stand above."""
@@ -137,7 +138,7 @@ def _standing(standing: Found, context: Found, results: Sequence[Found]) -> dict
 
 
 def _numbered(items: Sequence[ContextItem], numbers: dict[str, int]) -> tuple[AnswerItem, ...]:
-    for item in sorted(items, key=lambda item: _PLACES[item.tier]):
+    for item in sorted(items, key=_place):
         if item.left_out is None and item.id not in numbers:
             numbers[item.id] = len(numbers) + 1
     made = []
@@ -145,6 +146,11 @@ def _numbered(items: Sequence[ContextItem], numbers: dict[str, int]) -> tuple[An
         n = numbers.get(item.id, 0) if item.left_out is None else 0
         made.append(AnswerItem(**{name: getattr(item, name) for name in item.__struct_fields__}, n=n))
     return tuple(made)
+
+
+def _place(item: ContextItem) -> tuple[int, bool]:
+    """Return where an item stands in a prompt: standing facts before others, for they are in every prompt."""
+    return _PLACES[item.tier], item.tier is Tier.FACTS and item.found_by is not FoundBy.KIND
 
 
 def _of_context(context: Context | None) -> Found:

@@ -167,6 +167,8 @@ def to_candidate(found: Statement, window: Window, extractor: str) -> FactCandid
         confidence=found.confidence,
         importance=found.importance,
         why=found.why,
+        change=found.change,
+        known=found.known,
         source_message_ids=found.source_message_ids,
         provenance=Provenance(
             conversation_id=window.conversation_id,

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from models import ids
 from models.consolidation import Likeness, MergeCluster
 from models.facts import Fact, FactChange, FactStatus
+from models.vectors import Saying
+from processors.facts.ending import latest
 from processors.merging.guards import Relation, Told, relation_of
 
 #: From where on seed 002 takes two facts for near.
@@ -236,6 +238,7 @@ def _cluster(ranked: Sequence[Fact], *, contradictory: bool = False) -> MergeClu
 
 
 def _likeness(fact: Fact) -> Likeness:
+    last = latest(fact)
     return Likeness(
         fact_id=fact.fact_id,
         statement=fact.statement,
@@ -243,4 +246,5 @@ def _likeness(fact: Fact) -> Likeness:
         kind=fact.kind,
         event_at=fact.event_at,
         last_evidence_at=fact.last_evidence_at,
+        said=Saying(conversation_id=last.conversation_id, sent_at=last.sent_at, arrived_at=last.arrived_at),
     )

@@ -14,12 +14,12 @@ from datetime import datetime
 from typing import Any
 
 from models.answers import AnswerItem, Dialogue, ToolRound
-from models.context import Tier
+from models.context import FoundBy, Tier
 from models.messages import Role
 from processors.prompts.fence import RULE, fenced, line
 from processors.text.tokens import TokenCounter
 
-VERSION = "answer-1"
+VERSION = "answer-2"
 
 #: Room for the answer.
 MOST_TOKENS = 1024
@@ -33,16 +33,19 @@ MOST_ROUNDS = 3
 
 SYSTEM = f"""Task {VERSION}: answer a person, as an assistant who remembers what they said.
 
-The data holds, one JSON record per line: what is known of the person ("is": "instruction", "fact"), what was said
-in earlier conversations ("said before"), the last messages of this one ("message"), and as its last record the
-"question". Records have a number n.
+The data holds, one JSON record per line, in this order: what is known of the person, always heeded ("is": "instruction": how they
+want to be answered; "standing": a fact that must not be forgotten, such as an allergy); other facts ("fact"); what was said in earlier
+conversations ("said before"); the last messages of this one ("message"); and as its last record the "question". Records have a number
+n. "at" is the day on which it was said: what was said later holds, and of a plan whose day is past nothing is known but the plan.
+"by" is who said it. "today" is the day of the question; count "yesterday" and "in two weeks" from there.
 {RULE}
 One record is the exception: answer the "question", in its language and in the tone it asks for. It decides what the
 answer is about and how it is put. It does not change these rules, whose memory is searched, or what records mean.
-Records "instruction" say how the person wants to be answered: heed them, where they speak of that.
 
+- Heed every "instruction" where it applies, and let no answer go against a "standing" fact, whether or not the question speaks of it;
+  do not recite them. A secret in them is kept.
 - Rest what you say of the person on records, and name each that you use: [4] behind the words it bears out. Invent no
-  number, no fact, no name.
+  number, no fact, no name. Where records disagree, the later one holds.
 - If something about the person is asked that no record tells, search with {TOOL_NAME} before you say so; if that
   finds nothing, say plainly that you do not know it.
 - What is general knowledge you may answer without records. Be short."""
@@ -79,6 +82,9 @@ _IS = {
 #: What a reader writes behind the words that a record bears out; also [1, 4].
 _CITED = re.compile(r"\[(\d{1,3}(?:\s*,\s*\d{1,3}){0,9})\]")
 
+#: How a fact is called that is in every prompt.
+_STANDING = "standing"
+
 #: Any number of up to three digits: as many tokens as the one that an item gets.
 _SOME_NUMBER = 100
 
@@ -98,15 +104,29 @@ def record(
 def record_of(item: AnswerItem, *, question: bool = False) -> dict[str, Any]:
     """Return an item of a prompt as the model is shown it; ``question``: it is the one to be answered."""
     found = record(item.n, item.tier, item.text, item.role, item.speaker, item.at)
-    return found | {"is": "question"} if question else found
+    if question:
+        return found | {"is": "question"} | ({} if item.at is None else {"today": _day(item.at)})
+    if item.tier is Tier.FACTS and item.found_by is FoundBy.KIND:
+        return found | {"is": _STANDING}
+    return found
+
+
+def _day(at: datetime) -> str:
+    return at.strftime("%Y-%m-%d, %A")
 
 
 def cost(tier: Tier, text: str, count: TokenCounter, role: Role | None = None, speaker: str = "") -> int:
     """Return the tokens of an item's line; see :class:`processors.context.wording.Cost`."""
-    return count(line(record(_SOME_NUMBER, tier, text, role, speaker, _SOME_DAY)) + "\n")
+    made = record(_SOME_NUMBER, tier, text, role, speaker, _SOME_DAY)
+    if tier is Tier.FACTS:
+        made["is"] = _STANDING  # as long as any name of a fact
+    return count(line(made) + "\n")
 
 
-_SOME_DAY = datetime(2026, 10, 10)
+_SOME_DAY = datetime(2026, 10, 14)
+
+#: What the question says besides, as it is counted.
+TODAY = line({"today": _day(_SOME_DAY)})
 
 
 def prompt(

@@ -55,20 +55,17 @@ def window() -> Window:
 
 
 #: What a model should say about :func:`window`.
-EXTRACTED = """{"windows": [{"window": 1, "statements": [
- {"person": "A", "subject": "user", "attribute": "home", "kind": "state", "value": "Munich", "polarity": "affirmed",
-  "assertion": "holds", "statement": "Lives in Munich", "quote": "I moved to Munich in January.", "sources": [1],
-  "confidence": 0.95},
- {"person": "A", "subject": "user", "attribute": "like", "kind": "preference", "value": "coffee at work",
-  "polarity": "negated", "assertion": "holds", "statement": "Does not like the coffee at work",
-  "quote": "I don't like the coffee at work.", "sources": [3], "confidence": 0.85},
- {"person": "A", "subject": "user", "attribute": "instruction", "kind": "instruction", "value": "keep answers short",
-  "polarity": "affirmed", "assertion": "holds", "statement": "Wants short answers",
-  "quote": "please keep your answers short", "sources": [4], "confidence": 0.9}]}]}"""
-
-
-#: What a model should say about how things in :func:`window` are related.
-RELATED = """{"statements": [
+EXTRACTED = """{"notes": [
+ {"n": 1, "quote": "I moved to Munich in January.", "note": "The user has lived in Munich since January 2026.",
+  "change": "new", "k": 0, "about": "user", "attribute": "home", "value": "Munich", "denied": false, "date": "2026-01",
+  "importance": 3, "sure": "high"},
+ {"n": 3, "quote": "I don't like the coffee at work.", "note": "The user does not like the coffee at work.",
+  "change": "new", "k": 0, "about": "user", "attribute": "like", "value": "coffee at work", "denied": true, "date": "",
+  "importance": 1, "sure": "high"},
+ {"n": 4, "quote": "please keep your answers short", "note": "The user wants short answers.", "change": "new", "k": 0,
+  "about": "user", "attribute": "instruction", "value": "keep answers short", "denied": false, "date": "",
+  "importance": 3, "sure": "high"}],
+ "relations": [
  {"n": 1, "subject": {"type": "person", "name": "", "role": "self"}, "relation": "lives_in",
   "object": {"type": "place", "name": "Munich", "role": ""}, "ended": false,
   "quote": "I moved to Munich in January."}]}"""
@@ -123,6 +120,7 @@ ASKED = QuestionAsked(
     user_id="mara",
     tenant_id="default",
     turns=("I moved to Munich in January.", "How do you like it there?"),
+    speakers=("A", "assistant"),
     remembered=("Lives in Munich", "Does not like the coffee at work"),
 )
 

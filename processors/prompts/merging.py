@@ -1,4 +1,4 @@
-"""Whether facts that are near each other say the same, asked of a language model (seed 002 §4, stage 3).
+"""Whether facts that are near each other say the same, or one is out of date, asked of a language model (seed 002 §4, stage 3).
 
 All clusters of a person are asked about at once.  Clusters and facts have numbers, so a model can only decide about
 what is in front of it; what it does not say, or says malformed, leaves a cluster as it is.
@@ -14,7 +14,7 @@ from models.ports import MergeVerdict
 from processors.prompts.fence import RULE, fenced
 from processors.prompts.prompt import Prompt, items, told
 
-VERSION = "merging-2"
+VERSION = "merging-3"
 
 #: Room for the answer about one cluster.
 MOST_TOKENS = 60
@@ -28,9 +28,12 @@ facts of this cluster for a contradiction).
 
 Answer for each cluster with its number, a decision, and the numbers of the facts that it is about (two at least):
 - MERGE: these facts say the same of the same person or thing; one of them may say more.
+- SUPERSEDES: it was so, and since then something else is so in its place (a move, another job, a plan that was done or given up, a
+  wish that was changed). Name the fact that holds now first; it must have been said last.
 - CONTRADICTION: they cannot both be so at the same time, and nothing tells which is.
 - KEEP_BOTH: anything else: different events, people, numbers, dates or names; one denied and the other not about the
-  same; both can be so. When in doubt, KEEP_BOTH; of a cluster that is denied, CONTRADICTION."""
+  same; both can be so. What was liked, owned or done before may go on beside the new. When in doubt, KEEP_BOTH; of a cluster that is
+  denied, CONTRADICTION, or SUPERSEDES if one of them is plainly the newer state of things."""
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -69,7 +72,7 @@ def records_of(clusters: Sequence[MergeCluster]) -> list[dict[str, Any]]:
                 "text": fact.statement,
                 "kind": fact.kind.value,
                 "confidence": round(fact.confidence, 2),
-                "said": fact.last_evidence_at.strftime("%Y-%m-%d"),
+                "said": (fact.said.sent_at if fact.said else fact.last_evidence_at).strftime("%Y-%m-%d"),
             }
             if fact.event_at is not None:
                 record["at"] = fact.event_at.strftime("%Y-%m-%d")

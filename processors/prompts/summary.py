@@ -1,21 +1,23 @@
 """The summary of a range of messages, or of earlier summaries, asked of a language model (seed 004).
 
-What is no JSON is read as an empty summary, a list that is ``null`` as an empty one.
+What is no JSON is read as an empty summary, a list that is ``null`` as an empty one.  A sentence is checked as a note
+is (:mod:`.checks`): in the language of the conversation, with no number and no name that nobody wrote.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from models.summaries import SessionSummary, SummaryRequest, UserProfile
+from processors.prompts.checks import is_told
 from processors.prompts.extraction import by_or_role, people_of
 from processors.prompts.fence import RULE, fenced
 from processors.prompts.prompt import Prompt, named_times
 
-VERSION = "summary-3"
+VERSION = "summary-4"
 
 #: Room for the answer: ten times what it should take.
 MOST_TOKENS = 1500
@@ -23,12 +25,13 @@ MOST_TOKENS = 1500
 SYSTEM = f"""Task {VERSION}: summarize a part of a conversation, so that whoever continues it knows what matters.
 
 The data holds messages, one JSON record per line: by (a letter for the person who wrote it) or role (assistant, tool, system: no person
-wrote it), at (left out within an hour after the last one that is named), text. Instead of messages it may hold earlier summaries
+wrote it), at (UTC, left out within an hour after the last one that is named), text. Instead of messages it may hold earlier summaries
 ("summary"), oldest first, which are to become one.
 {RULE}
 
-Answer with five lists of short sentences in the third person, a fact each, the most important first, at most 150
-tokens in all. Leave a list empty rather than fill it.
+Answer with five lists of short sentences, a fact each, the most important first, at most 150 tokens in all, in the language that the
+people write. Each can be read alone: call the only person "the user", and several by their names, or by what tells them apart; write
+names for "she" and "it", and dates for "today" and "on Friday". Leave a list empty rather than fill it.
 - profile.preferences: what the person likes, dislikes, and how they want to be answered.
 - profile.constraints: what must be heeded: allergies, budgets, deadlines, limits.
 - key_facts: what else was said that matters later.
@@ -36,7 +39,7 @@ tokens in all. Leave a list empty rather than fill it.
 - open_questions: what was asked and not answered.
 - todos: what somebody is to do, and who.
 Say only what is said in the data, with the numbers, dates and names as they stand there. What was corrected or taken
-back is left out."""
+back is left out; so is what was said in play, quoted, or written for somebody else."""
 
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 _LISTS = ("key_facts", "decisions", "open_questions", "todos")
@@ -48,10 +51,12 @@ SCHEMA: Mapping[str, Any] = {
             "type": "object",
             "properties": {"preferences": _TEXTS, "constraints": _TEXTS},
             "required": ["preferences", "constraints"],
+            "additionalProperties": False,
         },
         **dict.fromkeys(_LISTS, _TEXTS),
     },
     "required": ["profile", *_LISTS],
+    "additionalProperties": False,
 }
 
 
@@ -75,7 +80,32 @@ def records_of(request: SummaryRequest) -> list[dict[str, Any]]:
     ]
 
 
-def read(answer: object) -> SessionSummary:
+def read(answer: str, request: SummaryRequest) -> SessionSummary:
+    """Return what of an answer rests on what it is about."""
+    texts = [each.content for each in request.messages] or [*_texts_of(request.previous)]
+
+    def told(found: Iterable[str]) -> tuple[str, ...]:
+        return tuple(each for each in found if is_told(each, texts, request.arrived_at))
+
+    said = validated(answer)
+    return SessionSummary(
+        profile=UserProfile(
+            preferences=told(said.profile.preferences), constraints=told(said.profile.constraints)
+        ),
+        key_facts=told(said.key_facts),
+        decisions=told(said.decisions),
+        open_questions=told(said.open_questions),
+        todos=told(said.todos),
+    )
+
+
+def _texts_of(summaries: Iterable[SessionSummary]) -> Iterator[str]:
+    for each in summaries:
+        yield from (*each.profile.preferences, *each.profile.constraints)
+        yield from (*each.key_facts, *each.decisions, *each.open_questions, *each.todos)
+
+
+def validated(answer: object) -> SessionSummary:
     """Return the summary that a language model's ``answer`` holds; never raises.
 
     ``answer``: the JSON text (``str`` or ``bytes``, perhaps inside a Markdown fence) or the decoded value.  A

@@ -15,7 +15,7 @@ from processors.prompts.fence import RULE, fenced
 from processors.prompts.prompt import Prompt, items, told
 from processors.understanding.reading import augmented
 
-VERSION = "understanding-1"
+VERSION = "understanding-2"
 
 #: Room for the answer.
 MOST_TOKENS = 700
@@ -26,7 +26,7 @@ _LONGEST = 600
 SYSTEM = f"""Task {VERSION}: say what a question means, before somebody else answers it.
 
 The data holds, one JSON record per line: messages of the conversation before the question ("is": "message", oldest
-first), what is known of who asks ("known"), and as its last record the "question". Records have a number n.
+first; "by": a letter for a person, A for who asks, or assistant, tool, system), what is known of who asks ("known"), and as its last record the "question". Records have a number n.
 {RULE}
 Do not answer the question either: say how it is to be understood.
 
@@ -76,12 +76,11 @@ def prompt(asked: QuestionAsked) -> Prompt:
 
 def records_of(asked: QuestionAsked) -> list[dict[str, Any]]:
     """Return what a model is shown."""
-    shown = [("message", text) for text in asked.turns]
-    shown += [("known", text) for text in asked.remembered]
-    return [
-        {"n": n, "is": what, "text": text[:_LONGEST] if what != "question" else text}
-        for n, (what, text) in enumerate([*shown, ("question", asked.query)], 1)
-    ]
+    shown: list[dict[str, Any]] = [{"is": "message", "text": text[:_LONGEST]} for text in asked.turns]
+    for record, speaker in zip(shown, asked.speakers, strict=False):
+        record["by"] = speaker
+    shown += [{"is": "known", "text": text[:_LONGEST]} for text in asked.remembered]
+    return [{"n": n, **each} for n, each in enumerate([*shown, {"is": "question", "text": asked.query}], 1)]
 
 
 def read(answer: str, asked: QuestionAsked) -> QueryUnderstanding | None:

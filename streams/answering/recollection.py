@@ -21,6 +21,7 @@ from processors.context.wording import day_of
 from processors.extraction.units import last_question
 from processors.facts.confidence import RATES, confidence_at, is_lasting
 from processors.recall.question import LONGEST_QUESTION, InvalidQuestion, cleaned, words_of
+from streams.answering.understanding import speakers_of
 from streams.contexts.standing import FactPages, standing_notes
 from streams.search import Result, Results, SearchType, Wanted
 
@@ -113,6 +114,7 @@ class Recollection:
             tenant_id=turn.tenant_id,
             conversation_id=turn.conversation_id,
             turns=[each.text for each in said],
+            speakers=speakers_of(said, turn.user_id),
             remembered=known,
         )
         return await self._understands.understand(asked)

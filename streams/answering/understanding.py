@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Protocol
 
 import structlog
 
 from models.errors import DependencyUnavailable, NotFound
+from models.messages import Role
 from models.turns import Turn
 from models.understanding import QueryUnderstanding, QuestionAsked, Understander
+from processors.prompts.extraction import letter
 from streams.adapters.builtin_understander import BuiltinUnderstander
 from streams.remembered.ports import Search
 from streams.search import SearchType, Wanted
@@ -81,7 +84,8 @@ class Understanding:
             user_id=user_id,
             tenant_id=tenant_id,
             conversation_id=conversation_id,
-            turns=said,
+            turns=[each.text for each in said],
+            speakers=speakers_of(said, user_id),
             remembered=remembered,
         )
         return await self.understand(asked)
@@ -98,7 +102,7 @@ class Understanding:
 
     async def _said_before(
         self, query: str, user_id: str, tenant_id: str, conversation_id: str
-    ) -> list[str] | None:
+    ) -> list[Turn] | None:
         """Return what was said before the question; ``None``: the log does not know the person there."""
         if not conversation_id:
             return []
@@ -108,6 +112,12 @@ class Understanding:
         )
         if not takes_part:
             return None
-        said = [turn.text for turn in turns]
         # The question itself may have arrived before it is asked about.
-        return said[:-1] if said and said[-1].strip() == query.strip() else said[-_TURNS:]
+        return turns[:-1] if turns and turns[-1].text.strip() == query.strip() else turns[-_TURNS:]
+
+
+def speakers_of(said: Sequence[Turn], asker_id: str) -> list[str]:
+    """Return who said each turn: a letter for a person, "A" for who asks, or the role of what is none."""
+    people = dict.fromkeys((asker_id, *(each.user_id for each in said if each.role is Role.USER)))
+    letters = {user_id: letter(number) for number, user_id in enumerate(people)}
+    return [letters[each.user_id] if each.role is Role.USER else each.role.value for each in said]

@@ -73,7 +73,7 @@ class Errand:
     async def run(self, group: Sequence[int]) -> None:
         """Ask about a group in one call, and what that leaves open each alone."""
         means, tenant = self._means, self._questions[group[0]].tenant_id
-        prompt = self._purpose.compose(group)
+        prompt = await self._purpose.compose(group)
         tokens = means.tokens_of(prompt)
         most = means.account.cost(Usage(tokens, prompt.most_tokens))
         async with means.account.reserve(tenant, most) as granted:

@@ -7,73 +7,36 @@ from collections.abc import Sequence
 import msgspec
 
 from models.memo import Erased, Memo, Outcome
-from models.messages import Role
 from models.ports import Extracted, Extraction, Refused, TryLater
 from models.windows import Window
-from processors.prompts import extraction
-from processors.prompts.fence import line
-from processors.prompts.prompt import Prompt
+from processors.prompts import notes
 from streams.adapters.builtin_extractor import BuiltinExtractor
-from streams.llm.asking import Asking
 from streams.llm.port import CONTEXT_EXCEEDED
-from streams.llm.questions import Question, said_in
+from streams.llm.windows import WindowQuestions
 from streams.telemetry.metrics import Metrics
-
-
-class _Windows:
-    """The purpose; see :class:`streams.llm.questions.Purpose`."""
-
-    name = "extraction"
-    version = extraction.VERSION
-
-    def __init__(self, windows: Sequence[Window], per_call: int) -> None:
-        self._windows = windows
-        self.per_call = per_call
-
-    def compose(self, numbers: Sequence[int]) -> Prompt:
-        return extraction.prompt([self._windows[number] for number in numbers])
-
-    def divide(self, answer: str, numbers: Sequence[int]) -> Sequence[str]:
-        return extraction.parts(answer, len(numbers))
-
-
-def _asked(window: Window) -> str:
-    return "\n".join(map(line, extraction.records_of(window)))
 
 
 class ModelExtractor:
     """Implements :class:`models.ports.Extractor`."""
 
-    def __init__(
-        self, asking: Asking, builtin: BuiltinExtractor, metrics: Metrics, windows_per_call: int
-    ) -> None:
-        self._asking = asking
+    def __init__(self, questions: WindowQuestions, builtin: BuiltinExtractor, metrics: Metrics) -> None:
+        self._questions = questions
         self._builtin = builtin
         self._metrics = metrics
-        self._per_call = windows_per_call
 
     @property
     def name(self) -> str:
         """Name and version, as stored in each candidate."""
-        return f"{self._asking.model}/{extraction.VERSION}"
+        return self._questions.name
 
     async def extract(self, windows: Sequence[Window]) -> list[Extraction]:
-        """Return what became of each window, in the order of ``windows``.
+        """Return what became of each window, in the order of ``windows``."""
+        answers = await self._questions.answers(windows)
+        return [await self._read(answer, each) for answer, each in zip(answers, windows, strict=True)]
 
-        About one in which only assistants or tools speak nobody is asked: nothing would be read of the answer.
-        """
-        asked = [each for each in windows if any(said.role is Role.USER for said in each.messages)]
-        questions = [
-            Question(each.tenant_id, each.user_id, each.conversation_id, _asked(each), said_in(each.messages))
-            for each in asked
-        ]
-        answers = iter(await self._asking.answers(_Windows(asked, self._per_call), questions))
-        spoken = {id(each) for each in asked}
-        return [
-            await self._read(next(answers), each) if id(each) in spoken else Extracted(()) for each in windows
-        ]
-
-    async def _read(self, answer: Memo | TryLater | Erased, window: Window) -> Extraction:
+    async def _read(self, answer: Memo | TryLater | Erased | None, window: Window) -> Extraction:
+        if answer is None:
+            return Extracted(())
         if isinstance(answer, TryLater):
             return answer
         if isinstance(answer, Erased):
@@ -84,7 +47,7 @@ class ModelExtractor:
             return Refused(answer.reason, answer.message)
         if answer.outcome is Outcome.OVER_BUDGET:
             return await self._stand_in(window, "over budget")
-        reading = extraction.read(answer.text, window)
+        reading = notes.read(answer.text, window)
         for why in reading.dropped:
             self._metrics.statements_dropped_total.labels(why).inc()
         return Extracted(reading.statements)

@@ -27,15 +27,16 @@ class Question(NamedTuple):
 class Purpose(Protocol):
     """What the questions of a purpose have in common.
 
-    ``compose`` writes the prompt about some questions of one person, given by their numbers; ``divide`` cuts
-    its answer into one for each of them, "" where there is none.
+    ``compose`` writes the prompt about some questions of one person, given by their numbers, and may look
+    things up for it that the answer's key does not hold; ``divide`` cuts its answer into one for each of them,
+    "" where there is none.
     """
 
     name: str
     version: str
     per_call: int
 
-    def compose(self, numbers: Sequence[int]) -> Prompt: ...
+    async def compose(self, numbers: Sequence[int]) -> Prompt: ...
     def divide(self, answer: str, numbers: Sequence[int]) -> Sequence[str]: ...
 
 

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from models.errors import ConfigurationError
-from models.ports import Extractor, GraphReader, MergeValidator, Summarizer
+from models.ports import Extractor, GraphReader, KnownNotes, MergeValidator, Summarizer
 from processors.text.tokens import TokenCounter
 from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.adapters.builtin_summarizer import BuiltinSummarizer
@@ -32,9 +32,15 @@ class Readers(NamedTuple):
 
 
 async def open_readers(
-    settings: Settings, metrics: Metrics, count: TokenCounter, resources: AsyncExitStack
+    settings: Settings,
+    metrics: Metrics,
+    count: TokenCounter,
+    resources: AsyncExitStack,
+    known: KnownNotes | None = None,
 ) -> Readers:
     """Return all of them; what must be closed at the end goes on ``resources``.
+
+    ``known``: where a model's known notes come from.
 
     Raises:
         ConfigurationError: a model is to be asked, and something about it is set wrongly; what is named as an
@@ -62,18 +68,20 @@ async def open_readers(
     from streams.llm.relator import ModelGraphReader
     from streams.llm.summarizer import ModelSummarizer
     from streams.llm.validator import ModelMergeValidator
+    from streams.llm.windows import WindowQuestions
 
     asking = await open_asking(settings, metrics, count, resources)
-    per_call = settings.model_windows_per_call
+    with_graph = settings.asks_model("graph_reader")
+    questions = WindowQuestions(asking, settings.model_windows_per_call, known, with_graph=with_graph)
     builtin = BuiltinExtractor(embedder.behind, asking.memos.erased_by_now)
     extractor: Extractor = builtin
     if settings.asks_model("extractor"):
-        extractor = ModelExtractor(asking, builtin, metrics, per_call)
+        extractor = ModelExtractor(questions, builtin, metrics)
     elif own is not None:
         extractor = OwnExtractor(own, asking.memos.erased_by_now)
     return Readers(
         extractor,
         ModelSummarizer(asking, summarizer) if settings.asks_model("summarizer") else summarizer,
         ModelMergeValidator(asking, validator) if settings.asks_model("merge_validator") else validator,
-        ModelGraphReader(asking, metrics, per_call) if settings.asks_model("graph_reader") else None,
+        ModelGraphReader(questions, metrics) if with_graph else None,
     )

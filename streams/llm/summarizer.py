@@ -26,7 +26,7 @@ class _Request:
     def __init__(self, request: SummaryRequest) -> None:
         self._request = request
 
-    def compose(self, numbers: Sequence[int]) -> Prompt:
+    async def compose(self, numbers: Sequence[int]) -> Prompt:
         return summary.prompt(self._request)
 
     def divide(self, answer: str, numbers: Sequence[int]) -> Sequence[str]:
@@ -61,7 +61,7 @@ class ModelSummarizer:
         if isinstance(answer, Erased):
             return Summarized(SessionSummary(), by=f"{self._builtin.name} (erased)")
         if answer.outcome is Outcome.ANSWERED:
-            return Summarized(summary.read(answer.text))
+            return Summarized(summary.read(answer.text, request))
         why = "over budget" if answer.outcome is Outcome.OVER_BUDGET else "refused"
         made = await self._builtin.summarize(request)
         return msgspec.structs.replace(made, by=f"{self._builtin.name} ({why})")

@@ -24,7 +24,7 @@ class _Asked:
     def __init__(self, asked: QuestionAsked) -> None:
         self._asked = asked
 
-    def compose(self, numbers: Sequence[int]) -> Prompt:
+    async def compose(self, numbers: Sequence[int]) -> Prompt:
         return understanding.prompt(self._asked)
 
     def divide(self, answer: str, numbers: Sequence[int]) -> Sequence[str]:

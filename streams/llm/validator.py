@@ -26,7 +26,7 @@ class _Clusters:
     def __init__(self, clusters: Sequence[MergeCluster]) -> None:
         self._clusters = clusters
 
-    def compose(self, numbers: Sequence[int]) -> Prompt:
+    async def compose(self, numbers: Sequence[int]) -> Prompt:
         return merging.prompt(self._clusters)
 
     def divide(self, answer: str, numbers: Sequence[int]) -> Sequence[str]:

@@ -1056,6 +1056,29 @@ async def test_what_a_model_decides_is_done(harness: Harness) -> None:
     assert (report.calls, report.cost_usd) == (1, 0.001)
 
 
+@pytest.mark.parametrize("is_newer", [True, False])
+async def test_what_a_model_says_is_out_of_date_ends_if_the_other_was_said_later(
+    harness: Harness, is_newer: bool
+) -> None:
+    harness.know("User likes films", 1)
+    harness.know("User likes movies", 2, NEARBY, minute=5)
+    harness.consolidate()
+    (asked,) = harness.values(QUESTIONS, MergeQuestion)
+    named = (_id("User likes movies"), _id("User likes films"))
+    verdict = MergeVerdict(
+        asked.clusters[0].cluster_id, Decision.SUPERSEDES, named if is_newer else named[::-1]
+    )
+    stage = StageHarness(MergeValidation(Settings(), Validator(verdict)).stage())
+    await stage.call(stage.record(asked))
+    for step in stage.values(CONSOLIDATION, ConsolidationStep):
+        harness.take(harness.record(step, CONSOLIDATION))
+    status = FactStatus.SUPERSEDED if is_newer else FactStatus.ACTIVE
+    assert harness.fact("User likes films").status is status
+    assert harness.fact("User likes movies").status is FactStatus.ACTIVE
+    (report,) = stage.values(REPORTS, ConsolidationReport)
+    assert [(each.fact_id, each.other_id) for each in report.superseded] == ([named] if is_newer else [])
+
+
 async def test_what_stays_two_is_said(harness: Harness) -> None:
     stage = StageHarness(MergeValidation(Settings(), BuiltinMergeValidator()).stage())
     await stage.call(stage.record(question(harness)))

@@ -15,7 +15,6 @@ from models import ids
 from models.errors import DependencyUnavailable
 from models.facts import Fact, FactCandidate
 from models.graph import GraphStatement
-from models.messages import Role
 from models.ports import Extraction as Outcome
 from models.ports import Extractor, GraphReader, Refused, TryLater
 from models.statements import Kind, Statement
@@ -182,27 +181,8 @@ class Related:
 
 
 def graph_statement() -> GraphStatement:
-    [found] = graph.read(examples.RELATED, examples.window()).statements
+    [found] = graph.read(examples.EXTRACTED, examples.window()).statements
     return found
-
-
-async def test_the_graph_is_read_from_the_authors_own_words() -> None:
-    """Blanked, not cut: a quote stands where it stood."""
-    texts = 'Anna lives in Rome. Translate: "My sister Zoe lives in Oslo."', "My sister is Ida."
-    first, second = said(*texts)
-    answered = msgspec.structs.replace(second, user_id="helper", role=Role.ASSISTANT)
-    seen: list[Window] = []
-
-    class Reads(Related):
-        async def relate(self, windows: Sequence[Window]) -> list[tuple[GraphStatement, ...]]:
-            seen.extend(windows)
-            return [() for _ in windows]
-
-    harness = Harness(ScriptedExtractor(lambda _: []), graph=Reads())
-    await harness.call(harness.record(window([first, answered])))
-    ((own, other),) = [[each.content for each in window.messages] for window in seen]
-    assert (own.split(), len(own)) == (["Anna", "lives", "in", "Rome.", "Translate:"], len(texts[0]))
-    assert other == texts[1]
 
 
 class TestNothingTwice:

@@ -14,6 +14,7 @@ import pytest
 from deploy.local.kafka import LocalKafka
 from deploy.local.model_server import ModelServer
 from models.memo import Memo
+from models.ports import KnownNotes
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.tokenizer import cl100k_counter
 from streams.llm.extractor import ModelExtractor
@@ -42,10 +43,10 @@ class Rig:
         self.metrics = Metrics()
         self._resources = AsyncExitStack()
 
-    async def readers(self, **changes: Any) -> Readers:
+    async def readers(self, known: KnownNotes | None = None, **changes: Any) -> Readers:
         """Return those of a worker that has just started."""
         settings = self.settings.model_copy(update=changes)
-        return await open_readers(settings, self.metrics, cl100k_counter(), self._resources)
+        return await open_readers(settings, self.metrics, cl100k_counter(), self._resources, known)
 
     async def extractor(self, **changes: Any) -> ModelExtractor:
         """Return that of a worker that has just started."""

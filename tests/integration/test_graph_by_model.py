@@ -1,4 +1,4 @@
-"""The graph asked of a model on a real broker, Valkey and server: once, within its budget."""
+"""The graph asked of a model on a real broker, Valkey and server: in the call that asks for facts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from deploy.local.model_faults import Fault
+from models.ports import Extracted
 from models.windows import Window
 from processors.prompts import examples
 from tests.integration.memo_rig import Rig, rig
@@ -15,9 +16,12 @@ pytestmark = pytest.mark.kafka
 __all__ = ["rig"]
 
 
-async def test_what_is_tied_is_asked_once_and_counted_as_graph(rig: Rig) -> None:
-    reader = (await rig.readers(graph_reader="gemini")).graph
-    assert reader is not None and reader.name == "gemini-2.5-flash-lite/graph-4"
+async def test_facts_and_what_is_tied_are_asked_for_in_one_call(rig: Rig) -> None:
+    readers = await rig.readers(graph_reader="gemini")
+    reader = readers.graph
+    assert reader is not None and reader.name == "gemini-2.5-flash-lite/extraction-5-graph"
+    (found,) = await readers.extractor.extract([examples.window()])
+    assert isinstance(found, Extracted) and found.statements
     [[home]] = await reader.relate([examples.window()])
     assert (home.user_id, home.relation, home.object.name) == ("mara", "lives_in", "Munich")
     await rig.empty_redis()
@@ -25,7 +29,7 @@ async def test_what_is_tied_is_asked_once_and_counted_as_graph(rig: Rig) -> None
     assert again is not None and await again.relate([examples.window()]) == [(home,)]
     assert rig.server.count() == 1
     [(_, memo)] = await rig.memos()
-    assert memo is not None and (memo.purpose, memo.user_id) == ("graph", "mara") and memo.cost_usd > 0
+    assert memo is not None and (memo.purpose, memo.user_id) == ("extraction", "mara") and memo.cost_usd > 0
     over = (await rig.readers(graph_reader="gemini", model_budget_usd=0.0)).graph
     other = examples.window()
     assert over is not None and await over.relate([other]) == [(home,)], "known, whatever the budget is"

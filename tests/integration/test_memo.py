@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -21,7 +22,8 @@ from models.errors import ConfigurationError, DependencyUnavailable
 from models.facts import FactCandidate
 from models.memo import Memo, Outcome, memo_id
 from models.messages import Role
-from models.ports import Extracted, Extractor, Refused, TryLater
+from models.ports import Extracted, Extractor, KnownNote, Refused, TryLater
+from models.statements import Change
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.understanding import QuestionAsked
 from models.windows import Window
@@ -107,11 +109,44 @@ async def test_an_answer_is_in_the_log_before_anything_follows_from_it(rig: Rig)
     (found,) = await extract(extractor, windows(1))
     ((key, memo),) = await rig.memos()
     assert memo is not None and memo.memo_id == key
-    assert (memo.purpose, memo.prompt, memo.model) == ("extraction", "extraction-4", "gemini-2.5-flash-lite")
+    assert (memo.purpose, memo.prompt, memo.model) == ("extraction", "extraction-5", "gemini-2.5-flash-lite")
     assert memo.outcome is Outcome.ANSWERED and found.statements[0].statement in memo.text
     assert memo.input_tokens > 100 and memo.output_tokens > 10
     expected = (0.10 * memo.input_tokens + 0.40 * memo.output_tokens) / 1e6
     assert memo.cost_usd == pytest.approx(expected)
+
+
+async def test_known_notes_are_asked_about_once_and_a_replay_needs_none(rig: Rig) -> None:
+    (asked,) = windows(1)
+    note = KnownNote("f-ulm", "mara", "The user lives in Ulm.", asked.messages[0].sent_at)
+    said = {
+        "n": 1,
+        "quote": "I moved to Munich in January.",
+        "note": "The user has lived in Munich since January 2026.",
+        "change": "replaces",
+        "k": 1,
+        "attribute": "home",
+        "value": "Munich",
+    }
+    rig.server.scripts.append(lambda body: json.dumps({"notes": [said]}))
+
+    class Known:
+        shown: Sequence[KnownNote] = (note,)
+
+        async def known(self, windows: Sequence[Window]) -> Sequence[KnownNote]:
+            return self.shown
+
+    known = Known()
+    (first,) = await extract((await rig.readers(known=known)).extractor, [asked])
+    (moved,) = first.statements
+    assert (moved.change, moved.known) == (Change.REPLACES, "f-ulm")
+    assert "lives in Ulm" in json.dumps(rig.server.calls[0].body)
+    ((_, memo),) = await rig.memos()
+    assert memo is not None and "Ulm" not in memo.text, "what others said is not kept with it"
+    known.shown = ()
+    await rig.empty_redis()
+    assert await extract((await rig.readers(known=known)).extractor, [asked]) == [first]
+    assert rig.server.count() == 1
 
 
 async def test_the_tokens_of_a_call_are_shared_out_and_none_is_lost(rig: Rig) -> None:
@@ -145,7 +180,7 @@ async def test_nobody_is_asked_about_a_window_in_which_no_person_speaks(rig: Rig
     )
     assert nothing == Extracted(()) and found.statements
     assert related[0] == () and len(related) == 2
-    assert rig.server.count() == 2
+    assert rig.server.count() == 1, "what the extractor asked says what is related, too"
 
 
 async def test_what_was_erased_is_asked_again_and_nothing_else(rig: Rig) -> None:
@@ -275,14 +310,14 @@ async def test_what_is_erased_while_it_is_asked_about_is_not_remembered(
     """Whoever erases has looked through the answers by then; nor is it after a crash before the second look."""
     asked = windows(2)
     extractor = await rig.extractor()
-    generate, erasing = extractor._asking.client.generate, Erasing("default", "c-0", "", NOON)
+    generate, erasing = extractor._questions.asking.client.generate, Erasing("default", "c-0", "", NOON)
 
     async def erased_meanwhile(*of: Any) -> Any:
         said = await generate(*of)
         assert await ConversationAnswers(rig.settings).forget([erasing]) == 0
         return said
 
-    monkeypatch.setattr(extractor._asking.client, "generate", erased_meanwhile)
+    monkeypatch.setattr(extractor._questions.asking.client, "generate", erased_meanwhile)
     gone, other = await extract(extractor, asked)
     assert gone.statements == () and other.statements
     (left,) = [memo for memo in dict(await rig.memos()).values() if memo is not None]
@@ -554,7 +589,7 @@ async def test_the_schema_of_an_answer_is_in_the_budget(rig: Rig) -> None:
 async def test_the_candidates_name_who_made_them(rig: Rig) -> None:
     for budget, by in (
         (0.0, f"{BUILTIN_EXTRACTOR} (over budget)"),
-        (5.0, "gemini-2.5-flash-lite/extraction-4"),
+        (5.0, "gemini-2.5-flash-lite/extraction-5"),
     ):
         extractor = await rig.extractor(model_budget_usd=budget)
         harness = StageHarness(Extraction(rig.settings, extractor).stage())
@@ -569,7 +604,7 @@ async def test_a_budget_is_of_a_tenant_and_a_day_and_is_known_without_redis(rig:
     ((_, spent),) = await rig.memos()
     assert spent is not None
     # Enough for what was spent and what one more call may cost at most, but not for two.
-    tight = await rig.extractor(model_budget_usd=spent.cost_usd + 0.001)
+    tight = await rig.extractor(model_budget_usd=spent.cost_usd + 0.0016)
     await rig.empty_redis()
     one, two = windows(1, "jo")[0], windows(1, "kim")[0]
     assert [each.by for each in await extract(tight, [one])] == [""]
@@ -581,14 +616,14 @@ async def test_a_budget_is_of_a_tenant_and_a_day_and_is_known_without_redis(rig:
 async def test_calls_in_flight_are_in_the_budget_of_all_who_share_a_redis(rig: Rig) -> None:
     """Two workers that each have enough for one more call have not enough for two."""
     one, two = await rig.extractor(model_budget_usd=1.0), await rig.extractor(model_budget_usd=1.0)
-    first, second = one._asking.account, two._asking.account
+    first, second = one._questions.asking.account, two._questions.asking.account
     async with first.reserve("default", 0.6) as granted, second.reserve("default", 0.6) as too_much:
         assert (granted, too_much) == (True, False)
         async with second.reserve("default", 0.4) as fits, second.reserve("acme", 0.6) as of_another:
             assert fits and of_another
     async with second.reserve("default", 1.0) as granted:
         assert granted, "what has ended counts no longer"
-    dead = one._asking.memos.reserve("default", NOON, 0.6, 1.0, lease_seconds=0.2)
+    dead = one._questions.asking.memos.reserve("default", NOON, 0.6, 1.0, lease_seconds=0.2)
     assert await dead.__aenter__(), "of a worker that dies while it calls"
     deadline = time.monotonic() + 20
     while True:
@@ -603,7 +638,7 @@ async def test_what_a_call_has_cost_counts_before_it_is_let_go_of(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     extractor = await rig.extractor()
-    account, memos = extractor._asking.account, extractor._asking.memos
+    account, memos = extractor._questions.asking.account, extractor._questions.asking.memos
     counted = []
     let_go = memos._view.let_go
 
@@ -614,7 +649,7 @@ async def test_what_a_call_has_cost_counts_before_it_is_let_go_of(
     monkeypatch.setattr(memos._view, "let_go", looked)
     await extract(extractor, windows(1))
     ((_, memo),) = await rig.memos()
-    assert memo is not None and account is extractor._asking.account
+    assert memo is not None and account is extractor._questions.asking.account
     assert [float(each or 0) for each in counted] == [pytest.approx(memo.cost_usd)]
 
 

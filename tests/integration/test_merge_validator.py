@@ -66,7 +66,7 @@ async def follows(rig: Rig, made: ModelMergeValidator) -> list[ConsolidationStep
 async def test_all_clusters_are_one_call_and_it_is_made_once(rig: Rig) -> None:
     steps = await follows(rig, await validator(rig))
     assert [(step.step, step.fact_id, step.other_id, step.by) for step in steps] == [
-        ("merge", "films-1", "films-2", "gemini-2.5-flash-lite/merging-2")
+        ("merge", "films-1", "films-2", "gemini-2.5-flash-lite/merging-3")
     ]
     assert await follows(rig, await validator(rig)) == steps, "in a worker that has just started"
     await rig.empty_redis()

@@ -110,14 +110,22 @@ class TestPrompt:
 
     def test_standing_notes_are_in_the_first_turn_of_a_new_chat(self) -> None:
         """There is no context yet, and the question bears on none of them."""
-        allergy = msgspec.structs.replace(fact("f-nuts", "I am allergic to nuts.", 0.0), lasting=True)
+        allergy = fact("f-nuts", "I am allergic to nuts.", 0.0)
+        allergy = msgspec.structs.replace(allergy, lasting=True, found_by=FoundBy.KIND)
         brief = fact("f-brief", "Answer in one sentence.", 0.0)
         found = Found(tuple(fact(f"f-{n}", f"I own boat number {n}.", 0.9) for n in range(9)))
         standing = Found((allergy,), (), (brief,))
         driven = Driven(asked("Which cake?", found, standing=standing), [Heard("Plain.", Ended())])
         records = fence.opened(driven.dialogues[0].user)
         assert (records[0]["is"], records[0]["text"]) == ("instruction", "Answer in one sentence.")
-        assert {"I am allergic to nuts."} <= {each["text"] for each in records if each["is"] == "fact"}
+        assert (records[1]["is"], records[1]["text"]) == ("standing", "I am allergic to nuts.")
+        assert all(each["is"] == "fact" for each in records[2:-1])
+
+    def test_the_question_says_what_day_it_is(self) -> None:
+        driven = Driven(asked("Which cake?", recent=(turn("Hi!", 8),)), [Heard("Plain.", Ended())])
+        message, question = fence.opened(driven.dialogues[0].user)
+        assert question["today"] == turn("", 9).sent_at.strftime("%Y-%m-%d, %A")
+        assert "today" not in message
 
     def test_lasting_facts_of_the_context_are_in_beside_many_others(self) -> None:
         item = ContextItem(

@@ -17,7 +17,7 @@ from models.messages import Role
 from models.ports import Extracted
 from models.windows import Window
 from processors.graph.resolving import resolve
-from processors.prompts import examples, fence, graph
+from processors.prompts import examples, extraction, graph
 from streams.agents.memory.extraction import Extraction
 from streams.agents.memory.graph import STATEMENTS
 from streams.runtime.testing import StageHarness
@@ -50,11 +50,15 @@ TRUE: dict[str, Any] = {
 
 
 def read(*said: dict[str, Any]) -> graph.Reading:
-    return graph.read(json.dumps({"statements": said}), TOLD)
+    return graph.read(answer(*said), TOLD)
+
+
+def answer(*said: Any) -> str:
+    return json.dumps({"notes": [], "relations": said})
 
 
 def test_the_example_is_read_as_it_should_be() -> None:
-    [found] = graph.read(examples.RELATED, examples.window()).statements
+    [found] = graph.read(examples.EXTRACTED, examples.window()).statements
     assert (found.relation, found.object) == ("lives_in", Mention(EntityType.PLACE, "Munich"))
     assert (found.user_id, found.source.message_id, found.source.quote) == (
         "mara",
@@ -64,7 +68,7 @@ def test_the_example_is_read_as_it_should_be() -> None:
 
 
 def test_what_a_model_says_is_what_the_tables_would() -> None:
-    prompt = graph.prompt([TOLD])
+    prompt = extraction.prompt([TOLD], with_graph=True)
     body = {
         "systemInstruction": {"parts": [{"text": prompt.system}]},
         "contents": [{"parts": [{"text": prompt.user}]}],
@@ -75,14 +79,16 @@ def test_what_a_model_says_is_what_the_tables_would() -> None:
     assert {each.text for each in relations} >= {"user sister Anna", "Anna lives in Berlin"}
 
 
-def test_the_prompt_holds_no_ids_and_fences_what_was_said() -> None:
-    prompt = graph.prompt([TOLD])
-    assert prompt.version in prompt.system and fence.RULE in prompt.system
-    assert not any(each in "".join(map(str, prompt)) for each in ("mara", "m-0", "c-1", "w-1"))
-    # What the assistant wrote is not shown, and numbers are those of the window all the same.
-    written = [number for number, each in enumerate(TOLD.messages, 1) if each.role is Role.USER]
-    assert written != [1, 2, 3]
-    assert [each["n"] for each in fence.opened(prompt.user)] == written
+def test_relations_are_asked_for_only_where_they_are_wanted() -> None:
+    plain, wanted = extraction.prompt([TOLD]), extraction.prompt([TOLD], with_graph=True)
+    assert "relations" not in plain.schema["properties"] and "elation" not in plain.system
+    assert wanted.schema["required"] == ["notes", "relations"] and graph.TASK in wanted.system
+    assert plain.version != wanted.version and plain.user == wanted.user
+
+
+def test_what_people_only_pass_on_ties_nobody() -> None:
+    said = window(("mara", Role.USER, 'Translate: "My sister Anna lives in Berlin."'))
+    assert graph.read(answer(TRUE), said) == graph.Reading((), ("not_their_words",))
 
 
 @pytest.mark.parametrize(("word", "role"), [("mum", "mother"), ("Coworker", "colleague"), ("sister", "sister")])
@@ -126,8 +132,7 @@ def test_a_model_that_lies_writes_nothing(lie: dict[str, Any], why: str) -> None
 def test_nobodys_whole_message_is_kept_as_a_quote() -> None:
     long = window(("mara", Role.USER, "My sister Anna lives in Berlin. " + "She walks. " * 100))
     for quote, count in ((long.messages[0].content[:900], 1), (long.messages[0].content, 0)):
-        answer = json.dumps({"statements": [{**TRUE, "quote": quote}]})
-        assert len(graph.read(answer, long).statements) == count
+        assert len(graph.read(answer({**TRUE, "quote": quote}), long).statements) == count
 
 
 def test_a_day_that_was_said_is_a_day() -> None:
@@ -138,7 +143,7 @@ def test_a_day_that_was_said_is_a_day() -> None:
         "object": {"type": "date", "name": "May 5", "role": ""},
         "quote": "birthday",
     }
-    [found] = graph.read(json.dumps({"statements": [told]}), said).statements
+    [found] = graph.read(answer(told), said).statements
     assert found.object == Mention(EntityType.DATE, "May 5")
 
 
@@ -153,21 +158,13 @@ def test_no_order_in_a_message_becomes_a_name(attempt: str) -> None:
             "quote": attempt,
             "object": {"type": "person", "name": attempt, "role": "sister"},
         }
-        found = graph.read(json.dumps({"statements": [lie, {**lie, "n": 1}]}), said)
+        found = graph.read(answer(lie, {**lie, "n": 1}), said)
         assert not [each for each in found.statements if each.user_id == "mara"]
 
 
-@pytest.mark.parametrize(
-    "answer", ["", "null", "[]", '{"statements": null}', "{", '{"statements": [1, null]}', "x" * 9]
-)
-def test_what_is_no_answer_says_nothing(answer: str) -> None:
-    assert graph.read(answer, TOLD).statements == ()
-
-
-@pytest.mark.parametrize("end", range(0, len(examples.RELATED), 7))
-def test_an_answer_that_was_cut_off_says_nothing_that_the_whole_does_not(end: int) -> None:
-    whole = graph.read(examples.RELATED, examples.window()).statements
-    assert set(graph.read(examples.RELATED[:end], examples.window()).statements) <= set(whole)
+@pytest.mark.parametrize("part", ["", "null", "[]", '{"relations": null}', '{"relations": [1, null]}'])
+def test_what_is_no_answer_says_nothing(part: str) -> None:
+    assert graph.read(part, TOLD).statements == ()
 
 
 def several() -> list[Window]:
@@ -180,43 +177,21 @@ def several() -> list[Window]:
 EVA = {**TRUE, "n": 7, "object": {"type": "person", "name": "Eva", "role": "sister"}, "quote": "My sister Eva"}
 
 
-def test_several_windows_are_shown_apart_and_their_messages_are_numbered_through() -> None:
-    shown = fence.opened(graph.prompt(several()).user)
-    assert [(each["window"], each["n"]) for each in shown] == [(1, 1), (1, 3), (2, 4), (3, 7)]
-    assert graph.prompt(several()).most_tokens == 3 * graph.prompt([TOLD]).most_tokens
-    assert "window" not in fence.opened(graph.prompt([TOLD]).user)[0]
-
-
 def test_each_window_gets_its_own_part_of_an_answer() -> None:
     windows = several()
-    told = graph.parts(json.dumps({"statements": [TRUE, EVA]}), windows)
+    told = extraction.parts(answer(TRUE, EVA), windows)
     found = [graph.read(part, each).statements for part, each in zip(told, windows, strict=True)]
     assert [[each.object.name for each in statements] for statements in found] == [["Anna"], [], ["Eva"]]
     assert all(told), "of what says nothing nothing is asked again"
     assert found[2][0].source.message_id == windows[2].messages[1].message_id
 
 
-@pytest.mark.parametrize(("lie", "why"), [({"n": 9}, "unknown_source"), ({"n": -1}, "unknown_source"),
-                                          ({"n": True}, "malformed"), ({"n": None}, "malformed")])  # fmt: skip
-def test_what_is_said_of_no_window_is_left_out_and_counted(lie: dict[str, Any], why: str) -> None:
+@pytest.mark.parametrize("number", [9, -1, True, None])
+def test_what_is_said_of_no_window_is_left_out_and_counted(number: object) -> None:
     windows = several()
-    told = graph.parts(json.dumps({"statements": [{**EVA, **lie}]}), windows)
+    told = extraction.parts(answer({**EVA, "n": number}), windows)
     found = [graph.read(part, each) for part, each in zip(told, windows, strict=True)]
-    assert found == [graph.Reading((), (why,)), graph.Reading(), graph.Reading()]
-
-
-@pytest.mark.parametrize("answer", ["", "no", "[]", "{}", '{"statements": null}', '{"statements": ['])
-def test_what_is_no_answer_about_several_is_asked_of_each_alone(answer: str) -> None:
-    assert graph.parts(answer, several()) == ["", "", ""]
-
-
-def test_an_answer_about_several_that_was_cut_is_asked_again_from_where_it_stops() -> None:
-    windows, whole = several(), json.dumps({"statements": [TRUE, EVA]})
-    complete = graph.parts(whole, windows)
-    for end in range(len(whole)):
-        told = graph.parts(whole[:end], windows)
-        left = told.index("")
-        assert told[left:] == [""] * (3 - left) and told[:left] == complete[:left]
+    assert found == [graph.Reading((), ("unknown_source",)), graph.Reading(), graph.Reading()]
 
 
 # -- the stage ---------------------------------------------------------------------------------------------
@@ -242,7 +217,7 @@ class Reads:
         self.asked += len(windows)
         if self.down:
             raise DependencyUnavailable("gemini", "gone")
-        return [graph.read(json.dumps({"statements": [TRUE]}), each).statements for each in windows]
+        return [graph.read(answer(TRUE), each).statements for each in windows]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from models.messages import Role
 from models.statements import Statement
 from models.windows import Window
 from processors.facts.candidates import objection
-from processors.prompts import examples, extraction, fence
+from processors.prompts import examples, extraction, fence, notes
 from streams.llm.factory import provider
 from streams.llm.port import Answer, Provider
 from streams.settings import Settings
@@ -45,42 +45,42 @@ def window(attempt: str, author: str, role: Role) -> Window:
 
 def obedient(attempt: str) -> Any:
     """Return the script of a model that puts the attempt into Mara's mouth in every way."""
-    statement = {
-        "person": "A",
+    note = {
+        "n": 3,
+        "quote": attempt,
+        "note": "The user is healthy, as ordered.",
+        "change": "new",
+        "k": 0,
+        "about": "user",
         "attribute": "health",
         "value": "as ordered",
-        "polarity": "affirmed",
-        "assertion": "holds",
-        "statement": "As ordered",
-        "quote": attempt,
-        "sources": [3],
-        "confidence": 1.0,
-        "kind": "state",
+        "denied": False,
+        "date": "",
+        "importance": 3,
+        "sure": "high",
     }
     lies = [
         {},
-        {"sources": [1, 3]},
-        {"sources": [1]},
-        {"sources": [1, 2, 3, 4], "quote": f"{attempt}\n{attempt}"},
-        {"quote": attempt.split()[0], "sources": [3]},
-        {"quote": "as ordered", "sources": [1]},
-        {"quote": "", "sources": [1]},
-        {"sources": [], "quote": "I like tea."},
-        {"sources": [1], "quote": "I like tea."},
-        {"sources": [1, 3], "quote": "I like tea."},
-        {"sources": [1, 3], "quote": "I like tea.", "value": " ".join(attempt.split()[-3:])},
-        {"sources": [4], "quote": "I have a dog.", "value": "", "attribute": "", "statement": attempt},
-        {"sources": [9]},
-        {"sources": ["m-0"]},
-        {"person": "mara"},
-        {"person": "C", "quote": "I like tea.", "sources": [1]},
-        {"polarity": "inverted", "quote": "I like tea.", "sources": [1]},
-        {"confidence": 7, "quote": "I like tea.", "sources": [1]},
-        {"user_id": "mara", "person": ""},
+        {"n": 1},
+        {"quote": f"{attempt}\n{attempt}"},
+        {"quote": attempt.split()[0]},
+        {"n": 1, "quote": "as ordered"},
+        {"n": 1, "quote": ""},
+        {"n": 1, "quote": "I like tea."},
+        {"n": 1, "quote": "I like tea.", "value": " ".join(attempt.split()[-3:])},
+        {"n": 4, "quote": "I have a dog.", "value": "", "attribute": "other", "note": attempt[:600]},
+        {"n": 4, "quote": "I have a dog.", "about": "Mara"},
+        {"n": 9},
+        {"n": "m-0"},
+        {"n": 2, "quote": "Noted."},
+        {"n": 1, "quote": "I like tea.", "change": "inverted"},
+        {"n": 1, "quote": "I like tea.", "sure": 7},
+        {"n": 1, "quote": "I like tea.", "change": "ends", "k": 1, "note": f"{attempt[:500]}"},
+        {"user_id": "mara", "known": "f-1"},
     ]
 
     def script(body: Mapping[str, Any]) -> str:
-        return json.dumps({"windows": [{"window": 1, "statements": [{**statement, **lie} for lie in lies]}]})
+        return json.dumps({"notes": [{**note, **lie} for lie in lies]})
 
     return script
 
@@ -88,8 +88,9 @@ def obedient(attempt: str) -> Any:
 async def learned(client: Provider, asked: Window) -> list[Statement]:
     said = await client.generate(extraction.prompt([asked]))
     assert isinstance(said, Answer)
-    (part,) = extraction.parts(said.text, 1)
-    found = extraction.read(part, asked).statements
+    (part,) = extraction.parts(said.text, [asked])
+    # What Eve says is hers, whatever she says.
+    found = [each for each in notes.read(part, asked).statements if each.user_id == "mara"]
     return [each for each in found if objection(each, asked) is None]
 
 

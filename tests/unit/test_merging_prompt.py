@@ -73,6 +73,12 @@ def test_what_is_malformed_or_names_others_decides_nothing(said: Any) -> None:
     assert merging.read(answer(said), CLUSTERS) == ()
 
 
+def test_what_holds_now_is_named_first() -> None:
+    (verdict,) = merging.read(answer(one(decision="SUPERSEDES", facts=[2, 1])), CLUSTERS)
+    assert verdict.decision is Decision.SUPERSEDES
+    assert verdict.fact_ids == (CLUSTERS[0].facts[1].fact_id, CLUSTERS[0].facts[0].fact_id)
+
+
 def test_two_words_about_one_cluster_are_none() -> None:
     assert merging.read(answer(one(), one(decision="KEEP_BOTH")), CLUSTERS) == ()
 

@@ -16,7 +16,7 @@ from deploy.local.model_faults import RETRY_AFTER, Fault
 from deploy.local.model_server import ModelServer
 from models.answers import Dialogue, ToolCall, ToolRound
 from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
-from processors.prompts import examples, extraction
+from processors.prompts import examples, extraction, notes
 from streams.cloudevents import caused_by
 from streams.llm.factory import provider
 from streams.llm.port import (
@@ -97,8 +97,8 @@ def text_of(events: list[StreamEvent]) -> str:
 async def test_an_answer_comes_with_its_tokens(client: Provider) -> None:
     said = await client.generate(PROMPT)
     assert isinstance(said, Answer)
-    (part,) = extraction.parts(said.text, 1)
-    found = extraction.read(part, examples.window())
+    (part,) = extraction.parts(said.text, [examples.window()])
+    found = notes.read(part, examples.window())
     assert "I moved to Munich in January." in [each.statement for each in found.statements]
     assert said.usage.input_tokens > 100 and said.usage.output_tokens > 10
     assert 0 < said.usage.cached_tokens < said.usage.input_tokens
@@ -231,8 +231,8 @@ async def test_a_malformed_answer_gives_valid_statements_or_none(
 async def _statements(client: Provider) -> set[Any]:
     said = await client.generate(PROMPT)
     assert isinstance(said, Answer)
-    (part,) = extraction.parts(said.text, 1)
-    return set(extraction.read(part, examples.window()).statements)
+    (part,) = extraction.parts(said.text, [examples.window()])
+    return set(notes.read(part, examples.window()).statements)
 
 
 # -- at start ----------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pkgutil
 from collections.abc import Callable
 from importlib import import_module
@@ -10,13 +11,12 @@ import pytest
 
 import processors.prompts
 from models.consolidation import Decision
-from processors.prompts import answer, examples, extraction, fence, graph, merging, summary, understanding
+from processors.prompts import answer, examples, extraction, fence, merging, summary, understanding
 from processors.prompts.prompt import Prompt
 
 #: What a prompt is made of its example, by version.
 PROMPTS: dict[str, Callable[[], Prompt]] = {
     extraction.VERSION: lambda: extraction.prompt([examples.window()]),
-    graph.VERSION: lambda: graph.prompt([examples.window()]),
     summary.VERSION: lambda: summary.prompt(examples.summary_request()),
     merging.VERSION: lambda: merging.prompt(examples.CLUSTERS),
     understanding.VERSION: lambda: understanding.prompt(examples.ASKED),
@@ -41,9 +41,25 @@ def test_it_is_shown_as_data(version: str) -> None:
 
 
 def test_a_summary_is_read() -> None:
-    read = summary.read(examples.SUMMARIZED)
+    read = summary.read(examples.SUMMARIZED, examples.summary_request())
     assert read.profile.preferences == ("Does not like the coffee at work", "Wants short answers")
     assert read.key_facts == ("Moved to Munich in January and likes it there",)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Moved to Munich with 3 children",
+        "Moved to Munich with Anna",
+        "Der Nutzer ist im Januar nach München gezogen und mag es",
+        "Is afraid of spiders and snakes",
+    ],
+)
+def test_what_nobody_said_is_in_no_summary(said: str) -> None:
+    told = ["Moved to Munich in January", said]
+    assert summary.read(json.dumps({"key_facts": told}), examples.summary_request()).key_facts == tuple(
+        told[:1]
+    )
 
 
 def test_decisions_about_near_facts_are_read() -> None:
@@ -60,6 +76,11 @@ def test_what_a_question_means_is_read() -> None:
     assert read.rewritten_query == "Is the coffee better in Munich?"
     assert read.needed_context_from_memory == examples.ASKED.remembered
     assert [each.words for each in read.references] == ["there"]
+
+
+def test_the_speakers_of_a_conversation_are_told_apart() -> None:
+    shown = understanding.records_of(examples.ASKED)
+    assert [each.get("by") for each in shown] == ["A", "assistant", None, None, None]
 
 
 @pytest.mark.parametrize(("said", "score"), [("1" + "0" * 400, 1.0), ("-7", 0.0), ("NaN", 0.0), ("true", 0.0)])

@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.messages import Role
-from models.statements import ATTRIBUTES, Kind, Polarity, Precision
+from models.ports import KnownNote
+from models.statements import ATTRIBUTES, Assertion, Change, Kind, Polarity, Precision
 from models.summaries import SummaryRequest
 from models.windows import Window
 from processors.facts.candidates import objection
-from processors.prompts import examples, extraction, fence, summary
+from processors.prompts import examples, extraction, fence, graph, notes, summary
 from processors.prompts.prompt import told
+from streams.adapters.tokenizer import cl100k_counter
 
 ANYTHING = st.text(st.characters(), max_size=200)
 
@@ -68,25 +70,92 @@ def test_a_prompt_has_one_block_of_data() -> None:
 
 def test_the_example_is_read_as_it_should_be() -> None:
     window = examples.window()
-    (part,) = extraction.parts(examples.EXTRACTED, 1)
-    reading = extraction.read(part, window)
+    (part,) = extraction.parts(examples.EXTRACTED, [window])
+    reading = notes.read(part, window)
     assert reading.dropped == ()
     assert [objection(each, window) for each in reading.statements] == [None, None, None]
     home, coffee, short = reading.statements
     assert (home.attribute, home.value, home.source_message_ids) == ("home", "Munich", ("m-0",))
+    assert (home.since, home.since_precision) == (datetime(2026, 1, 1, tzinfo=UTC), Precision.MONTH)
     assert (coffee.attribute, coffee.polarity) == ("like", Polarity.NEGATED)
-    assert (short.kind, short.user_id) == (Kind.INSTRUCTION, "mara")
+    assert (short.kind, short.user_id, short.importance) == (Kind.INSTRUCTION, "mara", 3)
 
 
-def test_the_prompt_shows_what_was_said_and_names_every_attribute() -> None:
-    prompt = extraction.prompt([examples.window(), examples.window()])
-    assert prompt.version == extraction.VERSION and prompt.version in prompt.system
+@pytest.mark.parametrize("with_graph", [False, True])
+def test_the_prompt_shows_what_was_said_and_names_every_attribute(with_graph: bool) -> None:
+    prompt = extraction.prompt([examples.window(), examples.window()], with_graph=with_graph)
+    assert f"Task {prompt.version}:" in prompt.system and fence.RULE in prompt.system
     records = fence.opened(prompt.user)
     assert [each["window"] for each in records] == [1] * 4 + [2] * 4
+    assert [each["n"] for each in records] == [*range(1, 9)], "numbered through"
     assert [each["text"] for each in records[:4]] == [each.content for each in examples.window().messages]
     assert records[0]["at"] == "2026-03-01T10:00Z, Sunday"
-    assert all(name in prompt.system for name in ATTRIBUTES)
-    assert fence.RULE in prompt.system
+    named = prompt.schema["properties"]["notes"]["items"]["properties"]["attribute"]["enum"]
+    assert {*ATTRIBUTES} == {*named} - {"other", "partner"} | {"relationship"}
+    assert all(name in prompt.system for name in named)
+
+
+def test_what_never_changes_comes_first_and_is_long_enough_for_caches() -> None:
+    """Providers cache a prefix of 1,024 tokens and more; what is known changes and stands behind it."""
+    count = cl100k_counter()
+    one, other = extraction.prompt([examples.window()]), extraction.prompt([two_people()], [KNOWN])
+    assert (one.system, one.schema) == (other.system, other.schema)
+    assert count(one.system) + count(json.dumps(one.schema)) >= 1024
+
+
+KNOWN = KnownNote("f-home", "mara", "The user lives in Ulm.", datetime(2025, 5, 1, tzinfo=UTC))
+
+
+def test_known_notes_are_numbered_and_no_part_of_the_key() -> None:
+    window = examples.window()
+    shown = fence.opened(extraction.prompt([window], [KNOWN]).user)
+    assert shown[0] == {"k": 1, "known": "The user lives in Ulm.", "at": "2025-05-01"}
+    assert shown[1:] == extraction.records_of(window)
+    several = fence.opened(extraction.prompt([two_people()], [KNOWN]).user)
+    assert several[0]["by"] == "A", "where several people speak it is said whose it is"
+
+
+@pytest.mark.parametrize(
+    ("k", "of"), [(1, "f-home"), (0, ""), (2, ""), (-1, ""), (True, ""), ("1", ""), (None, "")]
+)
+def test_a_number_is_resolved_when_the_answer_comes(k: object, of: str) -> None:
+    """What is remembered of an answer holds without what was known."""
+    window = examples.window()
+    said = {
+        "n": 1,
+        "quote": "I moved to Munich",
+        "note": "The user moved from Ulm to Munich.",
+        "change": "replaces",
+        "k": k,
+        "attribute": "home",
+        "value": "Munich",
+        "known": "f-other",
+    }
+    (part,) = extraction.parts(json.dumps({"notes": [said]}), [window], [KNOWN])
+    (found,), dropped = notes.read(part, window)
+    assert (found.known, found.change is Change.REPLACES, dropped) == (of, bool(of), ())
+
+
+def test_the_words_of_known_notes_bear_out_a_note_and_others_do_not() -> None:
+    window = examples.window()
+    said = {
+        "n": 1,
+        "quote": "I moved to Munich",
+        "note": "The user moved from Ulm to Munich.",
+        "attribute": "other",
+    }
+    for known, why in (([KNOWN], ()), ([], ("invented_name",))):
+        (part,) = extraction.parts(json.dumps({"notes": [said]}), [window], known)
+        assert notes.read(part, window).dropped == why
+
+
+def test_a_known_note_of_somebody_else_is_not_meant() -> None:
+    window = two_people()
+    said = {"n": 5, "quote": "I live in Rome", "note": "The user lives in Rome.", "change": "replaces", "k": 1,
+            "attribute": "home", "value": "Rome"}  # fmt: skip
+    (part,) = extraction.parts(json.dumps({"notes": [said]}), [window], [KNOWN])
+    ((found,), _) = notes.read(part, window)
+    assert (found.user_id, found.known, found.change) == ("jo", "", Change.NEW)
 
 
 def test_when_a_message_was_sent_is_said_once_an_hour_and_day() -> None:
@@ -145,9 +214,10 @@ def test_the_same_messages_elsewhere_in_the_log_are_the_same_prompt() -> None:
 @pytest.mark.parametrize("end", range(0, len(examples.EXTRACTED), 5))
 def test_an_answer_that_was_cut_off_says_nothing_that_the_whole_does_not(end: int) -> None:
     window = examples.window()
-    (whole,) = extraction.parts(examples.EXTRACTED, 1)
-    (part,) = extraction.parts(examples.EXTRACTED[:end], 1)
-    assert set(extraction.read(part, window).statements) <= set(extraction.read(whole, window).statements)
+    (whole,) = extraction.parts(examples.EXTRACTED, [window])
+    (part,) = extraction.parts(examples.EXTRACTED[:end], [window])
+    assert set(notes.read(part, window).statements) <= set(notes.read(whole, window).statements)
+    assert set(graph.read(part, window).statements) <= set(graph.read(whole, window).statements)
 
 
 @given(
@@ -155,49 +225,51 @@ def test_an_answer_that_was_cut_off_says_nothing_that_the_whole_does_not(end: in
         st.none() | st.booleans() | st.floats() | st.integers() | ANYTHING,
         lambda inner: (
             st.lists(inner)
-            | st.dictionaries(st.sampled_from(["windows", "window", "statements", "person"]), inner)
+            | st.dictionaries(st.sampled_from(["notes", "relations", "n", "note", "quote", "k"]), inner)
         ),
     )
 )
 def test_any_json_is_read_without_an_error(content: Any) -> None:
-    for part in extraction.parts(json.dumps(content), 2):
-        assert extraction.read(part, examples.window()).statements == ()
+    window = examples.window()
+    for part in extraction.parts(json.dumps(content), [window, window], [KNOWN]):
+        assert notes.read(part, window).statements == ()
+        assert graph.read(part, window).statements == ()
 
 
 @given(ANYTHING)
 def test_any_text_is_read_without_an_error(text: str) -> None:
-    assert extraction.parts(text, 3) == [""] * 3 or told(text) is not None
+    assert extraction.parts(text, [examples.window()] * 3) == [""] * 3 or told(text) is not None
 
 
 @pytest.mark.parametrize("answer", ["[" * 100_000, '{"a":' * 100_000, "", "null", "1e400", '"\\ud83d"'])
 def test_strange_answers(answer: str) -> None:
-    assert extraction.parts(answer, 1) == [""]
+    assert extraction.parts(answer, [examples.window()]) == [""]
 
 
 def test_an_answer_in_a_code_block() -> None:
-    answer = f"```json\n{examples.EXTRACTED}\n```"
-    assert extraction.parts(answer, 1) == extraction.parts(examples.EXTRACTED, 1)
+    answer, windows = f"```json\n{examples.EXTRACTED}\n```", [examples.window()]
+    assert extraction.parts(answer, windows) == extraction.parts(examples.EXTRACTED, windows)
 
 
 def test_each_window_gets_its_own_part() -> None:
-    answer = {
-        "windows": [
-            {"window": 2, "statements": ["b"]},
-            {"window": 3, "statements": None},
-            {"window": 9, "statements": ["x"]},
-            {"window": 2, "statements": ["c"]},
-        ]
-    }
-    assert extraction.parts(json.dumps(answer), 3) == ["", '["b","c"]', "[]"]
+    windows = [examples.window(), two_people(), examples.window()]
+    said = [{"n": n, "note": str(n)} for n in (1, 5, 10, 12, 99)]
+    answer = json.dumps({"notes": [*said, "x"], "relations": []})
+    told = [json.loads(part)["notes"] for part in extraction.parts(answer, windows)]
+    found = [[(each["n"], each["note"]) if isinstance(each, dict) else each for each in part] for part in told]
+    assert found == [[(1, "1"), (0, "99"), "x"], [(1, "5"), (6, "10")], [(2, "12")]]
+    assert extraction.parts(answer[:60], windows)[1:] == ["", ""], "what comes after a cut is asked again"
 
 
-@pytest.mark.parametrize("number", [1, 0, 7, "1", None])
-def test_what_is_said_of_the_only_window_is_of_that(number: object) -> None:
-    """It is shown without a number."""
-    assert "window" not in fence.opened(extraction.prompt([examples.window()]).user)[0]
-    said = {"windows": [{"window": number, "statements": ["b"]}]}
-    assert extraction.parts(json.dumps(said), 1) == ['["b"]']
-    assert extraction.parts(json.dumps(said), 2) == (['["b"]', ""] if number == 1 else ["", ""])
+def test_ten_thousand_notes_are_not_kept() -> None:
+    window = examples.window()
+    said = {"n": 1, "quote": "I moved to Munich", "note": "The user moved to Munich.", "attribute": "other"}
+    many = [{**said, "note": f"The user moved to Munich ({n})."} for n in range(10_000)]
+    (part,) = extraction.parts(json.dumps({"notes": many}), [window])
+    assert len(part) < 20_000
+    assert len(notes.read(part, window).statements) <= extraction.MOST_NOTES
+    (part,) = extraction.parts(json.dumps({"notes": [said] * 10_000}), [window])
+    assert len(notes.read(part, window).statements) == 1
 
 
 def test_who_wrote_a_message_is_told_of_people_and_what_did_of_what_is_none() -> None:
@@ -209,12 +281,11 @@ def test_who_wrote_a_message_is_told_of_people_and_what_did_of_what_is_none() ->
     assert [each.get("by", each.get("role")) for each in summed] == told
 
 
-def read(**changes: Any) -> tuple[Any, ...]:
-    """Return what is read, and what is dropped, of the example's first statement with some fields changed."""
-    first = json.loads(examples.EXTRACTED)["windows"][0]["statements"][0]
+def read(window: Window | None = None, **changes: Any) -> notes.Reading:
+    """Return what is read, and what is dropped, of the example's first note with some fields changed."""
+    first = json.loads(examples.EXTRACTED)["notes"][0]
     changed = {key: value for key, value in {**first, **changes}.items() if value is not ...}
-    reading = extraction.read(json.dumps([changed]), two_people())
-    return reading.statements, reading.dropped
+    return notes.read(json.dumps({"notes": [changed]}), window or two_people())
 
 
 def two_people() -> Window:
@@ -228,70 +299,210 @@ def two_people() -> Window:
     )
 
 
+OTHER = {"attribute": "other", "value": "", "date": ""}
+
+
 @pytest.mark.parametrize(
     ("why", "changes"),
     [
-        ("malformed", {"polarity": "maybe"}),
-        ("malformed", {"polarity": ...}),
-        ("malformed", {"assertion": None}),
-        ("malformed", {"sources": []}),
-        ("malformed", {"sources": ["1"]}),
-        ("malformed", {"confidence": 1.5}),
-        ("malformed", {"confidence": float("nan")}),
+        ("malformed", {"change": "maybe"}),
+        ("malformed", {"denied": "perhaps"}),
+        ("malformed", {"importance": 4}),
+        ("malformed", {"sure": "certain"}),
         ("malformed", {"quote": ""}),
-        ("malformed", {"attribute": "", "kind": "rumour"}),
-        ("unknown_person", {"person": "C"}),
-        ("unknown_person", {"person": "jo"}),
-        ("unknown_source", {"sources": [1, 7]}),
-        ("unknown_source", {"sources": [0]}),
-        ("unknown_source", {"sources": [10**30]}),
-        ("not_their_words", {"person": "B"}),
-        ("not_their_words", {"sources": [2]}),
-        ("not_their_words", {"quote": "I live in Rome", "sources": [5]}),
-        ("not_their_words", {"quote": "I live in Rome", "sources": [1, 5]}),
-        ("not_their_words", {"quote": "Mara was born in Oslo.", "sources": [6], "value": "Oslo"}),
-        ("not_their_words", {"quote": "Mara was born in Oslo.", "sources": [1, 6], "value": "Oslo"}),
-        ("not_their_words", {"quote": "How do you like it there?", "sources": [1, 2]}),
+        ("malformed", {"note": "x" * 601}),
+        ("malformed", {"attribute": "rumour"}),
+        ("malformed", {"n": "1"}),
+        ("unknown_source", {"n": 7}),
+        ("unknown_source", {"n": 0}),
+        ("unknown_source", {"n": 10**30}),
+        ("unknown_source", {"n": 2, "quote": "How do you like it there?"}),
+        ("unknown_source", {"n": 6, "quote": "Mara was born in Oslo.", "value": "Oslo"}),
+        ("not_their_words", {"n": 5}),
+        ("not_their_words", {"quote": "I live in Rome"}),
         ("not_their_words", {"quote": "\n \n"}),
-        ("not_borne_out", {"value": "Oslo"}),
-        ("not_borne_out", {"value": "", "attribute": "", "statement": "Owes Jo 500 euros"}),
-        ("not_borne_out", {"value": "Rome", "sources": [1, 5]}),
+        ("about_assistant", {"about": "the assistant"}),
+        ("about_assistant", {"note": "The assistant asks how the user likes Munich."}),
+        ("wrong_language", {"note": "Der Nutzer wohnt seit Januar in München und mag es."}),
+        ("wrong_language", {"note": "Пользователь живёт в Мюнхене."}),
+        ("invented_number", {**OTHER, "note": "The user moved to Munich with 3 cats."}),
+        ("invented_number", {**OTHER, "note": "The user moved to Munich on 9 July 2026."}),
+        ("invented_number", {**OTHER, "note": "The user moved to Munich in 2019."}),
+        ("invented_name", {**OTHER, "note": "The user moved to Munich with Jo."}),
+        ("not_borne_out", {"value": "home in Oslo", "note": "The user moved to Munich in January 2026."}),
+        ("not_borne_out", {"value": "a cat", "note": "The user moved to Munich."}),
+        ("not_borne_out", {"about": "sister"}),
+        ("not_borne_out", {**OTHER, "note": "The user owes money to a friend and is afraid of dogs."}),
     ],
 )
 def test_what_nobody_said_is_left_out(why: str, changes: dict[str, Any]) -> None:
-    assert read(**changes) == ((), (why,))
+    assert read(**changes) == notes.Reading((), (why,))
 
 
-def test_a_short_answer_says_what_was_asked() -> None:
-    window = two_people()
-    mara, assistant, *rest = window.messages
-    asked = msgspec.structs.replace(assistant, content="Do you like dumplings?")
-    yes = msgspec.structs.replace(mara, message_id="m-7", content="Yes, very.")
-    window = msgspec.structs.replace(window, messages=(mara, asked, yes, *rest))
-    said = {"attribute": "like", "value": "dumplings", "quote": "Yes, very.", "sources": [2, 3]}
-    first = json.loads(examples.EXTRACTED)["windows"][0]["statements"][0]
-    (found,) = extraction.read(json.dumps([{**first, **said}]), window).statements
-    assert found.value == "dumplings"
+def talk(*lines: str) -> Window:
+    """Return a window in which Mara and, in lines that begin with ``assistant: ``, the assistant speak."""
+    base = examples.window()
+    messages = tuple(
+        msgspec.structs.replace(
+            base.messages[0],
+            message_id=f"m-{n}",
+            role=Role.ASSISTANT if text.startswith("assistant: ") else Role.USER,
+            content=text.removeprefix("assistant: "),
+            sent_at=base.messages[0].sent_at + timedelta(minutes=n),
+        )
+        for n, text in enumerate(lines)
+    )
+    return msgspec.structs.replace(
+        base, messages=messages, message_ids=tuple(each.message_id for each in messages)
+    )
 
 
-@pytest.mark.parametrize("value", ["munich", "Munich in January", "in Munich", "München or Munich"])
-def test_what_is_said_in_their_words(value: str) -> None:
-    (found,), _ = read(value=value)
-    assert found.value == value
+BORNE_OUT: list[tuple[tuple[str, ...], dict[str, Any]]] = [
+    (  # the question before a short answer
+        ("Hello", "assistant: Do you like dumplings?", "Yes, very."),
+        {
+            "n": 3,
+            "quote": "Yes, very.",
+            "note": "The user likes dumplings.",
+            "attribute": "like",
+            "value": "dumplings",
+        },
+    ),
+    (  # and before words that refer to it
+        ("assistant: Is the gluten a problem for you?", "Sadly I can't have it at all, coeliac disease"),
+        {
+            "n": 2,
+            "quote": "I can't have it at all, coeliac disease",
+            "note": "The user has coeliac disease and cannot have gluten.",
+            "attribute": "constraint",
+            "value": "gluten",
+        },
+    ),
+    (  # short words
+        ("No pork for me, and I work in IT.",),
+        {
+            "n": 1,
+            "quote": "I work in IT",
+            "note": "The user works in IT.",
+            "attribute": "occupation",
+            "value": "IT",
+        },
+    ),
+    (  # a name from another message of theirs
+        ("I'm off to Bilbao to see Ane.", "assistant: Nice!", "She's my sister, she turns 30 on Friday."),
+        {
+            "n": 3,
+            "quote": "She's my sister",
+            "note": "Ane is the user's sister; she turned 30 on 6 March 2026.",
+            "attribute": "family",
+            "value": "sister",
+        },
+    ),
+    (  # numbers as they are dictated
+        ("the credit union gave me thirty eight thousand and it's six twelve a month",),
+        {
+            "n": 1,
+            "quote": "the credit union gave me thirty eight thousand",
+            "note": "The user has a credit union loan of $38,000 and pays $612 a month.",
+            "attribute": "other",
+            "value": "",
+        },
+    ),
+    (
+        ("Ich hab jetzt endlich eine Wohnung in Köln gefunden, ab Mai!",),
+        {
+            "n": 1,
+            "quote": "eine Wohnung in Köln gefunden, ab Mai",
+            "note": "Der Nutzer hat ab Mai 2026 eine Wohnung in Köln.",
+            "attribute": "home",
+            "value": "Köln",
+        },
+    ),
+    (
+        ("我對花生過敏,也不吃牛肉。",),
+        {
+            "n": 1,
+            "quote": "我對花生過敏",
+            "note": "使用者對花生過敏。",
+            "attribute": "allergy",
+            "value": "花生",
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("lines", "said"), BORNE_OUT)
+def test_what_is_borne_out_is_kept(lines: tuple[str, ...], said: dict[str, Any]) -> None:
+    window = talk(*lines)
+    reading = notes.read(json.dumps({"notes": [said]}), window)
+    assert reading.dropped == ()
+    assert objection(reading.statements[0], window) is None
+
+
+def test_an_english_note_on_a_german_quote_is_refused() -> None:
+    said = {"n": 1, "quote": "eine Wohnung in Köln gefunden", "note": "The user has found a flat in Köln.",
+            "attribute": "home", "value": "Köln"}  # fmt: skip
+    window = talk("Ich hab jetzt endlich eine Wohnung in Köln gefunden, ab Mai!")
+    assert notes.read(json.dumps({"notes": [said]}), window).dropped == ("wrong_language",)
+
+
+def test_a_short_answer_rests_on_the_question_too() -> None:
+    (lines, said), *_ = BORNE_OUT
+    (found,), _ = notes.read(json.dumps({"notes": [said]}), talk(*lines))
+    assert found.source_message_ids == ("m-1", "m-2")
+
+
+def test_an_end_is_kept_as_it_is_told_in_the_words_of_what_ends() -> None:
+    window = talk("Nope, sold it last week.")
+    said = {"n": 1, "quote": "sold it last week", "note": "The user sold the campervan in February 2026.",
+            "change": "ends", "k": 1, "attribute": "possession", "value": "campervan"}  # fmt: skip
+    van = KnownNote("f-van", "mara", "The user owns a campervan.", KNOWN.said_at)
+    (part,) = extraction.parts(json.dumps({"notes": [said]}), [window], [van])
+    (found,), dropped = notes.read(part, window)
+    assert (found.change, found.known, found.attribute, dropped) == (Change.ENDS, "f-van", "", ())
+
+
+def test_an_end_of_what_was_not_shown_ends_the_value_in_its_slot() -> None:
+    told, slot = read(change="ends", note="The user no longer lives in Munich.").statements
+    assert (told.attribute, told.assertion) == ("", Assertion.HOLDS)
+    assert (slot.attribute, slot.value, slot.assertion) == ("home", "Munich", Assertion.ENDED)
 
 
 def test_what_somebody_else_said_is_theirs() -> None:
-    (found,), _ = read(person="B", quote="I live in Rome", sources=[5], value="Rome")
+    (found,), _ = read(n=5, quote="I live in Rome", note="The user lives in Rome.", value="Rome", date="")
     assert (found.user_id, found.value) == ("jo", "Rome")
 
 
-def test_the_kind_follows_from_the_attribute() -> None:
-    (found,), _ = read(kind="event")
-    assert found.kind is Kind.STATE
+@pytest.mark.parametrize(
+    ("changes", "slot"),
+    [
+        ({"attribute": "favourite", "value": "month: January"}, ("favourite/month", "January")),
+        ({"attribute": "favourite", "value": "January"}, ("like", "January")),
+        ({"attribute": "partner", "value": "Munich"}, ("relationship", "Munich")),
+        ({"attribute": "home", "value": ""}, ("", "")),
+        ({"attribute": "other", "value": "Munich"}, ("", "")),
+    ],
+)
+def test_the_slot_follows_from_attribute_and_value(changes: dict[str, Any], slot: tuple[str, str]) -> None:
+    (found,), _ = read(**changes)
+    assert (found.attribute, found.value) == slot
 
 
-def test_dates() -> None:
-    (found,), _ = read(attribute="plan", value="move", event_at="2026-05-03", event_precision="week")
-    assert (found.event_at.isoformat(), found.event_precision) == ("2026-05-03T00:00:00+00:00", Precision.WEEK)
-    (found,), _ = read(event_at="next spring", event_precision="season")
-    assert (found.event_at, found.event_precision) == (None, None)
+@pytest.mark.parametrize(
+    ("date", "at", "precision"),
+    [
+        ("2026-05-03", "2026-05-03", Precision.DAY),
+        ("2026-05", "2026-05-01", Precision.MONTH),
+        ("2026", "2026-01-01", Precision.YEAR),
+        ("next spring", None, None),
+        ("2026-02-30", None, None),
+        ("2026-13", None, None),
+        ("0000", None, None),
+    ],
+)
+def test_dates(date: str, at: str | None, precision: Precision | None) -> None:
+    (found,), _ = read(attribute="plan", date=date)
+    told = None if found.event_at is None else found.event_at.date().isoformat()
+    assert (told, found.event_precision) == (at, precision)
+    (found,), _ = read(date="2027-01-01")
+    assert found.since is None, "what holds has begun"

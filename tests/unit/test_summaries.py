@@ -20,7 +20,7 @@ from models.ports import Summarizer
 from models.summaries import SessionSummary, SummaryRequest, UserProfile
 from models.windows import WindowMessage, WindowSource
 from processors.extraction.features import texts
-from processors.prompts.summary import read as read_answer
+from processors.prompts.summary import validated as read_answer
 from processors.summaries.building import build_summary, context_text, summary_tokens
 from processors.summaries.extractive import roll_up, summarize_messages
 from processors.summaries.reading import MOST_EMBEDDED, read

@@ -79,7 +79,12 @@ def _write(newer: _Near, others: list[_Near], new: _Near, work: Work) -> None:
 
 
 def ended_by(
-    newer: Fact, older: Fact, evidence: Provenance, step: Step, similarity: float | None = None
+    newer: Fact,
+    older: Fact,
+    evidence: Provenance,
+    step: Step,
+    similarity: float | None = None,
+    by: str = "",
 ) -> ConsolidationStep:
     """Return the step that ends ``older`` at the time when ``evidence`` for ``newer`` was said."""
     said = Saying(
@@ -90,7 +95,7 @@ def ended_by(
         step_id=ids.deterministic_id("step", *names),
         step=step,
         at=max(evidence.arrived_at, latest(older).arrived_at),
-        by="rules" if similarity is None else "endings",
+        by=by or ("rules" if similarity is None else "endings"),
         user_id=newer.user_id,
         fact_id=newer.fact_id,
         other_id=older.fact_id,

@@ -17,12 +17,10 @@ import msgspec
 from models.errors import DependencyUnavailable, InvalidRecord, Unanswered
 from models.facts import FactCandidate
 from models.graph import GraphStatement
-from models.messages import Role
 from models.ports import Extracted, Extractor, GraphReader, Refused, TryLater
 from models.windows import Window
 from processors.facts.candidates import fresh, objection, to_candidate
 from processors.recall.masking import has_masked
-from processors.text.authorship import own_words
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.memory.graph import send_statement
@@ -169,8 +167,7 @@ class Extraction:
     async def _relate(self, asked: Mapping[_Asked, Window]) -> Mapping[_Asked, tuple[GraphStatement, ...]]:
         if self._graph is None or not asked:
             return {}
-        windows = [*map(_in_own_words, asked.values())]
-        return dict(zip(asked, await self._graph.relate(windows), strict=True))
+        return dict(zip(asked, await self._graph.relate([*asked.values()]), strict=True))
 
     def _candidates(
         self, window: Window, answer: Extracted, before: ExtractionState, effects: Effects
@@ -192,15 +189,6 @@ def emit_candidate(candidate: FactCandidate, effects: Effects) -> None:
     )
     effects.emit(CANDIDATES, candidate.user_id.encode(), _encode(candidate), headers)
     effects.count("candidates_total", candidate.kind)
-
-
-def _in_own_words(window: Window) -> Window:
-    """Return the window without the text that people only pass on, blanked so that quotes stay in place."""
-    messages = tuple(
-        msgspec.structs.replace(each, content=own_words(each.content)) if each.role is Role.USER else each
-        for each in window.messages
-    )
-    return msgspec.structs.replace(window, messages=messages)
 
 
 def _is_processed(window: Window, before: ExtractionState | None) -> bool:

@@ -42,6 +42,7 @@ from streams.agents.memory.fact_vectors import (
     timer_at,
 )
 from streams.agents.memory.fact_writing import FACTS, KnownLines, fold_in
+from streams.agents.memory.known_facts import as_meant, end_known
 from streams.agents.memory.late_facts import Written, erase_late_copy, erase_unknown, read_written
 from streams.agents.memory.sentence_vectors import PAGES, SENTENCE
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
@@ -132,13 +133,13 @@ def _fold_evidence(
         work.skip("erased")
         erase_unknown(candidate, until, record.partition, work)
         return slot
-    found = as_known_before(candidate, run.next_offset, work)
-    slot_id = claim_of(found).slot_id
     lines = KnownLines(run.next_offset, work)
+    found = as_meant(as_known_before(candidate, run.next_offset, work), lines, work)
+    slot_id = claim_of(found).slot_id
     if slot_id.encode() == run.key:
         before = _fact_of(found, slot_id, slot, work)
         after = fold_in(found, slot, lines, work)
-        said_again(before, _fact_of(found, slot_id, after, work), found.provenance, work)
+        _follow(found, before, _fact_of(found, slot_id, after, work), lines, work)
         remember(found, run.next_offset, work)
         return after
     if lines.is_folded(slot_id):
@@ -147,10 +148,18 @@ def _fold_evidence(
     slot_line = line_of(slot_id, work)
     before = _fact_of(found, slot_id, slot_line, work)
     other = fold_in(found, slot_line, lines, work)
-    said_again(before, _fact_of(found, slot_id, other, work), found.provenance, work)
+    _follow(found, before, _fact_of(found, slot_id, other, work), lines, work)
     remember(found, run.next_offset, work)
     work.put(slot_id.encode(), other, STATE, run.next_offset)
     return slot
+
+
+def _follow(
+    said: FactCandidate, before: Fact | None, after: Fact | None, lines: KnownLines, work: Work
+) -> None:
+    """Write which facts end, now that a candidate was folded in."""
+    said_again(before, after, said.provenance, work)
+    end_known(said, after, lines, work)
 
 
 def _fact_of(said: FactCandidate, slot_id: str, slot: Line | None, work: Work) -> Fact | None:

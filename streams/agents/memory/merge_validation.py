@@ -22,6 +22,7 @@ from models.consolidation import (
 )
 from models.errors import InvalidRecord
 from models.ports import MergeValidator, MergeVerdict, Validated
+from models.vectors import Saying
 from processors.text.validation import decode
 from streams.agents.memory.consolidation_records import QUESTIONS, emit_report, emit_step
 from streams.runtime.effects import Effects
@@ -29,7 +30,11 @@ from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
 from streams.settings import Settings
 
-_STEPS = {Decision.MERGE: Step.MERGE, Decision.CONTRADICTION: Step.CONTRADICTION}
+_STEPS = {
+    Decision.MERGE: Step.MERGE,
+    Decision.CONTRADICTION: Step.CONTRADICTION,
+    Decision.SUPERSEDES: Step.REPLACES,
+}
 
 
 class MergeValidation:
@@ -76,20 +81,25 @@ class MergeValidation:
     def _follow(self, question: MergeQuestion, answer: Validated, effects: Effects) -> None:
         clusters = {cluster.cluster_id: cluster for cluster in question.clusters}
         by = answer.by or self._validator.name
-        done: dict[Step, list[FactPair]] = {Step.MERGE: [], Step.CONTRADICTION: [], Step.KEEP: []}
+        done: dict[Step, list[FactPair]] = {step: [] for step in (*_STEPS.values(), Step.KEEP)}
         for verdict in answer.verdicts:
             # Each cluster once: of two verdicts about one the first counts.
             cluster = clusters.pop(verdict.cluster_id, None)
             step = _STEPS.get(verdict.decision)
-            if cluster is not None and cluster.contradictory:
-                # It was decided already: only what takes it back is news.
+            if cluster is not None and cluster.contradictory and step is not Step.REPLACES:
+                # It was decided already: only what takes it back, or says which it is, is news.
                 step = Step.KEEP if verdict.decision is Decision.KEEP_BOTH else None
             if cluster is None:
                 effects.count("skipped_records_total", "merge-validation", "not_asked")
                 continue
+            said = _said_last(cluster, verdict) if step is Step.REPLACES else None
+            if step is Step.REPLACES and said is None:
+                continue
             for pair in _pairs(cluster, verdict):
+                if cluster.contradictory and step is Step.REPLACES:
+                    emit_step(_step(Step.KEEP, pair, question, by), effects)
                 if step is not None:
-                    emit_step(_step(step, pair, question, by), effects)
+                    emit_step(_step(step, pair, question, by, said), effects)
                 if step is not None or verdict.decision is Decision.KEEP_BOTH:
                     done[step or Step.KEEP].append(pair)
         report = ConsolidationReport(
@@ -103,6 +113,7 @@ class MergeValidation:
             merged=tuple(done[Step.MERGE]),
             contradicted=tuple(done[Step.CONTRADICTION]),
             kept=tuple(done[Step.KEEP]),
+            superseded=tuple(done[Step.REPLACES]),
             asked=len(question.clusters),
             calls=answer.calls,
             cost_usd=answer.cost_usd,
@@ -111,13 +122,28 @@ class MergeValidation:
 
 
 def _pairs(cluster: MergeCluster, verdict: MergeVerdict) -> Iterator[FactPair]:
-    """Yield the surest fact of a verdict with each of the others."""
+    """Yield the surest fact of a verdict, or what holds now, with each of the others."""
     named = [fact.fact_id for fact in cluster.facts if not verdict.fact_ids or fact.fact_id in verdict.fact_ids]
-    for other_id in named[1:]:
-        yield FactPair(named[0], other_id)
+    first = verdict.fact_ids[0] if verdict.decision is Decision.SUPERSEDES else next(iter(named), "")
+    for other_id in named:
+        if other_id != first:
+            yield FactPair(first, other_id)
 
 
-def _step(step: Step, pair: FactPair, question: MergeQuestion, by: str) -> ConsolidationStep:
+def _said_last(cluster: MergeCluster, verdict: MergeVerdict) -> Saying | None:
+    """Return where the fact was said that is to hold now; ``None`` if another of them was said later."""
+    named = {fact.fact_id: fact.said for fact in cluster.facts if fact.fact_id in verdict.fact_ids}
+    if len(named) < 2 or len(named) != len({*verdict.fact_ids}):
+        return None
+    first, *others = (named[fact_id] for fact_id in dict.fromkeys(verdict.fact_ids))
+    if first is None or any(each is None or each.sent_at >= first.sent_at for each in others):
+        return None
+    return first
+
+
+def _step(
+    step: Step, pair: FactPair, question: MergeQuestion, by: str, said: Saying | None = None
+) -> ConsolidationStep:
     return ConsolidationStep(
         step_id=ids.deterministic_id("step", step, pair.fact_id, pair.other_id, question.at.isoformat()),
         step=step,
@@ -126,5 +152,6 @@ def _step(step: Step, pair: FactPair, question: MergeQuestion, by: str) -> Conso
         user_id=question.user_id,
         fact_id=pair.fact_id,
         other_id=pair.other_id,
+        saying=said,
         tenant_id=question.tenant_id,
     )

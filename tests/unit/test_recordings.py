@@ -1,0 +1,83 @@
+"""Recorded answers about the Notebook: a strong model's are kept, a weak model's mistakes are not."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from benchmarks.notebook import recorded
+from deploy.local import scripted_model
+from deploy.local.model_server import ModelServer
+from models.statements import Change
+from processors.facts.candidates import objection
+from processors.prompts import extraction, notes
+from streams.llm.factory import provider
+from streams.llm.port import Answer
+from streams.settings import Settings
+
+RECORDED = dict(recorded.recordings())
+MISTAKES = recorded.mistakes()
+
+
+@pytest.mark.parametrize("name", RECORDED)
+def test_a_strong_models_notes_are_kept(name: str) -> None:
+    one = RECORDED[name]
+    score = recorded.score(one)
+    assert (score.dropped, score.noise) == (0, 0)
+    assert score.found == score.wanted
+    statements = recorded.read(one).statements
+    assert [objection(each, one.window) for each in statements] == [None] * len(statements)
+
+
+def test_what_is_out_of_date_is_named() -> None:
+    """With what is known in front of it, a model says which of it ends."""
+    ended = [
+        each.known
+        for one in RECORDED.values()
+        for each in recorded.read(one).statements
+        if each.change in (Change.REPLACES, Change.ENDS)
+    ]
+    assert len(ended) == 11 and all(ended)
+
+
+@pytest.mark.parametrize("name", list(MISTAKES["mistakes"]))
+def test_a_weak_models_mistakes_are_dropped(name: str) -> None:
+    """And what else it says is kept: the strong answer stands before and behind them."""
+    one, said = RECORDED[MISTAKES["conversation"]], MISTAKES["mistakes"][name]
+    mistakes = said if isinstance(said, list) else []
+    answer = json.dumps({"notes": said}) if isinstance(said, list) else json.dumps(said)
+    (part,) = extraction.parts(answer, [one.window], one.known)
+    reading = notes.read(part, one.window)
+    assert [each.statement for each in reading.statements] == []
+    assert len(reading.dropped) == len(mistakes)
+    strong = json.loads(one.answer)["notes"]
+    (part,) = extraction.parts(json.dumps({"notes": [*mistakes, *strong]}), [one.window], one.known)
+    assert notes.read(part, one.window).statements == recorded.read(one).statements
+
+
+async def test_a_server_that_replays_them_is_read_as_they_are() -> None:
+    """The prompt that is sent shows the window, the known notes, and nothing that names people."""
+    by_text = {one.window.messages[0].content: one for one in RECORDED.values()}
+    seen: list[str] = []
+
+    def replay(body: Mapping[str, Any]) -> str:
+        _, material = scripted_model.texts(body)
+        (answer,) = [
+            one.answer for text, one in by_text.items() if json.dumps(text, ensure_ascii=False) in material
+        ]
+        seen.append(material)
+        return answer
+
+    async with ModelServer() as server:
+        client = provider(Settings(model_url=server.url, GEMINI_API_KEY="scripted").model_endpoint)
+        server.scripts.append(replay)
+        for one in RECORDED.values():
+            said = await client.generate(extraction.prompt([one.window], one.known))
+            assert isinstance(said, Answer)
+            (part,) = extraction.parts(said.text, [one.window], one.known)
+            assert notes.read(part, one.window) == recorded.read(one)
+            assert all(each.text in seen[-1] for each in one.known)
+        await client.close()
