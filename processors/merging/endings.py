@@ -1,9 +1,8 @@
 """Which earlier statements of a person a new one ends: "we sold the car" ends "I have a car".
 
 A negation is a living fact: "I don't eat meat any more" holds, and what it ends does not.  Logistic regression
-decides, over pairs of statements (:mod:`.pair_features`) and the vector of the new one, which says whether it
-tells of an end at all.  ``endings.npz`` holds its weights, ``MODEL_CARD.md`` says what it was trained on.  A
-fact that is ended by mistake is lost: only what is nearly certain is ended.
+over pairs of statements (:mod:`.pair_features`) decides; ``endings.npz`` holds its weights, ``MODEL_CARD.md``
+what it was trained on.  A fact that is ended by mistake is lost: only what is nearly certain is ended.
 """
 
 from __future__ import annotations
@@ -49,19 +48,18 @@ class Ending(NamedTuple):
 
 
 class _Model(NamedTuple):
-    """Weights of features, after an intercept.
+    """Weights of scaled features, after an intercept.
 
-    ``ending``: whether a statement is ended, ``telling``: the same by the new vector; ``replacing``: whether
-    something holds instead; ``same``: whether it is said again.  ``thresholds``: from which probability on a
-    statement of importance 1, 2 and 3 is ended.  ``words``: how rare the commonest are; ``unknown``: how rare
-    any other is.
+    ``ending``: whether a statement is ended; ``replacing``: whether something holds instead; ``same``: whether
+    it is said again.  ``words``: how rare the commonest are; ``unknown``: how rare any other is.
     """
 
+    mean: NDArray[np.float32]
+    scale: NDArray[np.float32]
     ending: NDArray[np.float32]
-    telling: NDArray[np.float32]
     replacing: NDArray[np.float32]
     same: NDArray[np.float32]
-    thresholds: tuple[float, ...]
+    threshold: float
     words: Mapping[str, float]
     unknown: float
 
@@ -74,35 +72,29 @@ def decide(new: Said, others: Sequence[Said]) -> list[Ending]:
     if not others:
         return []
     model = _model()
-    rows = features(new, others, model.words, model.unknown)
-    # The vector of another embedder says nothing to these weights.
-    telling = float(new.vector @ model.telling) if new.vector.shape == model.telling.shape else 0.0
-    ends, replaces, same = (
-        _chance(rows, weights, also)
-        for weights, also in ((model.ending, telling), (model.replacing, 0.0), (model.same, 0.0))
-    )
+    rows = (features(new, others, model.words, model.unknown) - model.mean) / model.scale
+    ends, replaces, same = (_chance(rows, each) for each in (model.ending, model.replacing, model.same))
     likeliest = set(np.argsort(-ends)[:MOST_ENDED].tolist())
     found = []
     for at, old in enumerate(others):
         verdict = Verdict.SAME if same[at] > 0.5 and same[at] > ends[at] else Verdict.NONE
-        is_sure = ends[at] > model.thresholds[old.importance - 1] and at in likeliest
-        if is_sure and may_end(new, old, model.words, model.unknown):
+        may_end = _is_about_the_same(new, old, model) and not is_of_another(new, old)
+        if ends[at] > model.threshold and at in likeliest and may_end:
             verdict = Verdict.REPLACES if replaces[at] > 0.5 else Verdict.ENDS
-        probability = 0.0 if is_of_another(new, old) else float(ends[at])
-        found.append(Ending(verdict, probability, float(new.vector @ old.vector)))
+        found.append(Ending(verdict, float(ends[at]), float(new.vector @ old.vector)))
     return found
 
 
-def may_end(new: Said, old: Said, words: Mapping[str, float], unknown: float) -> bool:
+def _is_about_the_same(new: Said, old: Said, model: _Model) -> bool:
     """Whether two statements are near, or share a rare word: "I've quit coffee" ends no "I work nights"."""
-    if is_of_another(new, old):
-        return False
+    if float(new.vector @ old.vector) >= _NEAR:
+        return True
     shared = read(new.text).words & read(old.text).words
-    return float(new.vector @ old.vector) >= _NEAR or any(words.get(word, unknown) >= _RARE for word in shared)
+    return any(model.words.get(word, model.unknown) >= _RARE for word in shared)
 
 
-def _chance(rows: NDArray[np.float32], weights: NDArray[np.float32], also: float) -> NDArray[np.float32]:
-    score = rows @ weights[1:] + weights[0] + also
+def _chance(rows: NDArray[np.float32], weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    score = rows @ weights[1:] + weights[0]
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(score, -30, 30))), dtype=np.float32)
 
 
@@ -111,11 +103,12 @@ def _model() -> _Model:
     with np.load(_WEIGHTS, allow_pickle=False) as stored:
         words = dict(zip(stored["words"].tolist(), stored["rarity"].tolist(), strict=True))
         return _Model(
+            mean=stored["mean"],
+            scale=stored["scale"],
             ending=stored["ending"],
-            telling=stored["telling"],
             replacing=stored["replacing"],
             same=stored["same"],
-            thresholds=tuple(stored["thresholds"].tolist()),
+            threshold=float(stored["threshold"]),
             words=words,
             unknown=float(stored["unknown"]),
         )

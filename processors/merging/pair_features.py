@@ -145,24 +145,14 @@ def read(text: str) -> Read:
 
 
 def is_of_another(new: Said, old: Said) -> bool:
-    """Whether one tells what somebody does of whom the other does not speak: "my uncle sold his car"."""
-    now, was = read(new.text), read(old.text)
-    if told := _OF_ANOTHER.match(new.text):
-        return told.group(1).casefold().rstrip("s") not in was.others
-    own = _OF_SELF.match(new.text) is not None and not now.others
-    return own and _OF_ANOTHER.match(old.text) is not None and not now.names & was.names
+    """Whether a statement tells what somebody does of whom the earlier one does not speak: "my uncle sold his car"."""
+    told = _OF_ANOTHER.match(new.text)
+    return told is not None and not read(old.text).others
 
 
 #: "My uncle sold ...", but not "my wife and I ...".
 _OF_ANOTHER = re.compile(
     rf"^(?:my|mein\w*|mi|mon|ma|meu|minha) {_OTHERS.pattern}\b(?! and i\b)(?!.*\b(?:i|we|me|us)\b)",
-    re.IGNORECASE,
-)
-
-
-#: "I moved ...", but not "I told her ...".
-_OF_SELF = re.compile(
-    r"^(?:i|i['’]\w+|ich|yo|je|j['’]\w+|eu)\b(?!.*\b(?:s?he|they|him|her|them|sie|ihn|ihr|ella|elle|lui|ela|ele)\b)",
     re.IGNORECASE,
 )
 
@@ -309,13 +299,12 @@ def features(
         values |= {f"new {name}": has for (name, _), has in zip(CUES, now.cues, strict=True)}
         values |= {f"old is {kind.value}": old.kind is kind for kind in Kind}
         values |= {f"new is {kind.value}": new.kind is kind for kind in Kind}
-        rows.append([float(each) for each in values.values()])
-    plain = np.array(rows).reshape(len(others), _PLAIN)
-    return np.hstack([plain, plain[:, _CROSSED[0]] * plain[:, _CROSSED[1]]]).astype(np.float32)
+        for name in _NAMES[len(values) :]:
+            one, _, other = name.partition(" × ")
+            values[name] = float(values[one]) * float(values[other])
+        rows.append([float(values[name]) for name in _NAMES])
+    return np.array(rows, dtype=np.float32).reshape(len(others), len(_NAMES))
 
 
 _DENIED = [name for name, _ in CUES].index("denied")
 _NAMES = names()
-_PLAIN = sum(" × " not in name for name in _NAMES)
-#: The places of both factors of each product.
-_CROSSED = np.array([[_NAMES.index(each) for each in name.split(" × ")] for name in _NAMES[_PLAIN:]]).T

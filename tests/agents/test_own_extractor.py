@@ -130,7 +130,7 @@ def test_what_cannot_be_opened_says_why_and_what_to_do(shown: str, where: str, w
 
 @pytest.mark.parametrize("value", ["mine", "my-package:Reader", "a:b:c", ":x", "a:", "os.system('x'):y"])
 def test_what_names_nothing_is_refused_at_start(value: str) -> None:
-    with pytest.raises(ValidationError, match="is not builtin, gemini, or where one of your own stands"):
+    with pytest.raises(ValidationError, match="is not builtin, model, gemini, or where one of your own stands"):
         Settings(extractor=value)
 
 

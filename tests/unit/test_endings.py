@@ -40,17 +40,11 @@ async def said(embedder: OnnxEmbedder, text: str, day: int, kind: Kind) -> Said:
         (Kind.INSTRUCTION, "Never mention my divorce.", "You can mention my divorce again.", True),
         (Kind.STATE, "I don't eat fish.", "I eat fish again.", True),
         (Kind.STATE, "Our bakery is closed on Tuesdays.", "Since June the bakery is open on Tuesdays.", True),
-        (Kind.STATE, "I'm allergic to shrimp.", "I'm not allergic to shrimp after all.", True),
-        (Kind.STATE, "I don't have a car.", "I bought a car in May.", True),
-        (Kind.INSTRUCTION, "Use the metric system.", "Use the imperial system from now on.", True),
         (Kind.PREFERENCE, "I love opera.", "I love ballet.", False),
         (Kind.STATE, "My brother moved to Oslo.", "I moved to Turin.", False),
         (Kind.STATE, "I own a motorbike.", "My uncle sold his motorbike.", False),
         (Kind.EVENT, "We're going to Malta in June.", "The hotel in Malta has a pool.", False),
         (Kind.INSTRUCTION, "Never mention my divorce.", "Never mention my salary.", False),
-        (Kind.EVENT, "The wedding is on the 9th of October.", "We booked a band for the wedding.", False),
-        (Kind.STATE, "I take metformin.", "I also take ramipril now.", False),
-        (Kind.STATE, "I live in Berlin.", "My son moved to Munich.", False),
     ],
 )
 async def test_a_later_statement_ends_what_it_denies(
@@ -65,14 +59,6 @@ async def test_of_several_only_the_one_that_is_meant_ends(embedder: OnnxEmbedder
     olds = [await said(embedder, text, 0, Kind.STATE) for text in texts]
     found = decide(await said(embedder, "I sold the motorbike in April.", 60, Kind.STATE), olds)
     assert [each.verdict in OVER for each in found] == [True, False, False, False]
-
-
-def test_vectors_of_another_model_leave_the_words_to_decide() -> None:
-    vector = np.ones(4, dtype=np.float32) / 2
-    old = Said("I have a car.", vector, Kind.STATE, 2, START)
-    sold = Said("I sold my car.", vector, Kind.STATE, 2, START + timedelta(days=60))
-    (found,) = decide(sold, [old])
-    assert found.verdict in OVER
 
 
 def test_nothing_said_before_means_nothing_ends() -> None:
