@@ -10,6 +10,9 @@ from typing import Any
 
 import msgspec
 
+from models.errors import InvalidRecord
+from models.messages import Role
+from processors.text import shapes
 from streams.cli.output import moment, printable
 from streams.runtime.deadletters import DLQ_SUFFIX, HEADER_PREFIX
 from streams.runtime.records import SourceRecord
@@ -106,8 +109,11 @@ def _raw(body: Any) -> str:
 def _message(body: Body) -> str:
     if "punctuation" in body:
         return f"({body['punctuation']})"
-    speaker = body["user_id"] if body["role"] == "user" else body["role"]
-    return f"{speaker}: {body['content']}"
+    try:
+        message = shapes.read(msgspec.json.encode(body), body.get("message_id") or "-")
+    except InvalidRecord:
+        return _raw(body)
+    return f"{message.user_id if message.role is Role.USER else message.role.value}: {message.content}"
 
 
 def _window(body: Body) -> str:

@@ -158,7 +158,7 @@ def _with_files(each: Container, tmp_path: Path) -> dict[str, str]:
         if name.endswith("_FILE"):
             assert "secret" in volumes[mounts[str(Path(value).parent)]], f"{name}={value} is in no volume"
             file = tmp_path / Path(value).name
-            file.write_text("a secret\n")
+            file.write_text("a-secret\n")
             environment[name] = str(file)
     return environment
 
@@ -166,7 +166,7 @@ def _with_files(each: Container, tmp_path: Path) -> dict[str, str]:
 def test_a_model_gets_its_key_and_a_way_out(with_models, monkeypatch, tmp_path) -> None:
     for each in ours(with_models):
         settings = settings_of(_with_files(each, tmp_path), monkeypatch)
-        assert settings.reads_with_model and settings.gemini_api_key.get_secret_value() == "a secret"
+        assert settings.reads_with_model and settings.gemini_api_key.get_secret_value() == "a-secret"
     assert "models" in named(with_models, "NetworkPolicy")
 
 

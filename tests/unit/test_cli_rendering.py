@@ -60,6 +60,8 @@ def test_every_topic_of_the_contract_has_a_line_of_its_own(spec) -> None:
         if example.name.startswith("invalid") or not example.name.endswith(".json"):
             continue
         body = msgspec.json.decode(example.read_bytes())
+        if "text" in body:  # bytes that are no JSON value as it should be are shown as they are
+            continue
         body = body.get("value", body)
         said = rendering.says(record(body), spec.contract_name)
         if spec.contract_name in rendering._BY_TOPIC:

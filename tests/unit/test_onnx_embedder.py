@@ -18,7 +18,7 @@ from models.errors import ConfigurationError, DependencyUnavailable
 from models.index import Vectors
 from models.ports import Embedder
 from streams.adapters import onnx_embedder, onnx_model
-from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.adapters.onnx_embedder import _DELAY_SECONDS, OnnxEmbedder
 from streams.adapters.onnx_model import Loaded
 
 
@@ -205,6 +205,7 @@ async def test_a_backlog_and_who_waits_compute_a_text_once(monkeypatch: pytest.M
     await asyncio.sleep(0)  # the context of a turn is asked for a moment after its vector
     waiting = asyncio.create_task(embedder.embed(["a turn"]))
     await asyncio.to_thread(held.first.wait, 60)
+    await asyncio.sleep(4 * _DELAY_SECONDS)  # by then the backlog has looked for what is being computed
     held.go_on.set()
     [vector], vectors = await asyncio.gather(waiting, backlog)
     assert sorted(held.batches) == [["a turn"], ["an old turn"]]
