@@ -52,7 +52,7 @@ class Rig:
         """Return that of a worker that has just started."""
         found = (await self.readers(**changes)).extractor
         assert isinstance(found, ModelExtractor)
-        found._asking.account.clock = lambda: NOON
+        found._questions.asking.account.clock = lambda: NOON
         return found
 
     async def talkers(self, **changes: Any) -> Talkers:

@@ -68,7 +68,7 @@ def spoiled(word: str) -> list[bytes]:
         "sent_at": "2026-01-05T07:12:00Z",
     }
     changes: list[dict[str, Any]] = [
-        {"content": [word]},
+        {"content": {"shade": word}},
         {"content": f"{word} " * 10_000},
         {"role": word},
         {"sent_at": word},

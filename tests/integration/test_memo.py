@@ -112,7 +112,9 @@ async def test_an_answer_is_in_the_log_before_anything_follows_from_it(rig: Rig)
     assert (memo.purpose, memo.prompt, memo.model) == ("extraction", "extraction-5", "gemini-2.5-flash-lite")
     assert memo.outcome is Outcome.ANSWERED and found.statements[0].statement in memo.text
     assert memo.input_tokens > 100 and memo.output_tokens > 10
-    expected = (0.10 * memo.input_tokens + 0.40 * memo.output_tokens) / 1e6
+    fresh = memo.input_tokens - memo.cached_tokens
+    assert memo.cached_tokens > 0, "the prefix of the prompt is long enough to be cached"
+    expected = (0.10 * fresh + 0.01 * memo.cached_tokens + 0.40 * memo.output_tokens) / 1e6
     assert memo.cost_usd == pytest.approx(expected)
 
 
@@ -716,7 +718,7 @@ def request(**changes: Any) -> SummaryRequest:
 
 async def test_a_summary_is_asked_for_once(rig: Rig) -> None:
     first = await Summing(rig, await rig.readers()).answer(request())
-    assert first.summarizer == "gemini-2.5-flash-lite/summary-3"
+    assert first.summarizer == "gemini-2.5-flash-lite/summary-4"
     assert "Munich" in str(first.summary)
     await rig.empty_redis()
     assert await Summing(rig, await rig.readers()).answer(request()) == first
