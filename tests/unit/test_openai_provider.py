@@ -15,7 +15,7 @@ from deploy.local.model_server import ModelServer
 from deploy.local.openai_routes import Lack
 from models.answers import Dialogue
 from models.errors import ConfigurationError, DependencyUnavailable
-from processors.prompts import examples, extraction, graph, merging, summary, understanding
+from processors.prompts import examples, extraction, merging, summary, understanding
 from streams.llm.openai.client import OpenAIClient
 from streams.llm.openai.reading import StreamReader
 from streams.llm.openai.schemas import strict
@@ -66,7 +66,8 @@ async def test_a_request_has_a_strict_schema_and_no_key_where_there_is_none(serv
 
 
 @pytest.mark.parametrize(
-    "schema", [extraction.SCHEMA, graph.SCHEMA, merging.SCHEMA, summary.SCHEMA, understanding.SCHEMA]
+    "schema",
+    [extraction.SCHEMA, extraction.SCHEMA_WITH_GRAPH, merging.SCHEMA, summary.SCHEMA, understanding.SCHEMA],
 )
 def test_a_strict_schema_requires_all_and_takes_nothing_else(schema: Any) -> None:
     def objects(part: Any) -> Any:
@@ -129,7 +130,7 @@ async def test_what_an_endpoint_refuses_is_left_out_from_then_on(
         await client.generate(PROMPT)
         assert server.count() == calls + 1
     if structured in ("json", "prompt"):
-        assert '"statements"' in server.calls[-1].body["messages"][0]["content"], "the schema is told in words"
+        assert '"notes"' in server.calls[-1].body["messages"][0]["content"], "the schema is told in words"
 
 
 async def test_a_model_without_tools_answers_without_them(server: ModelServer) -> None:
