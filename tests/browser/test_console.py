@@ -542,7 +542,7 @@ def test_every_state_has_its_own_sentence(tab: Tab, rig: ServeRig) -> None:
         tab.check()
     finally:
         rig.start("recall")
-    expect(page.get_by_role("button", name="Send")).to_be_visible()  # it looks by itself
+    expect(page.get_by_role("button", name="Send")).to_be_visible(timeout=150_000)  # it looks by itself
     expect(page.get_by_label("Say something")).to_have_value("And I")
     expect(page.locator("article.turn.user")).to_contain_text("I live in Bergen.")
 
