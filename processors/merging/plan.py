@@ -238,7 +238,6 @@ def _cluster(ranked: Sequence[Fact], *, contradictory: bool = False) -> MergeClu
 
 
 def _likeness(fact: Fact) -> Likeness:
-    last = latest(fact) if fact.provenance else None
     return Likeness(
         fact_id=fact.fact_id,
         statement=fact.statement,
@@ -246,6 +245,10 @@ def _likeness(fact: Fact) -> Likeness:
         kind=fact.kind,
         event_at=fact.event_at,
         last_evidence_at=fact.last_evidence_at,
-        said=last
-        and Saying(conversation_id=last.conversation_id, sent_at=last.sent_at, arrived_at=last.arrived_at),
+        said=_said_last(fact) if fact.provenance else None,
     )
+
+
+def _said_last(fact: Fact) -> Saying:
+    last = latest(fact)
+    return Saying(conversation_id=last.conversation_id, sent_at=last.sent_at, arrived_at=last.arrived_at)
