@@ -126,8 +126,8 @@ class MergeQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Decision(StrEnum):
-    """What becomes of a cluster: one fact, all of them as they are, all of them less sure, or the first that is
-    named in the place of the others.
+    """The outcome for a cluster: one merged fact, all kept, all kept with less confidence, or the first named
+    fact in the place of the others.
     """
 
     MERGE = "MERGE"

@@ -61,7 +61,7 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
 AnyIdentifier = Identifier | int
 
 #: A time as clients have it: RFC 3339, without an offset in UTC; or seconds, milliseconds or microseconds since
-#: 1970, told apart by how many there are.
+#: 1970, told apart by their number of digits.
 TIME_PATTERN = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}"
     r"(:[0-9]{2}([.,][0-9]+)?)?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?$"

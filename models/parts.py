@@ -10,7 +10,7 @@ from typing import Any
 
 
 class PartKind(StrEnum):
-    """What a part is to a conversation.
+    """The kind of a content part.
 
     ``text``: words.  ``image``, ``audio``, ``video``, ``file``: named in the text, never fetched.  ``call``,
     ``result``: of a tool.  ``hidden``: nothing that was said (thoughts of a model, marks of a cache).

@@ -58,7 +58,7 @@ def mistakes() -> dict[str, Any]:
 
 
 def read(recording: Recording) -> notes.Reading:
-    """Return what is read of a recording's answer."""
+    """Read a recording's answer as the extractor does."""
     (part,) = extraction.parts(recording.answer, [recording.window], recording.known)
     return notes.read(part, recording.window)
 

@@ -121,7 +121,7 @@ class ModelServer:
 
     @property
     def always(self) -> Fault | None:
-        """What every call fails with."""
+        """The fault of every call."""
         return self._always
 
     def takes(self, key: str) -> bool:
@@ -129,7 +129,7 @@ class ModelServer:
         return key in ("", self._key)
 
     def says(self, body: Mapping[str, Any]) -> str:
-        """Return what the model answers to the body of ``generateContent``."""
+        """Return the model's answer to the body of ``generateContent``."""
         text = next((said for script in self.scripts if (said := script(body)) is not None), None)
         return scripted.said(body) if text is None else text
 

@@ -77,7 +77,7 @@ _REFUSED: Mapping[Lack, _Error] = {
 
 
 class _Server(Protocol):
-    """What the routes need of the server."""
+    """The part of the server that the routes use."""
 
     lacks: set[Lack]
     redirect_to: str
@@ -160,7 +160,7 @@ class OpenAIRoutes:
         return JSONResponse({"object": "list", "data": data, "model": body["model"]})
 
     async def _early(self, request: Request, body: Mapping[str, Any], fault: Fault | None) -> Response | None:
-        """Return what is answered before a request is read."""
+        """Return an answer that needs no request body: a redirect or a fault."""
         if self._server.redirect_to:
             return RedirectResponse(f"{self._server.redirect_to}{request.url.path}", 307)
         if fault is Fault.SLOW:
@@ -191,7 +191,7 @@ class OpenAIRoutes:
         return None if lacking is None else _REFUSED[lacking].response()
 
     def _stream(self, events: list[str], fault: Fault | None) -> Response:
-        """Return an answer as events, of which a faulty one sends half."""
+        """Return an answer as events; a cut or stalled one sends half of them."""
 
         async def sent() -> AsyncIterator[str]:
             broken = fault in (Fault.CUT, Fault.STALLED)

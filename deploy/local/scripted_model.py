@@ -203,7 +203,7 @@ def _summarized(records: list[dict[str, Any]]) -> str:
 
 
 def _related(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return what the tables read, message by message."""
+    """Return the relations that the tables read, message by message."""
     nobody = {"name": "", "role": ""}
     return [
         {

@@ -14,8 +14,20 @@ from typing import NamedTuple
 
 from models.messages import Role
 from models.windows import Window, WindowMessage
+from processors.facts.candidates import is_quoted
 from processors.prompts.languages import FUNCTION_WORDS, language_of, may_be_one_language
 from processors.text.figures import numbers_in, read_out, without_days, years_meant
+
+
+def source_of(number: int, quote: str, window: Window) -> WindowMessage | str:
+    """Return the person's message with a 1-based number that holds the quote, or the reason against it.
+
+    Reasons: ``unknown_source``, ``not_their_words``.
+    """
+    if not 1 <= number <= len(window.messages) or window.messages[number - 1].role is not Role.USER:
+        return "unknown_source"
+    message = window.messages[number - 1]
+    return message if is_quoted(quote, [message]) else "not_their_words"
 
 
 def _words(text: str) -> frozenset[str]:

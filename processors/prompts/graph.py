@@ -24,6 +24,7 @@ from processors.graph.reading import statement_of
 from processors.graph.roles import PETS, ROLES
 from processors.graph.telling import Said
 from processors.graph.wordings import PET_OF, WORDINGS
+from processors.prompts.checks import source_of
 from processors.prompts.notes import decoded
 from processors.text.authorship import own_words
 
@@ -150,11 +151,9 @@ def _statement(given: Any, window: Window) -> GraphStatement | str:
         said = msgspec.convert(given, _Statement)
     except msgspec.ValidationError:
         return "malformed"
-    if not 1 <= said.n <= len(window.messages) or window.messages[said.n - 1].role is not Role.USER:
-        return "unknown_source"
-    message = window.messages[said.n - 1]
-    if not is_quoted(said.quote, [message]):
-        return "not_their_words"
+    message = source_of(said.n, said.quote, window)
+    if isinstance(message, str):
+        return message
     written = [each for each in window.messages if each.role is Role.USER and each.user_id == message.user_id]
     subject, thing = _mention(said.subject, written), _mention(said.object, written)
     relation = said.relation if said.relation in _LEADS_TO else ROLES.get(said.relation.casefold(), "")

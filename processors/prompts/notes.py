@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from models.messages import Role
 from models.statements import (
     SELF,
     Assertion,
@@ -23,9 +22,8 @@ from models.statements import (
     attribute_of,
 )
 from models.windows import Window
-from processors.facts.candidates import is_quoted
 from processors.facts.claims import normalized_attribute
-from processors.prompts.checks import Note, asked_before, objection
+from processors.prompts.checks import Note, asked_before, objection, source_of
 from processors.prompts.prompt import items
 
 #: A note is a sentence, in characters.
@@ -102,11 +100,9 @@ def _statements(given: Any, window: Window) -> list[Statement] | str:
         said = msgspec.convert(given, _Said)
     except msgspec.ValidationError:
         return "malformed"
-    if not 1 <= said.n <= len(window.messages) or window.messages[said.n - 1].role is not Role.USER:
-        return "unknown_source"
-    message = window.messages[said.n - 1]
-    if not is_quoted(said.quote, [message]):
-        return "not_their_words"
+    message = source_of(said.n, said.quote, window)
+    if isinstance(message, str):
+        return message
     about = _about(said.about)
     if about.casefold() in _ASSISTANT or (said.attribute != "feedback" and _OF_THE_ASSISTANT.match(said.note)):
         return "about_assistant"

@@ -37,7 +37,7 @@ KEYWORDS = "keywords"
 ANSWERED, OWN = "answered", "own"
 _COUNTS = {"": 1.0, WRITTEN: 1.0, FOREIGN: 0.3, NAMED: 0.5, MASH: 1.0, ABSENT: 0.3, KEYWORDS: 0.3}
 _SMALL, _MOST_FOREIGN, _MASHES = (4, 24), 10, 4
-#: Signs by which something answers rather, and those by which it does not; of others the fit decides.
+#: Signs whose weights must be positive, and negative; the fit decides about the others.
 _FOR, _AGAINST = {"best", "nearest"}, {"unsaid", "bare", "stranger", "many"}
 _PENALTY = 3.0
 _ODDS = float(np.log(FLOOR / (1 - FLOOR)))
@@ -115,7 +115,7 @@ def _mash(chosen: random.Random) -> str:
 
 
 def few(case: Case) -> Case:
-    """Return a case with few of its candidates, of which one answers if any does."""
+    """Return a case with few of its candidates: one that answers, if there is one, is among them."""
     chosen = random.Random(case.person + case.asked.query)
     count = min(chosen.randint(*_SMALL), len(case.candidates))
     kept = chosen.sample(range(len(case.candidates)), count)
@@ -175,7 +175,7 @@ class Odds(NamedTuple):
 
 
 def fit_odds(rows: Sequence[Judged]) -> Odds:
-    """Return the odds, the floor of which loses :data:`LOST` of the answered questions."""
+    """Fit the odds so that the floor loses a share :data:`LOST` of the answered questions."""
     names = [*CHANCE]
     values = np.array([[row.signs[name] for name in names] for row in rows])
     good = np.array([row.case.has_answer for row in rows])

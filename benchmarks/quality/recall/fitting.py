@@ -24,7 +24,7 @@ from models.ports import Embedder
 from processors.recall import weights as shipped
 from processors.recall.features import Feature
 
-#: Shares of answers that a floor may lose, of which the trade-off is printed.
+#: Shares of answers that a floor may lose; the trade-off is printed for each.
 _LOST = (0.0, 0.005, chance.LOST, 0.015, 0.02, 0.03, 0.05)
 
 
