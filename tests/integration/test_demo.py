@@ -353,7 +353,7 @@ def test_the_demo_with_the_scripted_model_and_a_broker_of_ones_own_at_a_terminal
     printed = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", demo.log.read_text())
     assert "starting Kafka" not in printed
     assert not (demo.folder / "kafka").exists()
-    assert "“I love bacalhau.”" in printed
+    assert "“I prefer short answers.” (c-2, 05 Jan 2026)" in printed
     assert "a scripted model on this machine reads the conversations" in printed
     assert "“I can't stand halloumi cheese.” (c-1, 05 Jan 2026)" in printed
     (row,) = re.findall(r"^ *extraction +gemini-2.5-flash-lite +(\d+) +(\d+) +(\d+) ", printed, re.MULTILINE)
