@@ -157,10 +157,11 @@ function Conversation({ id, user, turn, at, before, fresh, quotes }) {
   const down = useRef(null);
   const draft = useRef("");
   if (data.data) down.current = null;
-  else if (data.problem?.kind === "down") down.current = data.problem;
+  else if (data.problem && (down.current || data.problem.kind === "down")) down.current = data.problem;
   useEffect(() => {
-    // Whoever writes meanwhile keeps the box until the conversation can be shown.
-    if (data.problem?.kind !== "down") return undefined;
+    // Whoever writes meanwhile keeps the box until the conversation can be shown: a part that is back
+    // may not have read the conversation yet, and says that there is none.
+    if (!data.problem || !down.current) return undefined;
     const timer = setTimeout(data.reload, 3000);
     return () => clearTimeout(timer);
   }, [data.problem]);

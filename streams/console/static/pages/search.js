@@ -5,7 +5,7 @@ import { address, path, send, useData } from "../api.js";
 import { Bar, Chip, ConversationLink, Empty, FactLink, number, PersonLink, plural, Said, share, Shown, When } from "../parts.js";
 import { setQuery, useRoute } from "../router.js";
 import { Nearest } from "./people.js";
-import { Unread, Waits } from "./waits.js";
+import { PartlyRead, Unread, Waits } from "./waits.js";
 
 const TYPES = ["both", "facts", "episodes", "turns"];
 
@@ -96,6 +96,6 @@ function Nothing({ found, query, retry }) {
   if (found.empty === "unknown_conversation") return html`<${Empty} title="No such conversation"><p>Nothing was said in it by or to ${name}.</p><//>`;
   const none = found.empty === "no_facts";
   return html`<${Empty} title=${none ? "No fact is known yet" : "Nothing of what is known answers"}><p>${none ? html`Nothing that was said by or to ${name} answers this, and no fact about them was learned so far.` : html`There is a memory of ${name}, and nothing in it answers this. <a href=${path`/people/${query.user_id}`}>What is known</a>.`}</p>
-    ${found.unread && html`<p class="warn">Not all that was said by or to ${name} is read yet. <button onClick=${retry}>Search again</button></p>`}
+    ${found.unread && html`<${PartlyRead} name=${query.user_id} retry=${retry} />`}
     <${Waits} user=${query.user_id} /><//>`;
 }

@@ -6,13 +6,24 @@ import { Ask, ConversationLink, Empty, number, Said, Shown, When } from "../part
 
 const MOST = 5;
 
-/** Somebody of whom nothing was read so far, though something was said: it is looked again by itself. */
-export function Unread({ name, retry }) {
+/** Look again every few seconds as long as the component is shown. */
+function useLooking(retry) {
   useEffect(() => {
     const timer = setInterval(retry, 4000);
     return () => clearInterval(timer);
   }, []);
+}
+
+/** A person of whom nothing was read so far, though something was said. */
+export function Unread({ name, retry }) {
+  useLooking(retry);
   return html`<${Empty} title="Not read yet"><p>What was said by or to <${Said} text=${name} /> has come, and nobody has read it yet. It appears here by itself; <a href="/">Flow</a> says how far everybody is.</p><//>`;
+}
+
+/** A person of whom not everything was read so far. */
+export function PartlyRead({ name, retry }) {
+  useLooking(retry);
+  return html`<p class="warn">Not all that was said by or to <${Said} text=${name} /> is read yet. <button onClick=${retry}>Search again</button></p>`;
 }
 
 /** The newest conversations of a person with an open window, or that there are none. */
