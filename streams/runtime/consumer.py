@@ -180,7 +180,7 @@ class BatchConsumer(Consumer):
             batch.epoch = epoch
             batch.position, progress.position = progress.position, batch.next_position
             message = self._to_message(tp, batch)
-            epoch.ledger.deliver(tp, message, batch.size)
+            epoch.ledger.deliver(tp, message, batch.size, batch.records[0].timestamp / 1000)
             last = batch.offset == fetched[tp].records[-1].offset
             progress.fetched = fetched[tp].end if last else batch.next_position
             yield tp, message

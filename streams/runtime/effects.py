@@ -47,6 +47,10 @@ class DeadLetter(NamedTuple):
     attempts: int = 1
 
 
+#: A histogram of :class:`streams.telemetry.metrics.Metrics`, its labels, and the value that is added.
+Observation = tuple[str, tuple[str, ...], float]
+
+
 class Account(NamedTuple):
     """What is counted of effects once they are confirmed; the rest is let go of as soon as it is packed.
 
@@ -57,7 +61,7 @@ class Account(NamedTuple):
     changes: int
     dead_letters: Sequence[DeadLetter]
     counts: Mapping[tuple[str, tuple[str, ...]], float]
-    observations: Sequence[tuple[str, float]]
+    observations: Sequence[Observation]
 
 
 class Effects:
@@ -66,7 +70,7 @@ class Effects:
     ``outputs``, ``dead_letters``: in order.  ``changes``: state by key, the last value wins.  ``timers``:
     wall-clock time (epoch seconds) by key at which the stage's ``on_timer`` is called for that key;
     ``None`` clears it.  ``counts`` and ``observations``: what a step wants counted, ``(metric, labels) -> n``,
-    and measured, ``(metric, value)``; done when the effects are confirmed, so a crash counts nothing twice.
+    and measured (:data:`Observation`); done when the effects are confirmed, so a crash counts nothing twice.
     ``first`` and ``last``: the keys that are written before and behind all others, also of what is absorbed.
     """
 
@@ -78,7 +82,7 @@ class Effects:
         self.dead_letters: list[DeadLetter] = []
         self.timers: dict[bytes, float | None] = {}
         self.counts: dict[tuple[str, tuple[str, ...]], float] = {}
-        self.observations: list[tuple[str, float]] = []
+        self.observations: list[Observation] = []
         self.first: set[bytes] = set()
         self.last: set[bytes] = set()
 
@@ -129,9 +133,9 @@ class Effects:
         name = (metric, labels)
         self.counts[name] = self.counts.get(name, 0) + by
 
-    def observe(self, metric: str, value: float) -> None:
+    def observe(self, metric: str, value: float, *labels: str) -> None:
         """Add a value to a histogram once the effects are confirmed."""
-        self.observations.append((metric, value))
+        self.observations.append((metric, labels, value))
 
     def absorb(self, other: Effects) -> None:
         """Append ``other``, which happened after this."""

@@ -277,8 +277,9 @@ class Lane:
         for (metric, labels), by in account.counts.items():
             counter = getattr(metrics, metric)
             (counter.labels(*labels) if labels else counter).inc(by)
-        for metric, value in account.observations:
-            getattr(metrics, metric).observe(value)
+        for metric, labels, value in account.observations:
+            histogram = getattr(metrics, metric)
+            (histogram.labels(*labels) if labels else histogram).observe(value)
 
     def _count_effects(self, kind: str, n: int) -> None:
         if n:

@@ -38,19 +38,19 @@ class DeliveryLedger(Generic[TP]):
     """
 
     def __init__(self) -> None:
-        self._delivered: dict[TP, deque[tuple[Delivered, int]]] = {}
+        self._delivered: dict[TP, deque[tuple[Delivered, int, float]]] = {}
         self._freed = asyncio.Event()
         self._freed.set()
 
-    def deliver(self, tp: TP, message: Delivered, size: int = 0) -> None:
-        """Enter a batch of ``size`` bytes, in the order of delivery."""
-        self._delivered.setdefault(tp, deque()).append((message, size))
+    def deliver(self, tp: TP, message: Delivered, size: int = 0, arrived: float = 0.0) -> None:
+        """Enter a batch of ``size`` bytes, whose first record ``arrived`` then, in the order of delivery."""
+        self._delivered.setdefault(tp, deque()).append((message, size, arrived))
 
     def committable(self) -> dict[TP, int]:
         """Return, per partition, the offset after the longest acked prefix (absent if there is none)."""
         offsets: dict[TP, int] = {}
         for tp, messages in self._delivered.items():
-            for message, _ in messages:
+            for message, _, _ in messages:
                 if not message.acked:
                     break
                 offsets[tp] = message.offset + 1
@@ -66,12 +66,16 @@ class DeliveryLedger(Generic[TP]):
     def outstanding(self, tp: TP) -> int:
         """Return how many batches of ``tp`` were delivered and not acked."""
         messages = self._delivered.get(tp)
-        return sum(not message.acked for message, _ in messages) if messages else 0
+        return sum(not message.acked for message, _, _ in messages) if messages else 0
+
+    def oldest(self, tp: TP) -> float | None:
+        """Return when the first record of ``tp`` arrived that was delivered and not acked."""
+        return next((arrived for message, _, arrived in self._delivered.get(tp, ()) if not message.acked), None)
 
     def outstanding_bytes(self, tp: TP) -> int:
         """Return the size of the batches of ``tp`` that were delivered and not acked."""
         messages = self._delivered.get(tp)
-        return sum(size for message, size in messages if not message.acked) if messages else 0
+        return sum(size for message, size, _ in messages if not message.acked) if messages else 0
 
     def clear(self) -> None:
         """Drop every entry: what was delivered will be delivered again."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 
+from streams.runtime.faust_internals import TP
 from streams.runtime.ports import WatchedService
 
 #: A pause of the event loop after which this process may have lost its partitions without knowing.
@@ -76,18 +77,35 @@ class Watch:
             self.publish_lag()
 
     def publish_lag(self) -> None:
-        """Say of each partition of ours how many records are not committed, and nothing of any other."""
-        service, lags = self._service, {}
+        """Publish the lag of each partition of ours, in records and seconds, and remove that of all others."""
+        service = self._service
+        lags: dict[tuple[str, str, str], int] = {}
+        ages: dict[tuple[str, str, str], float] = {}
         for tp, progress in service.consumer.epoch.partitions.items():
             end = service.consumer.end_of(tp)
             if end is not None:
                 source = service.catalog.get(tp.topic).contract_name
                 done = progress.start if progress.committed is None else progress.committed
-                lags[service.stage_of(source), source, str(tp.partition)] = max(0, end - done)
-        lag_records = service.metrics.lag_records
+                labels = service.stage_of(source), source, str(tp.partition)
+                lags[labels] = max(0, end - done)
+                ages[labels] = self._age(tp) if lags[labels] else 0.0
+        metrics = service.metrics
         for labels, lag in lags.items():
-            lag_records.labels(*labels).set(lag)
-        # Of a partition that was given away somebody else says how far it is.
+            metrics.lag_records.labels(*labels).set(lag)
+            metrics.lag_seconds.labels(*labels).set(ages[labels])
+            kept_ms = service.catalog.get(labels[1]).retention_ms
+            if kept_ms is not None:
+                metrics.retention_used_ratio.labels(*labels).set(ages[labels] * 1000 / kept_ms)
+        # Another worker publishes the lag of a partition that was given away.
         for labels in self._published_lags - lags.keys():
-            lag_records.remove(*labels)
+            for family in (metrics.lag_records, metrics.lag_seconds, metrics.retention_used_ratio):
+                family.remove(*labels)
         self._published_lags = set(lags)
+
+    def _age(self, tp: TP) -> float:
+        """Return the age in seconds of the oldest record that was delivered and not acked.
+
+        While there is none, what is missing is being fetched, or only its commit.
+        """
+        oldest = self._service.consumer.epoch.ledger.oldest(tp)
+        return 0.0 if oldest is None else max(0.0, time.time() - oldest)

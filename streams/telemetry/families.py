@@ -46,6 +46,45 @@ class Family(Generic[M]):
             self._metric.remove(*values)
 
 
+#: Tenants, or other values of a label, that have series of their own, and those that are counted to find them.
+_SHOWN, _COUNTED = 50, 1000
+
+#: The value of the label for all that have none.
+OTHER = "other"
+
+
+class Busiest(Family[M]):
+    """A metric with one label that anybody may make up values of: only the busiest have series of their own.
+
+    A value that comes twice as often as the rarest of those takes its place, and the series of that one ends.
+    Counts are halved whenever too many values are counted, so that the busiest are those of late.
+    """
+
+    def __init__(self, metric: M, shown: int = _SHOWN, counted: int = _COUNTED) -> None:
+        super().__init__(metric)
+        self._shown, self._counted = shown, counted
+        self._counts: dict[str, int] = {}
+
+    def labels(self, *values: str) -> M:
+        (value,) = values
+        count = self._counts[value] = self._counts.get(value, 0) + 1
+        if len(self._counts) > self._counted:
+            stays = set(self._own())
+            self._counts = {each: max(1, n // 2) for each, n in self._counts.items() if n > 1 or each in stays}
+        if values in self._children or value == OTHER:
+            return super().labels(value)
+        own = self._own()
+        if len(own) >= self._shown:
+            rarest = min(own, key=lambda each: self._counts.get(each, 0))
+            if count <= 2 * self._counts.get(rarest, 0):
+                return super().labels(OTHER)
+            self.remove(rarest)
+        return super().labels(value)
+
+    def _own(self) -> list[str]:
+        return [value for (value,) in self._children if value != OTHER]
+
+
 class Registered:
     """Makes metrics in one registry.  Attribute ``x_total`` is exposed as ``switchboard_x_total``."""
 
@@ -63,6 +102,13 @@ class Registered:
     ) -> Family[Histogram]:
         return Family(
             Histogram(f"switchboard_{name}", documentation, labels, registry=self.registry, buckets=buckets)
+        )
+
+    def _busiest(
+        self, name: str, documentation: str, buckets: Sequence[float], label: str
+    ) -> Busiest[Histogram]:
+        return Busiest(
+            Histogram(f"switchboard_{name}", documentation, (label,), registry=self.registry, buckets=buckets)
         )
 
     def _plain_counter(self, name: str, documentation: str) -> Counter:

@@ -147,7 +147,7 @@ def test_held_text_is_released_when_its_time_is_over() -> None:
     assert due == (START + timedelta(milliseconds=500)).timestamp()
     tick(harness, 0.5)
     assert text_of(harness) == "".join(pieces)
-    assert [metric for metric, _ in harness.last.observations] == ["response_hold_seconds"]
+    assert [metric for metric, _, _ in harness.last.observations] == ["response_hold_seconds"]
 
 
 def test_what_is_still_unread_is_waited_for() -> None:

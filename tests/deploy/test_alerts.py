@@ -21,11 +21,10 @@ from streams.telemetry.metrics import process_metrics
 from streams.telemetry.services import ANSWERING as SERVICES
 
 FOLDER = Path(__file__).parents[2] / "deploy/prometheus"
-RULES = {
-    rule["alert"]: rule
-    for group in yaml.safe_load((FOLDER / "alerts.yml").read_text())["groups"]
-    for rule in group["rules"]
-}
+_ALL = [
+    rule for group in yaml.safe_load((FOLDER / "alerts.yml").read_text())["groups"] for rule in group["rules"]
+]
+RULES = {rule["alert"]: rule for rule in _ALL if "alert" in rule}
 
 #: Seconds between two samples; a minute is four of them.
 INTERVAL = 15
@@ -70,6 +69,7 @@ def each_minute(values: Iterable[int]) -> str:
 
 LAG = ours("lag_records", stage="facts", topic="memory.fact-candidates.v1", partition="0")
 READ = ours("records_total", stage="facts", topic="memory.fact-candidates.v1")
+RETENTION = ours("retention_used_ratio", stage="facts", topic="memory.fact-candidates.v1", partition="0")
 WAITING = ours("dependency_waiting", stage="index", dependency="qdrant")
 LETTERS = ours("dead_letters_total", stage="conversations", topic="chat.messages.v1", reason="invalid_json")
 MISROUTED = ours("misrouted_records_total", stage="conversations", topic="chat.messages.v1")
@@ -82,6 +82,15 @@ FAILED = ours("http_requests_total", service="serve", operation="search", status
 FULL = ours("http_refused_total", service="serve", reason="too-many-connections")
 
 _RESPOND = {"job": "switchboard", "service": "respond", "instance": "a:9464"}
+
+
+def searchable(late: int, of: int) -> dict[str, str]:
+    """Messages every 15 seconds for seven hours: ``late`` of them are not found by search within 5 s."""
+    labels = {"service": "recall", "tenant": "default"}
+    return {
+        ours("searchable_seconds_bucket", le="5.0", **labels): f"0+{of - late}x1700",
+        ours("searchable_seconds_count", **labels): f"0+{of}x1700",
+    }
 
 
 def confirms(seconds: int) -> dict[str, str]:
@@ -246,6 +255,20 @@ CASES = [
     Case("ApiFails", "it fails from the start", {FAILED: "_x8 0+15x60"}, "10m", (_SERVE,)),
     Case("ApiFails", "one of a hundred fails", {OK: "0+100x60", FAILED: "0+1x60"}, "10m"),
     Case("ApiFails", "the only request in a while fails", {OK: "0x60", FAILED: "0x20 1x60"}, "8m"),
+    Case("MessagesSearchableLate", "a fifth is late for an hour", searchable(20, 100), "65m", ({},)),
+    Case("MessagesSearchableLate", "a tenth is late for six hours", searchable(10, 100), "390m", ({},)),
+    Case("MessagesSearchableLate", "a hundredth is late", searchable(1, 100), "390m"),
+    Case("SearchesFail", "one of fifty fails for an hour", {OK: "0+98x400", FAILED: "0+2x400"}, "65m", ({},)),
+    Case("SearchesFail", "one of a thousand fails", {OK: "0+999x1700", FAILED: "0+1x1700"}, "390m"),
+    Case("SearchesFail", "nobody searches", {OK: "7x400"}, "65m"),
+    Case(
+        "RetentionNear",
+        "a stage is behind by more than half of what is kept",
+        {RETENTION: "0.6x40"},
+        "8m",
+        ({"stage": "facts", "topic": "memory.fact-candidates.v1"},),
+    ),
+    Case("RetentionNear", "a stage is behind by a tenth of what is kept", {RETENTION: "0.1x40"}, "8m"),
     Case("ApiFull", "the first that finds no room", {FULL: "_x8 1x60"}, "3m", (_SERVE,)),
     Case("ApiFull", "one more", {FULL: "1x20 2x60"}, "6m", (_SERVE,)),
     Case("ApiFull", "long ago", {FULL: "_x8 1x100"}, "20m"),
@@ -297,7 +320,7 @@ def test_an_alert_rings_when_it_should(promtool: str, case: Case, tmp_path: Path
 
 def _without_texts(folder: Path) -> str:
     """Write the rules without annotations, which promtool compares to the letter; return the file's name."""
-    rules = [{key: value for key, value in rule.items() if key != "annotations"} for rule in RULES.values()]
+    rules = [{key: value for key, value in rule.items() if key != "annotations"} for rule in _ALL]
     (folder / "rules.yml").write_text(yaml.safe_dump({"groups": [{"name": "switchboard", "rules": rules}]}))
     return "rules.yml"
 

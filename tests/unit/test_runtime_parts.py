@@ -47,6 +47,16 @@ class TestLedger:
             ledger.deliver(TP0, Message(offset, acked=True))
         assert ledger.committable() == {TP0: 1_000_001}
 
+    def test_the_oldest_is_the_first_that_is_not_acked(self) -> None:
+        ledger: DeliveryLedger[TP] = DeliveryLedger()
+        messages = [Message(9, acked=True), Message(19), Message(29)]
+        for arrived, message in enumerate(messages, 100):
+            ledger.deliver(TP0, message, 1, arrived)
+        assert ledger.oldest(TP0) == 101
+        assert ledger.oldest(TP1) is None
+        messages[1].acked = messages[2].acked = True
+        assert ledger.oldest(TP0) is None
+
     def test_a_failed_commit_needs_no_undoing(self) -> None:
         ledger: DeliveryLedger[TP] = DeliveryLedger()
         ledger.deliver(TP0, Message(9, acked=True))
@@ -403,7 +413,7 @@ class TestEffects:
         assert first.changes == {b"k": StateChange(b"2", 2)}
         assert first.timers == {b"both": 2, b"only 1": 1, b"only 2": 2}
         assert first.counts == {("metric", ("label",)): 3}
-        assert first.observations == [("size", 1), ("size", 2)]
+        assert first.observations == [("size", (), 1), ("size", (), 2)]
 
     def test_changes_are_written_in_the_order_of_the_last_call_for_each_key(self) -> None:
         first, second = Effects(), Effects()

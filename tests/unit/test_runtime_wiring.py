@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from structlog.testing import capture_logs
@@ -91,6 +92,11 @@ def sought(service: ServiceRuntime, *tps: TP) -> Epoch:
 
 def value(service: ServiceRuntime, name: str, /, **labels: str) -> float | None:
     return service.metrics.registry.get_sample_value(f"switchboard_{name}", labels)
+
+
+class Delivered(NamedTuple):
+    offset: int
+    acked: bool = False
 
 
 class TestFaust:
@@ -426,6 +432,15 @@ class TestWatch:
         sought(service, at(SUMMARIES), at(CANDIDATES))
         await self.watch(service, monkeypatch, nothing)
         assert value(service, "lag_records", stage="facts", topic=CANDIDATES, partition="3") == 15
+        assert value(service, "lag_seconds", stage="facts", topic=CANDIDATES, partition="3") == 0
+        service.consumer.epoch.ledger.deliver(at(CANDIDATES), Delivered(24), 1, time.time() - 3600)
+        service.watch.publish_lag()
+        behind = value(service, "lag_seconds", stage="facts", topic=CANDIDATES, partition="3")
+        used = value(service, "retention_used_ratio", stage="facts", topic=CANDIDATES, partition="3")
+        kept_ms = service.catalog.get(CANDIDATES).retention_ms
+        assert behind is not None and used is not None and kept_ms is not None
+        assert behind == pytest.approx(3600, abs=60)
+        assert used == pytest.approx(behind * 1000 / kept_ms, rel=0.01)
         missing = value(service, "lag_records", stage="windows", topic=SUMMARIES, partition="3")
         assert missing is None, "nobody knows it yet"
 

@@ -8,6 +8,7 @@ when these are read does anything go, so that a crash in between forgets none.
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -125,6 +126,10 @@ class TurnLog:
         again = await self._log.write(turns.values())
         if kept := [turn for turn, _ in turns.values() if turn.turn_id not in again]:
             await self._index.upsert(kept)
+            now = time.time()
+            for turn in kept:
+                seconds = max(0.0, now - turn.arrived_at.timestamp())
+                effects.observe("searchable_seconds", seconds, turn.tenant_id)
         for turn_id, until_ms in again.items():
             _bury_copy(turns[turn_id][0], until_ms, effects)
         if erased:
