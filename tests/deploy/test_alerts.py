@@ -27,7 +27,7 @@ _ALL = [
 RULES = {rule["alert"]: rule for rule in _ALL if "alert" in rule}
 
 #: Seconds between two samples; a minute is four of them.
-INTERVAL = 15
+INTERVAL, MINUTE = 15, 60
 
 
 class Case(NamedTuple):
@@ -41,6 +41,7 @@ class Case(NamedTuple):
     series: Mapping[str, str]
     at: str
     rings: tuple[Mapping[str, str], ...] = ()
+    interval: int = INTERVAL
 
 
 def up(service: str, instance: str = "a:9464") -> str:
@@ -85,11 +86,11 @@ _RESPOND = {"job": "switchboard", "service": "respond", "instance": "a:9464"}
 
 
 def searchable(late: int, of: int) -> dict[str, str]:
-    """Messages every 15 seconds for seven hours: ``late`` of them are not found by search within 5 s."""
+    """Messages every minute for seven hours: ``late`` of them are not found by search within 5 s."""
     labels = {"service": "recall", "tenant": "default"}
     return {
-        ours("searchable_seconds_bucket", le="5.0", **labels): f"0+{of - late}x1700",
-        ours("searchable_seconds_count", **labels): f"0+{of}x1700",
+        ours("searchable_seconds_bucket", le="5.0", **labels): f"0+{of - late}x430",
+        ours("searchable_seconds_count", **labels): f"0+{of}x430",
     }
 
 
@@ -255,12 +256,12 @@ CASES = [
     Case("ApiFails", "it fails from the start", {FAILED: "_x8 0+15x60"}, "10m", (_SERVE,)),
     Case("ApiFails", "one of a hundred fails", {OK: "0+100x60", FAILED: "0+1x60"}, "10m"),
     Case("ApiFails", "the only request in a while fails", {OK: "0x60", FAILED: "0x20 1x60"}, "8m"),
-    Case("MessagesSearchableLate", "a fifth is late for an hour", searchable(20, 100), "65m", ({},)),
-    Case("MessagesSearchableLate", "a tenth is late for six hours", searchable(10, 100), "390m", ({},)),
-    Case("MessagesSearchableLate", "a hundredth is late", searchable(1, 100), "390m"),
-    Case("SearchesFail", "one of fifty fails for an hour", {OK: "0+98x400", FAILED: "0+2x400"}, "65m", ({},)),
-    Case("SearchesFail", "one of a thousand fails", {OK: "0+999x1700", FAILED: "0+1x1700"}, "390m"),
-    Case("SearchesFail", "nobody searches", {OK: "7x400"}, "65m"),
+    Case("MessagesSearchableLate", "a fifth, for an hour", searchable(20, 100), "65m", ({},), MINUTE),
+    Case("MessagesSearchableLate", "a tenth, for six hours", searchable(10, 100), "390m", ({},), MINUTE),
+    Case("MessagesSearchableLate", "a hundredth", searchable(1, 100), "390m", interval=MINUTE),
+    Case("SearchesFail", "one of fifty", {OK: "0+98x90", FAILED: "0+2x90"}, "65m", ({},), MINUTE),
+    Case("SearchesFail", "one of a thousand", {OK: "0+999x430", FAILED: "0+1x430"}, "390m", interval=MINUTE),
+    Case("SearchesFail", "nobody searches", {OK: "7x90"}, "65m", interval=MINUTE),
     Case(
         "RetentionNear",
         "a stage is behind by more than half of what is kept",
@@ -305,10 +306,10 @@ def test_an_alert_rings_when_it_should(promtool: str, case: Case, tmp_path: Path
     expected = [{"exp_labels": {**labels, **RULES[case.alert]["labels"]}} for labels in case.rings]
     test: dict[str, Any] = {
         "rule_files": [_without_texts(tmp_path)],
-        "evaluation_interval": f"{INTERVAL}s",
+        "evaluation_interval": f"{case.interval}s",
         "tests": [
             {
-                "interval": f"{INTERVAL}s",
+                "interval": f"{case.interval}s",
                 "input_series": [{"series": name, "values": values} for name, values in case.series.items()],
                 "alert_rule_test": [{"eval_time": case.at, "alertname": case.alert, "exp_alerts": expected}],
             }
