@@ -97,6 +97,7 @@ async def test_a_turn_is_kept_and_found_by_its_words_at_once(rig: Rig) -> None:
     await rig.read()
     assert await rig.state() == (turns, turns)
     assert await rig.words("hives") == [1, 2]
+    assert [each[:2] for each in rig.harness.last.observations] == [("searchable_seconds", ("default",))] * 3
     assert await rig.log.marks([rig.place]) == await rig.index.marks([rig.place]) == {rig.place: 3}
 
 
