@@ -25,7 +25,7 @@ class Rounds(Generic[T]):
         self._open: set[asyncio.Task[T]] = set()
 
     async def join(self) -> T:
-        """Return what the next round gives, or raise what it fails with.  Who gives up ends no round."""
+        """Return the result of the next round, or raise its error.  A cancelled caller ends no round."""
         if self._next is None:
             self._next = asyncio.create_task(self._round(), name=self._name)
             self._open.add(self._next)

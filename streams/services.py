@@ -1,4 +1,4 @@
-"""Which stages make up which service, and what they need from outside."""
+"""Stages of each service, and their dependencies."""
 
 from __future__ import annotations
 

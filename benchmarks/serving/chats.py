@@ -70,7 +70,7 @@ def model_server() -> Iterator[dict[str, str]]:
 
 
 async def measure(deployment: Deployment, short: bool) -> dict[str, Any]:
-    """Return what we add to the first piece and to each piece (seconds), by how many chat at once."""
+    """Return the latency added to the first piece and to each piece (seconds), by number of parallel chats."""
     model_url = deployment.environment["SWITCHBOARD_MODEL_URL"]
     found: dict[str, Any] = {}
     async with (
@@ -168,7 +168,7 @@ async def _all(requests: list[httpx.Request], client: httpx.AsyncClient, found: 
 
 
 def _name_of(event: str) -> str:
-    """Return what an event is called; the model's own have no names, and are nothing but text."""
+    """Return the name of an event; ``""`` for the model's own, which are plain text."""
     named = _NAME.search(event)
     return named[1] if named is not None else "text"
 

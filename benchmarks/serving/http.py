@@ -16,7 +16,7 @@ _BATCH, _AT_ONCE = 1_000, 2
 
 
 async def measure(deployment: Deployment, short: bool) -> dict[str, Any]:
-    """Return what a search takes that is new (seconds), what of it is HTTP, and what writing takes."""
+    """Return the latency of an uncached search, its HTTP share, and the latency of a write (seconds)."""
     searches, posts, batches = (30, 20, 2) if short else (300, 300, 20)
     return {
         **await _searching(deployment, searches),

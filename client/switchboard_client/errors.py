@@ -1,4 +1,4 @@
-"""What a call may raise.
+"""Errors that calls raise.
 
 ::
 
@@ -57,7 +57,7 @@ class Problem(SwitchboardError):
 
 
 class InvalidRequest(Problem):
-    """What was sent cannot be right; sent again unchanged it fails again."""
+    """An invalid request; sent again unchanged it fails again."""
 
 
 class NotAuthenticated(Problem):
@@ -69,7 +69,7 @@ class NotAllowed(Problem):
 
 
 class NotFound(Problem):
-    """What was named is not there."""
+    """A resource that does not exist."""
 
 
 class Conflict(Problem):

@@ -1,4 +1,4 @@
-"""Which model reads the demo's conversations: none, the scripted one, Gemini, or one at an endpoint.
+"""Choice of the model that reads the demo's conversations: none, scripted, Gemini, or an endpoint.
 
 ``MODEL=builtin``, ``MODEL=scripted``, ``MODEL=gemini``, or ``MODEL=http://host:port/v1#name`` for anything that
 speaks OpenAI's API; unless one says, Gemini if there is a key for it.
@@ -29,7 +29,7 @@ _GEMINI = _READS | {"SWITCHBOARD_MODEL_API": "gemini"}
 
 
 def chosen(given: str, settings: Settings) -> str:
-    """Return which model reads: the one that was given, or what there is a key for.
+    """Return the model's name: the one that was given, or what there is a key for.
 
     Raises:
         ConfigurationError: there is no such model, or no key for it.

@@ -88,7 +88,7 @@ class LocalKafka:
 
     @property
     def running(self) -> bool:
-        """Whether the process exists (also while paused)."""
+        """True if the process exists (also while paused)."""
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:

@@ -1,4 +1,4 @@
-"""Which index a process uses: a Qdrant server if a URL is set, else the embedded engine."""
+"""Choice of the index: a Qdrant server if a URL is set, else the embedded engine."""
 
 from __future__ import annotations
 

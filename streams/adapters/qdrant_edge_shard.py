@@ -1,4 +1,4 @@
-"""What an index asks of a Qdrant Edge shard: blocking functions, to be called by its one owner.
+"""Operations of an index on a Qdrant Edge shard: blocking functions, to be called by its one owner.
 
 :mod:`streams.adapters.qdrant_edge` owns the shard and decides when they run, and
 :mod:`streams.adapters.qdrant_edge_opening` opens it.

@@ -52,17 +52,17 @@ _SEAL_FIELD, _TALLY_FIELD = "seal", "points"
 
 
 def gravestone(version: int, erased_at: datetime | None = None) -> dict[str, Any]:
-    """Return what is stored of an item that was erased, or (version 0) of one that has not come yet."""
+    """Return the payload of an erased item, or (version 0) of one that has not come yet."""
     return {VERSION_FIELD: version} | ({ERASED_FIELD: erased_at.isoformat()} if erased_at else {})
 
 
 def is_nobodys(payload: Mapping[str, Any] | None) -> bool:
-    """Whether a stored payload is no item: a gravestone, a vector that waits for its item, a seal or a mark."""
+    """Return whether a stored payload is no item: a tombstone, a waiting vector, a seal or a mark."""
     return not payload or OWNER_FIELD not in payload
 
 
 def seal(kind: str, space: VectorSpace) -> dict[str, Any]:
-    """Return what an index says of itself."""
+    """Return the payload of an index's seal."""
     return {_SEAL_FIELD: {"format": FORMAT, "kind": kind, **space._asdict()}}
 
 
@@ -93,7 +93,7 @@ def mark_id(place: Place) -> str:
 
 
 def mark(next_offset: int) -> dict[str, Any]:
-    """Return what such a point holds."""
+    """Return the payload of an offset mark."""
     return {MARK_FIELD: next_offset}
 
 
@@ -103,7 +103,7 @@ def marks_of(payloads: Mapping[str, Mapping[str, Any] | None], places: Iterable[
 
 
 def tally(points: int) -> dict[str, Any]:
-    """Return what says how many points there are."""
+    """Return the payload of a point count."""
     return {_TALLY_FIELD: points}
 
 
@@ -131,7 +131,7 @@ def check_space(space: VectorSpace, dimensions: int, model: str | None, rebuild:
 
 
 def is_point_id(name: str) -> bool:
-    """Whether ``name`` is a uuid in its usual form, the only kind of text that Qdrant takes as an id."""
+    """Return whether ``name`` is a uuid in its usual form, the only text that Qdrant takes as an id."""
     try:
         return str(UUID(name)) == name
     except ValueError:

@@ -1,4 +1,4 @@
-"""Which turn of a chat runs in a conversation, in Redis (or Valkey), so that it is one at a time at all serves.
+"""Leases of chat turns in Redis (or Valkey), so that a conversation has one turn at a time at all serves.
 
 No view: who holds a lease renews it, and what is lost with Redis is taken again or has ended.  Keys, below
 those of the deployment's prefix, besides those of :mod:`streams.adapters.begun`::
@@ -183,7 +183,7 @@ class TurnLeases(RedisView):
 
 
 def _claimed(held: Held, holder: str) -> tuple[bytes, str]:
-    """Return what a lease says that the holder has for a turn, and who begins with it."""
+    """Return the holder's part of a lease for a turn, and the user who begins it."""
     who = begun_by(held.tenant_id, held.conversation_id, held.begins) if held.begins else ""
     return f"{holder} {held.turn_id}".encode(), who
 

@@ -187,7 +187,7 @@ def unavailable(part: str, detail: str) -> Problem:
 
 
 def body_of(problem: Problem, instance: str, trace_id: str) -> dict[str, Any]:
-    """Return what the answer says."""
+    """Return the body of the problem."""
     kind = problem.kind
     return {
         "type": kind.type,
@@ -220,7 +220,7 @@ def _on_problem(request: Request, error: Exception) -> Response:
 
 
 def _on_http_error(request: Request, error: Exception) -> Response:
-    """What the router itself raises: no such path, or no such method on a page."""
+    """Answer the router's own errors: no such path, or no such method on a page."""
     assert isinstance(error, HTTPException)
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         detail = f"{request.method} is not possible here, use GET."

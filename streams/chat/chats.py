@@ -236,7 +236,7 @@ class Chats:
         return known is None
 
     def _saying(self, names: TurnNames, content: str) -> Turn:
-        """Return what is about to be said, as the log will have it."""
+        """Return the turn to be sent, in the form of the log."""
         now = datetime.now(UTC)
         text, found = self._mask(content)
         return Turn(
@@ -269,7 +269,7 @@ class Chats:
         return msgspec.structs.replace(turn, source=await self._sending.message(message))
 
     async def _said(self, names: TurnNames) -> tuple[Said, ...]:
-        """Return what an answer must not repeat: what those before it have said, if memory spans those."""
+        """Return the earlier answers that an answer must not repeat, if memory spans them."""
         if not self._rules.spans_conversation:
             return ()
         try:
@@ -281,7 +281,7 @@ class Chats:
 
 
 async def _not_named() -> None:
-    """What nobody named was not said before."""
+    """Return no earlier turn, since none is named."""
 
 
 def _whose(names: TurnNames) -> _Whose:

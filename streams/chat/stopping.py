@@ -26,7 +26,7 @@ _ENDS_SECONDS = 20.0
 
 
 class Stops:
-    """Which turns of this process are to end, and asking others to end theirs."""
+    """Turns of this process that are to end, and requests for others to end theirs."""
 
     def __init__(self, leases: Leases) -> None:
         self._leases = leases

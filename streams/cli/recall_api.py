@@ -30,7 +30,7 @@ _POLL_SECONDS = 0.2
 
 
 async def get(settings: Settings, path: str, parameters: Mapping[str, str | int], kind: type[T]) -> T | None:
-    """Return what the service answers; ``None`` if there is none, so that the index may be opened here.
+    """Return the service's answer; ``None`` if it does not run, so that the index may be opened here.
 
     Raises as :func:`post`.
     """
@@ -154,7 +154,7 @@ async def base_of(settings: Settings) -> str:
 
 
 def refusal(response: httpx.Response, base: str) -> SwitchboardError:
-    """Return what an answer that is none means."""
+    """Return the error for a refusal."""
     try:
         problem: Any = response.json()
         detail = str(problem["detail"])

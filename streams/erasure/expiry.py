@@ -1,4 +1,4 @@
-"""What the topics of turns and episodes keep no longer goes from the indexes, too, with its vectors.
+"""Expiry of index items and vectors whose turns or episodes their topics no longer keep.
 
 A topic lets go of its records by itself, and the conversation log expires in Redis; an index holds what it was
 given until it is told.  So do the gravestones that keep old copies of what was erased out of all indexes: they

@@ -1,4 +1,4 @@
-"""What ``switchboard status`` shows, as data: who runs, how far each has read, where each topic ends."""
+"""Data of ``switchboard status``: who runs, how far each has read, where each topic ends."""
 
 from __future__ import annotations
 

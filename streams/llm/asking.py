@@ -33,13 +33,13 @@ _SHARE_OF_STEP = 0.8
 
 
 def parameters_of(endpoint: Endpoint) -> str:
-    """Return what else an answer depends on, besides prompt, model and material: how it is sampled."""
+    """Return the sampling parameters that an answer depends on."""
     extra = json.dumps(endpoint.extra, sort_keys=True) if endpoint.extra else ""
     return f"temperature=0{extra}"
 
 
 class Asking:
-    """What every purpose is asked through.  ``count`` estimates the tokens of a prompt."""
+    """Access to a model for every purpose.  ``count`` estimates the tokens of a prompt."""
 
     def __init__(
         self,
@@ -63,7 +63,8 @@ class Asking:
         self._means = Means(self.model, client, limiter, memos, self.account, metrics, count, hedge, {})
 
     async def answers(self, purpose: Purpose, questions: Sequence[Question]) -> list[Memo | TryLater | Erased]:
-        """Return what became of each question, in their order; ``Erased``: nobody is asked about what is.
+        """Return the outcome of each question, in order; ``Erased``: its conversation was erased, no model
+        is asked.
 
         Raises:
             DependencyUnavailable: memo or limiter cannot be reached; what was answered is in the memo.

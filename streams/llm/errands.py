@@ -27,7 +27,7 @@ _MOST_CHARACTERS = 200_000
 
 
 class Means(NamedTuple):
-    """What every errand needs.
+    """Dependencies of every errand.
 
     ``count`` counts the tokens of a text; ``hedge_seconds``: after how much silence a second call is made, 0:
     never; ``schemas``: tokens of those that were counted, by version of the prompt.
@@ -196,7 +196,7 @@ class Errand:
 
 
 def _with_all(made: Sequence[Call], said: Answer | Declined) -> Answer | Declined:
-    """Return what was answered, with the tokens of all calls that were made for it."""
+    """Return the answer with the tokens of all calls made for it."""
     for call in made:
         call.let_go(said)
     return said._replace(usage=_sum(call.usage for call in made))

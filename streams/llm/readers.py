@@ -1,4 +1,4 @@
-"""What reads conversations in a worker: rules or a language model, as the settings say."""
+"""Models that read conversations in a worker: rules or a language model, by the settings."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ from streams.telemetry.metrics import Metrics
 
 
 class Readers(NamedTuple):
-    """What finds facts in windows, what summarizes, what says whether two facts are one; and what reads the
-    graph besides the tables, if anything does.
-    """
+    """Models of a worker: for facts, summaries and merge questions; and for the graph, if one is set."""
 
     extractor: Extractor
     summarizer: Summarizer

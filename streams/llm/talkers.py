@@ -1,4 +1,4 @@
-"""What talks with people: rules or a language model, as the settings say."""
+"""Models that talk with people: rules or a language model, by the settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streams.telemetry.metrics import Metrics
 
 
 class Talkers(NamedTuple):
-    """What says what a question means, and the model that answers, if there is one."""
+    """Model that understands questions, and the model that answers, if there is one."""
 
     understander: Understander
     responder: Responder | None

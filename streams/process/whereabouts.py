@@ -35,7 +35,7 @@ class Whereabouts(msgspec.Struct, frozen=True):
 
 
 def folder_id(settings: Settings) -> str:
-    """Return what tells the data folder of a worker from others, without naming it to whoever asks."""
+    """Return the id of a worker's data folder, which does not reveal its name."""
     return hashlib.sha256(os.fsencode(settings.folder.resolve())).hexdigest()[:16]
 
 

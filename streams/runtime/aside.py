@@ -1,4 +1,6 @@
-"""What no step may see is set aside first: batches that were not unpacked, records in the wrong partition."""
+"""Quarantine of records that no step may see: batches that were not unpacked, records in the wrong
+partition.
+"""
 
 from __future__ import annotations
 

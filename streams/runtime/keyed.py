@@ -54,7 +54,7 @@ _NO_KEY = InvalidRecord("no_key", "the record has no key, and nothing in it says
 
 @dataclass(frozen=True, kw_only=True)
 class Source(Generic[S, T]):
-    """What a keyed stage does with the records of one topic.
+    """Handling of one topic's records in a keyed stage.
 
     ``decode`` returns what a record says, or raises :class:`InvalidRecord`.  ``fold`` takes the state before, a
     run and the :class:`Work`, and returns the state after: ``None`` removes it, and the very same object leaves

@@ -125,7 +125,7 @@ class ServiceRuntime:
 
     @property
     def reset_hint(self) -> str:
-        """What a person does when state and topic contradict each other."""
+        """Advice for a person when state and topic contradict each other."""
         return (
             f"To start over from what the topics hold now, stop the service's workers and run: "
             f"switchboard state reset {self.name}"

@@ -57,7 +57,7 @@ _NOTHING: tuple[Effects | None, int, Packed] = (None, 0, [])
 
 
 class Prepared(NamedTuple):
-    """What a step wanted, ready to be carried out."""
+    """Packed effects of a step."""
 
     account: Account
     packed: Packed
@@ -319,7 +319,7 @@ class Stepper:
                 raise OutputTooLarge(changelog, size, limit)
 
     def _prepared(self, effects: Effects, source: str) -> Prepared:
-        """Return what was packed when it was accepted or, if there is more now, pack everything at once."""
+        """Return the effects packed at acceptance or, if there are more now, pack everything at once."""
         publisher, outputs = self._lane.runtime.publisher, effects.outputs
         accepted, count, packed = self._packed
         if effects.dead_letters:

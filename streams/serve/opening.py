@@ -35,7 +35,7 @@ from streams.topics.catalog import catalog_for
 
 @dataclass(frozen=True)
 class Opened:
-    """What is served: the parts of the operations, other apps under paths of their own, and pages."""
+    """App of a server: the operations' dependencies, other apps under their own paths, and pages."""
 
     parts: Parts
     mounted: list[Mounted] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Opened:
 
 
 async def open_all(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Opened:
-    """Return what is served; what must be closed at the end goes on ``resources``.
+    """Return the opened app; resources to close at the end go on ``resources``.
 
     Nothing outside has to be up: a part that is down costs only the operations that need it.
 

@@ -97,7 +97,7 @@ async def _main(settings: Settings) -> int:
 
 
 async def _access(settings: Settings, tokens: KnownTokens) -> Access:
-    """Return who may ask for what.  Nobody waits for the tokens where they make no difference."""
+    """Return the access rules.  The tokens are awaited only where they matter."""
     if settings.api_auth == "off":
         return Access.of(settings)
     local = is_loopback(settings.api_host)

@@ -59,7 +59,7 @@ def health_port(settings: Settings, service: str) -> int:
 
 
 class HealthState:
-    """What the worker says about itself.  Safe to use from any thread.
+    """Health of a worker.  Safe to use from any thread.
 
     A worker starts alive (it has just beaten) and not ready ("starting").  Each reason not to be ready has
     a name, so that one part clearing its own does not clear another's.
@@ -83,7 +83,7 @@ class HealthState:
 
     @property
     def is_spare(self) -> bool:
-        """Whether other workers have all the partitions."""
+        """True if other workers have all the partitions."""
         return self._spare
 
     def beat(self) -> None:
@@ -159,7 +159,7 @@ class HealthState:
                 self._waiting[dependency] = (count - 1, since)
 
     def waited_for(self) -> dict[str, float]:
-        """Return what stages wait for, and for how long by now (seconds)."""
+        """Return the dependencies that stages wait for, and the waiting times (seconds)."""
         now = self._clock()
         with self._lock:
             return {name: now - since for name, (_, since) in self._waiting.items()}
@@ -181,7 +181,7 @@ class HealthState:
         return reasons
 
     def why_not_ready(self) -> list[str]:
-        """Return what keeps the worker from its work; none when it is ready."""
+        """Return the reasons why the worker is not ready; none when it is."""
         reasons = self.why_unhealthy()
         with self._lock:
             reasons += self._blocks.values()

@@ -1,4 +1,4 @@
-"""What the running services say about themselves on their metrics ports."""
+"""Metrics of the running services, from their metrics ports."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def ask_services(settings: Settings, ports: Mapping[str, int] | None = Non
 
 
 def stated_places(settings: Settings) -> dict[str, list[tuple[int, str]]]:
-    """Return what ``SWITCHBOARD_SERVICES`` says: service -> ports and hosts.
+    """Return the value of ``SWITCHBOARD_SERVICES``: service -> ports and hosts.
 
     Raises:
         ConfigurationError: it names no service of ours.
@@ -217,7 +217,7 @@ def of_cluster(reports: Iterable[Report], cluster: str) -> list[Report]:
 
 
 def totals(exposition: str) -> tuple[set[str], dict[str, float]]:
-    """Return which services the metrics speak of, and each of ours summed over its labels.
+    """Return the services in the metrics, and each of our metrics summed over its labels.
 
     Names come without the prefix ``switchboard_``; a histogram that has counted anything also has its 99th
     percentile since the process began, ``<name>_p99``.  A service that has just started speaks of none.

@@ -53,7 +53,7 @@ _UNMARKED = (_WAITING, _ERASED_CONTEXTS)
 
 
 class ResetDone(NamedTuple):
-    """What :func:`reset_state` did.
+    """Result of :func:`reset_state`.
 
     ``kept``: the facts that the table begins with (``None``: the service keeps none).  ``emptied``: the
     folder of the embedded index, if there was anything in it.

@@ -1,4 +1,4 @@
-"""Which summaries a conversation has on ``memory.summaries.v1``: whoever erases must name them by their keys.
+"""Ledger of a conversation's summaries on ``memory.summaries.v1``, by whose keys an erasure names them.
 
 The ids lie in pages beside the conversation's state, by how they begin, and outlive it: a conversation that is
 forgotten here can still be erased.  They go when the topic has let go of the summaries.  A table that begins

@@ -80,7 +80,7 @@ def key_of(step: ConsolidationStep) -> bytes:
 
 
 class Consolidating:
-    """What the facts stage does with vectors and with steps of consolidation."""
+    """Handlers of vectors and consolidation steps in the facts stage."""
 
     def __init__(self, settings: Settings) -> None:
         self._near_from = settings.merge_similarity

@@ -1,4 +1,4 @@
-"""What the facts stage does when a fact, a conversation or a person is erased.
+"""Erasure of facts, conversations and people in the facts stage.
 
 A tombstone on ``memory.facts.v1``, which anybody may write, erases its fact.  So does the erasure of a
 conversation or a person (:mod:`streams.erasure.erasures`): what rests on any of it goes whole.
@@ -39,7 +39,7 @@ _SOURCE = "/switchboard/memory"
 
 
 class _OfSomebody(Protocol):
-    """What is known to be somebody's."""
+    """Keys of a person's or conversation's data."""
 
     @property
     def tenant_id(self) -> str: ...
@@ -114,7 +114,7 @@ def _erase_all(erasing: Erasing, record: SourceRecord, work: Work, rates: Mappin
 
 
 def _forget_support(key: bytes, erasing: Erasing, work: Work, rates: Mapping[Kind, float]) -> None:
-    """What was said in an erased conversation bears out no fact."""
+    """Remove support that came from an erased conversation."""
     if (line := line_of(key.decode(), work)) is None:
         return
     whose = erasing.tenant_id, erasing.conversation_id, erasing.user_id
@@ -177,7 +177,7 @@ def _erase(tombstone: Tombstone, own: State | None, partition: int, work: Work) 
 
 
 def _forget_elsewhere(fact_id: str, line_id: str, line: Line | None, erasure: Erasure, work: Work) -> None:
-    """What a fact has ended, in its slot where that holds many values or elsewhere, must not name it."""
+    """Remove the fact's name from what it has ended, in its slot where that holds many values or elsewhere."""
     for other_id in _elsewhere(line_id, line, slot_of(line, fact_id), work):
         if (other := line_of(other_id, work)) is None:
             continue
@@ -238,7 +238,7 @@ def is_erased(
     partition: int,
     work: Work,
 ) -> bool:
-    """Whether what arrived then in a conversation was erased with the conversation or its person."""
+    """Return whether a message was erased with its conversation or its person."""
     until = erased_until(conversation_id, of, partition, work)
     return until is not None and arrived_at <= until
 
@@ -261,7 +261,7 @@ def _erasures_of(tenant_id: str, conversation_id: str, user_id: str, partition: 
 
 
 def decode_heard(record: SourceRecord) -> Heard:
-    """Return what a record of the topic says to the stage that writes it."""
+    """Return the decoded record, for the stage that writes the topic."""
     try:
         if (erasing := erasures.read(record)) is not None:
             return Heard(record.key or b"", erasing=erasing)

@@ -1,4 +1,4 @@
-"""What the facts stage keeps under its keys, and how a fold reads it.
+"""State of the facts stage: its keys, and how a fold reads it.
 
 Under a ``slot_id`` the line of a slot (:mod:`processors.facts.lines`); under a ``fact_id`` the line of a value
 of a slot that holds many, or in which line that fact is found; under ``<id>/erased`` what is remembered of the

@@ -57,7 +57,7 @@ CANDIDATES = "memory.fact-candidates.v1"
 
 
 class Facts:
-    """What the stage does with candidates and tombstones; it needs nothing but its batch size."""
+    """Handlers of candidates and tombstones."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

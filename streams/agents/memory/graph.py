@@ -74,7 +74,7 @@ class _Heard(NamedTuple):
 
 
 class GraphStage:
-    """What the stage does with statements and erasures."""
+    """Handlers of statements and erasures."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -261,7 +261,7 @@ def _rests_on(statement: GraphStatement, erasing: Erasing) -> bool:
 
 
 def _is_erased(statement: GraphStatement, partition: int, work: Work) -> bool:
-    """Whether what a statement rests on was erased with its conversation or its person."""
+    """Return whether a statement's source was erased with its conversation or its person."""
     tenant_id, user_id, conversation_id = (
         statement.tenant_id,
         statement.user_id,

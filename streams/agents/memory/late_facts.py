@@ -1,4 +1,4 @@
-"""What the facts stage does about facts that stand behind their erasure on ``memory.facts.v1``.
+"""Facts that appear after their erasure on ``memory.facts.v1``.
 
 A worker that was taken for dead may write one there, and so may one that dies: outputs are written before
 state, so nobody knows of them when the erasure is read.  Compaction keeps the last record of a key: the
@@ -40,7 +40,7 @@ class _Said(msgspec.Struct, frozen=True, gc=False):
 
 
 class Written(msgspec.Struct, frozen=True):
-    """What is looked at of each fact on the topic: of few it is more."""
+    """Header of a fact on the topic."""
 
     fact_id: str
     user_id: str
@@ -54,7 +54,7 @@ class Written(msgspec.Struct, frozen=True):
 
 
 def read_written(record: SourceRecord) -> Written | None:
-    """Return what is looked at of a fact; ``None`` for what is none, which the index dead-letters."""
+    """Return the header of a fact; ``None`` for an invalid record, which the index dead-letters."""
     try:
         return decode(Written, record.value)
     except InvalidRecord:

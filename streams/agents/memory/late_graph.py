@@ -1,4 +1,4 @@
-"""What the graph stage remembers of what an erasure changed in a graph, under ``<id>/gone``.
+"""Ledger of a graph's erasures, under ``<id>/gone``.
 
 A worker that was taken for dead may write an entity or a relation as it was before an erasure behind the record
 that erases it.  Compaction keeps the last record of a key, so the stage reads what is on its own topics, and
@@ -20,7 +20,7 @@ SUFFIX = b"/gone"
 
 
 class Gone(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """With which version of the graph an erasure changed an entity or a relation, or took it away."""
+    """Graph version at which an erasure changed or removed an entity or relation."""
 
     version: int
 
@@ -29,7 +29,7 @@ GONE: Codec[Gone] = Codec("erased of graphs", Gone)
 
 
 class Written(msgspec.Struct, frozen=True):
-    """What is looked at of an entity or a relation on its topic."""
+    """Header of an entity or relation on its topic."""
 
     user_id: str
     version: int
@@ -44,7 +44,7 @@ class Written(msgspec.Struct, frozen=True):
 
 
 def read_written(record: SourceRecord) -> Written | None:
-    """Return what is looked at; ``None`` for an erasure, and for what the index dead-letters."""
+    """Return the header; ``None`` for an erasure, and for a record that the index dead-letters."""
     try:
         return None if record.value is None else decode(Written, record.value)
     except InvalidRecord:

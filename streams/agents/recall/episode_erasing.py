@@ -39,7 +39,7 @@ EVENT = "memory.episode.v1"
 
 
 class Published(msgspec.Struct, frozen=True):
-    """What is looked at of an episode on the topic."""
+    """Header of an episode on the topic."""
 
     episode_id: str
     conversation_id: str
@@ -89,7 +89,7 @@ def bury(conversation: bytes, episode_id: str, user_id: str, until: datetime, wo
 
 
 def decode_own(record: SourceRecord) -> Published | None:
-    """Return what an episode says; ``None`` for what erases one, and what the index dead-letters."""
+    """Return the header of an episode; ``None`` for a tombstone or an invalid record."""
     try:
         return None if record.value is None else decode(Published, record.value)
     except InvalidRecord:

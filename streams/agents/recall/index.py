@@ -72,7 +72,7 @@ class Index:
         return effects
 
     async def _known(self, batch: RecordBatch) -> Mapping[str, Sequence[Fact]]:
-        """Return what each index that is written has of the facts that the batch has tombstones for."""
+        """Return the facts known to each index for the batch's tombstones."""
         keys = [record.key for record in batch.records if record.value is None and record.key is not None]
         ids = [key.decode(errors="replace") for key in keys]
         found: defaultdict[str, list[Fact]] = defaultdict(list)

@@ -217,7 +217,7 @@ def _bury(turn: Turn, until: datetime, effects: Effects) -> None:
 
 
 def read(record: SourceRecord) -> Turn | Erased | Erasing:
-    """Return what a record of ``memory.turns.v1`` says.
+    """Return the decoded record of ``memory.turns.v1``.
 
     Raises:
         InvalidRecord: as :func:`decode`, or ``invalid_turn_id``, ``invalid_erasure``.

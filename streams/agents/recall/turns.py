@@ -73,7 +73,7 @@ _SOURCE = "/switchboard/recall"
 
 
 class Turns:
-    """What the stage does with messages and punctuations."""
+    """Handlers of messages and punctuations."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -40,7 +40,7 @@ class MemoLog:
         self._catching_up = Rounds(self._catch_up, "memo-catching-up")
 
     async def find(self, memo_ids: Sequence[str]) -> dict[str, Memo]:
-        """Return what was answered to questions, and not erased since, by memo id."""
+        """Return the answers to questions that were not erased since, by memo id."""
         if not memo_ids:
             return {}
         await self.catch_up()
@@ -57,11 +57,11 @@ class MemoLog:
         return {each.memo_id: each for each in memos} | await self._known(each.memo_id for each in memos)
 
     async def erased(self, conversations: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Erased]:
-        """Return what was erased of conversations (tenant, id), as far as the last call has read."""
+        """Return the erasures of conversations (tenant, id), as of the last call's reading."""
         return await self._view.erased(conversations)
 
     async def erased_by_now(self, conversations: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Erased]:
-        """Return what was erased of conversations (tenant, id) until this call."""
+        """Return the erasures of conversations (tenant, id) until this call."""
         await self.catch_up()
         return await self.erased(conversations)
 

@@ -39,7 +39,7 @@ _decode = msgspec.json.Decoder(Memo).decode
 
 
 def read(value: bytes | None) -> Memo | None:
-    """Return what a record says; ``None`` if it erases, or is none of ours."""
+    """Return the decoded record; ``None`` for a tombstone, or a foreign record."""
     try:
         return _decode(value) if value else None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -61,7 +61,7 @@ class Entry(NamedTuple):
 
 
 def erasing_of(entry: Entry) -> Erasing | None:
-    """Return what a record without a value says was erased of a conversation; ``None`` if none was."""
+    """Return the erasure of a conversation in a record without a value; ``None`` if there is none."""
     try:
         return erasures.read(entry)
     except InvalidRecord as error:
