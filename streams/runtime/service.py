@@ -17,9 +17,9 @@ from streams.runtime.faust_app import bind, make_app
 from streams.runtime.faust_internals import TP
 from streams.runtime.lane import Lane
 from streams.runtime.lease import Lease
-from streams.runtime.patience import Patience
 from streams.runtime.publisher import DELIVERY_TIMEOUT_SECONDS, Publisher, TopicLayout, make_producer
 from streams.runtime.recovery import recover, repair
+from streams.runtime.retry_policy import RetryPolicy
 from streams.runtime.stage import BoundStage, Place, Stage, ViewMarks
 from streams.runtime.stamp import config_hash
 from streams.runtime.table import NoState, PartitionState
@@ -252,11 +252,11 @@ class ServiceRuntime:
                 epoch.check()
                 return await ask([*places])
 
-            patience = Patience(self, bound.standing)
+            retry = RetryPolicy(self, bound.status)
             try:
-                found = await patience.call(marks_of, _go_on)
+                found = await retry.call(marks_of, _go_on)
             finally:
-                patience.settle()
+                retry.settle()
             marks |= {places[place]: mark for place, mark in found.items()}
         return marks
 

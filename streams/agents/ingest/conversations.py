@@ -127,7 +127,7 @@ class Conversations:
                     decode=_decode_summary,
                     fold=self._fold_summary,
                     key=lambda summary: summary.conversation_id.encode() if summary else b"",
-                    each=True,
+                    one_record_per_fold=True,
                 ),
                 COMMANDS: Source(
                     decode=decode_command,

@@ -71,7 +71,7 @@ class Commands:
             name="commands",
             sources=(COMMANDS,),
             async_step=self.step,
-            bystander=True,
+            observes_only=True,
             decided_by=self._settings.chosen("mask", "mask_patterns"),
         )
 

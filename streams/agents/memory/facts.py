@@ -75,33 +75,33 @@ class Facts:
                     decode=_decode_candidate,
                     fold=_fold_candidate,
                     key=lambda said: claim_of(said).slot_id.encode(),
-                    each=True,
+                    one_record_per_fold=True,
                 ),
                 FACTS: Source(
                     decode=_decode_heard,
                     fold=self._fold_heard,
                     key=lambda heard: heard.key,
-                    each=True,
+                    one_record_per_fold=True,
                     seeks=_sought,
                 ),
                 EMBEDDINGS: Source(
                     decode=_decode_vector,
                     fold=self._consolidating.fold_vector,
                     key=lambda arrived: b"",
-                    each=True,
+                    one_record_per_fold=True,
                 ),
                 CONSOLIDATION: Source(
                     decode=_decode_step,
                     fold=self._consolidating.fold_step,
                     key=key_of,
-                    each=True,
+                    one_record_per_fold=True,
                 ),
             },
             on_timer=self._consolidating.on_timer,
             timer_at=timer_at,
             batch_records=self._settings.batch_records,
             # The indexes answer for what is wrong with facts, tombstones and vectors: they read all of them.
-            bystander_of=(FACTS, EMBEDDINGS),
+            observes_only_of=(FACTS, EMBEDDINGS),
             # Consolidation compares all facts of a person, a new vector the latest; an erasure scans the whole
             # partition.
             in_thread=(FACTS, CONSOLIDATION, EMBEDDINGS),

@@ -100,7 +100,7 @@ class GraphStage:
                 RELATIONS: own,
             },
             batch_records=self._settings.batch_records,
-            bystander_of=(ENTITIES, RELATIONS),
+            observes_only_of=(ENTITIES, RELATIONS),
             # For somebody who has told much, a batch of statements takes seconds.
             in_thread=(STATEMENTS, ENTITIES, RELATIONS),
         )

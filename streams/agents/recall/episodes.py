@@ -114,7 +114,7 @@ class Episodes:
             timer_at=self._timer_at,
             batch_records=self._settings.batch_records,
             decided_by=self._settings.chosen(*DECIDING),
-            bystander_of=(TURNS, EPISODES),
+            observes_only_of=(TURNS, EPISODES),
         )
 
     def _fold(self, before: EpisodesState | None, run: Run[_Item], work: Work) -> EpisodesState | None:

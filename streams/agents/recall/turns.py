@@ -90,7 +90,7 @@ class Turns:
             sources={MESSAGES: Source(decode=self._decode, fold=self._fold, key=_key)},
             batch_records=self._settings.batch_records,
             decided_by=self._settings.chosen(*DECIDING),
-            bystander=True,
+            observes_only=True,
         )
 
     def _decode(self, record: SourceRecord) -> ChatMessage | Punctuation | None:

@@ -120,7 +120,7 @@ class Responses:
                     fold=self._fold,
                     key=lambda chunk: chunk.response_id.encode(),
                     home=lambda chunk: (CHUNKS, chunk.response_id.encode()),
-                    each=True,
+                    one_record_per_fold=True,
                 )
             },
             wake_at=self._sequencer.wake_at,

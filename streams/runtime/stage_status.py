@@ -18,7 +18,7 @@ class Host(Protocol):
     metrics: Metrics
 
 
-class Standing:
+class StageStatus:
     """Shared state of one stage's lanes.
 
     ``buried``: records in a row that the step failed on.  Of the calls that went out and were answered:
