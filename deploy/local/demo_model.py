@@ -16,7 +16,7 @@ from pathlib import Path
 from deploy.local.model_server import KEY
 from deploy.local.ports import LOOPBACK, free_ports
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams.process import leash
+from streams.process import child_process
 from streams.redaction import without_credentials
 from streams.settings import Settings
 
@@ -104,7 +104,7 @@ class DemoModel:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with self._log.open("wb") as output:
             command = [sys.executable, "-m", "deploy.local.model_server", "--port", str(port)]
-            self._server = leash.spawn(command, output=output, env=os.environ)
+            self._server = child_process.spawn(command, output=output, env=os.environ)
         deadline = time.monotonic() + _START_SECONDS
         while not _answers(url):
             if self._server.poll() is not None or time.monotonic() > deadline:
@@ -120,7 +120,7 @@ class DemoModel:
     def close(self) -> None:
         """End the server."""
         if self._server is not None:
-            leash.end(self._server, 5.0)
+            child_process.end(self._server, 5.0)
 
 
 def _answers(url: str) -> bool:

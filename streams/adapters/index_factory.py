@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from models.index import SearchIndex, VectorSpace
-from streams.adapters.index_homes import EDGE_FOLDER
+from streams.adapters.index_dirs import EDGE_FOLDER
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import Kind
 from streams.settings import Settings

@@ -16,7 +16,7 @@ import msgspec
 from models.errors import ConfigurationError, DependencyUnavailable, NotFound, SwitchboardError
 from streams.cli.progress import showing
 from streams.namespace import PREFIX_HEADER
-from streams.process.whereabouts import notes
+from streams.process.service_registry import notes
 from streams.settings import Settings
 from streams.telemetry.services import ask, reachable, stated_places
 
@@ -97,8 +97,8 @@ async def _ask_recall(settings: Settings, question: dict[str, Any], kind: type[T
     # the web application takes a while to import: only who needs it waits
     from streams.api.access import Access
     from streams.api.app import create_api
-    from streams.remembered.far import recall_socket
     from streams.remembered.opening import shares_views
+    from streams.remembered.recall_rpc import recall_socket
     from streams.serve.opening import open_parts
     from streams.telemetry.metrics import Metrics
 

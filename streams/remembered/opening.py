@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-from streams.remembered.far import ask_recall, recall_socket
 from streams.remembered.ports import Remembered
+from streams.remembered.recall_rpc import ask_recall, recall_socket
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 

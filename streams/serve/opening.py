@@ -71,12 +71,12 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     from streams.answering.recollection import Recollection
     from streams.chat.chats import Chats
     from streams.chat.room import Room
-    from streams.llm.talkers import open_talkers
+    from streams.llm.chat_models import open_chat_models
 
     count = open_counter(settings.tokenizer)
-    talkers = await open_talkers(settings, metrics, count, resources, f"serve-{settings.api_port}")
+    chat_models = await open_chat_models(settings, metrics, count, resources, f"serve-{settings.api_port}")
     search, contexts, conversations = parts.part("search"), parts.part("contexts"), parts.part("log")
-    parts.understanding = Understanding(search, conversations, talkers.understander)
+    parts.understanding = Understanding(search, conversations, chat_models.understander)
     memory = Recollection(
         search,
         parts.understanding,
@@ -86,7 +86,7 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
         rates=settings.decay_rates,
     )
     answerer = Answerer(
-        memory, count, talkers.responder, budget=settings.answer_tokens, style=settings.answer_style
+        memory, count, chat_models.responder, budget=settings.answer_tokens, style=settings.answer_style
     )
     room = Room(settings.chat_turns_at_once, metrics)
     shared = parts.part("lookup"), parts.part("leases")

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from models.errors import ConfigurationError
 from streams.process.processes import most_processes, port_of
-from streams.process.whereabouts import folder_id, notes
+from streams.process.service_registry import folder_id, notes
 from streams.services import SERVICES
 from streams.settings import Settings
 from streams.telemetry.health import EXPIRY, INDEX_REBUILD, health_port

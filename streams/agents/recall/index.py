@@ -14,7 +14,7 @@ from models.facts import Fact
 from models.index import FactIndex
 from processors.facts.erasure import outlives
 from processors.text.validation import decode
-from streams.adapters.beside import each_of
+from streams.adapters.dual_write_index import each_of
 from streams.agents.memory import tombstones
 from streams.agents.memory.tombstones import Tombstone
 from streams.erasure import erasures

@@ -61,7 +61,7 @@ class _Note(msgspec.Struct, frozen=True):
         return VectorSpace(self.model, self.dimensions)
 
 
-class Homes(NamedTuple):
+class IndexDirs(NamedTuple):
     """Index folders to open.  ``living``: the settings, with the embedder of the living indexes.
 
     ``built``: the folder in which vectors are being made again: another than ``folder``, that itself, or none.
@@ -107,7 +107,7 @@ class Homes(NamedTuple):
         note = _read(self.folder)
         return VectorSpace("", 0) if note is None else note.space
 
-    def whole(self) -> None:
+    def mark_ready(self) -> None:
         """Note that it has: beside, it takes the place of the living ones at the next start.
 
         Raises:
@@ -120,7 +120,7 @@ class Homes(NamedTuple):
                 (self.folder / _BEHIND).unlink(missing_ok=True)
 
 
-def find_homes(settings: Settings, space: VectorSpace, *, patience: float = 0.0) -> Homes:
+def find_index_dirs(settings: Settings, space: VectorSpace, *, patience: float = 0.0) -> IndexDirs:
     """Return where the indexes are for vectors of ``space``; those that are whole take their place first.
 
     Raises:
@@ -141,8 +141,8 @@ def find_homes(settings: Settings, space: VectorSpace, *, patience: float = 0.0)
                 lock.release()
     note = _read(folder)
     if note is None or note.space == space:
-        return Homes(folder, settings, folder if (folder / _BEHIND).exists() else None)
-    return Homes(folder, settings.model_copy(update=note.settings), beside)
+        return IndexDirs(folder, settings, folder if (folder / _BEHIND).exists() else None)
+    return IndexDirs(folder, settings.model_copy(update=note.settings), beside)
 
 
 def noted(settings: Settings) -> tuple[VectorSpace, Settings] | None:

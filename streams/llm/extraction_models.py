@@ -20,7 +20,7 @@ from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 
 
-class Readers(NamedTuple):
+class ExtractionModels(NamedTuple):
     """Models of a worker: for facts, summaries and merge questions; and for the graph, if one is set."""
 
     extractor: Extractor
@@ -29,13 +29,13 @@ class Readers(NamedTuple):
     graph: GraphReader | None = None
 
 
-async def open_readers(
+async def open_extraction_models(
     settings: Settings,
     metrics: Metrics,
     count: TokenCounter,
     resources: AsyncExitStack,
     known: KnownNotes | None = None,
-) -> Readers:
+) -> ExtractionModels:
     """Return all of them; what must be closed at the end goes on ``resources``.
 
     ``known``: where a model's known notes come from.
@@ -59,7 +59,7 @@ async def open_readers(
         resources.push_async_callback(topic.close)
         erased = ErasureMarks(topic).erased
         reads = BuiltinExtractor(embedder.behind, erased) if own is None else OwnExtractor(own, erased)
-        return Readers(reads, summarizer, validator)
+        return ExtractionModels(reads, summarizer, validator)
     # Imported here because the library takes a second to load.
     from streams.llm.extractor import ModelExtractor
     from streams.llm.factory import open_asking
@@ -77,7 +77,7 @@ async def open_readers(
         extractor = ModelExtractor(questions, builtin, metrics)
     elif own is not None:
         extractor = OwnExtractor(own, asking.memos.erased_by_now)
-    return Readers(
+    return ExtractionModels(
         extractor,
         ModelSummarizer(asking, summarizer) if settings.asks_model("summarizer") else summarizer,
         ModelMergeValidator(asking, validator) if settings.asks_model("merge_validator") else validator,
