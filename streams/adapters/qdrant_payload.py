@@ -3,7 +3,7 @@
 One point per item: its id is the item's (a uuid), its payload the whole item as JSON values, and its named
 vector is absent until the text has been embedded.  Payload and vector come from two topics, in any order, and
 neither touches the other.  So a point may hold a vector and a version of 0; and of an item that was erased a
-gravestone stays for a while, which holds the erased version.  Both belong to nobody, so no search for a
+tombstone stays for a while, which holds the erased version.  Both belong to nobody, so no search for a
 person's items finds them.
 
 So do the points that say what the index is: one *seal*, with the kind, the format and the model that made the
@@ -33,7 +33,7 @@ VECTOR = "text"
 OWNER_FIELD = "user_id"
 VERSION_FIELD = "version"
 
-#: When a gravestone was put up, so that it can go again.
+#: When a tombstone was put up, so that it can go again.
 ERASED_FIELD = "erased_at"
 
 #: Points per write.  Small, because the embedded engine holds the interpreter for as long as one runs.
@@ -51,7 +51,7 @@ MARK_FIELD = "next_offset"
 _SEAL_FIELD, _TALLY_FIELD = "seal", "points"
 
 
-def gravestone(version: int, erased_at: datetime | None = None) -> dict[str, Any]:
+def tombstone(version: int, erased_at: datetime | None = None) -> dict[str, Any]:
     """Return the payload of an erased item, or (version 0) of one that has not come yet."""
     return {VERSION_FIELD: version} | ({ERASED_FIELD: erased_at.isoformat()} if erased_at else {})
 

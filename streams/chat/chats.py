@@ -22,15 +22,15 @@ from processors.text.tokens import TokenCounter
 from streams.adapters.conversation_log import Extent
 from streams.answering.driving import Answerer
 from streams.chat import elsewhere
-from streams.chat.busy import Busy
 from streams.chat.elsewhere import LOOKED_AT, Elsewhere
 from streams.chat.events import Status, TurnEvent, TurnNames
 from streams.chat.filtering import FilterRules
-from streams.chat.room import Room
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import MESSAGES, Sending
 from streams.chat.sessions import Sessions
 from streams.chat.stopping import Stops
+from streams.chat.turn_limiter import TurnLimiter
+from streams.chat.turn_locks import TurnLocks
 from streams.kafka.lookup import Lookup
 from streams.masking import mask_of
 from streams.remembered.ports import Leases, somebody_elses
@@ -75,12 +75,12 @@ class Chats:
         count: TokenCounter,
         lookup: Lookup,
         leases: Leases,
-        room: Room,
+        room: TurnLimiter,
     ) -> None:
         self._settings = settings
         self._mask = mask_of(settings)
         self._room = room
-        self._busy = Busy(leases)
+        self._busy = TurnLocks(leases)
         self._elsewhere = Elsewhere(log, lookup, self._busy.runs)
         self._stops = Stops(leases)
         self._log = log
@@ -153,7 +153,7 @@ class Chats:
                     taken.running = RunningTurn(names, said, self._means, known, looking)
                 self._keep(taken.running)
                 taken.running.start()
-                self._stops.heed(taken.running)
+                self._stops.watch(taken.running)
         except BaseException:
             looking.cancel()
             raise

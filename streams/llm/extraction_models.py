@@ -46,8 +46,8 @@ async def open_extraction_models(
     """
     if settings.looks_for_recurring and find_spec("sklearn") is None:
         raise ConfigurationError(
-            f"SWITCHBOARD_EPISODE_SIMILARITY={settings.episode_similarity:g} looks for clusters, which needs "
-            "the extra `clusters`: pip install 'switchboard[clusters]', or leave the setting out"
+            f"SWITCHBOARD_RECURRING_FACT_SIMILARITY={settings.recurring_fact_similarity:g} looks for clusters, "
+            "which needs the extra `clusters`: pip install 'switchboard[clusters]', or leave the setting out"
         )
     # The weights were trained with this model, whatever vectors are searched by.
     embedder = OnnxEmbedder()

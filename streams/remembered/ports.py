@@ -169,7 +169,7 @@ class Leases(Protocol):
         """Return the turn that runs in a conversation."""
         ...
 
-    async def heed(self, turns: Sequence[WhoseTurn]) -> list[bool]:
+    async def poll_cancellations(self, turns: Sequence[WhoseTurn]) -> list[bool]:
         """Make known that turns run; return of each whether somebody wants it to end."""
         ...
 

@@ -271,7 +271,7 @@ class ServiceRuntime:
         self.health.clear("starting")
         self.health.clear("recovering")
         # Without partitions a worker is all that it can be: it takes over as soon as another one goes.
-        self.health.spare(not epoch.partitions)
+        self.health.standby(not epoch.partitions)
 
     async def drain(self, epoch: Epoch) -> None:
         """Await what is in flight, for at most half a session; what still waits then is given up."""

@@ -328,7 +328,7 @@ class Stepper:
             for letter in effects.dead_letters:
                 outputs += to_outputs(letter, source=source, stage=self._stage.name, limit=limit)
                 if is_cut(letter):
-                    effects.count("cut_dead_letters_total", self._stage.name, letter.record.topic)
+                    effects.count("dead_letters_truncated_total", self._stage.name, letter.record.topic)
         if accepted is not effects or count != len(outputs):
             packed = publisher.pack(outputs, self._stamp)
         self._packed = _NOTHING

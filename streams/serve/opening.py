@@ -70,7 +70,7 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     from streams.answering.driving import Answerer
     from streams.answering.recollection import Recollection
     from streams.chat.chats import Chats
-    from streams.chat.room import Room
+    from streams.chat.turn_limiter import TurnLimiter
     from streams.llm.chat_models import open_chat_models
 
     count = open_counter(settings.tokenizer)
@@ -88,7 +88,7 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     answerer = Answerer(
         memory, count, chat_models.responder, budget=settings.answer_tokens, style=settings.answer_style
     )
-    room = Room(settings.chat_turns_at_once, metrics)
+    room = TurnLimiter(settings.chat_turns_at_once, metrics)
     shared = parts.part("lookup"), parts.part("leases")
     parts.chats = Chats(settings, answerer, conversations, count, *shared, room)
     resources.push_async_callback(parts.chats.close)

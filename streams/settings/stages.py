@@ -152,7 +152,7 @@ class StageSettings(PlaceSettings):
         gt=0,
         le=1,
     )
-    episode_similarity: float = setting(
+    recurring_fact_similarity: float = setting(
         1.0,
         "nearness from which sentences that a person says in several conversations become one fact when facts "
         "are looked at; what they tell of themselves then gets vectors; 0.75 fits the built-in model; 1: off",
@@ -256,7 +256,7 @@ class StageSettings(PlaceSettings):
     @property
     def looks_for_recurring(self) -> bool:
         """True if facts are made of sentences that recur in several conversations."""
-        return self.episode_similarity < 1.0
+        return self.recurring_fact_similarity < 1.0
 
     @property
     def searched_metadata(self) -> tuple[str, ...]:

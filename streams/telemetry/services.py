@@ -40,7 +40,7 @@ class Report(NamedTuple):
     """One process's answer.  ``metrics`` sums each sample over its labels; empty when it does not run.
 
     ``reasons``: why it is not ready, or what there is to say of one that is.  ``missing``: it does not run
-    although others of its service do, which count on it.  ``spare``: ready, but other workers have all the
+    although others of its service do, which count on it.  ``standby``: ready, but other workers have all the
     partitions.
     """
 
@@ -52,7 +52,7 @@ class Report(NamedTuple):
     details: Mapping[str, Any]
     metrics: Mapping[str, float]
     missing: bool = False
-    spare: bool = False
+    standby: bool = False
 
     @property
     def instance(self) -> str:
@@ -61,10 +61,10 @@ class Report(NamedTuple):
 
     @property
     def state(self) -> str:
-        """``ready``, ``spare``, ``not ready``, or ``-`` for one that does not run."""
+        """``ready``, ``standby``, ``not ready``, or ``-`` for one that does not run."""
         if not self.running:
             return "-"
-        return "not ready" if not self.ready else "spare" if self.spare else "ready"
+        return "not ready" if not self.ready else "standby" if self.standby else "ready"
 
 
 def reachable(host: str) -> str:
@@ -173,7 +173,7 @@ async def ask(settings: Settings, service: str, port: int, host: str = "", folde
             ready, metrics = await asyncio.gather(client.get("/readyz"), client.get("/metrics"))
         answer = ready.json()
         details, reasons = dict(answer["details"]), list(answer["reasons"])
-        spare = answer["status"] == "spare"
+        standby = answer["status"] == "standby"
         names, sums = totals(metrics.text)
     except httpx.ConnectError:
         return Report(service, port, False, False, ["does not run"], {}, {})
@@ -193,9 +193,9 @@ async def ask(settings: Settings, service: str, port: int, host: str = "", folde
         reason = "that of another data folder answers on this port"
         return Report(service, port, False, False, [reason], {}, {})
     reasons += [str(details[name]) for name in (INDEX_REBUILD, EXPIRY) if details.get(name)]
-    if spare:
+    if standby:
         reasons.append("other workers have all the partitions; it takes over when one goes")
-    return Report(service, port, True, ready.is_success, reasons, details, sums, spare=spare)
+    return Report(service, port, True, ready.is_success, reasons, details, sums, standby=standby)
 
 
 def of_cluster(reports: Iterable[Report], cluster: str) -> list[Report]:

@@ -948,7 +948,7 @@ class TestAside:
     async def test_a_letter_that_is_cut_is_counted(self, service: Service) -> None:
         bench = Bench(service, stage())
         prepared = await bench.run(b"poison" + bytes(16 << 20), b"poison")
-        assert prepared.account.counts == {("cut_dead_letters_total", ("stage", SOURCE)): 1}
+        assert prepared.account.counts == {("dead_letters_truncated_total", ("stage", SOURCE)): 1}
         assert len(bench.letters()) == 2
 
 

@@ -197,7 +197,7 @@ class Conversations:
             return before
         if before is not None and _is_erased(summary, before):
             # It was on its way when its messages were erased.
-            summary_ledger.bury(work, summary.summary_id, run.key, _SOURCE)
+            summary_ledger.write_tombstone(work, summary.summary_id, run.key, _SOURCE)
             work.skip("erased")
             return before
         summary_ledger.note(work, summary, self._summaries_kept)

@@ -85,7 +85,7 @@ class Consolidating:
     def __init__(self, settings: Settings) -> None:
         self._near_from = settings.merge_similarity
         self._support_from = settings.support_similarity
-        self._recur_from = settings.episode_similarity
+        self._recur_from = settings.recurring_fact_similarity
         self._rates = settings.decay_rates
         self._at = settings.consolidation_time
         self._within = timedelta(minutes=settings.consolidate_within_minutes)

@@ -28,7 +28,7 @@ class Gone(msgspec.Struct, frozen=True, array_like=True, gc=False):
 GONE: Codec[Gone] = Codec("erased of graphs", Gone)
 
 
-class Written(msgspec.Struct, frozen=True):
+class EntityHeader(msgspec.Struct, frozen=True):
     """Header of an entity or relation on its topic."""
 
     user_id: str
@@ -43,10 +43,10 @@ class Written(msgspec.Struct, frozen=True):
         return self.entity_id or self.relation_id
 
 
-def read_written(record: SourceRecord) -> Written | None:
+def read_header(record: SourceRecord) -> EntityHeader | None:
     """Return the header; ``None`` for an erasure, and for a record that the index dead-letters."""
     try:
-        return None if record.value is None else decode(Written, record.value)
+        return None if record.value is None else decode(EntityHeader, record.value)
     except InvalidRecord:
         return None
 
@@ -59,7 +59,7 @@ def note_gone(name: str, version: int, work: Work) -> None:
     work.put(name.encode() + SUFFIX, Gone(version), GONE)
 
 
-def is_late(written: Written, work: Work) -> bool:
+def is_late(written: EntityHeader, work: Work) -> bool:
     """Say whether something is as it was before an erasure."""
     gone = work.get(written.name.encode() + SUFFIX, GONE)
     return gone is not None and written.version < gone.version

@@ -64,7 +64,7 @@ DECIDING = (
     "max_content_bytes",
     "mask",
     "mask_patterns",
-    "episode_similarity",
+    "recurring_fact_similarity",
     "metadata_keys",
 )
 

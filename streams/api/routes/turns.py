@@ -25,7 +25,7 @@ from streams.chat.chats import Chats
 from streams.chat.elsewhere import TurnEnded
 from streams.chat.events import Status, TurnEvent
 from streams.chat.leases import TurnRunning
-from streams.chat.room import NoRoom
+from streams.chat.turn_limiter import NoRoom
 from streams.live.sse import EventStream, frame
 
 _TurnId = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]

@@ -24,7 +24,7 @@ from models.memo import Erased, Memo
 from streams.erasure.erasures import Erasing
 from streams.llm.memo.topic import Entry, MemoTopic, erasing_of, read
 from streams.llm.memo.view import Line, MemoView
-from streams.rounds import Rounds
+from streams.single_flight import SingleFlight
 
 log = structlog.get_logger("streams.memo")
 
@@ -37,7 +37,7 @@ class MemoLog:
     def __init__(self, topic: MemoTopic, view: MemoView) -> None:
         self._topic = topic
         self._view = view
-        self._catching_up = Rounds(self._catch_up, "memo-catching-up")
+        self._catching_up = SingleFlight(self._catch_up, "memo-catching-up")
 
     async def find(self, memo_ids: Sequence[str]) -> dict[str, Memo]:
         """Return the answers to questions that were not erased since, by memo id."""
@@ -104,7 +104,7 @@ class MemoLog:
         """Read the topic into the view, up to the end that it has now: who asks meanwhile shares the next
         reading.
         """
-        await self._catching_up.join()
+        await self._catching_up.run()
 
     async def close(self) -> None:
         """End what is being read; topic and view are whose they were."""

@@ -21,10 +21,10 @@ from models.memo import Memo
 from streams import cloudevents, kafka
 from streams.erasure import erasures
 from streams.erasure.erasures import Erasing
-from streams.rounds import Rounds
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import Headers
 from streams.settings import Settings
+from streams.single_flight import SingleFlight
 from streams.topics.catalog import catalog_for
 
 TOPIC = "models.memo.v1"
@@ -102,7 +102,7 @@ class MemoTopic:
         self._writer: AIOKafkaProducer | None = None
         self._reading = asyncio.Lock()
         self._connecting = asyncio.Lock()
-        self._ends = Rounds(self._ask_for_ends, "memo-ends", self._reading)
+        self._ends = SingleFlight(self._ask_for_ends, "memo-ends", self._reading)
 
     @property
     def partitions(self) -> int:
@@ -131,7 +131,7 @@ class MemoTopic:
 
     async def ends(self) -> list[int]:
         """Return the offset of the next record of each partition: who asks meanwhile shares the next answer."""
-        return await self._ends.join()
+        return await self._ends.run()
 
     async def _ask_for_ends(self) -> list[int]:
         places = [TopicPartition(self._spec.name, number) for number in range(self._spec.partitions)]
