@@ -66,7 +66,7 @@ def show(
         str,
         typer.Option("--since", help="Asked at this time or later: 7d, 12h, 2026-03-01.", show_default=False),
     ] = "",
-    by: Annotated[By, typer.Option("--by", help="What is told apart.")] = By.PURPOSE,
+    by: Annotated[By, typer.Option("--by", help="How to group the costs.")] = By.PURPOSE,
     as_json: Annotated[bool, typer.Option("--json", help="One line of JSON each.")] = False,
 ) -> None:
     """Show the requests to language models and their cost, without erased ones."""
