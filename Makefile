@@ -45,12 +45,13 @@ vendor: $(STAMP)  ## Fetch the console's one foreign file again, by checksum (ne
 screenshots: $(STAMP)  ## Take the pictures of the console anew (needs Chromium)
 	$(BIN)/python -m pytest -q -p no:cacheprovider tests/browser/screenshots.py
 
-check: $(STAMP)  ## Lint, types, direction of imports, generated contracts
+check: $(STAMP)  ## Lint, types, direction of imports, generated contracts, docstrings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m schemas.generate --check
+	$(BIN)/python -m tests.docstrings
 
 format: $(STAMP)  ## Put the code into its form
 	$(BIN)/ruff check --fix .

@@ -1,4 +1,4 @@
-"""Whether the memory of an import depends on the size of the export, by made-up files of ChatGPT's form.
+"""Memory use of an import against the size of the export, with made-up files of ChatGPT's form.
 
 ``python -m benchmarks.importing`` (30 and 300 MB; ``--megabytes 5 50`` for others) counts them with
 ``switchboard import chatgpt FILE --dry-run`` in a process of its own, and says what that took at most.  With

@@ -1,4 +1,4 @@
-"""What things are: the wire types, their ids, the errors and the ports.
+"""Domain types: the wire types, their ids, the errors and the ports.
 
 Every value that crosses a topic is a frozen :mod:`msgspec` struct from this package; every thing that
 lies outside the process (an embedder, a vector store, a language model) is a ``Protocol`` in

@@ -18,7 +18,7 @@ from models.understanding import QueryUnderstanding
 
 
 class AnswerKind(StrEnum):
-    """What an answer is.
+    """Kind of an answer.
 
     ``answered``: a model's, or what is remembered; ``clarifying``: it asks back; ``unknown``: nothing is
     remembered about it; ``noted``: nothing was asked, and no model is there to reply.
@@ -61,7 +61,7 @@ class AnswerItem(ContextItem, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class PromptLaid(msgspec.Struct, frozen=True, kw_only=True):
-    """What a prompt consists of: each tier with its tokens, and everything that was found.
+    """Contents of a prompt: each tier with its tokens, and everything that was found.
 
     ``tokens`` is the whole of it, ``budget`` at most; ``round``: after how many searches.
     """
@@ -105,7 +105,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def quoted(self) -> tuple[AnswerItem, ...]:
-        """What the answer names."""
+        """Items that the answer cites."""
         return tuple(item for item in self.prompt.items if item.quoted)
 
 
@@ -124,14 +124,14 @@ class ToolCall(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ToolRound(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model called, and what it was told: ``results[i]`` belongs to ``calls[i]``."""
+    """Tool calls of a model and their results: ``results[i]`` belongs to ``calls[i]``."""
 
     calls: tuple[ToolCall, ...]
     results: tuple[str, ...]
 
 
 class Dialogue(msgspec.Struct, frozen=True, kw_only=True):
-    """What a model is asked to answer: task, material, and what it searched for so far.
+    """Input of a model that answers: task, material, and what it searched for so far.
 
     ``tool`` declares the tool that it may call (name, description, JSON Schema of its parameters), ``None``: it
     may call none any more.  ``version`` names prompt and reading; ``most_tokens`` bounds the answer.

@@ -27,7 +27,7 @@ class CommandKind(StrEnum):
 
 
 class AnyCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """What every command says: which one it is.  Decoded first, to tell whether it is for the reader."""
+    """Head of every command: its kind.  Decoded first, to tell whether the reader handles it."""
 
     command: Identifier
 

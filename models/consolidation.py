@@ -1,5 +1,4 @@
-"""What is done about facts that say the same: ``memory.consolidation.v1``, ``memory.merge-questions.v1`` and
-``memory.consolidation-reports.v1``; and what is put right about one of them by hand.
+"""Consolidation of equal facts, and corrections by hand: ``memory.consolidation.v1`` and its neighbours.
 
 Everything that is decided is written into the log before it is done, so that whoever reads it again comes to
 the same facts.
@@ -22,7 +21,7 @@ _Id = Annotated[str, msgspec.Meta(max_length=256)]
 
 
 class Step(StrEnum):
-    """What a step of consolidation does.
+    """Kind of a consolidation step.
 
     ``consolidate``: look at what changed of a person since the last time, or of everybody in the partition.
     ``merge``: ``other_id`` becomes part of ``fact_id``.  ``contradiction``: the two cannot both be so, and
@@ -47,7 +46,7 @@ class Step(StrEnum):
 
 
 class Correction(msgspec.Struct, frozen=True, kw_only=True):
-    """What is said instead of a fact, and where that stands: the command of ``partition`` and ``offset``.
+    """Correction of a fact, with the ``partition`` and ``offset`` of its command.
 
     ``arrived_at``: when the command did, by the log's clock.
     """
@@ -113,7 +112,7 @@ class MergeCluster(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MergeQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """What to decide about a person's facts, all at once.
+    """Question about all merge clusters of a person.
 
     Key: ``question_id``; partition: that of ``user_id``.
     """
@@ -144,7 +143,7 @@ class FactPair(msgspec.Struct, frozen=True):
 
 
 class ConsolidationReport(msgspec.Struct, frozen=True, kw_only=True):
-    """What was done about one person's facts, or, in a ``dry_run``, would be.  Key: ``report_id``.
+    """Report of one person's consolidation, or, with ``dry_run``, its preview.  Key: ``report_id``.
 
     One of what the rules found, and one of what somebody decided who was ``asked`` about the rest (``by``).
 

@@ -65,7 +65,7 @@ class LeftOut(StrEnum):
 
 
 class Parts(msgspec.Struct, frozen=True, kw_only=True):
-    """What similarity, confidence and recency added to a score."""
+    """Contributions of similarity, confidence and recency to a score."""
 
     similarity: float
     confidence: float
@@ -104,7 +104,7 @@ class ContextItem(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
 
 class TierUse(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tier may take, what it took (heading included), and how many items are in and left out."""
+    """Budget and use of a tier in tokens (heading included), with its items in and left out."""
 
     tier: Tier
     limit: Count
@@ -114,7 +114,7 @@ class TierUse(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """What should be known before the next turn of a conversation.  Key: ``conversation_id``.
+    """Context for the next turn of a conversation.  Key: ``conversation_id``.
 
     ``after_turn_id`` and ``after_index`` are those of the latest turn when it was made; ``made_from`` are the
     turns that it was looked up with, in order.  ``said_at`` is when the latest arrived, by the log's clock,

@@ -24,7 +24,7 @@ class ConfigurationError(SwitchboardError):
 
 
 class NotFound(SwitchboardError):
-    """What somebody named (a file, a topic, a conversation) is not there.  The message says what to do."""
+    """A named thing (a file, a topic, a conversation) does not exist.  The message says what to do."""
 
 
 class InvalidRecord(SwitchboardError):

@@ -44,7 +44,7 @@ class FactStatus(StrEnum):
 
 
 class FactChange(StrEnum):
-    """What the last change to a fact was.
+    """Kind of a fact's last change.
 
     ``reinforced``: said again, after an end too.  ``supported``: the person said what is near it.
     ``deprecated``: it faded.  ``kept``: what a contradiction or a merge had done was taken back.  ``erased``:
@@ -226,7 +226,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Erasure(msgspec.Struct, frozen=True, kw_only=True):
-    """What is remembered of a fact that was erased: nothing that it said.
+    """Record of an erased fact, without its content.
 
     Evidence that arrived up to ``until`` stays gone, however often the log is read again.  ``version`` is the
     last that the fact had by then: what is learned anew goes on from there, so that an old copy loses.

@@ -1,4 +1,4 @@
-"""What people speak of, and how it hangs together: ``memory.graph-statements.v1``, ``memory.entities.v1`` and
+"""Entities and relations of a person: ``memory.graph-statements.v1``, ``memory.entities.v1`` and
 ``memory.relations.v1``.
 """
 
@@ -21,7 +21,7 @@ SELF_ROLE = "self"
 
 
 class EntityType(StrEnum):
-    """What an entity is."""
+    """Type of an entity."""
 
     PERSON = "person"
     PET = "pet"

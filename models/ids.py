@@ -50,7 +50,7 @@ def window_id(
 
 
 def text_hash(text: str) -> str:
-    """What tells one text from another: 32 hexadecimal digits."""
+    """Return the fingerprint of a text: 32 hexadecimal digits."""
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -29,7 +29,7 @@ Place: TypeAlias = tuple[str, int]
 
 
 class VectorSpace(NamedTuple):
-    """What made an index's vectors: the model's name, and their length.  Two spaces cannot be compared."""
+    """Origin of an index's vectors: the model's name, and their length.  Two spaces cannot be compared."""
 
     model: str
     dimensions: int
@@ -61,10 +61,10 @@ class Within(NamedTuple):
 
 
 class Where(Protocol):
-    """Which items a search may return.  A filter always names a person and a tenant."""
+    """Search filter.  A filter always names a person and a tenant."""
 
     def conditions(self) -> list[AnyOf | Within]:
-        """Return what must hold of an item's fields, all of it."""
+        """Return the conditions on an item's fields; all must hold."""
         ...
 
 
@@ -81,7 +81,7 @@ def must_and_must_not(where: Where) -> tuple[list[AnyOf | Within], list[Within]]
 
 
 class FactFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which facts a search may return.  ``statuses`` and ``kinds`` empty mean any.
+    """Search filter for facts.  ``statuses`` and ``kinds`` empty mean any.
 
     ``minimum_confidence`` is that of the latest evidence.  ``active_at``, ``passive_at``: only facts that are
     sure enough then to answer a search, or to be offered unasked (:mod:`processors.facts.confidence`), as most
@@ -116,7 +116,7 @@ class FactFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which turns a search may return: of one person, and if need be of one conversation, of roles, of a time.
+    """Search filter for turns: of one person, and if need be of one conversation, of roles, of a time.
 
     ``roles`` empty means any; ``since`` is included, ``until`` is not.  ``labels``: all of these
     (:func:`models.turns.metadata_label`).
@@ -145,7 +145,7 @@ class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EpisodeFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which episodes a search may return: of one person, and if need be of one conversation, of a time.
+    """Search filter for episodes: of one person, and if need be of one conversation, of a time.
 
     An episode is of a time if anything in it may have been said then: after ``since`` (included) and before
     ``until`` (not included).
@@ -173,7 +173,7 @@ class EpisodeFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraphFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Which entities or relations a search may return; of relations, those that touch one of ``ends``."""
+    """Search filter for entities or relations; of relations, those that touch one of ``ends``."""
 
     user_id: str
     tenant_id: str = "default"
@@ -262,9 +262,7 @@ class SearchIndex(Protocol[Item, Filter_contra]):
     async def search(
         self, query: str, vector: NDArray[np.float32], where: Filter_contra, limit: int
     ) -> tuple[list[Item], dict[str, float]]:
-        """Return what :meth:`search_vector` and then :meth:`search_text` find, each item once; and the cosine,
-        by id, of each that has a vector.
-        """
+        """Return the items of :meth:`search_vector`, then of :meth:`search_text`, and the cosines by id."""
         ...
 
     async def get(self, ids: Sequence[str]) -> list[Item]:

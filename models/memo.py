@@ -21,7 +21,7 @@ Dollars = Annotated[float, msgspec.Meta(ge=0.0)]
 
 
 class Outcome(StrEnum):
-    """What became of a question.  ``over_budget``: nobody was asked, the built-in one did the work."""
+    """Outcome of a question.  ``over_budget``: nobody was asked, the built-in one did the work."""
 
     ANSWERED = "answered"
     REFUSED = "refused"
@@ -60,7 +60,7 @@ class Memo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Erased(NamedTuple):
-    """What of a conversation was erased: of each person (``""``: of everybody) up to which arrival."""
+    """Erasures in a conversation: of each person (``""``: of everybody) up to which arrival."""
 
     until: Mapping[str, datetime]
 

@@ -20,7 +20,7 @@ DEFAULT_TENANT = "default"
 
 
 class Role(StrEnum):
-    """Who speaks."""
+    """Role of a speaker."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -137,7 +137,7 @@ class MendedMessage(ChatMessage, frozen=True, kw_only=True):
 
 
 class PunctuationKind(StrEnum):
-    """What a punctuation says."""
+    """Kind of a punctuation."""
 
     TICK = "tick"
     CLOSE = "close"

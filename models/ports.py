@@ -126,7 +126,7 @@ class Extractor(Protocol):
         ...
 
     async def extract(self, windows: Sequence[Window]) -> Sequence[Extraction]:
-        """Return what became of each window, in the order of ``windows``.
+        """Return the outcome of each window, in the order of ``windows``.
 
         What it states is checked by whoever asked: a statement that the window does not bear out is dropped.
         """
@@ -142,7 +142,9 @@ class GraphReader(Protocol):
         ...
 
     async def relate(self, windows: Sequence[Window]) -> Sequence[tuple[GraphStatement, ...]]:
-        """Return what people say in each window, in the order of ``windows``: of whom, is checked here."""
+        """Return the graph statements of each window, in the order of ``windows``; subjects are checked
+        here.
+        """
         ...
 
 
@@ -167,7 +169,7 @@ class Summarizer(Protocol):
 
 
 class MergeVerdict(msgspec.Struct, frozen=True):
-    """What becomes of a cluster; of ``fact_ids`` alone, if any are named."""
+    """Decision about a cluster; of ``fact_ids`` alone, if any are named."""
 
     cluster_id: str
     decision: Decision
@@ -175,8 +177,8 @@ class MergeVerdict(msgspec.Struct, frozen=True):
 
 
 class Validated(msgspec.Struct, frozen=True):
-    """What was decided about clusters; one that is not named stays as it is.  ``by``: who did, if not the one
-    asked.  ``calls`` and ``cost_usd`` (US dollars): what it took.
+    """Decisions about clusters; a cluster without one stays as it is.  ``by``: the validator that decided,
+    if not the one asked.  ``calls`` and ``cost_usd`` (US dollars): what it took.
     """
 
     verdicts: tuple[MergeVerdict, ...] = ()
@@ -194,7 +196,7 @@ class MergeValidator(Protocol):
         ...
 
     async def validate(self, user_id: str, tenant_id: str, clusters: Sequence[MergeCluster]) -> Validated:
-        """Return what becomes of one person's clusters, in one call.
+        """Return the decisions about one person's clusters, made in one call.
 
         It is checked by whoever asked: a verdict about clusters or facts that were not asked about is dropped,
         and what denies another, or is about somebody else, is not merged.

@@ -1,4 +1,4 @@
-"""What is said about a person, taken apart: whose, which attribute, which value, true or not, and when.
+"""Statements about a person, in parts: whose, which attribute, which value, true or not, and when.
 
 A statement is not its wording.  *Subject* and *attribute* name a slot ("where does this person live"), the
 *value* fills it, and the sentence is only for display: three wordings of one thing are one fact, and a new
@@ -27,7 +27,7 @@ SELF = "user"
 
 
 class Kind(StrEnum):
-    """What kind of thing a statement says; how fast it fades follows from it."""
+    """Kind of a statement; it decides how fast a fact fades."""
 
     STATE = "state"
     PREFERENCE = "preference"
@@ -38,14 +38,14 @@ class Kind(StrEnum):
 
 
 class Polarity(StrEnum):
-    """Whether the value holds, or is said not to: "likes coffee", "does not like coffee"."""
+    """Polarity of a value: "likes coffee", "does not like coffee"."""
 
     AFFIRMED = "affirmed"
     NEGATED = "negated"
 
 
 class Assertion(StrEnum):
-    """What a statement does to what was said before.
+    """Effect of a statement on earlier ones.
 
     ``holds``: it is so.  ``ended``: it was so and is no longer ("I no longer work there"); without a value it
     ends whatever the slot held.  ``corrected``: what was said before was never so ("sorry, Munich").
@@ -57,7 +57,7 @@ class Assertion(StrEnum):
 
 
 class Change(StrEnum):
-    """What a statement says of a fact that its extractor was shown.
+    """Change of a known fact that a statement makes.
 
     ``again``: the fact, once more.  ``replaces``: it was so until now, and this is so instead.  ``ends``: it is
     no longer so.  ``corrects``: it never was so, and this is.
@@ -135,7 +135,7 @@ def attribute_of(name: str) -> Attribute | None:
 
 
 class Statement(msgspec.Struct, frozen=True, kw_only=True):
-    """What an extractor found: who said what of whom, and in which messages.
+    """Statement of an extractor: who said what of whom, and in which messages.
 
     ``user_id`` is the person whose memory it belongs to.  ``attribute`` is empty for what fits no slot; it is
     then its text that tells it apart.  ``event_at`` is when it happened or will, as precisely as

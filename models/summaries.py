@@ -11,7 +11,7 @@ from models.windows import NonNegative, WindowMessage, WindowSource
 
 
 class UserProfile(msgspec.Struct, frozen=True, kw_only=True):
-    """What the conversation says about the person."""
+    """Profile of the person in a conversation."""
 
     preferences: tuple[str, ...] = ()
     constraints: tuple[str, ...] = ()

@@ -61,5 +61,5 @@ def metadata_text(value: object) -> str | None:
 
 
 def metadata_label(key: str, text: str) -> str:
-    """Return what an index compares of a field of ``metadata``."""
+    """Return the label of a ``metadata`` field that an index compares."""
     return f"{key}={text}"

@@ -1,4 +1,4 @@
-"""What a question means: whether it must be clarified, how it can be read, what it refers to (seed 004)."""
+"""Meaning of a question: whether it must be clarified, how it can be read, what it refers to (seed 004)."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Understander(Protocol):
         ...
 
     async def understand(self, asked: QuestionAsked) -> QueryUnderstanding:
-        """Return what a question means.
+        """Return the meaning of a question.
 
         Raises:
             DependencyUnavailable: it cannot be said now.

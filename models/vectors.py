@@ -16,9 +16,7 @@ from models.messages import DEFAULT_TENANT, Identifier, Timestamp
 
 
 class VectorKind(StrEnum):
-    """What has a vector; each kind is searched in an index of its own, but for sentences: these are compared
-    with each other, and found by nobody.
-    """
+    """Kinds of things with vectors: each has its own index, except sentences, which are only compared."""
 
     FACT = "fact"
     TURN = "turn"

@@ -34,7 +34,6 @@ def pages() -> dict[str, str]:
         "problems.md": _page("Problems", _PROBLEMS, _problems()),
         "topics.md": _page("Topics", _TOPICS, _topics()),
         "commands.md": _page("Commands", _COMMANDS, _commands()),
-        "guarantees.md": _page("What it guarantees", _GUARANTEES, _guarantees()),
     }
 
 
@@ -59,30 +58,6 @@ _TOPICS = (
     "A topic with a dead-letter queue has a `<topic>.dlq`."
 )
 _COMMANDS = "`switchboard COMMAND --help` says the same. What writes a result has `--json`."
-
-_GUARANTEES = """Messages are stored in Kafka, and everything else follows from them.
-
-**At least once, and effectively once.** A record is processed at least once: outputs are confirmed by the
-broker
-before state is, and state before the offset is committed. Ids are made of what a thing is made of, so a record
-that is processed again writes the same ids, and whoever overwrites by id sees each thing once.
-
-**The topics are the truth.** Search, contexts and logs are views: delete them, and they are filled again from
-the topics.
-
-**Nothing blocks, nothing is lost.** A record that cannot be processed goes to its dead-letter queue, byte for
-byte. What is down is waited for. A worker that would have to lose or invent data to go on stops, and says why.
-
-**Order** is kept within a conversation, and for facts within a person; not across them.
-
-Each line below names the test that shows it."""
-
-
-def _guarantees() -> Iterator[str]:
-    """Yield the table of promises in the README."""
-    readme = (SCHEMAS.parent / "README.md").read_text()
-    _, _, promises = readme.partition("## What it promises")
-    yield from (line for line in promises.partition("\n## ")[0].splitlines() if line.startswith("|"))
 
 
 def _page(title: str, introduction: str, lines: Iterable[str]) -> str:

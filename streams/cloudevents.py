@@ -29,7 +29,7 @@ _traceparent: ContextVar[str] = ContextVar("traceparent", default="")
 
 @contextmanager
 def caused_by(traceparent: str) -> Iterator[None]:
-    """Whatever is written inside, and by the tasks that begin there, is of this trace (W3C Trace Context)."""
+    """Set the trace (W3C Trace Context) of all records written inside, and by tasks started there."""
     token = _traceparent.set(traceparent)
     try:
         yield
@@ -43,7 +43,7 @@ def traceparent() -> str:
 
 
 def trace_headers() -> Headers:
-    """Return what says of a record of which trace it is; nothing, if of none."""
+    """Return the trace headers of a record; none without a trace."""
     trace = _traceparent.get()
     return [(_PREFIX + "traceparent", trace.encode())] if trace else []
 

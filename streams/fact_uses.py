@@ -108,7 +108,7 @@ class FactUses:
 
 
 def _prompt_of(metadata: dict[str, Any]) -> tuple[AnswerItem, ...]:
-    """Return what the prompt of an answer held; metadata is anybody's, and may say something else."""
+    """Return the items in the prompt of an answer; metadata comes from anybody and may be something else."""
     try:
         return msgspec.convert(metadata.get("answer", {}), _Answer).prompt.items
     except msgspec.ValidationError:

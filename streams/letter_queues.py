@@ -23,7 +23,7 @@ class LetterQueues:
         return self._catalog.get(queue).contract_name.removesuffix(DLQ_SUFFIX)
 
     async def groups(self) -> list[Group]:
-        """Return what lies in all queues and is not settled."""
+        """Return the unsettled letters of all queues."""
         return await dead_letters.groups_of(self._settings)
 
     async def of_topic(self, topic: str) -> list[Letter]:

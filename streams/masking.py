@@ -1,4 +1,4 @@
-"""What is read of what people wrote: without what must not be kept verbatim, as the settings say.
+"""Masking of secrets in messages before they are read, by the settings.
 
 Masked before anything is made of it, models included: a fact, a summary or a step of consolidation that holds
 half of a sentence no longer shows that the other half was a secret.
@@ -19,7 +19,7 @@ from streams.settings import Settings
 
 
 def mask_of(settings: Settings) -> Mask:
-    """Return what takes out of a text what is not kept verbatim."""
+    """Return the masker of the settings."""
     return masking(settings.own_patterns, off=settings.mask == "off")
 
 

@@ -1,4 +1,4 @@
-"""What a deployment calls its own: with another ``SWITCHBOARD_TOPIC_PREFIX`` everything has another name.
+"""Names of a deployment: another ``SWITCHBOARD_TOPIC_PREFIX`` changes all of them.
 
 Topics and changelogs, consumer groups, the collection on a Qdrant server, the folder of what is kept locally,
 and keys in Redis: two prefixes on one machine, one broker and one server see nothing of each other.  Whoever

@@ -40,7 +40,7 @@ def printable_lines(text: str) -> str:
 
 
 def error_text(error: object) -> str:
-    """Return what an error says, line by line: without secrets and without what controls a terminal."""
+    """Return the text of an error, line by line: without secrets and without what controls a terminal."""
     return printable_lines(redacted(str(error)))
 
 

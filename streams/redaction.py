@@ -67,7 +67,7 @@ def without_credentials(url: str) -> str:
 
 
 def credentials_of(url: str) -> list[str]:
-    """Return what is secret in a URL: user and password together, the password, the values of the query."""
+    """Return the secrets of a URL: user and password together, the password, the values of the query."""
     _, separator, rest = url.partition("://")
     userinfo, at, rest = (rest if separator else url).rpartition("@")
     found = []

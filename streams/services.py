@@ -1,4 +1,4 @@
-"""Which stages make up which service, and what they need from outside."""
+"""Stages of each service, and their dependencies."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.memory.summaries import Summaries
     from streams.agents.recall.episodes import Episodes
     from streams.erasure.answers import ConversationAnswers
-    from streams.llm.readers import open_readers
+    from streams.llm.extraction_models import open_extraction_models
 
     count = open_counter(settings.tokenizer)
     known = None
@@ -91,7 +91,7 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
 
         remembered = await open_remembered(settings, metrics, resources)
         known = KnownFacts(remembered.search, remembered.facts)
-    readers = await open_readers(settings, metrics, count, resources, known)
+    readers = await open_extraction_models(settings, metrics, count, resources, known)
     stages = [
         Extraction(settings, readers.extractor, readers.graph).stage(),
         Facts(settings).stage(),
@@ -123,8 +123,8 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.contexts.making import ContextMaker
     from streams.erasure.expiry import Expiry
     from streams.llm.embedders import behind_contexts, open_vectors
-    from streams.remembered.far import Indexes, answer_others, recall_socket
     from streams.remembered.opening import shares_views
+    from streams.remembered.recall_rpc import Indexes, answer_others, recall_socket
     from streams.search import MemorySearch
     from streams.search.graph import GraphSearch
     from streams.vectors.queue import VectorQueue

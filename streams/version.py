@@ -1,4 +1,4 @@
-"""Which code this is: the installed version and the commit it was built from."""
+"""Version of the code: the installed version and the commit it was built from."""
 
 from __future__ import annotations
 

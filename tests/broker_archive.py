@@ -18,7 +18,7 @@ from pathlib import Path
 
 from deploy.local import kafka
 from deploy.local.kafka_jars import LOCK_FILE, cache_folder
-from streams.process import leash
+from streams.process import child_process
 
 _ARCHIVE = "broker.aot"
 _ROOT = Path(__file__).parents[1]
@@ -58,7 +58,9 @@ def begin() -> None:
     except OSError:  # who needs no broker needs no such folder either
         return
     with log:
-        leash.spawn([sys.executable, __file__], output=log, env={**os.environ, "PYTHONPATH": str(_ROOT)})
+        child_process.spawn(
+            [sys.executable, __file__], output=log, env={**os.environ, "PYTHONPATH": str(_ROOT)}
+        )
 
 
 class _Recorded(kafka.LocalKafka):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a running Switchboard remembers of made-up people, held against the notes of a careful note-taker.
+"""Score of a running Switchboard on made-up people, against the notes of a careful note-taker.
 
     score.py [--url http://127.0.0.1:8371] [--token SB] [--suffix RUN] [--json FILE] PERSON.json ...
 

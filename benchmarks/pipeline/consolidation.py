@@ -130,7 +130,7 @@ def spread(harness: StageHarness, people: Sequence[str]) -> None:
 
 
 class Ingest(NamedTuple):
-    """What the stage of conversations did: messages, and how long its steps took, by the clock and in CPU."""
+    """Work of the conversations stage: messages, and how long its steps took, by the clock and in CPU."""
 
     messages: int
     seconds: float

@@ -1,5 +1,4 @@
-"""What a turn and a fact take, with their vectors: in the state of the services, in Redis and in Qdrant (bytes
-each).
+"""Storage per turn and per fact with their vectors: in service state, Redis and Qdrant (bytes each).
 
 The stages run as they are deployed, on a Valkey and an embedded index of their own; vectors are drawn.
 """

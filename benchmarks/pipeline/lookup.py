@@ -1,4 +1,4 @@
-"""What it costs to ask for one conversation of many: ``python -m benchmarks.pipeline.lookup [CONVERSATIONS]``.
+"""Cost of looking up one conversation of many: ``python -m benchmarks.pipeline.lookup [CONVERSATIONS]``.
 
 As JSON: milliseconds (median) for a conversation's state and for its log, by a process that asks for the first
 time (it reads whole partitions, as every question did before there were places) and by one that has asked

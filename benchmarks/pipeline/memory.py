@@ -1,4 +1,4 @@
-"""What many live conversations take in memory: the state alone, as the table keeps it."""
+"""Memory of many live conversations: the state alone, as the table keeps it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the stage of facts takes for a person of whom much is known: one more statement, and one consolidation.
+"""Cost of the facts stage for a person with many facts: one more statement, and one consolidation.
 
 Everything is of one slot that holds many values, and of one partition.  Vectors are drawn.
 """
@@ -42,7 +42,7 @@ class Took(NamedTuple):
 
 
 def measure(known: int) -> Took:
-    """Return what each takes beside so many facts."""
+    """Return the seconds per operation next to ``known`` facts."""
     stage = StageHarness(Facts(Settings()).stage(), start=_BEGAN)
     drawn = np.random.default_rng(known)
     for first in range(0, known, _BATCH):

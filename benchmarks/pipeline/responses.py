@@ -88,7 +88,7 @@ def sentence_seconds(texts: list[str]) -> tuple[list[float], list[float]]:
 
 
 def held(texts: list[str]) -> dict[str, float]:
-    """Return which share of the visible characters waits in a stream, and how long (seconds)."""
+    """Return the share of visible characters held back in a stream, and for how long (seconds)."""
     waits: list[float] = []
     characters = duplicates = 0
     for text in texts:

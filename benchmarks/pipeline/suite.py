@@ -187,11 +187,11 @@ class Suite:
         return self._json(prefix, "benchmarks.pipeline.restart", str(self._rounds))
 
     def memory(self) -> Figures:
-        """Return what 100,000 conversations take in memory (bytes)."""
+        """Return the memory of 100,000 conversations (bytes)."""
         return self._json(self._prefix(), "benchmarks.pipeline.memory", str(self._count(100_000)))
 
     def footprint(self) -> Figures:
-        """Return what a turn and a fact take in state, Redis and Qdrant (bytes)."""
+        """Return the storage of a turn and a fact in state, Redis and Qdrant (bytes)."""
         return self._json(self._prefix(), "benchmarks.pipeline.footprint", str(self._count(30_000)))
 
     def consolidation(self) -> Figures:
@@ -203,7 +203,7 @@ class Suite:
     # -- the other two rivers -------------------------------------------------------------------------------
 
     def responses(self) -> Figures:
-        """Return what the response filter costs and holds back, and chunks a second through the service."""
+        """Return the filter's CPU cost and holdback, and chunks a second through the service."""
         module, count = "benchmarks.pipeline.responses", self._count(200_000)
         prefix = self._prepare(0, 1)
         figures = self._json(prefix, module, "filter")
@@ -218,14 +218,14 @@ class Suite:
     # -- what people and programs touch --------------------------------------------------------------------
 
     def scale(self) -> Figures:
-        """Return what a search takes, by how much there is and how many ask; and one more statement."""
+        """Return the latency of a search by size and number of askers, and that of one more statement."""
         given = _SCALE_SHORT.split() if self._short else []
         found = self._json(self._prefix(), "benchmarks.quality.recall.scale", *given)
         sizes = [name for name in found if name.isdecimal()]
         return {**found, "largest": found[max(sizes, key=int)]}
 
     def costs(self) -> Figures:
-        """Return what a week of conversations costs a person with Gemini, and in how many calls (US$)."""
+        """Return the cost of a person's week with Gemini (US$), and the number of calls."""
         given = ["--people", "2", "--messages", "40", "--chats", "1"] if self._short else []
         return self._json(self._prefix(), "benchmarks.quality.costs", "--json", *given)
 

@@ -1,4 +1,4 @@
-"""What is asked of a language model when all that somebody says is understood and answered."""
+"""Questions to a language model when every message is understood and answered."""
 
 from __future__ import annotations
 

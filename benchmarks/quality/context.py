@@ -1,4 +1,4 @@
-"""Whether what a question bears on is in the context that is made when it is asked, and what that costs.
+"""Share of questions whose evidence is in the context prepared for them, and the tokens that it takes.
 
 ``python -m benchmarks.quality.context FOLDER [--chats N] [--turns] [--json FILE]``.  ``--turns``: as if no
 episodes were known, only turns.
@@ -199,7 +199,7 @@ def rests_on(context: Context, sources: set[str], *tiers: Tier) -> bool:
 
 
 class Tally:
-    """What was in the prompt, and what it cost."""
+    """Hits in the prompt, and their cost."""
 
     def __init__(self) -> None:
         self.known: list[bool] = []

@@ -1,4 +1,4 @@
-"""What a week of conversations costs with Gemini, at list prices: the real prompts, to the scripted model.
+"""Cost of a week of conversations with Gemini, at list prices: the real prompts, to the scripted model.
 
 ``python -m benchmarks.quality.costs [--people 30] [--messages 200] [--chats 3] [--lengths short]``.  People and
 what they say are made up (:mod:`.week`); they talk in ten sittings a day, and the stages of conversations and
@@ -82,7 +82,7 @@ class Row(msgspec.Struct):
 
 
 class Measured(NamedTuple):
-    """What was taken, by purpose, and how long messages were on average (tokens), by role."""
+    """Calls and tokens by purpose, and the mean length of messages (tokens) by role."""
 
     rows: dict[str, Row]
     lengths: dict[Role, float]
@@ -119,7 +119,7 @@ class Model:
         self._count = count
 
     async def ask(self, purpose: str, prompt: Prompt) -> str:
-        """Return what it answers."""
+        """Return the scripted model's answer."""
         found = await self._client.generate(prompt)
         assert isinstance(found, Answer)
         row, count = self.rows[purpose], self._count
@@ -242,7 +242,7 @@ async def measure(people: int, per_day: int, chats: int, seed: int, chat: Chat =
 
 
 def costs(rows: Mapping[str, Row], model: str, people: int, chats: int) -> dict[str, float]:
-    """Return what a person's week costs, by purpose (US$)."""
+    """Return the cost of a person's week by purpose (US$)."""
     found = {}
     for purpose, row in rows.items():
         name = "gemini-embedding-001" if purpose == "embedding" else model

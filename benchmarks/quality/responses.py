@@ -1,4 +1,4 @@
-"""What the response filter takes out of real answers, and what it lets through.
+"""Changes of the response filter to real answers, and the repetitions that it misses.
 
 ``python -m benchmarks.quality.responses FOLDER`` reads ``beam-dev.jsonl`` (``messages`` with ``role`` and
 ``content``) and takes the assistant's answers.

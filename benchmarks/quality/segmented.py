@@ -63,7 +63,7 @@ def _dialogue(turns: list[tuple[str, str, int]], vectors: dict[str, bytes]) -> D
 
 
 def around(traits: list[Traits], at: int) -> tuple[list[Traits], Traits, Traits | None]:
-    """Return what the service knows when it decides on a boundary before the turn ``at``."""
+    """Return the traits known to the service when it decides on a boundary before turn ``at``."""
     return traits[max(0, at - CONTEXT) : at], traits[at], traits[at + 1] if at + 1 < len(traits) else None
 
 

@@ -19,7 +19,7 @@ from streams.adapters.tokenizer import cl100k_counter
 
 
 class Chat(StrEnum):
-    """What kind of chat it is, which says how long messages are."""
+    """Kind of chat, which decides the length of messages."""
 
     SHORT = "short"
     LONG = "long"
@@ -172,7 +172,7 @@ BRIEF, _TRIES = 10, 1_000
 
 
 class Talk:
-    """What is said in the weeks of several people; whoever says it, what is not brief comes once."""
+    """Sentences of several people's weeks; a sentence that is not brief is used once."""
 
     def __init__(self, seed: int, chat: Chat = Chat.SHORT) -> None:
         self._chance = random.Random(seed)

@@ -21,7 +21,7 @@ from benchmarks.serving.deployment import PATIENCE, SERVICES, Deployment, cpu_se
 from benchmarks.serving.model import stamps
 from deploy.local.model_server import KEY
 from deploy.local.ports import LOOPBACK, free_ports
-from streams.process import leash
+from streams.process import child_process
 
 #: Pieces of an answer of the model, and how many it sends a second.
 PIECES, RATE = 100, 20
@@ -52,7 +52,7 @@ def model_server() -> Iterator[dict[str, str]]:
     """Run the model; yield the settings with which ``serve`` asks it."""
     [port] = free_ports(1)
     given = ["--port", str(port), "--pieces", str(PIECES), "--pause", str(1 / RATE)]
-    process = leash.spawn([sys.executable, "-m", "benchmarks.serving.model", *given])
+    process = child_process.spawn([sys.executable, "-m", "benchmarks.serving.model", *given])
     try:
         yield {
             "SWITCHBOARD_RESPONDER": "model",
@@ -66,11 +66,11 @@ def model_server() -> Iterator[dict[str, str]]:
             "SWITCHBOARD_CHAT_TURNS_AT_ONCE": "1000",
         }
     finally:
-        leash.end(process, 0.0)
+        child_process.end(process, 0.0)
 
 
 async def measure(deployment: Deployment, short: bool) -> dict[str, Any]:
-    """Return what we add to the first piece and to each piece (seconds), by how many chat at once."""
+    """Return the latency added to the first piece and to each piece (seconds), by number of parallel chats."""
     model_url = deployment.environment["SWITCHBOARD_MODEL_URL"]
     found: dict[str, Any] = {}
     async with (
@@ -168,7 +168,7 @@ async def _all(requests: list[httpx.Request], client: httpx.AsyncClient, found: 
 
 
 def _name_of(event: str) -> str:
-    """Return what an event is called; the model's own have no names, and are nothing but text."""
+    """Return the name of an event; ``""`` for the model's own, which are plain text."""
     named = _NAME.search(event)
     return named[1] if named is not None else "text"
 

@@ -25,7 +25,7 @@ from streams import kafka
 from streams.adapters.index_factory import open_index
 from streams.adapters.qdrant_kinds import TURNS, facts_kind
 from streams.llm.embedders import open_embedder
-from streams.process import leash
+from streams.process import child_process
 from streams.runtime.partitioner import partition_of
 from streams.settings import load_settings
 from streams.telemetry.metrics import process_metrics
@@ -44,7 +44,7 @@ def resident_bytes(pid: int) -> int:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return what a process has taken of processors (seconds)."""
+    """Return the CPU time of a process (seconds)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
@@ -82,7 +82,7 @@ class Deployment:
         if error is not None:
             self._tell()
         for process in self._running.values():
-            leash.end(process, 0.0)
+            child_process.end(process, 0.0)
         await self._resources.aclose()
 
     @property
@@ -113,7 +113,7 @@ class Deployment:
             command = [name] if name == "serve" else ["worker", name]
             own = {"SWITCHBOARD_METRICS_PORT": str(self._health[name]), "SWITCHBOARD_API_PORT": str(self._port)}
             with (self._folder / f"{name}.log").open("ab") as log:
-                self._running[name] = leash.spawn(
+                self._running[name] = child_process.spawn(
                     [sys.executable, "-m", "streams.cli", *command], output=log, env=self.environment | own
                 )
         async with httpx.AsyncClient(trust_env=False, timeout=10.0) as client, asyncio.timeout(PATIENCE):

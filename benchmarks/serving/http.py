@@ -9,14 +9,14 @@ from typing import Any
 
 from benchmarks.quality.recall.scale import sentence
 from benchmarks.serving.deployment import Deployment, percentiles
-from streams.remembered.far import ask_recall, recall_socket
+from streams.remembered.recall_rpc import ask_recall, recall_socket
 from streams.search import Wanted
 
 _BATCH, _AT_ONCE = 1_000, 2
 
 
 async def measure(deployment: Deployment, short: bool) -> dict[str, Any]:
-    """Return what a search takes that is new (seconds), what of it is HTTP, and what writing takes."""
+    """Return the latency of an uncached search, its HTTP share, and the latency of a write (seconds)."""
     searches, posts, batches = (30, 20, 2) if short else (300, 300, 20)
     return {
         **await _searching(deployment, searches),

@@ -1,4 +1,4 @@
-"""What a call of a tool takes besides the search that it makes."""
+"""Latency that a tool call adds to its search."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks.serving.deployment import Deployment, percentiles
 
 
 async def measure(deployment: Deployment, short: bool) -> dict[str, Any]:
-    """Return what ``search_memory`` takes, what ``/v1/search`` does for the same, and the difference (s).
+    """Return the latency of ``search_memory`` and of ``/v1/search``, and the difference (s).
 
     Each question is asked once before, so that its vector is known to both.
     """

@@ -73,7 +73,7 @@ class AsyncSwitchboard:
         return await self._do(self._calls.search(query, search_type, limit, conversation_id, kind))
 
     async def context(self, conversation_id: str) -> Context:
-        """Return what should be known before the next turn of a conversation."""
+        """Return the context for the next turn of a conversation."""
         return await self._do(self._calls.context(conversation_id))
 
     async def facts(self, *, status: str = "active", page_size: int = 100) -> AsyncIterator[Fact]:

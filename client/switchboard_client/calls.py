@@ -48,7 +48,7 @@ class Calls:
         return Call(self._post("/v1/search", body, {"accept": "application/json"}), Search)
 
     def context(self, conversation_id: str) -> Call[Context]:
-        """What should be known before the next turn of a conversation."""
+        """Return the call that reads the context for the next turn of a conversation."""
         return Call(self._get("/v1/context", {"conversation_id": conversation_id}), Context)
 
     def facts_page(self, start: str = "", limit: int = 100, status: str = "active") -> Call[Page[Fact]]:

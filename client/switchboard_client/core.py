@@ -1,4 +1,4 @@
-"""What a call is, when it is sent again and how an answer is read: no I/O, no clock, no sleep.
+"""Building of calls, retry decisions and decoding of answers: no I/O, no clock, no sleep.
 
 A call is carried out by a generator that says what to do next and is told what came of it::
 
@@ -125,7 +125,7 @@ def carry_out(call: Call[T], policy: Policy, random: Callable[[], float]) -> Ste
 
 
 def read(call: Call[T], response: Response) -> T:
-    """Return what an answer says; raises :class:`Malformed` for one that cannot be read."""
+    """Return the decoded answer; raises :class:`Malformed` for one that cannot be read."""
     try:
         if not call.rename:
             return msgspec.json.decode(response.body, type=call.answer)

@@ -1,4 +1,4 @@
-"""What a call may raise.
+"""Errors that calls raise.
 
 ::
 
@@ -13,7 +13,7 @@
         ├── NotFound              unknown-fact, unknown-conversation, ...: every other 404
         ├── Conflict              conflict: every 409
         ├── TooManyRequests       too-many-requests: .retry_after
-        └── Unavailable           part-unavailable: .part says what is down; too-many-turns, ...: every 503
+        └── Unavailable           dependency-unavailable: .part says which; too-many-turns, ...: every 503
 
 What to raise is decided by the problem's ``type``, and by its status for types that this version does not know.
 """
@@ -57,7 +57,7 @@ class Problem(SwitchboardError):
 
 
 class InvalidRequest(Problem):
-    """What was sent cannot be right; sent again unchanged it fails again."""
+    """An invalid request; sent again unchanged it fails again."""
 
 
 class NotAuthenticated(Problem):
@@ -69,7 +69,7 @@ class NotAllowed(Problem):
 
 
 class NotFound(Problem):
-    """What was named is not there."""
+    """A resource that does not exist."""
 
 
 class Conflict(Problem):
@@ -99,7 +99,7 @@ _BY_NAME: dict[str, type[Problem]] = {
     "no-such-path": NotFound,
     "conflict": Conflict,
     "too-many-requests": TooManyRequests,
-    "part-unavailable": Unavailable,
+    "dependency-unavailable": Unavailable,
     "too-many-connections": Unavailable,
     "too-many-turns": Unavailable,
 }

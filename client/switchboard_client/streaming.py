@@ -17,7 +17,7 @@ _LAST = "end"
 
 
 class TurnStream:
-    """What to send, and what came; whoever drives it sends :meth:`request` until :meth:`is_done`.
+    """State machine of one turn's stream: its driver sends :meth:`request` until :meth:`is_done`.
 
     The turn has an id of ours, so saying it again after a broken connection says nothing twice.
     """
@@ -44,7 +44,7 @@ class TurnStream:
         return self._done
 
     def request(self) -> Request:
-        """Return what to send: the turn itself, or the rest of its stream."""
+        """Return the next request: the turn itself, or the rest of its stream."""
         self._reader.reconnected()
         if not self._began:
             return self._said

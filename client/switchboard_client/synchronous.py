@@ -72,7 +72,7 @@ class Switchboard:
         return self._do(self._calls.search(query, search_type, limit, conversation_id, kind))
 
     def context(self, conversation_id: str) -> Context:
-        """Return what should be known before the next turn of a conversation."""
+        """Return the context for the next turn of a conversation."""
         return self._do(self._calls.context(conversation_id))
 
     def facts(self, *, status: str = "active", page_size: int = 100) -> Iterator[Fact]:

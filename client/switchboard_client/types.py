@@ -1,4 +1,4 @@
-"""What is sent and what comes back.  Members that this version does not know are left out."""
+"""Types of requests and answers.  Members that this version does not know are left out."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Accepted(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def position(self) -> str:
-        """What :meth:`Switchboard.progress` asks with."""
+        """Position of the last message, as :meth:`Switchboard.progress` takes it."""
         return f"{self.partition}:{self.offset}"
 
 
@@ -84,7 +84,7 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Correction(msgspec.Struct, frozen=True, kw_only=True):
-    """What takes the place of a fact within seconds.  ``ends``: nothing does, and ``instead`` is empty."""
+    """Replacement of a fact, applied within seconds.  ``ends``: nothing does, and ``instead`` is empty."""
 
     fact_id: str
     instead: str
@@ -105,7 +105,7 @@ class Result(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Search(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found, best first.  ``known``: there is something of the person; ``empty``: why nothing was."""
+    """Search results, best first.  ``known``: there is something of the person; ``empty``: why nothing was."""
 
     query: str
     user_id: str
@@ -116,7 +116,7 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """What should be known before the next turn, as text.  ``status``: made, nothing, not_made_yet."""
+    """Context for the next turn, as text.  ``status``: made, nothing, not_made_yet."""
 
     status: str
     conversation_id: str

@@ -1,4 +1,4 @@
-"""What the demo sends: files with one ``chat.messages.v1`` body per line, checked before anything is sent."""
+"""Input of the demo: files with one ``chat.messages.v1`` body per line, checked before anything is sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which model reads the demo's conversations: none, the scripted one, Gemini, or one at an endpoint.
+"""Choice of the model that reads the demo's conversations: none, scripted, Gemini, or an endpoint.
 
 ``MODEL=builtin``, ``MODEL=scripted``, ``MODEL=gemini``, or ``MODEL=http://host:port/v1#name`` for anything that
 speaks OpenAI's API; unless one says, Gemini if there is a key for it.
@@ -16,7 +16,7 @@ from pathlib import Path
 from deploy.local.model_server import KEY
 from deploy.local.ports import LOOPBACK, free_ports
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams.process import leash
+from streams.process import child_process
 from streams.redaction import without_credentials
 from streams.settings import Settings
 
@@ -29,7 +29,7 @@ _GEMINI = _READS | {"SWITCHBOARD_MODEL_API": "gemini"}
 
 
 def chosen(given: str, settings: Settings) -> str:
-    """Return which model reads: the one that was given, or what there is a key for.
+    """Return the model's name: the one that was given, or what there is a key for.
 
     Raises:
         ConfigurationError: there is no such model, or no key for it.
@@ -104,7 +104,7 @@ class DemoModel:
         self._log.parent.mkdir(parents=True, exist_ok=True)
         with self._log.open("wb") as output:
             command = [sys.executable, "-m", "deploy.local.model_server", "--port", str(port)]
-            self._server = leash.spawn(command, output=output, env=os.environ)
+            self._server = child_process.spawn(command, output=output, env=os.environ)
         deadline = time.monotonic() + _START_SECONDS
         while not _answers(url):
             if self._server.poll() is not None or time.monotonic() > deadline:
@@ -120,7 +120,7 @@ class DemoModel:
     def close(self) -> None:
         """End the server."""
         if self._server is not None:
-            leash.end(self._server, 5.0)
+            child_process.end(self._server, 5.0)
 
 
 def _answers(url: str) -> bool:

@@ -1,7 +1,7 @@
 """The demo's parts: a broker (unless there is one already) and the services, as child processes.
 
 Whatever happens, they end with the demo: in order when it ends in order, at once when it is killed
-(:mod:`streams.process.leash`).
+(:mod:`streams.process.child_process`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from deploy.local.kafka import LocalKafka
 from deploy.local.ports import LOOPBACK, free_ports, is_free
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.adapters.folder_lock import FolderLock
-from streams.process import leash
+from streams.process import child_process
 from streams.services import SERVICES
 from streams.settings import Settings, load_settings
 from streams.telemetry.health import health_port
@@ -123,7 +123,7 @@ class Parts:
         with log.open("wb") as output:
             arguments = [service] if service == SERVE else ["worker", service]
             command = [sys.executable, "-m", "streams.cli", *arguments]
-            return leash.spawn(command, output=output, env=environment, cwd=self.folder)
+            return child_process.spawn(command, output=output, env=environment, cwd=self.folder)
 
     def log_file(self, service: str) -> Path:
         """Return where a service logs."""
@@ -152,7 +152,7 @@ class Parts:
                 if process.poll() is None:
                     process.terminate()
             for process in self._workers.values():
-                leash.end(process, self.settings.shutdown_timeout_seconds + 5)
+                child_process.end(process, self.settings.shutdown_timeout_seconds + 5)
             self._workers.clear()
             self.model.close()
             if self._kafka is not None:

@@ -1,4 +1,4 @@
-"""Which processes the demo has started, written down so that ``make down`` ends exactly those.
+"""Register of the processes that the demo started, so that ``make down`` ends exactly those.
 
 A process id alone may have passed to a stranger, so it is written with the time at which its process began.
 """
@@ -27,7 +27,7 @@ class Started(NamedTuple):
 
     @property
     def runs(self) -> bool:
-        """Whether that very process still runs."""
+        """True if this very process still runs."""
         return bool(self.began) and began(self.pid) == self.began
 
 
@@ -57,7 +57,7 @@ def write(folder: Path, processes: dict[str, int]) -> None:
 
 
 def read(folder: Path) -> list[Started]:
-    """Return what was written down last; nothing if nothing was, or if it cannot be read any more."""
+    """Return the processes registered last; none if there are none or the file is damaged."""
     try:
         return msgspec.json.decode((folder / PROCESSES_FILE).read_bytes(), type=list[Started])
     except (FileNotFoundError, msgspec.DecodeError):

@@ -1,4 +1,4 @@
-"""What the demo prints."""
+"""Output of the demo."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Progress:
 
 
 class Rates(NamedTuple):
-    """What was done, and how long it took (seconds)."""
+    """Counts and durations (seconds) of the demo."""
 
     sent: int
     there_before: int

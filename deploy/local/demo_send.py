@@ -1,4 +1,4 @@
-"""What the demo publishes: chat messages, and a response in the pieces that a model streams."""
+"""Records that the demo publishes: chat messages, and a response in the pieces that a model streams."""
 
 from __future__ import annotations
 

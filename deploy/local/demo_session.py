@@ -1,4 +1,4 @@
-"""What ``make demo`` does from its first line to its last."""
+"""One run of ``make demo``, from its first line to its last."""
 
 from __future__ import annotations
 

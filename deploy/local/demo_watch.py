@@ -1,4 +1,4 @@
-"""What the demo sees: the topics, read along without a group, folded into what is known so far."""
+"""The demo's view: the topics, read along without a group, folded into what is known so far."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ WATCHED = (MESSAGES, WINDOWS, EPISODES, FACTS, SUMMARIES, RESPONSES, DUPLICATES)
 
 
 class View:
-    """What the topics say about the people and conversations of the demo's input.
+    """State of the people and conversations of the demo's input, read from the topics.
 
     ``messages`` and ``windowed`` hold ``(conversation_id, message_id)``; ``facts`` the latest version by id.
     """
@@ -110,7 +110,7 @@ class View:
 
     @property
     def response_is_complete(self) -> bool:
-        """Whether the final chunk of the response has come back."""
+        """True if the final chunk of the response has come back."""
         return any(chunk.final for chunk in self.response.values())
 
 

@@ -32,7 +32,7 @@ from deploy.local.kafka_jars import KAFKA_VERSION, ensure_jars
 from deploy.local.kafka_security import Security
 from deploy.local.ports import LOOPBACK, free_ports, is_free
 from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
-from streams.process import leash
+from streams.process import child_process
 from streams.settings import Settings, load_settings
 
 START_TIMEOUT = 90.0  # seconds; a start takes 3 to 5 on two cores, and ten times that where much else runs
@@ -88,7 +88,7 @@ class LocalKafka:
 
     @property
     def running(self) -> bool:
-        """Whether the process exists (also while paused)."""
+        """True if the process exists (also while paused)."""
         return self._process is not None and self._process.poll() is None
 
     def start(self) -> None:
@@ -109,7 +109,7 @@ class LocalKafka:
     def stop(self) -> None:
         """Shut down in order.  Does nothing if it does not run."""
         if self._process is not None:
-            leash.end(self._process, _STOP_GRACE)
+            child_process.end(self._process, _STOP_GRACE)
         self._release_folder()
 
     def kill(self) -> None:
@@ -213,7 +213,7 @@ class LocalKafka:
         # The serial collector: the least memory and the fastest start, and the heap is small.
         broker = [*machine, "-XX:+UseSerialGC", f"-Xmx{self.heap}", "kafka.Kafka", properties]
         with self._output_file.open("ab") as output:
-            self._process = leash.spawn(broker, output=output)
+            self._process = child_process.spawn(broker, output=output)
 
     def _secured(self, controller_port: int) -> dict[str, str]:
         if self.security is None:
@@ -227,12 +227,12 @@ class LocalKafka:
         users = self.security.format_arguments() if self.security is not None else []
         command = [*storage_tool, "format", f"--cluster-id={_new_cluster_id()}", "--config", properties, *users]
         with self._output_file.open("ab") as output:
-            tool = leash.spawn(command, output=output)
+            tool = child_process.spawn(command, output=output)
             try:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     tool.wait(START_TIMEOUT)
             finally:  # Ctrl-C too: nothing may stay
-                status = leash.end(tool, 0.0)
+                status = child_process.end(tool, 0.0)
         if status != 0:
             raise self._failure(f"its folder could not be formatted (status {status})")
 

@@ -27,7 +27,7 @@ _ADVICE = [
 
 
 def advice(log: str) -> str:
-    """Return what to do about what the end of a log says."""
+    """Return advice for the error at the end of a broker's log."""
     return next((advice for pattern, advice in _ADVICE if re.search(pattern, log)), "see the log")
 
 

@@ -44,7 +44,7 @@ class Jar:
 
 
 def locked_jars(lock_file: Path = LOCK_FILE) -> list[Jar]:
-    """What the lock file names, in its order."""
+    """Return the jars of the lock file, in its order."""
     jars = []
     for number, line in enumerate(lock_file.read_text().splitlines(), start=1):
         if line and not line.startswith("#"):

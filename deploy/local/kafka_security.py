@@ -88,7 +88,7 @@ def _openssl(*arguments: str | Path) -> None:
 
 
 class Security:
-    """Who may come in: ``users`` with their passwords, beside :data:`ADMIN`.  Nobody else has any right.
+    """Users of the broker (``users`` with their passwords), next to :data:`ADMIN`.  Nobody else has any right.
 
     Clients may show a certificate of ``authority``, which signs the broker's; they need none.
     """
@@ -115,7 +115,7 @@ class Security:
         }
 
     def format_arguments(self) -> list[str]:
-        """Return what ``StorageTool format`` needs to know the users from the first start on."""
+        """Return the arguments of ``StorageTool format`` that create the users at the first start."""
         return [
             f"--add-scram={mechanism}=[name={user},password={password}]"
             for mechanism in SCRAM_MECHANISMS

@@ -1,4 +1,4 @@
-"""What can go wrong with a model's server, to be had on demand (:mod:`deploy.local.model_server`)."""
+"""Faults of a model's server, on demand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 class Fault(StrEnum):
-    """What becomes of one call.
+    """Outcome of one call.
 
     The first group are errors of the API, the second of the network and of what stands in between; the rest are
     answers (status 200) that are of no use, or not whole.

@@ -21,7 +21,7 @@ _EPHEMERAL_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 def is_free(port: int) -> bool:
-    """Whether a server could listen on ``port`` now."""
+    """Return whether a server could listen on ``port`` now."""
     with socket.socket() as candidate:
         # As servers do it: connections of an earlier server that still linger (TIME_WAIT) are no obstacle.
         candidate.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -1,4 +1,4 @@
-"""What the scripted model says: no model at all, but the built-in rules, in the words of the prompts.
+"""Answers of the scripted model: no model at all, but the built-in rules, in the words of the prompts.
 
 A prompt is known by the version that its task begins with.  The text of the conversation is read out of the
 block of data, and nothing in it is obeyed.
@@ -47,7 +47,7 @@ def calling(name: str, arguments: Mapping[str, Any]) -> str:
 
 
 def call_in(text: str) -> dict[str, Any] | None:
-    """Return what an answer calls, ``None`` if it is a text."""
+    """Return the tool call in an answer, ``None`` if it is text."""
     return json.loads(text.removeprefix(_CALL)) if text.startswith(_CALL) else None
 
 

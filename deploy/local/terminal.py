@@ -1,4 +1,4 @@
-"""What the demo does when its terminal closes: it ends, at whatever stage it is.
+"""End of the demo when its terminal closes, at whatever stage it is.
 
 The kernel tells only the first process of a terminal's session, with SIGHUP.  Under ``ssh -t HOST make demo``
 that is make, which waits for us and tells nobody.

@@ -72,9 +72,7 @@ Way: TypeAlias = Generator[Step, Reply, Answer]
 
 
 class Rules(NamedTuple):
-    """What holds for every answer: how tokens are counted, how many a prompt may have, and the name of the
-    model, ``""`` if there is none.
-    """
+    """Rules of every answer: token counter, prompt budget, and the model's name (``""`` without one)."""
 
     count: TokenCounter
     budget: int = 1500
@@ -183,7 +181,7 @@ class _Answering:
         )
 
     def _rounds(self, laid: Material) -> list[ToolRound]:
-        """Return what was called and found; what two searches found is told with the first."""
+        """Return the tool rounds; an item found by two searches is shown with the first."""
         done, told, rounds = iter(self._searches), set[str](), []
         for calls in self._called:
             results = []
@@ -197,7 +195,7 @@ class _Answering:
     # -- what it is made of ----------------------------------------------------------------------------------
 
     def _style(self) -> str:
-        """Return what the application wants besides, as far as a fifth of the budget reaches."""
+        """Return the application's style instructions, up to a fifth of the budget."""
         style, count = self._asked.style, self._rules.count
         words = style.split()
         while words and count(style) > self._rules.budget // 5:
@@ -206,7 +204,7 @@ class _Answering:
         return style if words else ""
 
     def _system_tokens(self) -> int:
-        """Return what the task takes, with the tool, the marks of the data and those of each search."""
+        """Return the tokens of the task with the tool, the data marks and those of each search."""
         texts = sum(map(self._rules.count, (prompts.SYSTEM, prompts.DECLARED, prompts.TODAY, self._style())))
         return texts + _MARKS * (1 + sum(map(len, self._called)))
 

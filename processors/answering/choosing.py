@@ -16,7 +16,7 @@ _WORDS = {"first": "1", "second": "2", "third": "3"}
 
 
 def chosen(text: str, recent: Sequence[Turn]) -> QueryUnderstanding | None:
-    """Return what somebody means who was asked back just before; ``None``: they were not.
+    """Return the meaning chosen by the reply to a clarifying question; ``None`` if there was none.
 
     They are not asked back a second time: what they say then is taken as it is.
     """

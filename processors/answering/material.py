@@ -1,4 +1,4 @@
-"""What an answer is made of: all that was found, by tiers, and what of it is in the prompt (seed 002)."""
+"""Material of an answer: all that was found, by tiers, and what of it is in the prompt (seed 002)."""
 
 from __future__ import annotations
 
@@ -77,18 +77,18 @@ class Material(NamedTuple):
     tokens: int
 
     def inside(self) -> list[AnswerItem]:
-        """Return what is in the prompt but for what the model searched for, in the prompt's order."""
+        """Return the items in the prompt, without the model's own searches, in the prompt's order."""
         inside = [item for item in self.items if item.tier in _ORDER and item.left_out is None]
         return sorted(inside, key=_place)
 
     def searched(self, ids: Iterable[str]) -> list[AnswerItem]:
-        """Return what is in of a search's results, but for standing notes, which stand above."""
+        """Return the items of a search that are in the prompt, without standing notes, which come first."""
         wanted = set(ids)
         tools = [item for item in self.items if item.tier is Tier.TOOLS and item.left_out is None]
         return [item for item in tools if item.id in wanted]
 
     def above(self, ids: Iterable[str]) -> list[AnswerItem]:
-        """Return what of a search's results stands above, as a standing note."""
+        """Return the items of a search that stand in the prompt as standing notes."""
         wanted = set(ids)
         standing = (Tier.INSTRUCTIONS, Tier.FACTS)
         return [item for item in self.inside() if item.id in wanted and item.tier in standing]
@@ -154,7 +154,7 @@ def _place(item: ContextItem) -> tuple[int, bool]:
 
 
 def _of_context(context: Context | None) -> Found:
-    """Return what was found without being asked for."""
+    """Return the items found without a search."""
     tiers: dict[Tier, list[Candidate]] = {tier: [] for tier in Tier}
     for item in context.items if context is not None else ():
         if item.text and item.left_out not in (LeftOut.ERASED, LeftOut.ENDED):
@@ -198,7 +198,7 @@ def _first_of(candidates: Iterable[Candidate], besides: Container[str] = ()) -> 
 
 
 def _shortened(candidate: Candidate, wanted: Sequence[str]) -> Candidate:
-    """Return what was said with the part of it that bears on the question; a statement stays whole."""
+    """Return an item cut to the part relevant to the question; a statement stays whole."""
     if candidate.role is None:
         return candidate
     said = " ".join(candidate.text.split())
@@ -207,7 +207,7 @@ def _shortened(candidate: Candidate, wanted: Sequence[str]) -> Candidate:
 
 
 def answering(asked: Asked, items: Iterable[AnswerItem]) -> list[AnswerItem]:
-    """Return what the question itself found, best first: what answers it without a model.
+    """Return the question's own search results, best first: they answer it without a model.
 
     What was said a moment ago answers as well as what was said last year.  Who asked, or was told that nothing
     is known, has said nothing that answers.

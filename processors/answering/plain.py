@@ -43,7 +43,7 @@ def is_asked(text: str) -> bool:
 
 
 def quotation(items: Sequence[AnswerItem], text: str, *, blind: bool) -> tuple[str, AnswerKind]:
-    """Return what is remembered about ``text``, each with its source, and what sort of answer that is."""
+    """Return the quotations about ``text``, each with its source, and the kind of that answer."""
     if not is_asked(text):
         return NOTED, AnswerKind.NOTED
     if not items:
@@ -59,7 +59,7 @@ def _quoted(item: AnswerItem) -> str:
 
 
 def _who(item: AnswerItem) -> str:
-    """Return who said it; a fact is what the person said."""
+    """Return the speaker of an item; a fact is what the person said."""
     who = {Role.USER: "You", Role.ASSISTANT: "The assistant", Role.TOOL: "A tool", Role.SYSTEM: "The system"}
     return item.speaker or who[item.role or Role.USER]
 

@@ -1,4 +1,4 @@
-"""What a model wants to have searched (seed 002, ``search_memory``); it is not trusted to ask well."""
+"""Searches of the answering model; it is not trusted to ask well."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Search(NamedTuple):
 
 
 def search_of(call: ToolCall) -> Search:
-    """Return what a call asks for.  Whose memory is searched is not the model's to say."""
+    """Return the search of a call.  The person whose memory is searched is not the model's choice."""
     if call.name != TOOL_NAME:
         return Search("", problem=f"There is no tool {call.name[:60]!r}; {TOOL_NAME} is the only one.")
     query, kind = call.arguments.get("query"), call.arguments.get("search_type", "both")

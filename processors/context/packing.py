@@ -87,7 +87,7 @@ class _Tier:
         return why
 
     def use(self) -> TierUse:
-        """Return what it took."""
+        """Return the budget's use."""
         inside, outside = len(self.inside), len(self.outside)
         return TierUse(tier=self.tier, limit=self.limit, tokens=self.tokens, items=inside, left_out=outside)
 
@@ -111,7 +111,7 @@ class Packer:
         tools: Sequence[Ranked] = (),
         lasting: Sequence[Ranked] = (),
     ) -> Packed:
-        """Return what of all this is in the prompt.  The order of what is given does not matter.
+        """Return the items that fit into the prompt.  The order of the arguments' items does not matter.
 
         ``lasting`` are facts that are in whatever is spoken of.  ``recent`` are the latest turns of the
         conversation; one that is among ``episodes``, too, counts here.

@@ -1,4 +1,4 @@
-"""What was said before, as it is offered: episodes, each with the turns of it that bear on what was just said.
+"""Earlier conversation as context candidates: episodes, each with its turns relevant to the last message.
 
 A turn that lies in an episode which was found speaks for that episode; one that lies in none yet, because its
 conversation goes on, speaks for itself.  A short answer is offered with the question that it answers, or not at
@@ -39,7 +39,7 @@ _NO_WORD = re.compile(r"\W+")
 
 
 def is_short(text: str) -> bool:
-    """Whether a text says too little to be understood without what it answers."""
+    """Return whether a text says too little to be understood without what it answers."""
     saying = len(words_of(text))  # of text without spaces between words, more than are parted by spaces
     return saying < _LEAST_SAYING or max(saying, len(text.split())) < _LEAST_WORDS
 
@@ -96,7 +96,7 @@ class Found(NamedTuple):
 
 
 def remembered(turns: Sequence[Candidate], episodes: Sequence[Found]) -> list[Candidate]:
-    """Return what is offered of turns and episodes that were found: nothing that was said comes twice.
+    """Return the candidates of the turns and episodes that were found; no turn comes twice.
 
     An episode is as like what was just said as the most similar of itself and its turns.  Its ``text`` and
     ``message_ids`` are those of the turns of it that are related, the best of them, or its own.

@@ -63,7 +63,7 @@ def cost(tier: Tier, text: str, count: TokenCounter, role: Role | None = None, s
 
 
 class Cost(Protocol):
-    """What an item costs, in tokens."""
+    """Cost of an item in tokens."""
 
     def __call__(
         self, tier: Tier, text: str, count: TokenCounter, role: Role | None = None, speaker: str = ""

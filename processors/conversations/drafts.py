@@ -1,4 +1,4 @@
-"""What a conversation publishes, around messages that are encoded already.
+"""Outputs of a conversation, built around messages that are already encoded.
 
 A message is encoded once, when it comes in; windows and requests copy its bytes, as one array.
 """

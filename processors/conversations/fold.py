@@ -1,4 +1,4 @@
-"""What each message, summary and silence does to a conversation: windows, duplicates, token counts.
+"""Fold of messages, summaries and silences into a conversation: windows, duplicates, token counts.
 
 A conversation was silent if its next message was sent, or its next record arrived, ``idle_seconds`` after the
 one before: both stand in the log, so a replay finds the same silences, whatever the clock said when it was read
@@ -101,12 +101,12 @@ class Fold:
 
     @property
     def tenant_id(self) -> str:
-        """Whose conversation it is."""
+        """Tenant of the conversation."""
         return self._sequence.tenant_id
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing has been said yet."""
+        """True if the conversation has no messages yet."""
         return not self._sequence.next_index
 
     @property
@@ -121,7 +121,7 @@ class Fold:
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to store."""
+        """True if there is anything to store."""
         return self._changed or self._sequence.changed
 
     def is_second_copy(self, origin: str, offset: int, came: float, arrived: float) -> bool:

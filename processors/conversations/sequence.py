@@ -1,4 +1,4 @@
-"""Which messages of a conversation count, and where each stands in it: repeats, strangers, copies, the index.
+"""Sequence of a conversation's messages: index, duplicates, copies, and messages of other people.
 
 Everybody who reads a log of messages and speaks of the "third message of a conversation" uses this sequencer,
 so that all of them mean the same one, however the log repeats itself and wherever they crashed.  It depends on
@@ -23,7 +23,7 @@ from processors.conversations.message_ids import HASHER, LoadIds, MessageIds, st
 
 
 class Sequenced(Protocol):
-    """What is stored of a conversation's sequence, by itself (:class:`SequenceState`) or among other things."""
+    """Stored part of a conversation's sequence, alone (:class:`SequenceState`) or inside another state."""
 
     @property
     def tenant_id(self) -> str: ...
@@ -225,7 +225,7 @@ class Sequencer:
                 yield message, offset, arrived
 
     def state(self) -> SequenceState | None:
-        """Return what to store of a sequence that is stored by itself; ``None``: nothing."""
+        """Return the sequence to store by itself; ``None``: nothing."""
         self.ids.settle()
         if not self.next_index and not self.copied and not self.erased:
             return None

@@ -1,4 +1,4 @@
-"""What a conversation remembers: one immutable :class:`ConversationState`, and pages of bodies beside it.
+"""State of a conversation: one immutable :class:`ConversationState`, and pages of bodies beside it.
 
 Bodies of messages are kept once, already encoded, as long as the open window or the token table still needs
 them; everything else about a message is forgotten.  The state is written with every change, so it must stay

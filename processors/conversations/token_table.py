@@ -119,7 +119,7 @@ class RequestPlan(msgspec.Struct, frozen=True):
 
 
 class RangeState(StrEnum):
-    """What has become of a range of messages."""
+    """Status of a range of messages."""
 
     SUMMARIZED = "summarized"
     REQUESTED = "requested"

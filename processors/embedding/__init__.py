@@ -1,1 +1,1 @@
-"""What is embedded, and how a vector travels: :mod:`.wording` and :mod:`.vectors`."""
+"""Embedding texts and the transport of vectors: :mod:`.wording` and :mod:`.vectors`."""

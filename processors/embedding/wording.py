@@ -1,4 +1,4 @@
-"""What is embedded of a thing: its words, without what all things of its kind have in common."""
+"""Embedding text of a thing: its words, without those that all things of its kind share."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SUBJECT = re.compile(r"^User(?:'s|’s)?\s+(?=\S)")
 
 
 def text_of(statement: str) -> str:
-    """Return what is embedded of a fact's statement: ``User likes tea`` without the person."""
+    """Return the embedding text of a fact's statement: ``User likes tea`` without the person."""
     return _SUBJECT.sub("", statement)
 
 

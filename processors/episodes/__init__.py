@@ -1,4 +1,4 @@
-"""Which turns of a conversation belong together: an *episode*, remembered and found as a whole.
+"""Segmentation of a conversation into *episodes*, each remembered and found as a whole.
 
 :mod:`.fold` cuts a conversation as its turns come: into windows of twenty that overlap by three (seed 000), or
 where the topic changes, which :mod:`.boundaries` decides; :mod:`.state` is what is remembered in between, and

@@ -1,4 +1,4 @@
-"""Whether something else is talked of from a turn on: a linear model over what was said around it.
+"""Detection of topic boundaries: a linear model over the turns around a position.
 
 It is asked as a conversation goes on, and looks at the turn, the one after it and the four before it: so a
 boundary is found one turn late.  The weights (:mod:`.boundary_weights`) are fitted by

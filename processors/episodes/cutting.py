@@ -44,7 +44,7 @@ class Cutting:
 
     @property
     def tenant_id(self) -> str:
-        """Whose conversation it is."""
+        """Tenant of the conversation."""
         return self._tenant_id
 
     @property
@@ -97,7 +97,7 @@ class Cutting:
             self.changed = True
 
     def state(self) -> EpisodesState:
-        """Return what is to be stored of it."""
+        """Return the state to store."""
         return EpisodesState(
             self._tenant_id,
             self._user_id,

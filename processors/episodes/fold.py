@@ -42,7 +42,7 @@ class EpisodeFold:
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to store."""
+        """True if there is anything to store."""
         return self._changed or self._cutting.changed or (self._queue is not None and self._queue.changed)
 
     def add(self, turn: Turn, came: float) -> None:

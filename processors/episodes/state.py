@@ -1,6 +1,4 @@
-"""What is remembered of a conversation between two of its turns: where the open episode begins, and its
-turns.
-"""
+"""State of a conversation's segmentation between two turns: where the open episode begins, and its turns."""
 
 from __future__ import annotations
 
@@ -71,7 +69,7 @@ class KeptTurn(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Seen(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What has come of a conversation.  Times in epoch seconds.
+    """Progress of a conversation's segmentation.  Times in epoch seconds.
 
     ``began_at`` and ``next_index`` say which turn comes next; those before it are repetitions.  ``sent_at``
     and ``arrived_at`` are the latest of the turns, ``came_at`` is when the latest of them came into the log of
@@ -113,14 +111,14 @@ class EpisodesState(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def is_open(self) -> bool:
-        """Whether there are turns that no episode had, and nothing says that the one they are in ends."""
+        """True if there are turns in no episode and nothing says that theirs has ended."""
         if self.waiting:
             return not self.ends or self.ends[-1][0] < self.seen.place
         return self.cursor.pending(self.next_index)
 
 
 def kept(turn: Turn, *, after_silence: bool = False) -> KeptTurn:
-    """Return what an episode keeps of a turn."""
+    """Return the part of a turn that an episode keeps."""
     text = turn.text.strip()
     if len(text) > TURN_CHARACTERS:
         text = text[: TURN_CHARACTERS - 1] + "…"

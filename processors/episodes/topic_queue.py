@@ -35,7 +35,7 @@ class Row(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def is_ready(self) -> bool:
-        """Whether all is there that there will be: who says nothing has no vector."""
+        """True if all vectors are there; a turn without words has none."""
         return self.turn is not None and (self.vector is not None or not self.turn.text)
 
 

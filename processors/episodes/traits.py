@@ -1,4 +1,4 @@
-"""What of a turn bears on whether the topic changes: its vector, its words, and how it begins and ends.
+"""Features of a turn for topic boundaries: its vector, its words, and how it begins and ends.
 
 The cues are English, as the built-in embedder is; of other languages the vectors and the roles remain.
 """
@@ -37,7 +37,7 @@ _REFERRING_WITHIN = 8
 
 
 class Traits(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What is known of a turn.  ``vector``: of unit length, half precision; empty if it has no words.
+    """Features of a turn.  ``vector``: of unit length, half precision; empty if it has no words.
 
     ``stems``: of the words that carry meaning, each once; ``words`` counts all.  ``opens``, ``answers``,
     ``greets``: it begins as turns do that begin something, answer, greet; ``refers``: to something said before;

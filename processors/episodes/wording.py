@@ -1,4 +1,4 @@
-"""What an episode says: to whoever reads it, and to the model that makes its vector."""
+"""Text of an episode, for readers and for the embedder."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ EMBEDDED_CHARACTERS = 1_200
 
 
 def text_of(turns: Sequence[KeptTurn]) -> str:
-    """Return what was said, a line per turn, after the speaker's name or role."""
+    """Return the turns as text, a line each, after the speaker's name or role."""
     return "\n".join(f"{turn.speaker or turn.role}: {turn.text}" for turn in turns if turn.text)
 
 
 def embedded_text(turns: Sequence[KeptTurn], characters: int = EMBEDDED_CHARACTERS) -> str:
-    """Return what is embedded: of each turn as much as fits into ``characters`` if all get the same share.
+    """Return the embedding text: of each turn as much as fits into ``characters`` if all get the same share.
 
     What short turns leave goes to longer ones.
     """

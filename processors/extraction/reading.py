@@ -57,7 +57,7 @@ def quotations(judged: Sequence[Judged]) -> list[list[Judged]]:
 
 
 def correction_in(text: str) -> str:
-    """Return what a sentence puts in the place of what was just said ("Sorry, I meant Lille."), or ``""``."""
+    """Return the replacement that a correcting sentence gives ("Sorry, I meant Lille."), or ``""``."""
     found = _CORRECTS.fullmatch(text)
     return found[1] if found else ""
 
@@ -86,7 +86,9 @@ _GREETS = re.compile(
 
 
 def _is_empty(unit: Unit, judgement: Judgement) -> bool:
-    """Whether a unit greets, asks about others, or announces a text of theirs ("The letter from my aunt:")."""
+    """Return whether a unit greets, asks about others, or announces a quotation ("The letter from my
+    aunt:").
+    """
     announces = unit.is_partial and unit.text.endswith((":", "："))
     if announces or (not unit.asked and _GREETS.fullmatch(unit.text)):
         return True
@@ -148,7 +150,7 @@ def _filled(base: Statement, slot: Slot) -> Statement:
 
 
 def needs_question(unit: Unit) -> bool:
-    """Whether a unit answers a question and cannot be understood without it."""
+    """Return whether a unit answers a question and cannot be understood without it."""
     if not unit.asked:
         return False
     words = len(unit.text.split())

@@ -72,7 +72,7 @@ def question_before(messages: Sequence[WindowMessage], at: int) -> tuple[str, st
 
 
 def is_question(text: str) -> bool:
-    """Whether a text ends with a question mark, whatever closes behind it."""
+    """Return whether a text ends with a question mark, whatever closes behind it."""
     return text.rstrip("\"'”’)* ").endswith(("?", "？"))
 
 
@@ -112,5 +112,5 @@ _LEANS = re.compile(
 
 
 def leans(unit: Unit) -> bool:
-    """Whether a sentence needs the one before it to be understood."""
+    """Return whether a sentence needs the one before it to be understood."""
     return unit.number > 0 and (len(unit.text.split()) <= _SHORT or _LEANS.match(unit.text) is not None)

@@ -1,9 +1,9 @@
-"""What becomes of what was learned: a new fact, more evidence for one, or the end of one (seeds 000 and 002).
+"""Fold of candidates into facts: a new fact, more evidence for one, or the end of one (seeds 000 and 002).
 
 :mod:`.candidates` says what of an extractor's words is taken, :mod:`.claims` which slot and which fact they are
 about.  Begin with :class:`.consolidation.Consolidation`, which folds one candidate in, as a fact of its own or
 as evidence (:mod:`.learning`); :mod:`.timeline` decides which value holds when, :mod:`.lines` what changes by
 that, :mod:`.evidence` what counts twice and what does not, :mod:`.refinement` when two facts are one,
-:mod:`.kinship` which preference of another slot is meant, :mod:`.erasure` what a tombstone leaves,
+:mod:`.preference_aliases` which preference of another slot is meant, :mod:`.erasure` what a tombstone leaves,
 :mod:`.confidence` what fades, and :mod:`.rebuilding` makes the state from the topic.
 """

@@ -1,4 +1,4 @@
-"""From what an extractor says to candidates: only what the window bears out.
+"""Candidates from an extractor's statements: only those supported by the window.
 
 An extractor is not trusted, whether it is made of rules or a language model: :func:`objection` says what is
 wrong with a statement, and the others of its window are kept.
@@ -47,7 +47,7 @@ _LIMITS = {"quote": 4096, "statement": 4096, "subject": 256, "attribute": 128, "
 
 
 def already_extracted(source_message_ids: Iterable[str], extracted_ids: Collection[str]) -> bool:
-    """Whether all the messages that a statement rests on were extracted from before (seed 000, method 2)."""
+    """Return whether all source messages of a statement were extracted before (seed 000, method 2)."""
     return all(message_id in extracted_ids for message_id in source_message_ids)
 
 
@@ -79,7 +79,7 @@ def objection(found: Statement, window: Window) -> str | None:
 
 
 def is_too_long(found: Statement) -> bool:
-    """Whether one of its texts is longer than a fact may keep."""
+    """Return whether one of its texts is longer than a fact may keep."""
     return any(len(getattr(found, name)) > limit for name, limit in _LIMITS.items())
 
 
@@ -105,7 +105,7 @@ def _date_objection(found: Statement, messages: Mapping[str, WindowMessage]) -> 
 
 
 def is_quoted(quote: str, messages: Sequence[WindowMessage]) -> bool:
-    """Whether a quote stands in one of the messages, or its lines do, in order, each in one of them."""
+    """Return whether a quote is in one of the messages, or its lines are, in order, each in one of them."""
     texts = [_folded(message.content) for message in messages]
     if not (whole := _folded(quote)):
         return False
@@ -122,7 +122,9 @@ def is_quoted(quote: str, messages: Sequence[WindowMessage]) -> bool:
 
 
 def _is_own(quote: str, messages: Sequence[WindowMessage]) -> bool:
-    """Whether most of a quote is its authors' own words; lines of the assistant only say what is answered."""
+    """Return whether most of a quote is its authors' own words; the assistant's lines only give the
+    question.
+    """
     texts = [normalize("NFKC", each.content) for each in messages if each.role is Role.USER]
     owned = [(text, own_words(text)) for text in texts]
     own = total = 0

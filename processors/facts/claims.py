@@ -1,4 +1,4 @@
-"""What a statement claims: which slot it speaks of, which fact it is, and which fact would deny it.
+"""Claim of a statement: which slot it speaks of, which fact it is, and which fact would deny it.
 
 Values are compared by what they name, not as they were written: "Dogs", "dogs " and "the dog" are one.
 Only what cannot change the meaning is folded: forms of a letter, case, white space, punctuation at the ends, a
@@ -41,7 +41,7 @@ class Claim(NamedTuple):
 
 
 def claim_of(said: FactCandidate | Fact) -> Claim:
-    """Return what is claimed.
+    """Return the claim of a statement.
 
     Raises:
         InvalidRecord: ``unknown_attribute``, ``empty_value``: there is no such slot, or nothing fills it and

@@ -45,7 +45,7 @@ def rate_of(fact: Fact, rates: Mapping[Kind, float] = RATES) -> float:
 
 
 def is_lasting(fact: Fact) -> bool:
-    """Whether it never fades and is in every prompt: an allergy, an instruction, whatever has importance 3."""
+    """Return whether a fact never fades and is in every prompt: an allergy, an instruction, importance 3."""
     return fact.importance >= LASTING_IMPORTANCE or fact.attribute.partition("/")[0].casefold() in LASTING
 
 
@@ -79,12 +79,12 @@ def passive_until(fact: Fact, rates: Mapping[Kind, float] = RATES) -> datetime:
 
 
 def has_faded(fact: Fact) -> bool:
-    """Whether it is deprecated because it faded, and may come back: one that never was so has an end."""
+    """Return whether a fact is deprecated because it faded, and may come back; a voided one has an end."""
     return fact.status is FactStatus.DEPRECATED and fact.valid_to is None
 
 
 def is_void(fact: Fact) -> bool:
-    """Whether it never was so."""
+    """Return whether a fact was voided: it never was true."""
     return fact.status is FactStatus.DEPRECATED and not has_faded(fact)
 
 

@@ -1,4 +1,4 @@
-"""What becomes of a candidate: a new fact, more evidence for one, the end or the correction of others.
+"""Outcome of a candidate: a new fact, more evidence for one, the end or the correction of others.
 
 Pure decisions for the facts stage (seeds 000 and 002).  Nothing here depends on when it is decided: times are
 those of the messages.  And nothing depends on a state that only later candidates made: a batch whose state was
@@ -218,7 +218,7 @@ class Consolidation:
             self._inject(line_id, line_id, self._at, Said.ENDED, none.fact_id)
 
     def _deny_merged(self, own: Claim) -> None:
-        """What denies a fact that was merged denies the one that stands for it."""
+        """Apply a denial of a merged fact to the fact that stands for it."""
         stub = self._line(own.line_id).stub(own.opposite_id)
         if stub is not None and stub.into and self._assertion() is not Said.ENDED:
             self._inject(own.line_id, own.opposite_id, self._at, Said.ENDED, own.fact_id)

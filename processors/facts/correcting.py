@@ -55,7 +55,7 @@ def window_id_of(tenant_id: str, correction: Correction) -> str:
 
 
 def corrected(fact: Fact, correction: Correction, at: Timestamp, by: str) -> tuple[FactCandidate, ...]:
-    """Return what takes the place of a fact, all of it in the fact's slot: most often one candidate.
+    """Return the candidates that replace a fact, all in its slot: most often one candidate.
 
     The first names the fact that it corrects, unless it only ends it.  ``at``: when it was said; it counts
     as said after whatever the fact rests on, for it is about that.  A fact that consolidation merged into
@@ -191,7 +191,7 @@ def _denial(value: str, text: str) -> str:
 
 
 def _as_written(fact: Fact, window: Window) -> Statement:
-    """Return what is written as the value: alone, or in the sentence of the fact; else the whole is both."""
+    """Return the correction as a value, alone or inside the fact's sentence, or as a whole statement."""
     text = window.messages[0].content
     value = told = text.strip().rstrip(".!").rstrip()
     if not told:
@@ -223,7 +223,7 @@ def _as_written(fact: Fact, window: Window) -> Statement:
 
 
 def _frame(fact: Fact) -> tuple[str, str]:
-    """What stands around the value in the fact's sentence; ``("", "")`` if the value does not stand there."""
+    """Return the fact's sentence before and after the value; ``("", "")`` if the value is not in it."""
     at = fact.statement.casefold().find(fact.value.casefold()) if fact.value else -1
     if at < 0:
         return "", ""

@@ -1,4 +1,4 @@
-"""What an erasure leaves of a fact: nothing of what arrived until then, wherever it is read again.
+"""Erasure of a fact's evidence: nothing that arrived before it stays, even after a replay.
 
 Time decides, not the order in which things are processed: a candidate that was on its way when its fact was
 erased, and one that a replay reads years later, are ignored alike if their messages arrived no later than the
@@ -29,18 +29,18 @@ class Erased(NamedTuple):
 
 
 def is_erased(evidence: Provenance, erasure: Erasure | None) -> bool:
-    """Whether evidence is among what was erased."""
+    """Return whether evidence was erased."""
     return erasure is not None and evidence.arrived_at <= erasure.until
 
 
 def outlives(fact: Fact, until: datetime) -> bool:
-    """Whether nothing that a fact rests on was there when it was erased: it began anew since, or only then."""
+    """Return whether all evidence of a fact is younger than its erasure: it began anew since, or only then."""
     begun_anew = fact.erased_until is not None and until <= fact.erased_until
     return begun_anew or len(_later(fact, until)) == fact.evidence_count
 
 
 def erase(line: Line | None, fact_id: str, before: Erasure | None, until: datetime, version: int = 0) -> Erased:
-    """Return what is left of a line when what arrived up to ``until`` is erased of one of its facts.
+    """Return the line without the fact's evidence that arrived up to ``until``.
 
     ``version``: the last one that is known to be erased, if higher than that of the fact.  Line and erasure
     come back as they are when there is nothing to do.  Evidence that came later is kept: the person said it

@@ -46,13 +46,13 @@ def place(evidence: Provenance) -> Place:
 
 
 def is_same(one: Provenance, other: Provenance) -> bool:
-    """Whether two pieces of evidence are one."""
+    """Return whether two pieces of evidence are the same."""
     in_common = one.window_id == other.window_id and not {*one.message_ids}.isdisjoint(other.message_ids)
     return one.conversation_id == other.conversation_id and (in_common or one.message_ids == other.message_ids)
 
 
 def name_of(evidence: Provenance) -> str:
-    """What tells a piece of evidence from the others of its fact."""
+    """Return the key of a piece of evidence within its fact."""
     return " ".join((evidence.window_id, *evidence.message_ids))
 
 
@@ -66,7 +66,7 @@ def floors(fact: Fact) -> dict[Origin, Place]:
 
 
 def is_counted(known: Fact, evidence: Provenance) -> bool:
-    """Whether ``known`` rests on this evidence already."""
+    """Return whether ``known`` already has this evidence."""
     if any(is_same(evidence, kept) and kept.ends >= evidence.ends for kept in known.provenance):
         return True
     floor = floors(known).get(origin(evidence))
@@ -94,7 +94,7 @@ def ceilings(provenance: Iterable[Provenance], known: Iterable[Floor] = ()) -> t
 
 
 def is_under(evidence: Provenance, floors: Iterable[Floor]) -> bool:
-    """Whether evidence came no later than what was let go whole."""
+    """Return whether evidence is older than the evidence that was dropped."""
     return any(
         (floor.topic, floor.partition) == origin(evidence)
         and place(evidence) <= (floor.arrived_at, floor.offset)

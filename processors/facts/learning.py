@@ -16,7 +16,7 @@ EVIDENCE_GAIN = 0.05
 
 
 def is_tentative(said: FactCandidate) -> bool:
-    """Whether it was said too unsurely to end what was said surely: what may not be told unasked may not."""
+    """Return whether a statement is too uncertain to end a certain one."""
     return said.confidence < PASSIVE_FROM
 
 
@@ -88,5 +88,5 @@ def reinforced(fact: Fact, said: FactCandidate, own: Claim) -> Fact:
 
 
 def ever_held(fact: Fact) -> bool:
-    """Whether it was ever said to be so, and not only that it is no longer."""
+    """Return whether a statement ever held, and was not only denied."""
     return fact.valid_from != fact.valid_to or fact.status is not FactStatus.ENDED or bool(fact.past)

@@ -75,11 +75,11 @@ class Line(msgspec.Struct, frozen=True, tag="line"):
         return next((fact for fact in self.facts if fact.fact_id == fact_id), None)
 
     def stub(self, fact_id: str) -> Stub | None:
-        """Return what is left of a fact of the line."""
+        """Return the stub of a fact in this line."""
         return next((stub for stub in self.stubs if stub.fact_id == fact_id), None)
 
     def wholes(self) -> dict[str, str]:
-        """Return what stands by now for the facts that were merged into another of the line."""
+        """Return the current replacements of facts merged in this line."""
         into = {stub.fact_id: stub.into for stub in self.stubs if stub.into}
         found = {}
         for fact_id, whole in into.items():
@@ -90,7 +90,7 @@ class Line(msgspec.Struct, frozen=True, tag="line"):
 
 
 class Place(msgspec.Struct, frozen=True, tag="place"):
-    """In which line a fact is found that does not give it its name."""
+    """Line of a fact that does not share the line's id."""
 
     line_id: str
 
@@ -116,13 +116,13 @@ class Lines(Protocol):
         ...
 
     def erasure(self, fact_id: str) -> Erasure | None:
-        """Return what is remembered of the erasure of a fact."""
+        """Return the erasure record of a fact."""
         ...
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """What changes facts: the fact that was spoken of, when, the window and message where it was, and where the
-    candidate that says so stands in the log.
+    """Cause of a change: the fact, the time, the window and message, and the candidate's position in the
+    log.
     """
 
     fact_id: str

@@ -14,9 +14,9 @@ from models.statements import Polarity
 from processors.facts.claims import Claim, claim_of
 from processors.facts.confidence import has_faded
 from processors.facts.evidence import ceilings, is_same, name_of
-from processors.facts.kinship import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.learning import ever_held
 from processors.facts.lines import STUBS_LIMIT, VALUES_LIMIT, Latest, Line, Place, bounded
+from processors.facts.preference_aliases import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.refinement import is_kept_whole, unmerged
 from processors.facts.stubs import Stub, conversations_of, stub_of
 from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, moment_of, verdicts
@@ -97,7 +97,7 @@ def _is_ended_by_another(fact: Fact, own: Claim, by: Claim) -> bool:
 
 
 def _merged_stub(fact: Fact, claim: Claim, into_line: str, into: Fact | None) -> Stub:
-    """Return what is left of a merged fact; of one that consolidation merged, enough to bring it back."""
+    """Return the stub of a merged fact; after a merge by consolidation, with enough to restore it."""
     stub = Stub(
         fact.fact_id,
         fact.version,
@@ -144,7 +144,7 @@ def _narrowed(fact: Fact, into: Fact | None) -> float:
 
 
 def _is_left(fact: Fact) -> bool:
-    """Whether no more than a stub is kept of it."""
+    """Return whether only a stub of a fact is kept."""
     return fact.status in (FactStatus.MERGED_INTO, FactStatus.DEPRECATED) and not has_faded(fact)
 
 

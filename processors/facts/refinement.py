@@ -81,7 +81,7 @@ def absorbed(
 
 
 def is_kept_whole(fact: Fact) -> bool:
-    """Whether a merged fact can be brought back: nothing that was said has completed it."""
+    """Return whether a merged fact can be restored: no later evidence has been added to it."""
     if fact.status is not FactStatus.MERGED_INTO or not fact.changes:
         return False
     return fact.changes[-1].change is FactChange.MERGED and fact.changes[-1].window_id is None

@@ -1,4 +1,4 @@
-"""Which fact stands for what is claimed: itself, or what it was merged into, unless that never was so."""
+"""Resolution of a claim to the fact that stands for it: itself, or the target of a merge."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def stands_for(fact_id: str, line_id: str, line_of: Callable[[str], Line], posit
 def standing(
     claim: Claim, evidence: Provenance, line_of: Callable[[str], Line], position: int, taken_back: str
 ) -> Standing:
-    """Return what stands for a claim at a position in the log.
+    """Return the fact that stands for a claim at a position in the log.
 
     ``taken_back``: the fact that the claim is made instead of, ``""`` if there is none.
     """

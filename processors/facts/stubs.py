@@ -1,4 +1,4 @@
-"""What is left in a line of a fact that was merged or corrected."""
+"""Stubs: the part of a merged or corrected fact that its line keeps."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Led(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Stub(msgspec.Struct, frozen=True, array_like=True):
-    """What is left of a fact that was merged (``into`` another) or corrected: enough to know it again.
+    """Stub of a fact that was merged (``into`` another) or corrected: enough to know it again.
 
     ``since``: the position in the log of the candidate that merged it, or up to which the other was corrected
     before consolidation did.  ``slot_id``: the slot that it was in.
@@ -69,7 +69,7 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     led: tuple[Led, ...] = ()
 
     def leads(self, position: int) -> Led | None:
-        """Return what the fact is, or was, part of at a position."""
+        """Return the fact that this one was part of at a position."""
         if self.into and self.since <= position:
             return Led(self.into, self.into_line, self.since, floors=self.floors)
         return next((led for led in self.led if led.since <= position < led.until), None)
@@ -89,7 +89,7 @@ def corrected_until(stub: Stub | None) -> int:
 
 
 class Given(msgspec.Struct, frozen=True, array_like=True):
-    """What a fact that was merged into one of a line has given it; fields as those of :class:`Stub`.
+    """Contribution of a merged fact to a fact of the line; fields as those of :class:`Stub`.
 
     The line of the fact that stays is stored first: if nothing else was before a crash, the stub is made of
     this.
@@ -102,7 +102,7 @@ class Given(msgspec.Struct, frozen=True, array_like=True):
 
 
 def voided_by(window_id: str | None) -> str:
-    """Return what is remembered of the window in which something was said instead of a fact."""
+    """Return the mark of the window that corrected a fact."""
     return ids.deterministic_id("voided", window_id) if window_id else ""
 
 
@@ -114,7 +114,7 @@ def conversations_of(fact: Fact) -> tuple[str, ...]:
 def stub_of(
     fact: Fact, floors: tuple[Floor, ...], voided_by: str = "", position: int = 0, before: Stub | None = None
 ) -> Stub:
-    """Return what is left of a fact that never was so; ``before``: what was left of it before it came back."""
+    """Return the stub of a voided fact; ``before``: its stub before it came back."""
     return Stub(
         fact.fact_id,
         fact.version,
@@ -130,7 +130,7 @@ def stub_of(
 
 
 def let_go_stub(fact: Fact, before: Stub | None) -> Stub:
-    """Return what is left of a fact that there is no room for; ``before``: what is left of its corrections."""
+    """Return the stub of a fact dropped for lack of room; ``before``: the stub of its corrections."""
     known = before or Stub(
         fact.fact_id,
         fact.version,
@@ -144,7 +144,7 @@ def let_go_stub(fact: Fact, before: Stub | None) -> Stub:
 
 
 def kept_of(stub: Stub) -> Stub | None:
-    """Return what stays known of a merged fact that is another one after all; ``None`` if nothing does."""
+    """Return the stub to keep of a merged fact that proved to be different; ``None`` if nothing."""
     if not (stub.floors or stub.voids or stub.led):
         return None
     return Stub(
@@ -158,7 +158,7 @@ def kept_of(stub: Stub) -> Stub | None:
 
 
 def released(stub: Stub, led: Led, floors: tuple[Floor, ...], position: int) -> Stub:
-    """Return what is left of a fact that stands for itself again; ``floors``: what was known to the other."""
+    """Return the stub of a fact that stands for itself again; ``floors``: evidence that the other had."""
     return Stub(
         stub.fact_id,
         stub.version,

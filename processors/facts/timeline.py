@@ -1,4 +1,4 @@
-"""What was said of claims that exclude one another, and what follows: which holds, and when each did.
+"""Timeline of claims that exclude one another: which one holds, and the interval of each.
 
 A line is the slot itself where it holds one value ("home"), else one value of it and its denial ("likes tea",
 "does not like tea").  Its marks say what was claimed when, sorted by when it was *said*; whatever order they
@@ -48,8 +48,8 @@ class Moment(msgspec.Struct, frozen=True, array_like=True, order=True):
 
 
 class Said(StrEnum):
-    """What a mark says.  ``voided``: it never was so, something else took its place.  ``replaced``: it was so
-    until a fact of another line took its place.
+    """Content of a mark.  ``voided``: it never was so, something else took its place.  ``replaced``: it was
+    so until a fact of another line took its place.
     """
 
     HOLDS = "holds"
@@ -83,7 +83,7 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Verdict(NamedTuple):
-    """What follows for a fact."""
+    """Verdict on a fact."""
 
     status: FactStatus
     valid_from: datetime
@@ -146,7 +146,7 @@ def _is_same_claim(one: Mark, other: Mark) -> bool:
 
 
 def _is_within(new: Mark, mark: Mark) -> bool:
-    """What is said again adds nothing in between, and unsurely nothing to what was said surely."""
+    """Return whether a repeated statement adds nothing to the mark."""
     surely = msgspec.structs.replace(new, tentative=mark.tentative and new.tentative)
     return _is_same_claim(mark, surely) and mark.first <= new.first <= mark.last
 
@@ -154,7 +154,7 @@ def _is_within(new: Mark, mark: Mark) -> bool:
 def verdicts(
     marks: Sequence[Mark], single: bool, wholes: Mapping[str, str] | None = None
 ) -> dict[str, Verdict]:
-    """Return what follows for each fact that the marks are about.
+    """Return the verdict on each fact that the marks are about.
 
     ``single``: one value excludes another.  ``wholes``: of facts that were merged, the one in the same line
     that stands for each by now; what denies a part denies it.  What was taken back is read as if it had never
@@ -210,11 +210,11 @@ class _Ledger:
         self._read = 0
 
     def is_open(self, fact_id: str) -> bool:
-        """Whether a claim holds by what was read."""
+        """Return whether a claim holds so far."""
         return fact_id in self._open
 
     def is_resting_on(self, fact_ids: Collection[str], entry: _Entry, place: int) -> bool:
-        """Whether the mark that was read at this place is what one of these open claims rests on."""
+        """Return whether one of these open claims rests on the mark at this place."""
         fact_id = entry.mark.fact_id
         return fact_id in fact_ids and place >= self._begun[fact_id]
 
@@ -249,7 +249,7 @@ class _Ledger:
         return {rival_id: status for rival_id, status in found.items() if status is not None}
 
     def _reach_back(self, mark: Mark, since: datetime) -> None:
-        """What began before it was said takes in its own past since, and the others were over by then."""
+        """Extend a statement into its own past, and end the rivals that held there."""
         held = self.verdicts[mark.fact_id]
         past, began = held.past, min(since, held.valid_from)
         while past and began < past[-1].valid_to:
@@ -274,7 +274,7 @@ class _Ledger:
         del self._open[fact_id]
 
     def _loses(self, rival: Mark, mark: Mark) -> FactStatus | None:
-        """Return what becomes of an open claim when another is made; ``None``: they may both be true."""
+        """Return the status of an open claim after a rival's; ``None`` if both may be true."""
         if rival.fact_id == mark.fact_id or (mark.tentative and not rival.tentative):
             return None
         if rival.fact_id == self._wholes.get(mark.opposite_id, mark.opposite_id):
@@ -303,7 +303,7 @@ def _void(before: Verdict | None, at: datetime, by: str) -> Verdict:
 
 
 def _over_by(verdict: Verdict, began: datetime, lost: FactStatus, by: str) -> Verdict:
-    """Return what is left of a fact that ended, from when on another held."""
+    """Return the verdict of a fact that ended when another began to hold."""
     past = tuple(_until(each, began) for each in verdict.past)
     verdict = verdict._replace(past=past)
     if verdict.valid_to is None or verdict.valid_to <= began:

@@ -1,4 +1,4 @@
-"""What a question asks of a graph: whom it names, and which relations it asks for."""
+"""Entities and relations in a question: whom it names, and which relations it asks for."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def relations_of(question: str) -> frozenset[str]:
 
 
 def is_named(entity: Entity, question: str) -> bool:
-    """Whether a question has all words of an entity's name, or of one way to call it; of a person, the first."""
+    """Return whether a question contains an entity's whole name or alias; of a person, the first name."""
     if entity.name == SELF_NAME:
         return False
     words = _words(question)

@@ -1,4 +1,4 @@
-"""What is a name, and what only looks like one."""
+"""Recognition of names."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _NO_PERSON = re.compile(
 
 
 def may_name(sentence: str) -> bool:
-    """Whether there may be a name in a sentence: most have none."""
+    """Return whether a sentence may contain a name; most do not."""
     if _INNER.search(sentence):
         return True
     first = _FIRST.match(sentence)

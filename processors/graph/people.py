@@ -1,4 +1,4 @@
-"""Who is meant: "my sister", "Anna" and "my sister Anna" are one if nobody else could be meant.
+"""Resolution of people: "my sister", "Anna" and "my sister Anna" are one if nobody else could be meant.
 
 Two people with one name stay two: what is said of "Anna" alone is then of neither.
 """
@@ -12,7 +12,7 @@ from models.graph import SELF_ROLE, EntityType, Mention
 
 
 class People:
-    """Who is meant by a role, by a name, or by both.  Keys tell entities apart."""
+    """People by role, by name, or by both.  Keys tell entities apart."""
 
     def __init__(self, mentions: Iterable[Mention]) -> None:
         self._names_of_role: dict[tuple[EntityType, str], set[str]] = defaultdict(set)

@@ -35,7 +35,7 @@ class Graph(NamedTuple):
 
 
 class Changed(NamedTuple):
-    """What of a graph is not as it was, by id; ``None``: it is there no more."""
+    """Changes of a graph by id; ``None``: removed."""
 
     entities: dict[str, Entity | None]
     relations: dict[str, Relation | None]
@@ -138,7 +138,7 @@ class Resolved:
             self._rivals[claim[:2]].discard(claim)
 
     def _claim(self, each: GraphStatement) -> _Claim | None:
-        """Return who is said to be what to whom; ``None`` if it could be two, or is one."""
+        """Return the relation claimed between two entities; ``None`` if it is ambiguous or reflexive."""
         subject, thing = self._key_of[each.subject], self._key_of[each.object]
         if subject is None or thing is None or subject == thing:
             return None

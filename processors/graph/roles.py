@@ -1,4 +1,4 @@
-"""What people and animals are to somebody, and which pronoun may stand for them."""
+"""Roles of people and animals, and the pronouns for them."""
 
 from __future__ import annotations
 
@@ -126,6 +126,6 @@ HE = frozenset(
 
 
 def may_be(role: str, pronoun: str) -> bool:
-    """Whether "she" or "he" may stand for whoever is this to the speaker."""
+    """Return whether "she" or "he" may stand for somebody in this role."""
     others = HE if pronoun == "she" else SHE
     return role not in others

@@ -1,4 +1,4 @@
-"""What a sentence tells: whose somebody is, who does what, where and with whom.
+"""Relations told by a sentence: ownership, actions, places and company.
 
 What is said in passing ("my sister Anna") holds in a question, too; what is told does only where it is told as
 it is.
@@ -260,16 +260,14 @@ def _blank(match: re.Match[str]) -> str:
 
 
 def _unquoted(match: re.Match[str]) -> str:
-    """What is quoted is somebody else's; but a name may stand so: 'a dog called "Rex"'."""
+    """Return the text without quotations of others; but a name may be quoted: 'a dog called "Rex"'."""
     inner = match[0][1:-1]
     is_called = match.string[max(0, match.start() - 7) : match.start()].endswith(("called ", "named "))
     return inner if is_called and name_of(inner) == inner else " "
 
 
 def _whose(word: str, written: str, owner: Mention) -> tuple[Mention | None, str]:
-    """Return who or what is somebody's, and how it is related; what it is to another than the speaker is no
-    role of it.
-    """
+    """Return the entity that belongs to somebody, and its relation to the speaker."""
     kind = PETS.get(word) or PET_PLURALS.get(word)
     if kind is not None:
         name, relation = name_of(written), PET_OF

@@ -1,4 +1,4 @@
-"""Which messages an export of another chat holds, who said them, when, and under which ids.
+"""Messages of a chat export: speakers, times and ids.
 
 Readers are pure and lazy: pieces of a file go in, :class:`.drafts.Draft` and :class:`.drafts.Skipped` come
 out, one

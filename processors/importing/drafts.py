@@ -1,4 +1,4 @@
-"""From what an export says to a message that the services take.
+"""Conversion of exported messages to chat messages.
 
 Ids are made of what a message is (whose it is, where it comes from, its own id there), so the same export
 imported twice, or a later one of the same chats, makes the same ids.
@@ -57,7 +57,7 @@ class Skipped(NamedTuple):
 
 
 class Owner(NamedTuple):
-    """Whose export it is: ``source`` (chatgpt, ...), tenant and person."""
+    """Owner of an export: ``source`` (chatgpt, ...), tenant and person."""
 
     source: str
     user_id: str

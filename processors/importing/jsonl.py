@@ -25,7 +25,7 @@ class _Line(MessageShape, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class _Read(NamedTuple):
-    """What a line says; an id that it does not name is empty."""
+    """Decoded line; a missing id is empty."""
 
     conversation_id: str
     message_id: str

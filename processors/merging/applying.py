@@ -80,7 +80,7 @@ def _given(gone: Fact, before: Fact, after: Fact) -> Given:
 
 
 def _restorable(stub: Stub, gone: Fact, left: Line, given: Given) -> Stub:
-    """Return what is left of a merged fact, with what it takes to bring it back (:mod:`.separating`)."""
+    """Return the stub of a merged fact, with enough to restore it (:mod:`.separating`)."""
     return msgspec.structs.replace(
         stub,
         tenant_id=gone.tenant_id,

@@ -1,4 +1,4 @@
-"""From which nearness on vectors of a model propose that two facts are one, and that a turn bears a fact out.
+"""Similarity thresholds of a model: for two facts to be proposed as one, and for a turn to support a fact.
 
 Every model spreads its cosines differently.  Pairs of which it is known whether they say the same are embedded;
 the threshold is the lowest at which, of the pairs that the guards let through, hardly any is wrong.

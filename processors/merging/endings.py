@@ -1,4 +1,4 @@
-"""Which earlier statements of a person a new one ends: "we sold the car" ends "I have a car".
+"""Endings of earlier statements by a new one: "we sold the car" ends "I have a car".
 
 A negation is a living fact: "I don't eat meat any more" holds, and what it ends does not.  Logistic regression
 over pairs of statements (:mod:`.pair_features`) decides; ``endings.npz`` holds its weights, ``MODEL_CARD.md``
@@ -31,7 +31,7 @@ _WEIGHTS = Path(__file__).with_name("endings.npz")
 
 
 class Verdict(StrEnum):
-    """What a new statement does to an earlier one.  ``same``: it says it again."""
+    """Effect of a new statement on an earlier one.  ``same``: it says it again."""
 
     SAME = "same"
     REPLACES = "replaces"
@@ -86,7 +86,9 @@ def decide(new: Said, others: Sequence[Said]) -> list[Ending]:
 
 
 def _is_about_the_same(new: Said, old: Said, model: _Model) -> bool:
-    """Whether two statements are near, or share a rare word: "I've quit coffee" ends no "I work nights"."""
+    """Return whether two statements are near, or share a rare word: "I've quit coffee" ends no "I work
+    nights".
+    """
     if float(new.vector @ old.vector) >= _NEAR:
         return True
     shared = read(new.text).words & read(old.text).words

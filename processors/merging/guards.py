@@ -1,4 +1,4 @@
-"""Whether two facts whose vectors are near say the same, deny each other, or neither can be told.
+"""Relation of two near facts: equal, contradictory, or undecided.
 
 Measured with the built-in model: "allergic / not allergic" .98, "likes / doesn't like coffee" .89, "first /
 fourth tournament" .91.  So what tells two facts apart is looked for in their claims and their words.
@@ -21,7 +21,7 @@ SURE_FROM = 0.6
 
 
 class Relation(StrEnum):
-    """What two near facts are to each other.  ``unclear``: somebody who understands them has to say."""
+    """Relation of two near facts.  ``unclear``: somebody who understands them has to say."""
 
     SAME = "same"
     OPPOSITE = "opposite"
@@ -94,7 +94,7 @@ _ALIKE = dict.fromkeys((*_LIKES, "fan", "fond"), "like")
 
 
 class Told:
-    """What of a fact tells it apart from another: it is read once, however many others it is compared with."""
+    """Features of a fact for comparisons, read once."""
 
     def __init__(self, fact: Fact) -> None:
         self.fact = fact
@@ -104,12 +104,12 @@ class Told:
 
 
 def relation(one: Fact, other: Fact) -> Relation:
-    """Return what two facts of one person are to each other whose vectors are near."""
+    """Return the relation of two near facts of one person."""
     return relation_of(Told(one), Told(other))
 
 
 def relation_of(first: Told, second: Told) -> Relation:
-    """Return what two facts are to each other, as :func:`relation` does."""
+    """Return the relation of two facts, as :func:`relation` does."""
     one, other = first.fact, second.fact
     if first.about != second.about:
         return Relation.DIFFERENT
@@ -138,21 +138,18 @@ def relation_of(first: Told, second: Told) -> Relation:
 
 
 def excludes(one: str, other: str) -> bool:
-    """Whether the words of two statements alone say that they do not say the same: numbers, names, a denial, or
-    words of which one excludes the other.
-    """
+    """Return whether the wording alone shows that two statements differ: numbers, names, denials, antonyms."""
     words = _Words(one), _Words(other)
     return words[0].excludes(words[1]) or words[0].denies != words[1].denies
 
 
 def denies(statement: str) -> bool:
-    """Whether a statement denies something, by its words."""
+    """Return whether a statement denies something, by its words."""
     return _Words(statement).denies
 
 
 def may_merge(one: Fact, other: Fact) -> bool:
-    """Whether two facts may become one if somebody says so: nobody may say it of what denies each other, nor of
-    what is about two people."""
+    """Return whether a verdict may merge two facts: never if they deny each other or are about two people."""
     if one.fact_id == other.fact_id or one.polarity is not other.polarity:
         return False
     return relation(one, other) in (Relation.SAME, Relation.UNCLEAR)
@@ -174,7 +171,7 @@ def _may_be_one_event(one: Fact, other: Fact) -> bool:
 
 
 class _Words:
-    """What of a statement's wording can tell it apart from another."""
+    """Words of a statement that can distinguish it from another."""
 
     def __init__(self, statement: str) -> None:
         text = text_of(statement)
@@ -202,7 +199,7 @@ class _Words:
         return (self.numbers, self.names, self.excluding) != (other.numbers, other.names, other.excluding)
 
     def says_no_less(self, other: _Words) -> bool:
-        """Whether everything that the other says is said here."""
+        """Return whether this statement contains everything of the other."""
         return bool(other.content) and other.content <= self.content
 
 

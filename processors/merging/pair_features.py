@@ -1,5 +1,4 @@
-"""What tells of two statements of one person whether the later one ends the earlier: words of ending, words in
-common, nearness, kinds, and the time between.
+"""Features of a pair of a person's statements that tell whether the later one ends the earlier.
 
 Names, brands and topics are no features; what a pair has is a number between about -2 and 3.
 """
@@ -117,7 +116,7 @@ class Said(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What is read of one statement, however many others it is compared with."""
+    """Features of one statement, for any number of comparisons."""
 
     cues: tuple[bool, ...]
     words: frozenset[str]
@@ -129,7 +128,7 @@ class Read(NamedTuple):
 
 @lru_cache(maxsize=4_096)
 def read(text: str) -> Read:
-    """Return what is read of a statement."""
+    """Return the features of a statement."""
     written = _WORD.findall(text)
     words = [each.casefold().replace("’", "'").removesuffix("'s") for each in written]
     return Read(
@@ -145,7 +144,9 @@ def read(text: str) -> Read:
 
 
 def is_of_another(new: Said, old: Said) -> bool:
-    """Whether a statement tells what somebody does of whom the earlier one does not speak: "my uncle sold his car"."""
+    """Return whether a statement is about a person whom the earlier one does not mention: "my uncle sold his
+    car".
+    """
     told = _OF_ANOTHER.match(new.text)
     return told is not None and not read(old.text).others
 

@@ -1,5 +1,4 @@
-"""What is to be done about the facts of a person that changed: which become one, which deny each other, and
-about which somebody has to decide.
+"""Plan of consolidation for a person's changed facts: merges, contradictions, and questions for a validator.
 
 A function of the facts and their vectors alone, whatever order they come in.  Only what changed is compared
 with the rest; nothing of what was decided before comes up again.
@@ -51,9 +50,7 @@ class Pair(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What to do; ``left``: which of the changed facts are to be looked at again after that, since somebody
-    would have to be asked about more than may be asked at once.
-    """
+    """Consolidation plan; ``left``: changed facts for the next round, beyond the limit on questions."""
 
     merges: tuple[Pair, ...] = ()
     contradictions: tuple[Pair, ...] = ()
@@ -62,7 +59,7 @@ class Plan(NamedTuple):
 
 
 def plan(known: Sequence[Known], changed: Collection[str], near_from: float = NEAR_FROM) -> Plan:
-    """Return what follows for the facts ``changed`` (their ids), compared with all of ``known``, one person's.
+    """Return the plan for the facts ``changed`` (their ids), compared with all of ``known``, one person's.
 
     Vectors must be of one model.  Only facts that hold are looked at.
     """
@@ -105,16 +102,14 @@ def _counts(fact: Fact) -> bool:
 
 
 class _Relations:
-    """What facts are to each other.  A fact is near many others: what it takes to tell is read of it once."""
+    """Relations of facts.  A fact is near many others: its features are read once."""
 
     def __init__(self, facts: Mapping[str, Fact]) -> None:
         self._facts = facts
         self._read: dict[str, tuple[Told, frozenset[str | None]]] = {}
 
     def of(self, one_id: str, other_id: str) -> Relation:
-        """Return what two are; ``different`` if it was noted before that they deny each other, or are not the
-        same.
-        """
+        """Return the relation of two facts; ``different`` if an earlier verdict says so."""
         (one, one_about), (other, other_about) = self._known(one_id), self._known(other_id)
         if not one_about.isdisjoint((one_id, other_id)) or not other_about.isdisjoint((one_id, other_id)):
             return Relation.DIFFERENT
@@ -149,7 +144,7 @@ def _near(known: Sequence[Known], changed: Collection[str], near_from: float) ->
 
 
 def _strength(fact: Fact) -> tuple[float, int, float, str]:
-    """What decides which of several stays: the surest, then the best supported, then the one known longest."""
+    """Return the sort key for which fact stays: the surest, then the best supported, then the oldest."""
     return fact.confidence, fact.evidence_count, -fact.learned_at.timestamp(), fact.fact_id
 
 

@@ -1,4 +1,4 @@
-"""Which turns may bear out what is known of a person: those in which they say something of themselves."""
+"""Selection of turns that may support known facts: those in which people speak of themselves."""
 
 from __future__ import annotations
 

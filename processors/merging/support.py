@@ -1,4 +1,4 @@
-"""What a person says later on bears out what is known of them (seed 002 §3: +0.05 · (1 - c)).
+"""Support of facts by later messages (seed 002 §3: +0.05 · (1 - c)).
 
 The vector of a whole episode tells little of one fact: of 107 facts of LoCoMo, at a nearness that hardly any
 episode of other people has (.45 with the built-in model), 30 episodes are left, and the seed's .75 is never
@@ -61,7 +61,7 @@ class Supported(NamedTuple):
 
 
 def supported(known: Sequence[Known], said: Sequence[Said], near_from: float) -> list[Supported]:
-    """Return which turns bear out which facts of the same person, in the order in which they were said.
+    """Return the turns that support facts of the same person, in order of the log.
 
     Whatever order facts and turns come in.  Of an occasion the nearest turn counts.
     """
@@ -86,7 +86,7 @@ def supported(known: Sequence[Known], said: Sequence[Said], near_from: float) ->
 
 
 def _may_be_borne_out(fact: Fact) -> bool:
-    """What happened once is not borne out by what is like it."""
+    """Return whether later turns can support a fact: not an event, which happened once."""
     return (
         (fact.status is FactStatus.ACTIVE or has_faded(fact))
         and fact.kind is not Kind.EVENT
@@ -167,7 +167,7 @@ def faded(
 
 
 def is_faint(fact: Fact, at: datetime, rates: Mapping[Kind, float] = RATES) -> bool:
-    """Whether a fact stands that no search would return any more (seed 002: below .3)."""
+    """Return whether an active fact is below the confidence of every search (seed 002: below .3)."""
     return fact.status is FactStatus.ACTIVE and confidence_at(fact, at, rates) < ACTIVE_FROM
 
 

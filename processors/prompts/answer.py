@@ -137,7 +137,7 @@ def prompt(
     may_search: bool,
     style: str = "",
 ) -> Dialogue:
-    """Return what is asked; ``records`` are the items in the prompt, in its order, the question at the end.
+    """Return the prompt; ``records`` are the prompt's items in order, the question at the end.
 
     ``style`` is what the application wants besides, such as a tone.
     """
@@ -153,7 +153,7 @@ def prompt(
 
 
 def result(items: Sequence[AnswerItem], problem: str = "", above: Sequence[AnswerItem] = ()) -> str:
-    """Return what a model is told of a search: its items as data, or why there are none.
+    """Return the text of a search result for a model: its items as data, or why there are none.
 
     Items ``above`` are in the data of the question already, and are named by number.
     """

@@ -1,4 +1,4 @@
-"""Whether a note that a model wrote is borne out by what people wrote: its words, numbers, names and language.
+"""Checks of a model's note against the messages: its words, numbers, names and language.
 
 The quote is checked by whoever reads the answer; a true quote bears out no other thing.  Words are compared by
 how they begin, so that inflection does not matter, and function words count for nothing.
@@ -83,7 +83,7 @@ _MONTH_OR_DAY = re.compile(
 
 
 class Note(NamedTuple):
-    """What is checked of a note.
+    """Note to check.
 
     ``seen``: its words that stand in the known notes that the model was shown.  ``ends_known``: it ends one of
     those, which has words for what ends; they say only that it does ("sold it").
@@ -121,7 +121,7 @@ def objection(note: Note, place: int, window: Window) -> str | None:
 
 
 def asked_before(quote: str, place: int, window: Window) -> Sequence[WindowMessage]:
-    """Return what the assistant asked before a short answer, or before words that refer to what it asked."""
+    """Return the assistant's question before a short answer, or before words that refer to it."""
     words = words_of(quote)
     if len(words) > _SHORT_ANSWER and not _ANAPHORA.intersection(words):
         return ()
@@ -156,14 +156,14 @@ class _Words:
         self._alike = {word[:_ALIKE] for word in self._known if len(word) >= _ALIKE}
 
     def bear_out(self, text: str, share: float) -> bool:
-        """Whether so many of a text's words are among these."""
+        """Return whether at least this share of a text's words is among these."""
         words = _content_words(text)
         # What a date is resolved to stands nowhere; it is checked by itself.
         others = [word for word in words if self._has(word) or not _is_of_a_date(word)]
         return sum(map(self._has, words)) >= share * len(others)
 
     def has_any(self, text: str) -> bool:
-        """Whether a word of a text is among these."""
+        """Return whether a word of a text is among these."""
         return any(map(self._has, _content_words(text)))
 
     def _has(self, word: str) -> bool:
@@ -193,7 +193,7 @@ def _before(place: int, window: Window) -> list[str]:
 
 
 def _in_their_language(note: Note, message: WindowMessage, own: Sequence[str]) -> bool:
-    """Whether a note may be in the language of its quote, or, of a short one, in that of what they write."""
+    """Return whether a note may be in the language of its quote, or of the person's other messages."""
     for text in (note.quote, message.content, "\n".join(own)):
         if language_of(text):
             return may_be_one_language(note.note, text)
@@ -201,7 +201,7 @@ def _in_their_language(note: Note, message: WindowMessage, own: Sequence[str]) -
 
 
 def is_told(text: str, texts: Sequence[str], said_at: datetime) -> bool:
-    """Whether a sentence of a summary rests on what was said up to a time, by people and assistant alike."""
+    """Return whether a summary's sentence is supported by the texts up to a time."""
     return (
         may_be_one_language(text, "\n".join(texts))
         and invented(text, texts, said_at) is None
@@ -212,7 +212,7 @@ def is_told(text: str, texts: Sequence[str], said_at: datetime) -> bool:
 def invented(
     note: str, texts: Sequence[str], said_at: datetime, value: str = "", seen: Collection[str] = ()
 ) -> str | None:
-    """Return what stands in a note or its value and in no text: ``invented_number``, ``invented_name``."""
+    """Return the kind of an unsupported number or name in a note: ``invented_number``, ``invented_name``."""
     text = "\n".join(texts)
     said = said_at.date()
     numbers = numbers_in(text) | read_out(text) | {each for word in seen for each in numbers_in(word)}

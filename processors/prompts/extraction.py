@@ -152,7 +152,7 @@ SCHEMA_WITH_GRAPH = _schema(notes=_NOTES, relations=graph.STATEMENT)
 
 
 def prompt(windows: Sequence[Window], known: Sequence[KnownNote] = (), *, with_graph: bool = False) -> Prompt:
-    """Return what is asked about windows, all of one person; messages are numbered through all of them."""
+    """Return the prompt about windows of one person; messages are numbered through all of them."""
     letters = _letters(each.user_id for window in windows for each in window.messages)
     people = {each.user_id for window in windows for each in window.messages if each.role is Role.USER}
     records = [_known(k, each, letters, several=len(people) > 1) for k, each in enumerate(known, 1)]
@@ -169,7 +169,7 @@ def prompt(windows: Sequence[Window], known: Sequence[KnownNote] = (), *, with_g
 
 
 def records_of(window: Window) -> list[dict[str, Any]]:
-    """Return what a model is shown of a window: the same for the same messages, wherever they lie in the log."""
+    """Return a window's records for a model, the same for the same messages wherever they are in the log."""
     return _records(window, people_of(window))
 
 
@@ -192,7 +192,7 @@ def _known(k: int, note: KnownNote, letters: Mapping[str, str], *, several: bool
 
 
 def by_or_role(message: WindowMessage, letters: Mapping[str, str]) -> dict[str, str]:
-    """Return who wrote a message: the letter of a person, or the role of what is none."""
+    """Return the author of a message: the letter of a person, or a role."""
     if message.role is Role.USER:
         return {"by": letters[message.user_id]}
     return {"role": message.role.value}

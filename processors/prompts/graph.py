@@ -1,4 +1,4 @@
-"""Whom and what people speak of, and how it hangs together: the relations in the answer about a window (seed 000).
+"""Relations in a model's answer about a window (seed 000).
 
 They are asked for in the call that asks for notes (:mod:`.extraction`).  Of what a model says only that is read of
 which the quote stands in that message of a person, in their own words, and the names in what the people of the window
@@ -73,7 +73,7 @@ class _Statement(msgspec.Struct, frozen=True):
 
 
 class Reading(NamedTuple):
-    """What an answer about a window states, and why statements in it were left out, each by a slug."""
+    """Statements of an answer about a window, and the slugs of those left out."""
 
     statements: tuple[GraphStatement, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -169,7 +169,7 @@ def _statement(given: Any, window: Window) -> GraphStatement | str:
 
 
 def _mention(said: _Mention, written: Sequence[WindowMessage]) -> Mention | None:
-    """Return who or what is meant; ``None`` if nobody who speaks wrote so."""
+    """Return the entity mentioned; ``None`` if no speaker wrote it so."""
     if said.role == SELF_ROLE:
         return Mention(EntityType.PERSON, role=SELF_ROLE) if said.type is EntityType.PERSON else None
     role = _PARTS.get(said.type, {}).get(said.role.strip().casefold(), "")

@@ -60,7 +60,7 @@ def language_of(text: str) -> str:
 
 
 def may_be_one_language(one: str, other: str) -> bool:
-    """Whether two texts may be in one language: only two that are known to differ are not."""
+    """Return whether two texts may be in one language: false only if both are known to differ."""
     languages = language_of(one), language_of(other)
     if "" not in languages:
         return languages[0] == languages[1]

@@ -1,4 +1,4 @@
-"""Whether facts that are near each other say the same, or one is out of date, asked of a language model (seed 002 §4, stage 3).
+"""Prompt for merge questions: whether near facts say the same, or one is out of date (seed 002 §4, stage 3).
 
 All clusters of a person are asked about at once.  Clusters and facts have numbers, so a model can only decide about
 what is in front of it; what it does not say, or says malformed, leaves a cluster as it is.
@@ -56,13 +56,13 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def prompt(clusters: Sequence[MergeCluster]) -> Prompt:
-    """Return what is asked about one person's clusters."""
+    """Return the prompt about one person's clusters."""
     most = 100 + MOST_TOKENS * len(clusters)
     return Prompt(VERSION, SYSTEM, fenced(records_of(clusters)), SCHEMA, most)
 
 
 def records_of(clusters: Sequence[MergeCluster]) -> list[dict[str, Any]]:
-    """Return what a model is shown: neither ids nor names other than those in the statements."""
+    """Return the records for a model: neither ids nor names other than those in the statements."""
     shown = []
     for number, cluster in enumerate(clusters, 1):
         for n, fact in enumerate(cluster.facts, 1):
@@ -83,7 +83,7 @@ def records_of(clusters: Sequence[MergeCluster]) -> list[dict[str, Any]]:
 
 
 def read(answer: str, clusters: Sequence[MergeCluster]) -> tuple[MergeVerdict, ...]:
-    """Return what an answer decides, once for each cluster; a cluster that it says two things about stays."""
+    """Return the verdict on each cluster; a cluster with two verdicts stays."""
     said = told(answer)
     content = said.content if said is not None and isinstance(said.content, dict) else {}
     # What stands last in an answer that was cut may be half.

@@ -64,7 +64,7 @@ class _Said(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Reading(NamedTuple):
-    """What an answer about a window states, and why notes in it were left out, each by a slug."""
+    """Notes of an answer about a window, and the slugs of those left out."""
 
     statements: tuple[Statement, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -160,7 +160,7 @@ def _end(said: Statement) -> list[Statement]:
 
 
 def _about(about: str) -> str:
-    """Return whom a note is about: "the user's mum" and "my mum" are the mum."""
+    """Return the subject of a note: "the user's mum" and "my mum" are the mum."""
     name = _POSSESSIVE.sub("", about.strip(), count=1).strip()
     return name if name and name.casefold() not in ("user", "the user", "self", "me", "i") else SELF
 

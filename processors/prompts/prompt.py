@@ -1,4 +1,4 @@
-"""What every prompt consists of, and how far an answer that was cut off can be read."""
+"""Parts of every prompt, and the reading of a truncated answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pydantic_core import from_json
 
 
 class Prompt(NamedTuple):
-    """What a model is asked: the task (``system``), the material (``user``), and the JSON Schema of its answer.
+    """Prompt for a model: the task (``system``), the material (``user``), and the JSON Schema of its answer.
 
     ``version`` names prompt and reading together; ``most_tokens`` bounds the answer.
     """
@@ -42,14 +42,14 @@ def named_times(sent: Iterable[datetime]) -> Iterator[datetime | None]:
 
 
 class Told(NamedTuple):
-    """What an answer says, as JSON says it; ``cut``: its end is missing, and what stands last in it may be half."""
+    """Decoded JSON of an answer; ``cut``: its end is missing, and its last value may be incomplete."""
 
     content: Any
     cut: bool
 
 
 def told(answer: str) -> Told | None:
-    """Return what an answer says, as far as it is JSON; ``None`` if it is none at all."""
+    """Return the JSON of an answer, as far as it can be read; ``None`` if there is none."""
     text = _unwrapped(answer)
     try:
         return Told(from_json(text), False)
@@ -62,7 +62,7 @@ def told(answer: str) -> Told | None:
 
 
 def _unwrapped(answer: str) -> bytes:
-    """Return what stands between the marks of a code block, if a model has put its answer into one."""
+    """Return the contents of a code block, if a model has put its answer into one."""
     text = answer.strip()
     if text.startswith("```"):
         text = text.partition("\n")[2].removesuffix("```")

@@ -61,12 +61,12 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def prompt(request: SummaryRequest) -> Prompt:
-    """Return what is asked about a request."""
+    """Return the prompt of a request."""
     return Prompt(VERSION, SYSTEM, fenced(records_of(request)), SCHEMA, MOST_TOKENS)
 
 
 def records_of(request: SummaryRequest) -> list[dict[str, Any]]:
-    """Return what a model is shown: the same for the same messages, wherever they lie in the log."""
+    """Return the records for a model, the same for the same messages wherever they are in the log."""
     if request.roll_up:
         return [{"summary": msgspec.to_builtins(each)} for each in request.previous]
     times, letters = named_times(each.sent_at for each in request.messages), people_of(request)
@@ -81,7 +81,7 @@ def records_of(request: SummaryRequest) -> list[dict[str, Any]]:
 
 
 def read(answer: str, request: SummaryRequest) -> SessionSummary:
-    """Return what of an answer rests on what it is about."""
+    """Return the part of an answer that its messages support."""
     texts = [each.content for each in request.messages] or [*_texts_of(request.previous)]
 
     def told(found: Iterable[str]) -> tuple[str, ...]:

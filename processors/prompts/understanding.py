@@ -1,4 +1,4 @@
-"""What a question means, asked of a language model (seed 004 "Ambiguity Resolver").
+"""Prompt for the meaning of a question (seed 004 "Ambiguity Resolver").
 
 A model is shown the question, what was said before it and statements that a search found, which have numbers: it can
 only say that it needs what is in front of it.  What it says of words that the question does not have is left out.
@@ -70,12 +70,12 @@ SCHEMA: Mapping[str, Any] = {
 
 
 def prompt(asked: QuestionAsked) -> Prompt:
-    """Return what is asked about a question."""
+    """Return the prompt about a question."""
     return Prompt(VERSION, SYSTEM, fenced(records_of(asked)), SCHEMA, MOST_TOKENS)
 
 
 def records_of(asked: QuestionAsked) -> list[dict[str, Any]]:
-    """Return what a model is shown."""
+    """Return the records for a model."""
     shown: list[dict[str, Any]] = [{"is": "message", "text": text[:_LONGEST]} for text in asked.turns]
     for record, speaker in zip(shown, asked.speakers, strict=False):
         record["by"] = speaker
@@ -84,7 +84,7 @@ def records_of(asked: QuestionAsked) -> list[dict[str, Any]]:
 
 
 def read(answer: str, asked: QuestionAsked) -> QueryUnderstanding | None:
-    """Return what an answer says; ``None`` if it says nothing that can be used."""
+    """Return the decoded answer; ``None`` if it is unusable."""
     said = told(answer)
     if said is None or said.cut or not isinstance(said.content, dict):
         return None

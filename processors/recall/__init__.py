@@ -1,1 +1,1 @@
-"""What is read back: turns of conversations, without what must not be stored, and the window around one."""
+"""Turns of conversations, without secrets, and the window around one."""

@@ -1,4 +1,4 @@
-"""What a question asks for, in five languages: a time, a number, a name or a place; and the names in it."""
+"""Answer types of a question, in five languages: a time, a number, a name or a place; and the names in it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _CALENDAR = frozenset(_CALENDAR_LINES.split())
 
 
 def asks_for(query: str) -> str:
-    """Return which of the four a question asks for; ``""``: none of them."""
+    """Return the answer type of a question; ``""``: none of them."""
     return next((kind for kind, asks in _ASKS[language_of(query)].items() if asks.search(query)), "")
 
 

@@ -81,7 +81,7 @@ _UNKNOWN = math.nan
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of something that may answer.
+    """Features of a candidate.
 
     ``before`` and ``after`` are the texts of the neighbours, ``""`` if there are none.  ``conversation_id`` and
     ``index`` say where it was said; ``index`` is ``None`` for a fact, which stands by itself.
@@ -119,7 +119,7 @@ class Seen(NamedTuple):
     asked: Mapping[str, float]
 
     def parts(self, weights: Mapping[str, Feature] = FEATURES) -> NDArray[np.float64]:
-        """Return what each value adds, in the shape of ``values``."""
+        """Return each feature's contribution, in the shape of ``values``."""
         weight, mean, spread = np.array([weights[name] for name in FEATURES]).T
         found: NDArray[np.float64] = np.nan_to_num(weight * (self.values - mean) / spread)
         return found
@@ -272,7 +272,7 @@ def _lacks(query: str, candidates: Sequence[Candidate]) -> list[float]:
 
 
 def _has_name(text: str, asked: set[str]) -> bool:
-    """Whether a text has a capital word within a sentence that the question does not have."""
+    """Return whether a text has a capitalized word inside a sentence that the question lacks."""
     for match in _WORD.finditer(text):
         word, start = match.group(), match.start()
         if word[0].isupper() and len(word) > 1 and word.casefold() not in asked and start > 1:

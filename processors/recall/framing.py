@@ -1,4 +1,4 @@
-"""What a question is about, without the words that only ask for it.
+"""Topic of a question, without its framing words.
 
 "Can you list the order in which I brought up different aspects of the garden throughout our conversations?" is
 about the garden: what was said of it has the words "list", "order" and "conversations" by chance alone.

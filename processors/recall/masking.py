@@ -1,4 +1,4 @@
-"""What must not be stored verbatim is taken out of a text: card numbers, keys, tokens, patterns of one's own.
+"""Masking of secrets in a text: card numbers, keys, tokens, patterns of one's own.
 
 In linear time, whatever the text: the patterns below begin where a word begins and never look back, and those
 of one's own are RE2's, which has no others.  Precision before recall: what is masked by mistake cannot be
@@ -208,7 +208,7 @@ def _cut(text: str, places: Iterable[tuple[int, int]], kind: str) -> str:
 
 
 def masking(patterns: Sequence[str] = (), *, off: bool = False) -> Mask:
-    """Return what takes secrets out of texts; ``off``: what leaves them in.  Raises as :class:`Masker`."""
+    """Return the masker of secrets; ``off``: kinds to leave in.  Raises as :class:`Masker`."""
     return _unmasked if off else Masker(patterns).mask
 
 
@@ -220,7 +220,7 @@ _PLACEHOLDER = "[masked: "
 
 
 def placeholder(kind: str) -> str:
-    """Return what stands for a secret of this kind."""
+    """Return the placeholder of a kind of secret."""
     return f"{_PLACEHOLDER}{kind}]"
 
 

@@ -1,4 +1,4 @@
-"""What a question asks: in which words, and about whose turns."""
+"""Reading of a question: its words, and the speaker it is about."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _MINE = re.compile(r"\b(?:i|me|my|mine|myself|we|us|our|ours)\b", re.I)
 
 
 class InvalidQuestion(ValueError):
-    """What was asked is no question that could be answered; the message says what to do."""
+    """The text cannot be searched for; the message says what to do."""
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,7 +88,7 @@ def cleaned(query: str) -> str:
 def read(
     query: str, speakers: Iterable[str] = (), *, period: Period | None = None, person: str = ""
 ) -> Question:
-    """Return what a (cleaned) query asks.
+    """Return the question of a (cleaned) query.
 
     ``speakers`` are the names that are known, ``period`` the time that it names, ``person`` the id of whose
     memory is asked.

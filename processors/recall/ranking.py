@@ -39,7 +39,7 @@ class Ranked(NamedTuple):
 
     @property
     def parts(self) -> dict[str, float]:
-        """What each feature added, by name: made when asked for, as hundreds are ranked and few are shown."""
+        """Contribution of each feature by name, computed on demand."""
         return dict(zip(FEATURES, self.added, strict=True), **self.changed)
 
 

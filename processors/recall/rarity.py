@@ -64,7 +64,7 @@ class Rarity:
             self.around[at] = bm25(together, sum([length[text] for text in place]), 3 * average)
 
     def share(self, words: frozenset[str]) -> float:
-        """Return which share of the question's words these are, by rarity."""
+        """Return the share of these words in the question, weighted by rarity."""
         found = self._shares.get(words)  # most candidates hold the same few
         if found is None:
             among = sum(self.rarity[word] for word in sorted(words))

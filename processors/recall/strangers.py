@@ -1,4 +1,4 @@
-"""Whom a question asks about by name, where nobody of that name is known.
+"""Unknown names in a question.
 
 "Where does Pia live?" is not answered by where somebody else lives, however near the two are by meaning.
 """

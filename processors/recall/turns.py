@@ -21,7 +21,7 @@ _LONGEST_NAME = 256
 
 
 class TurnsState(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What is known of a conversation: its sequence, and the arrival of its message 0 (epoch seconds)."""
+    """State of a conversation: its sequence, and the arrival of its message 0 (epoch seconds)."""
 
     sequence: SequenceState = SequenceState()
     began_at: float = 0.0
@@ -69,7 +69,7 @@ class TurnFold:
 
     @property
     def changed(self) -> bool:
-        """Whether there is anything to store."""
+        """True if there is anything to store."""
         return self._sequence.changed
 
     @property

@@ -24,7 +24,7 @@ MOST_MATCHED = 2_000
 
 
 class InvalidWindow(ValueError):
-    """What was asked for is no window; the message says why."""
+    """The requested window is invalid; the message says why."""
 
 
 class MessageWindow(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):

@@ -1,4 +1,4 @@
-"""Which of a person's sentences say the same in several conversations (HDBSCAN).
+"""Clusters of a person's sentences that say the same in several conversations (HDBSCAN).
 
 A function of the sentences and their vectors alone, whatever order they come in.  A density is no meaning: of
 each cluster only what is near the member in the middle counts, and what numbers, names, dates or a denial tell
@@ -37,14 +37,14 @@ class Told(NamedTuple):
 
 
 class Recurring(NamedTuple):
-    """What was said in several conversations: the sentence in the middle, then all, in the order of the log."""
+    """Recurring statement: the sentence in the middle, then all, in the order of the log."""
 
     middle: Told
     members: tuple[Told, ...]
 
 
 def recurring(told: Sequence[Told], near_from: float = RECUR_FROM) -> list[Recurring]:
-    """Return what one person said in several conversations, in the order in which it was said first.
+    """Return one person's recurring statements, in the order of their first occurrence.
 
     Vectors must be of one model.
     """

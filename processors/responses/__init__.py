@@ -1,4 +1,4 @@
-"""What of a response stream repeats earlier passages, and how it is put in order (seed 003).
+"""Detection and ordering of repetitions in a response stream (seed 003).
 
 Begin with :mod:`.filter`, which reads a response element by element (:mod:`.elements` of :mod:`.lines` and
 :mod:`.sentences`).  :mod:`.decisions` says what becomes of each, with :mod:`.history` (what was said),

@@ -55,7 +55,7 @@ _LETTERS = re.compile(r"[^\W\d_]+")
 
 @lru_cache(maxsize=8192)
 def canonical(text: str) -> str:
-    """Return what all harmless variants of ``text`` share: its words, parted by single spaces."""
+    """Return the canonical form of ``text``: its words, parted by single spaces."""
     return _without_lead(_without_stop(_words(text)))
 
 

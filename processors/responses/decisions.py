@@ -1,4 +1,4 @@
-"""What becomes of each element of a response: it leaves, waits, or goes."""
+"""Decision on each element of a response: release, hold, or remove."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Decisions:
         return state.verse or (before and state.text.count("\n", 0, element.gap) == 1)
 
     def _match(self, said: Said) -> tuple[Match | None, bool]:
-        """Return what a sentence repeats by itself, or is similar to, and whether it goes for that."""
+        """Return the match of a sentence alone, and whether it is removed for it."""
         if said.kind != Kind.SENTENCE or not said.is_plain or not says_enough(said.text):
             return _NOTHING
         if places := self._history.saying(said.text):
@@ -209,7 +209,7 @@ class Decisions:
         return False
 
     def break_off(self) -> None:
-        """What is held repeats no passage: only its repeated sentences go."""
+        """End a held passage that repeats nothing: only its repeated sentences are removed."""
         state = self._state
         held, state.held, state.run = state.held, (), ()
         for each in held:
@@ -223,7 +223,7 @@ class Decisions:
         return self._state.held_characters + len(said.text) <= self._policy.repeat_hold_characters
 
     def _try(self, look: Callable[[], T], otherwise: T) -> T:
-        """Return what ``look`` says; whatever fails in detection, the text goes on (seed 003)."""
+        """Return the result of ``look``; if detection fails, keep the text (seed 003)."""
         try:
             return look()
         except Exception as error:  # noqa: BLE001 - see above

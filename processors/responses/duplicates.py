@@ -91,7 +91,7 @@ def _score(a: Words, b: Words) -> float:
 
 
 class Words(msgspec.Struct, frozen=True, gc=False):
-    """What a sentence is made of, each in the order of the sentence.
+    """Words of a sentence, each kind in the order of the sentence.
 
     ``content``: the stems of the words that carry the meaning; ``light``: the other words.  ``fixed``: what
     must be the same: numbers, negations, code spans and addresses as written, and that it is a question.

@@ -1,4 +1,4 @@
-"""What a response's text is made of: sentences of prose, and lines of everything else.
+"""Elements of a response's text: sentences of prose, and lines of everything else.
 
 :func:`read_element` reads the next element from a text that may still grow.  An element is *settled* when
 nothing that may follow can change where it ends or what it is; elements are settled one after the other, so
@@ -24,7 +24,7 @@ _MAY_END_LINE = re.compile(rf"[^\S\n]{{0,{LONGEST_GAP}}}\n?\Z")
 
 
 class Context(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """What came before a text: whether it begins a line, the open block, and the last element's kind."""
+    """State of the text before: whether it begins a line, the open block, and the last element's kind."""
 
     line_begins: bool = True
     inside: str = ""

@@ -180,7 +180,7 @@ class _Step:
         return settled
 
     def result(self, added: int, now: float) -> Filtered:
-        """Return what came of the step, to which ``added`` characters were given."""
+        """Return the result of the step, to which ``added`` characters were given."""
         self._write_history()
         state = self._state
         before, at = state.held_since, self._waiting_at()

@@ -1,4 +1,4 @@
-"""What the response filter is told, what it knows of a response, and what a step of it gives (seed 003)."""
+"""Input, state and output of the response filter (seed 003)."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class FilterState(msgspec.Struct, array_like=True, gc=False):
 
 
 class Filtered(msgspec.Struct, frozen=True):
-    """What a step gave: the new state, the text that leaves, and what there is to count.
+    """Result of a step: the new state, the text that leaves, and what there is to count.
 
     ``held`` characters of the text that came in stay behind; ``waited`` is how long (seconds) text was held
     that is held no longer, if any was; ``errors`` in detection let their text through.

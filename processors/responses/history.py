@@ -1,4 +1,4 @@
-"""What was said before, and where a response runs along it.
+"""History of what was said, and the position of a response along it.
 
 The history is a list of elements in the order in which a reader saw them.  A *run* is a set of places in it:
 the element that was read last repeats the one at each of them, so the next one goes on with the run if it
@@ -56,7 +56,7 @@ class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def introduces(self) -> bool:
-        """Whether what follows belongs to it."""
+        """True if the next element belongs to this one."""
         return self.text.rstrip(" \t*_").endswith((":", "："))
 
     @property
@@ -68,17 +68,17 @@ class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def stops(self) -> bool:
-        """Whether it ends with a stop."""
+        """True if the element ends with a full stop."""
         return _STOP.search(self.text) is not None
 
     @property
     def is_quoted(self) -> bool:
-        """Whether it begins with what somebody else said."""
+        """True if the element begins with a quotation."""
         return self.text.startswith(_QUOTED)
 
     @property
     def is_plain(self) -> bool:
-        """Whether it says what it says in its own words: no quotation, label, row or correction."""
+        """True if the element is plain prose: no quotation, label, row or correction."""
         if self.text.lstrip("*_").startswith(_QUOTED) or not self.stops or " | " in self.text:
             return False
         return _LABEL.match(self.text) is None and _CORRECTION.search(self.text) is None
@@ -93,12 +93,12 @@ START = Said("", Kind.SPACE, True)
 
 
 def before_response(said: tuple[Said, ...]) -> tuple[Said, ...]:
-    """Return what a new response goes on from, if ``said`` was said before it."""
+    """Return the history before a new response, if ``said`` was said before it."""
     return (*said, START) if said else ()
 
 
 def of_response(said: tuple[Said, ...]) -> tuple[Said, ...]:
-    """Return what a response itself has said, of all that it knows."""
+    """Return the elements of the response itself."""
     at = next((at for at in reversed(range(len(said))) if said[at] == START), -1)
     return said[at + 1 :]
 
@@ -110,7 +110,7 @@ def says_enough(prose: str) -> bool:
 
 @lru_cache(maxsize=8192)
 def key(kind: int, text: str) -> str:
-    """Return what all elements share that repeat each other: prose its words, all else every character."""
+    """Return the key that repeated elements share: prose its words, all else every character."""
     if kind == Kind.SENTENCE:
         return canonical(text)
     return text.rstrip() if kind == Kind.CODE else " ".join(text.split())
@@ -162,7 +162,7 @@ class Begun:
 
 
 class History(list[Said]):
-    """What was said, oldest first; from place ``start`` on it is remembered."""
+    """History, oldest first; from place ``start`` on it is remembered."""
 
     _indexed = 0
 

@@ -7,7 +7,7 @@ from enum import IntEnum, auto
 
 
 class Kind(IntEnum):
-    """What an element is.  Stored by number."""
+    """Kind of an element.  Stored by number."""
 
     SPACE = auto()  # white space, and nothing yet that follows it
     UNDECIDED = auto()  # a line that has only just begun
@@ -45,7 +45,7 @@ _MATHEMATICS = {"$$": "$$", "\\[": "\\]"}
 
 
 def line_kind(text: str, at: int, final: bool) -> tuple[Kind, int]:
-    """Return what the line is whose first visible character is at ``at``, and where its mark ends.
+    """Return the kind of the line whose first visible character is at ``at``, and the end of its mark.
 
     Unless ``final``, ``text`` may still grow.
     """

@@ -1,4 +1,4 @@
-"""What leaves in one step of a response, the white space around what does not, and what is told of it."""
+"""Output of one step of a response, with the white space around removed elements, and its notices."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ Floats = NDArray[np.float32]
 
 
 class Act(StrEnum):
-    """What is done by a sentence; the classes of the model, in the order of its rows."""
+    """Act of a sentence; the classes of the model, in the order of its rows."""
 
     NONE = "none"
     DECISION = "decision"

@@ -9,7 +9,7 @@ from processors.text.tokens import TokenCounter
 
 
 def context_text(summary: SessionSummary) -> str:
-    """Return what a summary is in the context of a model: its JSON text without the lists that are empty.
+    """Return a summary's text for a model's context: its JSON text without the lists that are empty.
 
     The names of empty lists say nothing, and would be paid for again with every prompt.  ``""``: nothing to
     say.
@@ -21,7 +21,7 @@ def context_text(summary: SessionSummary) -> str:
 
 
 def summary_tokens(summary: SessionSummary, count: TokenCounter) -> int:
-    """Return what a summary takes up in the context: the tokens of :func:`context_text`."""
+    """Return the tokens of a summary in the context (:func:`context_text`)."""
     return count(context_text(summary))
 
 

@@ -88,5 +88,5 @@ def line_of(unit: Unit, *, is_alone: bool) -> str:
 
 
 def words(text: str) -> frozenset[str]:
-    """Return what a line is about: its words of some length, folded, without who speaks; CJK by characters."""
+    """Return the content words of a line: folded, without short words and the speaker; CJK by characters."""
     return frozenset(_WORD.findall(text.casefold())) - {"user", "assistant"}

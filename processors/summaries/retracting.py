@@ -1,4 +1,4 @@
-"""What a later sentence takes back of an earlier one in the same range."""
+"""Retractions: earlier sentences that a later one in the same range takes back."""
 
 from __future__ import annotations
 

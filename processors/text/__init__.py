@@ -1,4 +1,4 @@
-"""What is known of any text: its sentences, its tokens, and whether it may come in at all.
+"""Analysis of any text: sentences, tokens, validity.
 
 :mod:`.validation` decides about records, :mod:`.sentences` where sentences end, :mod:`.stemming` which words
 are forms of one, :mod:`.tokens` what a text costs.

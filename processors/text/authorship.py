@@ -31,7 +31,7 @@ def own_words(text: str) -> str:
 
 
 def is_own(text: str, start: int, end: int) -> bool:
-    """Whether most of ``text[start:end]`` is the author's own words."""
+    """Return whether most of ``text[start:end]`` is the author's own words."""
     part, own = text[start:end], own_words(text)[start:end]
     return 2 * letters_of(own) > letters_of(part)
 
@@ -254,7 +254,7 @@ def _task_text(text: str, task: re.Match[str]) -> int | None:
 
 
 def _introduces(text: str, colon: int) -> bool:
-    """Whether the colon ends a lead-in to another's first person ("The candidate wrote: I ...")."""
+    """Return whether the colon introduces another's first person ("The candidate wrote: I ...")."""
     begin = max(text.rfind(mark, 0, colon) for mark in (".", "!", "?", "\n")) + 1
     lead, rest = text[begin:colon], text[colon + 1 :]
     if rest.startswith("    "):

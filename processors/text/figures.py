@@ -105,7 +105,7 @@ def years_meant(numbers: Collection[str], said: date) -> set[str]:
 
 
 def _readings(words: list[str]) -> set[str]:
-    """Return what words may be as one number: added up, or pair by pair."""
+    """Return the readings of number words as one number: added up, or pair by pair."""
     total = part = 0
     for word in words:
         if word in _SCALES:

@@ -44,5 +44,5 @@ def language_of(text: str) -> str:
 
 
 def is_phrase(text: str) -> bool:
-    """Whether a text has a function word of one of the languages; others have no spaces, or other letters."""
+    """Return whether a text has a function word of a known language."""
     return any(word in found for word in words_in(text) for found in FUNCTION_WORDS.values())

@@ -22,21 +22,21 @@ _SAID = (PartKind.TEXT, PartKind.IMAGE, PartKind.AUDIO, PartKind.VIDEO, PartKind
 
 
 class Piece(NamedTuple):
-    """What a part says: ``text`` is its words, or what names it."""
+    """Content of a part: ``text`` is its words, or what names it."""
 
     kind: PartKind
     text: str
 
 
 class Words(NamedTuple):
-    """What a message says.  ``is_result``: nothing but the results of tools."""
+    """Content of a message.  ``is_result``: nothing but the results of tools."""
 
     text: str
     is_result: bool = False
 
 
 def words_of(pieces: Iterable[Piece]) -> Words:
-    """Return what pieces say together: calls and results of tools only where nothing else is said."""
+    """Return the text of all pieces: calls and results of tools only where nothing else is said."""
     given = [piece for piece in pieces if piece.kind is not PartKind.HIDDEN]
     said = [piece for piece in given if piece.kind in _SAID]
     results = [piece for piece in given if piece.kind is PartKind.RESULT]
@@ -47,7 +47,7 @@ def words_of(pieces: Iterable[Piece]) -> Words:
 
 
 def pieces_of(content: Sequence[Any] | Mapping[str, Any], field: str) -> list[Piece]:
-    """Return what the parts of a content say; ``field`` is where it stands in the message.
+    """Return the pieces of a content's parts; ``field`` is its place in the message.
 
     Raises:
         InvalidRecord: ``invalid_field``; it is not known what a part is.

@@ -1,4 +1,4 @@
-"""In which script a text is written, as far as it matters to a model of language."""
+"""Script of a text, as far as a language model's input depends on it."""
 
 from __future__ import annotations
 

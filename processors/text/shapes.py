@@ -101,14 +101,14 @@ def message_of(
 
 
 def explained(error: msgspec.ValidationError) -> InvalidRecord:
-    """Return what a decoder says of a message, with how its field is sent."""
+    """Return the decoder's error with advice on the field's form."""
     found = _FIELD.search(str(error))
     how = _HOW.get(found[1]) if found else None
     return InvalidRecord("invalid_field", f"{error}: {how}" if how else str(error))
 
 
 def said_by(given: MessageShape) -> tuple[Role, str]:
-    """Return who says what in a message.
+    """Return the role and the text of a message.
 
     Raises:
         InvalidRecord: ``invalid_field``; the role is unknown, or it is not known what is said.

@@ -16,7 +16,7 @@ MESSAGE_OVERHEAD = 4
 
 @lru_cache(maxsize=16)
 def overheads(count: TokenCounter) -> Mapping[str, int]:
-    """Return what a message of each role takes besides its content: the role and the overhead."""
+    """Return the token overhead of a message by role."""
     return {role: count(role) + MESSAGE_OVERHEAD for role in Role}
 
 

@@ -1,4 +1,4 @@
-"""What a chat message must be like, and what is said when it is not.
+"""Validation of chat messages.
 
 Everything here is decided by the record alone, so a bad record is bad on every replay.
 """

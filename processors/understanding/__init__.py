@@ -1,1 +1,1 @@
-"""What a question refers to, and whether it must be asked back; begin in ``reading``."""
+"""Understanding of questions: references, and the need to ask back.  Begin in ``reading``."""

@@ -1,4 +1,4 @@
-"""What a question means, without a language model (seed 004, feature 2)."""
+"""Meaning of a question, without a language model (seed 004, feature 2)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _WORDINGS = {
 
 
 def understand(query: str, turns: Sequence[str], remembered: Sequence[str]) -> QueryUnderstanding:
-    """Return what ``query`` means.
+    """Return the meaning of ``query``.
 
     ``turns``: what was said before, oldest first.  ``remembered``: statements found for it, best first.
     """
@@ -102,7 +102,7 @@ def understand(query: str, turns: Sequence[str], remembered: Sequence[str]) -> Q
 
 
 def _question(query: str) -> slice:
-    """Return which part of a message is a question; of length 0: it asks nothing itself."""
+    """Return the part of a message that is a question, of length 0 if there is none."""
     spans = sentence_spans(query) if own_words(query) == query and len(query.split()) <= _LONGEST else []
     asking = [span for span in spans if _ASKS.match(query, *span)]
     return slice(asking[0][0], asking[-1][1]) if asking else slice(len(query), len(query))

@@ -1,4 +1,4 @@
-"""What "she", "there" or "the concert" in a question stands for: looked up in turns, then in memory."""
+"""References in a question ("she", "there", "the concert"), looked up in turns, then in memory."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Mention(NamedTuple):
 
 
 def mentions(text: str, wanted: Kind) -> list[Mention]:
-    """Return what a text mentions that a word of a kind can stand for, each once."""
+    """Return the mentions in a text that a word of a kind can stand for, each once."""
     text, found = text[-2000:], dict[str, Mention]()
     for each in (*_people(text), *_names(text), *_things(text)):
         if each.kind in words.FITS.get(wanted, (wanted,)):
@@ -56,7 +56,7 @@ def _people(text: str) -> Iterator[Mention]:
 
 
 def _of(name: str) -> Kind:
-    """Return whose name it may be."""
+    """Return the kind of a name."""
     first = name.lower().partition(" ")[0]
     return Kind.WOMAN if first in words.WOMENS_NAMES else Kind.MAN if first in words.MENS_NAMES else Kind.PERSON
 
@@ -99,7 +99,7 @@ class Found(NamedTuple):
 
 
 def references(query: str, asked: slice, turns: Sequence[str], remembered: Sequence[str]) -> list[Found]:
-    """Return what the question that is a part of a message refers to; ``turns``: oldest first."""
+    """Return the references of the question within a message; ``turns``: oldest first."""
     language = words.language_of(query[asked])
     at = asked.start, asked.stop
     found = [_occasion(match, turns, remembered) for match in words.OCCASION.finditer(query, *at)]
@@ -145,7 +145,7 @@ def _meant(word: str, kind: Kind, turns: Sequence[str], remembered: Sequence[str
 
 
 def _best(mentioned: list[Mention], recent: list[list[Mention]], text: str) -> tuple[str, ...] | None:
-    """Return what of the latest turn was spoken of most; several if they are equally good."""
+    """Return the topics mentioned most in the latest turn; several if they are equal."""
     firm = [each for each in mentioned if each.firm] or mentioned
     times = {each.label: sum(any(each.label == m.label for m in turn) for turn in recent) for each in firm}
     best = [label for label, count in times.items() if count == max(times.values())]
@@ -157,7 +157,7 @@ def _best(mentioned: list[Mention], recent: list[list[Mention]], text: str) -> t
 
 
 def _occasion(match: re.Match[str], turns: Sequence[str], remembered: Sequence[str]) -> Found:
-    """Return what "the concert" means; two that memory knows differ in the word before: "the choir concert"."""
+    """Return the event that "the concert" refers to; two known ones differ in the word before it."""
     noun, meant = re.compile(rf"(?:\b(\w+) )?\w*{match['noun']}\b", re.I), {match["words"]: None}
     if not any(noun.search(text) for text in turns):
         known = [each for text in remembered for each in noun.finditer(text)]

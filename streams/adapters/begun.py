@@ -1,4 +1,4 @@
-"""Who began a conversation, and of which tenant it is, in Redis (or Valkey).
+"""Owner and tenant of each conversation, in Redis (or Valkey).
 
 Until the log has read a conversation nothing else tells whose it is; and an id is of one tenant only, which no
 log of another tenant can tell.  Below the deployment's prefix::
@@ -41,10 +41,10 @@ def begun_key(namespace: Namespace, conversation_id: str) -> str:
 
 
 def begun_by(tenant_id: str, conversation_id: str, user_id: str) -> str:
-    """Return what stands there."""
+    """Return the stored owner."""
     return digest(tenant_id) + digest(tenant_id, conversation_id, user_id)
 
 
 def digest(*names: str) -> str:
-    """Return what stands for names where they must not be read (32 characters)."""
+    """Return the digest that stands for names that must not be readable (32 characters)."""
     return hashlib.blake2b(repr(names).encode(), digest_size=16).hexdigest()

@@ -74,7 +74,7 @@ class BuiltinExtractor:
 
 
 def left_of(window: Window, erased: Erased | None) -> Window | None:
-    """Return what is left of a window: itself, if nothing of it was erased; ``None``: nothing is."""
+    """Return the window without its erased messages; ``None`` if all were erased."""
     if erased is None or not erased.touches((each.user_id, each.arrived_at) for each in window.messages):
         return window
     kept = [not erased.covers(each.user_id, each.arrived_at) for each in window.messages]

@@ -12,5 +12,5 @@ class BuiltinUnderstander:
     name = "builtin"
 
     async def understand(self, asked: QuestionAsked) -> QueryUnderstanding:
-        """Return what a question means; it never fails."""
+        """Return the meaning of a question; it never fails."""
         return understand(asked.query, asked.turns, asked.remembered)

@@ -82,6 +82,6 @@ class ContextLog(RedisView):
 
 
 def _version(context: Context) -> bytes:
-    """Return what grows with each context of a conversation: its life, its turn, and whether it is complete."""
+    """Return a version that grows with each context of a conversation: life, turn, completeness."""
     began = round(context.began_at.timestamp() * 1000)
     return b"%015d.%010d.%d" % (began, context.after_index, context.by_meaning)

@@ -216,7 +216,7 @@ class ConversationLog(RedisView):
         return [_turn(value) for value in found.splitlines()]
 
     async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
-        """Return what was erased of a person, of conversations, and of these turns in them."""
+        """Return the erasures of a person, of conversations, and of these turns in them."""
         person = self._erased(tenant_id, user_id)
         logs = {name: self._log(tenant_id, name) for name in turn_ids}
 

@@ -1,4 +1,4 @@
-"""Which index a process uses: a Qdrant server if a URL is set, else the embedded engine."""
+"""Choice of the index: a Qdrant server if a URL is set, else the embedded engine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from models.index import SearchIndex, VectorSpace
-from streams.adapters.index_homes import EDGE_FOLDER
+from streams.adapters.index_dirs import EDGE_FOLDER
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import Kind
 from streams.settings import Settings

@@ -10,7 +10,7 @@ import structlog
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.index import Vectors, VectorSpace
 from models.ports import Embedder
-from streams.adapters.index_homes import noted
+from streams.adapters.index_dirs import noted
 from streams.llm.embedders import open_embedder
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics

@@ -16,7 +16,7 @@ from redis.exceptions import RedisError
 
 from models.errors import DependencyUnavailable
 from streams.adapters.redis_client import open_socket
-from streams.process import leash
+from streams.process import child_process
 from streams.process.socket_path import socket_path
 
 _START_SECONDS = 30.0
@@ -59,7 +59,7 @@ class LocalValkey:
         """End the server."""
         child, self._child = self._child, None
         if child is not None:
-            await asyncio.to_thread(leash.end, child, _END_SECONDS)
+            await asyncio.to_thread(child_process.end, child, _END_SECONDS)
         self.socket.unlink(missing_ok=True)
 
     def _runs(self) -> bool:
@@ -79,7 +79,7 @@ class LocalValkey:
         ]
         command += ["--save", "", "--appendonly", "no", "--dir", self._folder, "--loglevel", "notice"]
         with self._log.open("wb") as output:
-            return leash.spawn(command, output=output)
+            return child_process.spawn(command, output=output)
 
     async def _answers(self, child: subprocess.Popen[bytes]) -> None:
         client = self.client()
@@ -95,7 +95,7 @@ class LocalValkey:
                     else:
                         return
         except TimeoutError as error:
-            await asyncio.to_thread(leash.end, child, _END_SECONDS)
+            await asyncio.to_thread(child_process.end, child, _END_SECONDS)
             said = self._last_words()
             raise DependencyUnavailable(
                 "redis", f"Valkey did not answer in {_START_SECONDS:g} s: {said}"

@@ -1,4 +1,4 @@
-"""Which Redis holds what is kept there: the one whose URL is set, else a Valkey of this process's own."""
+"""Choice of the Redis: the one whose URL is set, else a Valkey of this process's own."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Ready = Callable[[], Awaitable[None]] | None
 
 
 class Views(NamedTuple):
-    """What is kept in Redis: logs of conversations, contexts for their next turns, and who answers those.
+    """Views in Redis: logs of conversations, contexts for their next turns, and who answers those.
 
     ``ready`` starts the server that holds them, if it is one of this process's own.
     """

@@ -150,7 +150,7 @@ class OnnxEmbedder:
         return np.stack([found[text] for text in texts])
 
     def _in_progress(self, worker: _Worker, text: str) -> asyncio.Future[NDArray[np.float32]] | None:
-        """Return what is being computed of a text: who waits is not made to wait for the thread behind."""
+        """Return the running computation of a text's vector, shared by all callers."""
         found = self._soon.computing.get(text)
         return self._later.computing.get(text) if found is None and worker is self._later else found
 

@@ -78,7 +78,7 @@ class OnnxFolder:
         return sum(token not in _UNKNOWN for token in tokens) / len(tokens) if tokens else 0.0
 
     def load(self, threads: int) -> Loaded:
-        """Return what embeds."""
+        """Return the loaded model."""
         try:
             tokenizer = Tokenizer.from_file(str(self._tokenizer))
         except Exception as error:

@@ -33,7 +33,7 @@ _REINSTALL = "reinstall the dependencies: make install"
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What the worker thread needs.
+    """Session, tokenizer and recipe of the worker thread.
 
     ``pooling`` makes one vector of those of the tokens: ``mean``, ``cls`` (the first) or ``last``; a model that
     gives one itself needs none.  ``prefix`` stands before every text.

@@ -19,7 +19,7 @@ _ANSWER_SECONDS = 60.0
 
 
 def load(where: str) -> Extractor:
-    """Return what is named by ``package.module:name``, called without arguments.
+    """Return the extractor named by ``package.module:name``, called without arguments.
 
     Raises:
         ConfigurationError: there is nothing of this name, or it is no extractor.
@@ -57,7 +57,7 @@ class OwnExtractor:
         return self._own.name
 
     async def extract(self, windows: Sequence[Window]) -> list[Extraction]:
-        """Return what became of each window, in the order of ``windows``.
+        """Return the outcome of each window, in the order of ``windows``.
 
         Raises:
             DependencyUnavailable: nobody can say what was erased, or there is no answer in time.

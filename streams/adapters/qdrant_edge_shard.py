@@ -1,4 +1,4 @@
-"""What an index asks of a Qdrant Edge shard: blocking functions, to be called by its one owner.
+"""Operations of an index on a Qdrant Edge shard: blocking functions, to be called by its one owner.
 
 :mod:`streams.adapters.qdrant_edge` owns the shard and decides when they run, and
 :mod:`streams.adapters.qdrant_edge_opening` opens it.
@@ -62,7 +62,7 @@ class Shard(Generic[Item]):
         ids = stored.point_ids(vectors)
         rows = {name: {stored.VECTOR: vectors[name].tolist()} for name in ids}
         known = self._versions(ids)
-        new = [edge.Point(name, row, stored.gravestone(0)) for name, row in rows.items() if name not in known]
+        new = [edge.Point(name, row, stored.tombstone(0)) for name, row in rows.items() if name not in known]
         if new:
             self.engine.update(edge.UpdateOperation.upsert_points(new))
         points = [edge.PointVectors(name, row) for name, row in rows.items() if name in known]
@@ -173,10 +173,10 @@ class Shard(Generic[Item]):
         return [*items.values()], None if following is None else str(following)
 
     def erase(self, versions: Mapping[str, int]) -> None:
-        """Put gravestones in the place of what is no newer.  Overwriting a payload keeps the vector."""
+        """Put tombstones in the place of what is no newer.  Overwriting a payload keeps the vector."""
         known = self._versions([*versions])
         now = datetime.now(UTC)
-        graves = {name: stored.gravestone(version, now) for name, version in versions.items()}
+        graves = {name: stored.tombstone(version, now) for name, version in versions.items()}
         if new := [edge.Point(name, {}, grave) for name, grave in graves.items() if name not in known]:
             self.engine.update(edge.UpdateOperation.upsert_points(new))
         for name, version in known.items():

@@ -1,4 +1,4 @@
-"""What the indexes hold: one :class:`Kind` for each index.
+"""Kinds of indexes: one :class:`Kind` for each index.
 
 To have another kind indexed: its struct, a filter in :mod:`models.ports`, and here::
 

@@ -3,7 +3,7 @@
 One point per item: its id is the item's (a uuid), its payload the whole item as JSON values, and its named
 vector is absent until the text has been embedded.  Payload and vector come from two topics, in any order, and
 neither touches the other.  So a point may hold a vector and a version of 0; and of an item that was erased a
-gravestone stays for a while, which holds the erased version.  Both belong to nobody, so no search for a
+tombstone stays for a while, which holds the erased version.  Both belong to nobody, so no search for a
 person's items finds them.
 
 So do the points that say what the index is: one *seal*, with the kind, the format and the model that made the
@@ -33,7 +33,7 @@ VECTOR = "text"
 OWNER_FIELD = "user_id"
 VERSION_FIELD = "version"
 
-#: When a gravestone was put up, so that it can go again.
+#: When a tombstone was put up, so that it can go again.
 ERASED_FIELD = "erased_at"
 
 #: Points per write.  Small, because the embedded engine holds the interpreter for as long as one runs.
@@ -51,18 +51,18 @@ MARK_FIELD = "next_offset"
 _SEAL_FIELD, _TALLY_FIELD = "seal", "points"
 
 
-def gravestone(version: int, erased_at: datetime | None = None) -> dict[str, Any]:
-    """Return what is stored of an item that was erased, or (version 0) of one that has not come yet."""
+def tombstone(version: int, erased_at: datetime | None = None) -> dict[str, Any]:
+    """Return the payload of an erased item, or (version 0) of one that has not come yet."""
     return {VERSION_FIELD: version} | ({ERASED_FIELD: erased_at.isoformat()} if erased_at else {})
 
 
 def is_nobodys(payload: Mapping[str, Any] | None) -> bool:
-    """Whether a stored payload is no item: a gravestone, a vector that waits for its item, a seal or a mark."""
+    """Return whether a stored payload is no item: a tombstone, a waiting vector, a seal or a mark."""
     return not payload or OWNER_FIELD not in payload
 
 
 def seal(kind: str, space: VectorSpace) -> dict[str, Any]:
-    """Return what an index says of itself."""
+    """Return the payload of an index's seal."""
     return {_SEAL_FIELD: {"format": FORMAT, "kind": kind, **space._asdict()}}
 
 
@@ -93,7 +93,7 @@ def mark_id(place: Place) -> str:
 
 
 def mark(next_offset: int) -> dict[str, Any]:
-    """Return what such a point holds."""
+    """Return the payload of an offset mark."""
     return {MARK_FIELD: next_offset}
 
 
@@ -103,7 +103,7 @@ def marks_of(payloads: Mapping[str, Mapping[str, Any] | None], places: Iterable[
 
 
 def tally(points: int) -> dict[str, Any]:
-    """Return what says how many points there are."""
+    """Return the payload of a point count."""
     return {_TALLY_FIELD: points}
 
 
@@ -131,7 +131,7 @@ def check_space(space: VectorSpace, dimensions: int, model: str | None, rebuild:
 
 
 def is_point_id(name: str) -> bool:
-    """Whether ``name`` is a uuid in its usual form, the only kind of text that Qdrant takes as an id."""
+    """Return whether ``name`` is a uuid in its usual form, the only text that Qdrant takes as an id."""
     try:
         return str(UUID(name)) == name
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a Qdrant server is asked for, in its own terms: conditions, conditional writes, indexes."""
+"""Requests to a Qdrant server: conditions, conditional writes, indexes."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def replace_if(versions: q.Range, name: str, payload: dict[str, Any]) -> q.Overw
 
 
 def filter_of(where: Where) -> q.Filter:
-    """Return what selects the points that meet all conditions."""
+    """Return the filter for the points that meet all conditions."""
     must, must_not = must_and_must_not(where)
     return q.Filter(must=[*map(condition_of, must)], must_not=[*map(condition_of, must_not)])
 
 
 def condition_of(wanted: AnyOf | Within) -> q.FieldCondition:
-    """Return what selects the points that meet one condition."""
+    """Return the filter condition for one field."""
     if isinstance(wanted, AnyOf):
         return q.FieldCondition(key=wanted.field, match=q.MatchAny(any=[*wanted.values]))
     start, end = wanted.start, wanted.end

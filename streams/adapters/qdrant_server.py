@@ -110,7 +110,7 @@ class QdrantServerIndex(Generic[Item, Filter]):
             ]
             if points:
                 # The server refuses an update that names a point it does not have; none is ever deleted.
-                await self._collection.insert({str(point.id): stored.gravestone(0) for point in points})
+                await self._collection.insert({str(point.id): stored.tombstone(0) for point in points})
                 await self._ask(self._client.update_vectors(self._name, points, wait=True))
 
     async def forget_vectors(self, ids: Sequence[str]) -> None:
@@ -203,7 +203,7 @@ class QdrantServerIndex(Generic[Item, Filter]):
             return
         await self._collection.prepare()
         for part in stored.batches(len(ids)):
-            graves = {name: stored.gravestone(versions[name], datetime.now(UTC)) for name in ids[part]}
+            graves = {name: stored.tombstone(versions[name], datetime.now(UTC)) for name in ids[part]}
             await self._collection.insert(graves)
             operations = [
                 replace_if(q.Range(lte=versions[name]), name, grave) for name, grave in graves.items()

@@ -62,7 +62,7 @@ def _patience() -> dict[str, Any]:
 
 
 def in_words(error: RedisError | OSError) -> SwitchboardError:
-    """Return what an error of the client means: a setting that is wrong, or a Redis to wait for."""
+    """Return the error to raise for an error of the client: a wrong setting, or an unavailable Redis."""
     # The client's own greeting (HELLO) is refused in other words than a command.
     if isinstance(error, AuthenticationError | AuthorizationError) or "already authenticated" in str(error):
         return ConfigurationError(
@@ -77,7 +77,7 @@ def in_words(error: RedisError | OSError) -> SwitchboardError:
 
 
 async def answered(ask: Callable[[], Awaitable[T]], ready: Callable[[], Awaitable[None]] | None) -> T:
-    """Return what Redis answers; ``ready`` is awaited before it is asked.
+    """Return the answer of Redis; ``ready`` is awaited before the request.
 
     Raises:
         DependencyUnavailable: whatever is wrong with Redis, in words: it is waited for.

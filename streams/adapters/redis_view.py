@@ -52,7 +52,7 @@ return redis.call('HMGET', KEYS[1], 'life', unpack(ARGV, 2))
 
 
 class RedisView:
-    """What the views in Redis have in common.
+    """Common base of the views in Redis.
 
     ``types`` says what a key of the view holds, by how it begins; the one that ends in ``-marks`` holds its
     marks, and ``life``: an id that is gone, with all the rest, when Redis was emptied.  ``ready`` is awaited

@@ -1,4 +1,4 @@
-"""Which turn of a chat runs in a conversation, in Redis (or Valkey), so that it is one at a time at all serves.
+"""Leases of chat turns in Redis (or Valkey), so that a conversation has one turn at a time at all serves.
 
 No view: who holds a lease renews it, and what is lost with Redis is taken again or has ended.  Keys, below
 those of the deployment's prefix, besides those of :mod:`streams.adapters.begun`::
@@ -63,7 +63,7 @@ return has
 _RELEASE = "if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end"
 
 #: KEYS: turns that run.  ARGV: known for how long (ms).  Returns for each whether it is to be stopped.
-_HEED = """
+_POLL = """
 local asked = {}
 for turn, key in ipairs(KEYS) do
   local is_asked = redis.call('GET', key) == 'stop'
@@ -100,7 +100,7 @@ class TurnLeases(RedisView):
         self._claim = client.register_script(_CLAIM)
         self._renew = client.register_script(_RENEW)
         self._release = client.register_script(_RELEASE)
-        self._heed = client.register_script(_HEED)
+        self._poll = client.register_script(_POLL)
         self._stop = client.register_script(_STOP)
 
     async def claim(
@@ -150,12 +150,12 @@ class TurnLeases(RedisView):
         has: bytes | None = await self._ask(lambda: self._client.get(key), [key])
         return None if has is None else _turn_of(has)
 
-    async def heed(self, turns: Sequence[WhoseTurn]) -> list[bool]:
+    async def poll_cancellations(self, turns: Sequence[WhoseTurn]) -> list[bool]:
         """Make known that turns run; return of each whether somebody wants it to end."""
         keys = [self._running(each) for each in turns]
         if not keys:
             return []
-        asked: list[int] = await self._ask(lambda: self._heed(keys, [self._milliseconds]), keys)
+        asked: list[int] = await self._ask(lambda: self._poll(keys, [self._milliseconds]), keys)
         return [bool(each) for each in asked]
 
     async def stop(self, turn: WhoseTurn) -> str | None:
@@ -183,7 +183,7 @@ class TurnLeases(RedisView):
 
 
 def _claimed(held: Held, holder: str) -> tuple[bytes, str]:
-    """Return what a lease says that the holder has for a turn, and who begins with it."""
+    """Return the holder's part of a lease for a turn, and the user who begins it."""
     who = begun_by(held.tenant_id, held.conversation_id, held.begins) if held.begins else ""
     return f"{holder} {held.turn_id}".encode(), who
 

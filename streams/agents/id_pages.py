@@ -14,7 +14,7 @@ IDS: Codec[bytes] = Codec("page of message ids", bytes)
 
 
 def loading(key: bytes, work: Work) -> LoadIds:
-    """Return what loads pages of the conversation ``key``."""
+    """Return the loader of id pages of the conversation ``key``."""
 
     def load(name: IdPage) -> bytes:
         page = work.get(id_page_key(key, name), IDS)

@@ -20,7 +20,7 @@ MESSAGES = "chat.messages.v1"
 
 
 class Conversation(Protocol):
-    """What the messages of one conversation are folded into.  Times are epoch seconds."""
+    """State of one conversation.  Times are epoch seconds."""
 
     def is_second_copy(self, origin: str, offset: int, came: float, arrived: float) -> bool:
         """Say whether a record was copied here before."""
@@ -44,7 +44,7 @@ class Conversation(Protocol):
 
 
 def decode_item(record: SourceRecord, max_content_bytes: int) -> ChatMessage | Punctuation:
-    """Return what a record of ``chat.messages.v1`` says; raises :class:`InvalidRecord` as its decoders do."""
+    """Return the decoded record of ``chat.messages.v1``; raises :class:`InvalidRecord` as its decoders do."""
     if record.headers and header(record.headers, PUNCTUATION_HEADER):
         return decode(Punctuation, record.value)
     try:
@@ -117,7 +117,7 @@ def fold_into(
 
 
 def _origin(headers: Headers) -> Origin | None:
-    """Return what something is a copy of; what somebody sends again out of the dead-letter queue is none."""
+    """Return the original of a copied record; a retried dead letter has none."""
     came_from = origin(headers)
     if came_from is not None and any(name.startswith(HEADER_PREFIX) for name, _ in headers):
         return None

@@ -59,14 +59,14 @@ _PATIENCE_SECONDS = 10.0
 
 
 class Memory(Protocol):
-    """What is remembered of one person.  Every method raises :class:`DependencyUnavailable`."""
+    """Memory of one person.  Every method raises :class:`DependencyUnavailable`."""
 
     async def recent(self, turn: Turn, count: int) -> list[Turn]:
         """Return the turns of the conversation before this one, oldest first."""
         ...
 
     async def understand(self, turn: Turn, said: Sequence[Turn], known: Sequence[str]) -> QueryUnderstanding:
-        """Return what the turn means after what was ``said`` before it, and with the statements that are
+        """Return the meaning of the turn after the messages ``said`` before it, and the statements
         ``known``, best first.
         """
         ...
@@ -80,7 +80,7 @@ class Memory(Protocol):
         ...
 
     async def search(self, turn: Turn, search: Search) -> Found:
-        """Return what is remembered of the person who said the turn."""
+        """Return the search results in the memory of the turn's speaker."""
         ...
 
 

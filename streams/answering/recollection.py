@@ -1,4 +1,4 @@
-"""What is remembered of a person, as an answer needs it: from search, understanding, contexts and the log."""
+"""Memory of a person for an answer: from search, understanding, contexts and the log."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Searches(Protocol):
     """As :class:`streams.search.MemorySearch`."""
 
     async def search(self, wanted: Wanted) -> Results:
-        """Return what answers, best first."""
+        """Return the search results, best first."""
         ...
 
 
@@ -44,7 +44,7 @@ class Understands(Protocol):
     """As :class:`streams.answering.understanding.Understanding`."""
 
     async def understand(self, asked: QuestionAsked) -> QueryUnderstanding:
-        """Return what a question means."""
+        """Return the meaning of a question."""
         ...
 
 
@@ -101,7 +101,7 @@ class Recollection:
         return [each for each in turns if each.message_id != turn.message_id][-count:]
 
     async def understand(self, turn: Turn, said: Sequence[Turn], known: Sequence[str]) -> QueryUnderstanding:
-        """Return what the turn means: of a long one, what its beginning does."""
+        """Return the meaning of the turn; of a long one, of its beginning."""
         try:
             query = cleaned(turn.text[:LONGEST_QUESTION])
         except InvalidQuestion:
@@ -137,7 +137,7 @@ class Recollection:
         )
 
     async def search(self, turn: Turn, search: Search) -> Found:
-        """Return what is remembered of the person who said the turn, but for the turn itself."""
+        """Return the search results in the memory of the turn's speaker, without the turn itself."""
         query = _query(search.query)
         if not query:
             return Found()
@@ -236,7 +236,7 @@ def _as_of_its_end(fact: Fact) -> str:
 
 
 def _with_question(result: Result) -> str:
-    """Return what was said, a short answer with the question that it answers."""
+    """Return the text of a turn; a short answer comes with its question."""
     before = result.before
     if before is None or before.role is not Role.ASSISTANT or not is_short(result.text):
         return result.text

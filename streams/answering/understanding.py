@@ -1,4 +1,4 @@
-"""What a question means to a person: understood from recent turns and from what is remembered (seed 004)."""
+"""Understanding of a person's question, from recent turns and memory (seed 004)."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Understanding:
         tenant_id: str,
         conversation_id: str = "",
     ) -> QueryUnderstanding:
-        """Return what the question means; ``conversation_id``: where it is asked, ``""``: at its beginning.
+        """Return the meaning of the question; ``conversation_id``: its conversation, ``""``: a new one.
 
         Raises:
             InvalidQuestion: it is blank or too long.  NotFound: the person takes no part in the conversation.
@@ -91,7 +91,7 @@ class Understanding:
         return await self.understand(asked)
 
     async def understand(self, asked: QuestionAsked) -> QueryUnderstanding:
-        """Return what a question means, by rules if the model does not say it in time."""
+        """Return the meaning of a question, by rules if the model does not answer in time."""
         try:
             async with asyncio.timeout(_PATIENCE_SECONDS):
                 return await self._understander.understand(asked)
@@ -103,7 +103,7 @@ class Understanding:
     async def _said_before(
         self, query: str, user_id: str, tenant_id: str, conversation_id: str
     ) -> list[Turn] | None:
-        """Return what was said before the question; ``None``: the log does not know the person there."""
+        """Return the turns before the question; ``None``: the log does not know the person there."""
         if not conversation_id:
             return []
         takes_part, turns = await asyncio.gather(
@@ -117,7 +117,7 @@ class Understanding:
 
 
 def speakers_of(said: Sequence[Turn], asker_id: str) -> list[str]:
-    """Return who said each turn: a letter for a person, "A" for who asks, or the role of what is none."""
+    """Return the speaker of each turn: a letter for a person, "A" for the asker, or a role."""
     people = dict.fromkeys((asker_id, *(each.user_id for each in said if each.role is Role.USER)))
     letters = {user_id: letter(number) for number, user_id in enumerate(people)}
     return [letters[each.user_id] if each.role is Role.USER else each.role.value for each in said]

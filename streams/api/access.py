@@ -1,4 +1,4 @@
-"""Who may ask.
+"""Access to the API.
 
 As long as there is no token, whoever reaches the API reads everything.  It therefore listens on loopback only
 then, to requests for loopback names only (a proxy in front may hand on those of strangers), and answers for
@@ -64,17 +64,17 @@ class Tokens(Protocol):
 
     @property
     def any(self) -> bool:
-        """Whether there are any, so that one is needed."""
+        """True if there are tokens, so that every request needs one."""
         ...
 
     def find(self, text: str) -> Token | None:
-        """Return what a token allows."""
+        """Return the token with this text."""
         ...
 
 
 @dataclass(frozen=True)
 class Access:
-    """What is answered.  ``hosts``: names besides the loopback ones, lower case; ``"*"`` stands for any.
+    """Access rules.  ``hosts``: names besides the loopback ones, lower case; ``"*"`` stands for any.
 
     ``any_tenant``: something in front authenticates.  ``topic_prefix``: whose memory this is.  ``local``: only
     this machine reaches it, so that nobody needs a token until there are any.
@@ -89,7 +89,7 @@ class Access:
 
     @classmethod
     def of(cls, settings: Settings, tokens: Tokens | None = None) -> Access:
-        """Return what the settings say.
+        """Return the access rules from the settings.
 
         Raises:
             ConfigurationError: the API would listen where strangers reach it, and nothing authenticates them.
@@ -114,7 +114,7 @@ class Access:
         return _ANY in self.hosts or name in self.hosts or is_loopback(name)
 
     def caller(self, request: Request) -> Caller:
-        """Return who asks, and what they may.
+        """Return the caller of a request, with its rights.
 
         Raises:
             Problem: 401, a token is needed, or refused; 429, too many requests with it.
@@ -136,7 +136,7 @@ class Access:
         return self.tokens is not None and self.tokens.find(text) is not None
 
     def owner(self, text: str) -> Caller:
-        """Return whom a token is of.  Raises as :meth:`caller`."""
+        """Return the owner of a token.  Raises as :meth:`caller`."""
         token = None if self.tokens is None else self.tokens.find(text)
         if token is None:
             raise Problem(TOKEN_REFUSED, "This token allows nothing (any more).", _CHALLENGE)

@@ -1,4 +1,4 @@
-"""Who asks, and what they may: every question is narrowed to it before a handler sees it."""
+"""Caller of the API and its rights: every request is narrowed to them before a handler sees it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streams.api.problems import NOT_ALLOWED, Problem
 
 
 class Scope(StrEnum):
-    """What an operation needs of a token.
+    """Scope that an operation needs.
 
     ``none``: no token, for it tells nothing of anybody; ``self``: any token, for it is about the token itself.
     """
@@ -50,7 +50,7 @@ class Caller:
             raise Problem(NOT_ALLOWED, f"This needs the scope {scope}, and the token has {has}.")
 
     def narrow(self, given: dict[str, Any], fields: Collection[str]) -> dict[str, Any]:
-        """Return what was given with the caller's own tenant and person, where there are such fields.
+        """Return the parameters with the caller's own tenant and person, where there are such fields.
 
         Raises:
             Problem: 403; another tenant's or another person's was asked for, or something of several people's.

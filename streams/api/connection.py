@@ -192,7 +192,7 @@ class Connection(H11Protocol):
             self.transport.abort()  # not close(), which waits until everything written has been read
 
     def send_400_response(self, msg: str) -> None:
-        """What is no HTTP, or has a head of more than 64 KiB, is told so."""
+        """Answer invalid HTTP, or a head of more than 64 KiB, with a problem."""
         error = sys.exc_info()[1]
         if isinstance(error, h11.RemoteProtocolError) and error.error_status_hint == 431:
             detail = "Path and headers may have 64 KiB together: what is long goes into the body of a POST."

@@ -1,4 +1,4 @@
-"""What is counted of requests: by operation and status, how long an answer took to begin, open streams."""
+"""Metrics of requests: by operation and status, how long an answer took to begin, open streams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the API does: each operation is declared once, where its handler stands.
+"""Operations of the API: each operation is declared once, where its handler stands.
 
 ::
 
@@ -48,7 +48,7 @@ Handler: TypeAlias = Callable[..., Awaitable[Any]]
 
 
 class Parameters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What may stand in path and query.  Unknown ones are refused: a typo must not widen a question."""
+    """Parameters of path and query.  Unknown ones are refused: a typo must not widen a question."""
 
 
 @dataclass(frozen=True)

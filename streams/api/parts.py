@@ -1,4 +1,4 @@
-"""What the operations stand on.  A part that is not there costs the operations that need it, nothing else."""
+"""Dependencies of the operations.  A part that is not there costs the operations that need it, nothing else."""
 
 from __future__ import annotations
 

@@ -117,8 +117,10 @@ HEADERS_TOO_LARGE = Kind(
     "headers-too-large", HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, "Send fewer, shorter headers."
 )
 MALFORMED = Kind("malformed-http", HTTPStatus.BAD_REQUEST, "Send HTTP/1.1.")
-MISTAKE = Kind("mistake", HTTPStatus.INTERNAL_SERVER_ERROR, "Report it with `trace_id`.")
-UNAVAILABLE = Kind("part-unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Try again; `part` says what is down.")
+INTERNAL_ERROR = Kind("internal-error", HTTPStatus.INTERNAL_SERVER_ERROR, "Report it with `trace_id`.")
+UNAVAILABLE = Kind(
+    "dependency-unavailable", HTTPStatus.SERVICE_UNAVAILABLE, "Try again; `part` says what is down."
+)
 TOO_MANY_TURNS = Kind(
     "too-many-turns",
     HTTPStatus.SERVICE_UNAVAILABLE,
@@ -139,7 +141,7 @@ GENERAL = (
     UNKNOWN_HOST,
     OTHER_DEPLOYMENT,
     TOO_MANY_REQUESTS,
-    MISTAKE,
+    INTERNAL_ERROR,
     UNAVAILABLE,
 )
 
@@ -187,7 +189,7 @@ def unavailable(part: str, detail: str) -> Problem:
 
 
 def body_of(problem: Problem, instance: str, trace_id: str) -> dict[str, Any]:
-    """Return what the answer says."""
+    """Return the body of the problem."""
     kind = problem.kind
     return {
         "type": kind.type,
@@ -220,7 +222,7 @@ def _on_problem(request: Request, error: Exception) -> Response:
 
 
 def _on_http_error(request: Request, error: Exception) -> Response:
-    """What the router itself raises: no such path, or no such method on a page."""
+    """Answer the router's own errors: no such path, or no such method on a page."""
     assert isinstance(error, HTTPException)
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
         detail = f"{request.method} is not possible here, use GET."
@@ -251,7 +253,7 @@ def _on_mistake(request: Request, error: Exception) -> Response:
     """Anything else is ours; the server logs the traceback, the client learns no internals."""
     log.error("a mistake of ours", path=request.url.path, error=repr(error), trace_id=trace_id_of(request))
     detail = "This is a mistake in Switchboard; its log has the details."
-    return respond(request, Problem(MISTAKE, detail))
+    return respond(request, Problem(INTERNAL_ERROR, detail))
 
 
 HANDLERS: Mapping[type[Exception], ExceptionHandler] = {

@@ -1,4 +1,4 @@
-"""Which trace a request belongs to: the one of its ``traceparent`` (W3C Trace Context), else one of its own.
+"""Trace of a request: the one of its ``traceparent`` (W3C Trace Context), else one of its own.
 
 Each operation is a span.  Nobody collects them, and they cost nothing, unless an OpenTelemetry SDK is set up
 (:mod:`streams.telemetry.traces`).  They say nothing of what was given: an error is named by its type.
@@ -49,7 +49,7 @@ def span(name: str, request: Request) -> Iterator[trace.Span]:
 
 
 def traceparent_of(request: Request) -> str:
-    """Return what a record that a request causes says of its trace: the same as the request, if it says any."""
+    """Return the ``traceparent`` of records caused by a request: the request's own, if it has one."""
     given = request.headers.get(HEADER, "")
     if _FORM.fullmatch(given):
         return given

@@ -22,15 +22,15 @@ from processors.text.tokens import TokenCounter
 from streams.adapters.conversation_log import Extent
 from streams.answering.driving import Answerer
 from streams.chat import elsewhere
-from streams.chat.busy import Busy
 from streams.chat.elsewhere import LOOKED_AT, Elsewhere
 from streams.chat.events import Status, TurnEvent, TurnNames
 from streams.chat.filtering import FilterRules
-from streams.chat.room import Room
 from streams.chat.running import Means, RunningTurn
 from streams.chat.sending import MESSAGES, Sending
 from streams.chat.sessions import Sessions
 from streams.chat.stopping import Stops
+from streams.chat.turn_limiter import TurnLimiter
+from streams.chat.turn_locks import TurnLocks
 from streams.kafka.lookup import Lookup
 from streams.masking import mask_of
 from streams.remembered.ports import Leases, somebody_elses
@@ -75,12 +75,12 @@ class Chats:
         count: TokenCounter,
         lookup: Lookup,
         leases: Leases,
-        room: Room,
+        room: TurnLimiter,
     ) -> None:
         self._settings = settings
         self._mask = mask_of(settings)
         self._room = room
-        self._busy = Busy(leases)
+        self._busy = TurnLocks(leases)
         self._elsewhere = Elsewhere(log, lookup, self._busy.runs)
         self._stops = Stops(leases)
         self._log = log
@@ -153,7 +153,7 @@ class Chats:
                     taken.running = RunningTurn(names, said, self._means, known, looking)
                 self._keep(taken.running)
                 taken.running.start()
-                self._stops.heed(taken.running)
+                self._stops.watch(taken.running)
         except BaseException:
             looking.cancel()
             raise
@@ -236,7 +236,7 @@ class Chats:
         return known is None
 
     def _saying(self, names: TurnNames, content: str) -> Turn:
-        """Return what is about to be said, as the log will have it."""
+        """Return the turn to be sent, in the form of the log."""
         now = datetime.now(UTC)
         text, found = self._mask(content)
         return Turn(
@@ -269,7 +269,7 @@ class Chats:
         return msgspec.structs.replace(turn, source=await self._sending.message(message))
 
     async def _said(self, names: TurnNames) -> tuple[Said, ...]:
-        """Return what an answer must not repeat: what those before it have said, if memory spans those."""
+        """Return the earlier answers that an answer must not repeat, if memory spans them."""
         if not self._rules.spans_conversation:
             return ()
         try:
@@ -281,7 +281,7 @@ class Chats:
 
 
 async def _not_named() -> None:
-    """What nobody named was not said before."""
+    """Return no earlier turn, since none is named."""
 
 
 def _whose(names: TurnNames) -> _Whose:

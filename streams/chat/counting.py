@@ -13,7 +13,7 @@ from processors.text.tokens import TokenCounter, message_tokens
 
 
 class SessionTokens(msgspec.Struct, frozen=True, kw_only=True):
-    """What seed 004 shows as "Context: X / 1200 tokens".
+    """Token use of a session, shown as "Context: X / 1200 tokens" (seed 004).
 
     A summary stands for its range as soon as it is there.
     """
@@ -33,7 +33,7 @@ class Session(NamedTuple):
     count: TokenCounter
 
     def tokens(self, without: Collection[str] = ()) -> SessionTokens:
-        """Return what it takes; ``without``: ids of summaries that are left out of it."""
+        """Return the token use; ``without``: ids of summaries to leave out."""
         stand = _standing([each for each in self.summaries if each.summary_id not in without])
         messages = sum(
             message_tokens(turn.role.value, turn.text, self.count)

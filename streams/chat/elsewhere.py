@@ -84,7 +84,7 @@ class Elsewhere:
             await asyncio.sleep(LOOK_SECONDS)
 
     async def said_before(self, names: TurnNames, content: str) -> Turn | None:
-        """Return what was said in a turn; ``None``: nothing yet, but ``content`` is to be.
+        """Return the message of a turn; ``None``: not sent yet, but ``content`` is about to be.
 
         Raises:
             TurnEnded: it has been answered.

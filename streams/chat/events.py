@@ -1,4 +1,4 @@
-"""What a turn is called, and what whoever listens to it is told, from the first event on."""
+"""Events of a turn, and their names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class TurnEvent(NamedTuple):
 
 
 class TurnNames(msgspec.Struct, frozen=True, kw_only=True):
-    """What a turn's records are called, so that whoever tries again writes none of them twice."""
+    """Names of a turn's records; a retry writes none of them twice."""
 
     turn_id: str
     conversation_id: str

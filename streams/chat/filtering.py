@@ -64,7 +64,7 @@ class FilterRules:
         self._log.tell(names.response_id, done)
 
     def said_in(self, turns: Sequence[Turn], now: datetime) -> tuple[Said, ...]:
-        """Return what the answers among the last turns of a conversation, oldest first, have said."""
+        """Return the text of the answers among the last turns of a conversation, oldest first."""
         answers: list[Turn] = []
         characters = 0
         for turn in reversed(turns):

@@ -38,7 +38,7 @@ _LEFT_OUT_KEPT, _DUPLICATES_KEPT = 10, 10
 
 
 class Means(NamedTuple):
-    """What every turn needs.  ``said``: what the answers before have said, if it is compared with."""
+    """Dependencies of every turn.  ``said``: text of earlier answers, if it is compared with."""
 
     answerer: Answerer
     sending: Sending
@@ -267,7 +267,7 @@ def _name_of(event: QueryUnderstanding | PromptLaid | MemorySearched | Notice) -
 
 
 def _kept(answer: Answer) -> dict[str, Any]:
-    """Return what stays with the message: all that is in the prompt, and some of what was left out."""
+    """Return the metadata of the answer's message: all that is in the prompt, and some of what was left out."""
     inside = [item for item in answer.prompt.items if item.left_out is None]
     outside = [item for item in answer.prompt.items if item.left_out is not None]
     prompt = msgspec.structs.replace(answer.prompt, items=(*inside, *outside[:_LEFT_OUT_KEPT]))
@@ -278,7 +278,7 @@ def _kept(answer: Answer) -> dict[str, Any]:
 
 
 def _repeated(event: ContentDuplicationEvent) -> dict[str, Any]:
-    """Return what a page needs to show a repeat beside what it repeats."""
+    """Return the event of a repetition for the page."""
     return {
         "duplicate_sentence": event.duplicate_sentence,
         "similar_sentence": event.similar_sentence,

@@ -20,7 +20,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Sending:
-    """What a chat writes, by a producer of its own: a flood of messages over HTTP holds up no answer."""
+    """Writer of a chat's records, with its own producer: a flood of messages over HTTP holds up no answer."""
 
     def __init__(self, settings: Settings) -> None:
         self._most_content_bytes = settings.max_content_bytes

@@ -19,14 +19,14 @@ from streams.remembered.ports import Leases, WhoseTurn
 log = structlog.get_logger("streams.chat")
 
 #: How often it is asked which turns are to end, and whether one that runs elsewhere has (seconds).
-_HEED_SECONDS, _LOOK_SECONDS = 0.3, 0.1
+_POLL_SECONDS, _LOOK_SECONDS = 0.3, 0.1
 
 #: How long one that runs elsewhere may take to end: its last message is confirmed first (seconds).
 _ENDS_SECONDS = 20.0
 
 
 class Stops:
-    """Which turns of this process are to end, and asking others to end theirs."""
+    """Turns of this process that are to end, and requests for others to end theirs."""
 
     def __init__(self, leases: Leases) -> None:
         self._leases = leases
@@ -35,13 +35,13 @@ class Stops:
 
     async def announce(self, names: TurnNames) -> None:
         """Make a turn known that is about to run.  Raises :class:`DependencyUnavailable`."""
-        await self._leases.heed([_whose(names)])
+        await self._leases.poll_cancellations([_whose(names)])
 
-    def heed(self, running: RunningTurn) -> None:
+    def watch(self, running: RunningTurn) -> None:
         """End a turn when somebody wants it to."""
         self._running[_whose(running.names)] = running
         if self._task is None or self._task.done():
-            self._task = in_background(self._heed(), "turns-to-stop")
+            self._task = in_background(self._poll(), "turns-to-stop")
 
     async def close(self) -> None:
         """Return when it is known of every turn how it ended; each has."""
@@ -70,14 +70,14 @@ class Stops:
             told = await self._leases.stop(turn)
         return Status.INTERRUPTED if told is None else Status(told)  # whoever had it is gone
 
-    async def _heed(self) -> None:
+    async def _poll(self) -> None:
         while self._running:
             ended = [(turn, each.ended) for turn, each in self._running.items() if each.ended is not None]
             try:
                 for turn, end in ended:
                     await self._leases.end(turn, end.status)
                 running = [turn for turn, each in self._running.items() if each.ended is None]
-                asked = await self._leases.heed(running)
+                asked = await self._leases.poll_cancellations(running)
             except DependencyUnavailable as error:  # then the leases are lost soon, and the turns end
                 log.warning("which turns are to be stopped is not known", error=str(error))
                 asked, running = [], []
@@ -87,7 +87,7 @@ class Stops:
                 if is_asked:
                     in_background(self._running[turn].stop(), f"stop-{turn[2]}")
             if self._running:
-                await asyncio.sleep(_HEED_SECONDS)
+                await asyncio.sleep(_POLL_SECONDS)
 
 
 def _whose(names: TurnNames) -> WhoseTurn:

@@ -1,4 +1,4 @@
-"""What was said and the log has not read yet: only the topic tells of it."""
+"""Messages that the log has not read yet, from the topic."""
 
 from __future__ import annotations
 

@@ -89,7 +89,7 @@ async def _talk(
 
 
 class _Session:
-    """What is said one after another; what has no whole answer is kept, to be tried again."""
+    """Session of a chat; a message without a whole answer is kept for a retry."""
 
     def __init__(self, speaking: Speaking, showing: Callable[[], Showing]) -> None:
         self.has_spoken = False

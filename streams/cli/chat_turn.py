@@ -1,4 +1,4 @@
-"""What somebody says in a chat, followed to the end of its answer, through servers that stop or are full."""
+"""Turn of a chat, followed to the end of its answer, through servers that stop or are full."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Speaking:
             await _Following(self, said, shown, stop).to_its_end()
 
     def request(self, said: Said, last_id: str) -> httpx.Request:
-        """Return what is to be sent: what is said, or that the rest of its answer is wanted."""
+        """Return the request that starts the turn, or resumes its stream."""
         build = self._client.build_request
         if said.is_heard:
             where = {"conversation_id": self._conversation, **self._who}
@@ -198,7 +198,7 @@ class _Following:
         return self._broken(str(refusal))
 
     def _goes_on_otherwise(self) -> bool:
-        """What a serve does not know is asked for in another way, if there is one; return whether."""
+        """Switch to the next form of the request, if there is one; return whether there is."""
         if self._said.is_heard:
             self._said.is_heard = self._said.is_over = False
             self._last_id = ""

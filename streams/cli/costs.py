@@ -26,7 +26,7 @@ _HEADERS = ("asked", "calls", "answered", "refused", "over budget", "tokens in",
 
 
 class By(StrEnum):
-    """What costs are told apart by."""
+    """Grouping of costs."""
 
     PURPOSE = "purpose"
     DAY = "day"
@@ -49,7 +49,7 @@ _COLUMNS: Mapping[By, tuple[str, ...]] = {
 
 
 class Costs(msgspec.Struct):
-    """What was asked, and what it took; ``calls`` of the API, ``cost_usd`` by the prices of their time."""
+    """Requests and their cost; ``calls`` of the API, ``cost_usd`` by the prices of their time."""
 
     asked: int = 0
     calls: int = 0
@@ -66,10 +66,10 @@ def show(
         str,
         typer.Option("--since", help="Asked at this time or later: 7d, 12h, 2026-03-01.", show_default=False),
     ] = "",
-    by: Annotated[By, typer.Option("--by", help="What is told apart.")] = By.PURPOSE,
+    by: Annotated[By, typer.Option("--by", help="How to group the costs.")] = By.PURPOSE,
     as_json: Annotated[bool, typer.Option("--json", help="One line of JSON each.")] = False,
 ) -> None:
-    """What language models were asked for, and what it cost: as far as it is not erased."""
+    """Show the requests to language models and their cost, without erased ones."""
     settings, start = load_settings(), since_of(since, datetime.now(UTC))
     found = progress.run("reading what was paid", costs(settings, by, start))
     if as_json:
@@ -103,7 +103,7 @@ def _cells(row: Costs) -> tuple[str, ...]:
 
 
 async def costs(settings: Settings, by: By, start: datetime | None) -> dict[tuple[str, ...], Costs]:
-    """Return what was asked since ``start``, by name."""
+    """Return the costs since ``start``, by name."""
     latest: dict[bytes, Memo | None] = {}
     topic = MemoTopic(settings, "switchboard-cli")
     try:

@@ -39,7 +39,7 @@ class Place(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What was read of a topic, by partition."""
+    """Records of a topic, by partition."""
 
     place: Place
     partitions: list[PartitionDigests]

@@ -26,8 +26,8 @@ Places = Annotated[
     list[str] | None,
     typer.Argument(metavar="[PARTITION:OFFSET...]", help="As `list` says.", show_default=False),
 ]
-Reason = Annotated[str, typer.Option("--reason", help="All letters with this reason.")]
-All = Annotated[bool, typer.Option("--all", help="All letters of the queue.")]
+Reason = Annotated[str, typer.Option("--reason", help="All dead letters with this reason.")]
+All = Annotated[bool, typer.Option("--all", help="All dead letters of the queue.")]
 
 _PLACE = re.compile(r"(\d{1,9}):(\d{1,18})")
 _SHOWN_BYTES = 4096
@@ -88,7 +88,7 @@ def show(
     place: Annotated[str, typer.Argument(metavar="PARTITION:OFFSET", show_default=False)],
     json: Json = False,
 ) -> None:
-    """Print one letter: why, where it lay, and the record; put together again if it was split."""
+    """Print one dead letter: reason, place, and the record; put together again if it was split."""
     settings = load_settings()
     queue = dead_letters.queue_named(settings, topic)
     [whole] = progress.run(
@@ -169,7 +169,7 @@ def retry(
 def drop(
     topic: Topic, places: Places = None, reason: Reason = "", every: All = False, json: Json = False
 ) -> None:
-    """Take letters off the list; the queue keeps them until its retention ends."""
+    """Take dead letters off the list; the queue keeps them until its retention ends."""
     _settle(topic, places, reason, every, json, dead_letters.drop, "dropped", only_retryable=False)
 
 

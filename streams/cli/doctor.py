@@ -192,10 +192,10 @@ def _services(reports: Sequence[services.Report]) -> Iterator[Finding]:
         elif not report.ready:
             yield Finding("wrong", f"{name} is not ready: {reasons}")
         else:
-            spare = ", a spare" if report.spare else ""
+            standby = ", standby" if report.standby else ""
             said = f": {reasons}" if reasons else ""
-            what = f"{name} is ready (port {report.port}){spare}{said}"
-            yield Finding("look" if reasons and not spare else "ok", what)
+            what = f"{name} is ready (port {report.port}){standby}{said}"
+            yield Finding("look" if reasons and not standby else "ok", what)
         misrouted = report.metrics.get("misrouted_records_total", 0)
         if misrouted:
             yield Finding(

@@ -1,4 +1,4 @@
-"""What ``switchboard doctor`` looks at besides broker and services: serve, tokens, the model's key, Redis.
+"""Checks of ``switchboard doctor`` besides broker and services: serve, tokens, the model's key, Redis.
 
 Nothing here is changed.  Of a model that speaks OpenAI's API one short answer is asked, to see whether it takes
 schemas and tools; else nothing is paid.
@@ -77,7 +77,7 @@ def _is_strange(settings: Settings, reports: Sequence[Report]) -> bool:
 
 
 async def tokens(settings: Settings, catalog: Catalog, present: dict[str, int]) -> list[Finding]:
-    """Return what there is to say of the tokens.  Raises :class:`DependencyUnavailable`."""
+    """Return the findings about the tokens.  Raises :class:`DependencyUnavailable`."""
     from streams.api.access import Access
     from streams.tokens import topic
 
@@ -149,7 +149,7 @@ async def _model(settings: Settings, endpoint: Endpoint) -> list[Finding]:
 
 
 def _abilities(settings: Settings, endpoint: Endpoint, able: Abilities) -> list[Finding]:
-    """Return what there is to say of a model that cannot do all that it is asked for."""
+    """Return the findings about a model's missing abilities."""
     found = []
     if able.problem:
         found.append(Finding("look", f"{endpoint.model}: {able.problem}"))

@@ -32,7 +32,7 @@ Json = Annotated[bool, typer.Option("--json", help="As JSON, one fact a line.")]
 
 
 class Page(msgspec.Struct, frozen=True):
-    """What ``GET /v1/facts`` answers; ``known``: whether there is anything of the person at all."""
+    """Answer of ``GET /v1/facts``; ``known``: whether there is anything of the person at all."""
 
     facts: list[Fact]
     next: str | None

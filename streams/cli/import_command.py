@@ -170,7 +170,7 @@ def _reader(
     zone: ZoneInfo,
     branches: bool,
 ) -> Callable[[], Drafts]:
-    """Return what reads an export from its beginning."""
+    """Return a reader that starts at the beginning of an export."""
     match source:
         case Source.CHATGPT:
             return lambda: chatgpt.read(export.pieces(), branches=branches)

@@ -1,4 +1,4 @@
-"""What a command that takes over two seconds shows at a terminal: on stderr, what it does and for how long."""
+"""Progress line of a command that takes over two seconds, at a terminal, on stderr."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ import msgspec
 from models.errors import ConfigurationError, DependencyUnavailable, NotFound, SwitchboardError
 from streams.cli.progress import showing
 from streams.namespace import PREFIX_HEADER
-from streams.process.whereabouts import notes
+from streams.process.service_registry import notes
 from streams.settings import Settings
 from streams.telemetry.services import ask, reachable, stated_places
 
@@ -30,7 +30,7 @@ _POLL_SECONDS = 0.2
 
 
 async def get(settings: Settings, path: str, parameters: Mapping[str, str | int], kind: type[T]) -> T | None:
-    """Return what the service answers; ``None`` if there is none, so that the index may be opened here.
+    """Return the service's answer; ``None`` if it does not run, so that the index may be opened here.
 
     Raises as :func:`post`.
     """
@@ -97,8 +97,8 @@ async def _ask_recall(settings: Settings, question: dict[str, Any], kind: type[T
     # the web application takes a while to import: only who needs it waits
     from streams.api.access import Access
     from streams.api.app import create_api
-    from streams.remembered.far import recall_socket
     from streams.remembered.opening import shares_views
+    from streams.remembered.recall_rpc import recall_socket
     from streams.serve.opening import open_parts
     from streams.telemetry.metrics import Metrics
 
@@ -154,7 +154,7 @@ async def base_of(settings: Settings) -> str:
 
 
 def refusal(response: httpx.Response, base: str) -> SwitchboardError:
-    """Return what an answer that is none means."""
+    """Return the error for a refusal."""
     try:
         problem: Any = response.json()
         detail = str(problem["detail"])

@@ -54,7 +54,7 @@ def line(record: SourceRecord, contract_name: str) -> str:
 
 
 def says(record: SourceRecord, contract_name: str) -> str:
-    """Return what a record says, on one line."""
+    """Return a record on one line."""
     if contract_name.endswith(DLQ_SUFFIX):
         return printable(_letter(record))
     if record.value is None:

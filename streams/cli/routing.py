@@ -1,4 +1,4 @@
-"""Whether producers put each record into the partition that its key hashes to, and which ones do not.
+"""Check that producers put each record into the partition that its key hashes to.
 
 Kafka's Java client and aiokafka hash keys with murmur2.  Producers on librdkafka (kcat, confluent-kafka, most
 of Go, C, .NET) default to CRC32, which sends a conversation to another partition than everybody else does.
@@ -17,7 +17,7 @@ from streams.runtime.records import SourceRecord
 
 @dataclass
 class Misrouting:
-    """What was found in one topic.  ``by_producer`` counts wrong records per ``ce_source`` header."""
+    """Misrouted records of one topic.  ``by_producer`` counts wrong records per ``ce_source`` header."""
 
     topic: str
     looked_at: int = 0
@@ -29,7 +29,7 @@ class Misrouting:
 
     @property
     def advice(self) -> str:
-        """What whoever runs the producer should change."""
+        """Advice to the producer's operator."""
         # By chance alone one of as many as there are partitions is where CRC32 would put it.
         if 2 * self.crc32 > self.wrong:
             which = "the wrong ones are" if self.crc32 == self.wrong else f"{self.crc32} of them are"

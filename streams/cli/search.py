@@ -48,7 +48,7 @@ _WITHOUT_LOG = (
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What ``POST /v1/search`` answers; ``degraded``: only words were compared; ``known``: whether there is
+    """Answer of ``POST /v1/search``; ``degraded``: only words were compared; ``known``: whether there is
     anything of the person at all; ``empty``: why there is nothing.
     """
 
@@ -178,7 +178,7 @@ def _moment(option: str, text: str) -> datetime | None:
 
 
 async def _why(settings: Settings, user: str, tenant: str) -> list[str]:
-    """Return what may still come: what is not read yet, and who cannot go on."""
+    """Return the reasons why results may still come: unread records, and services that cannot go on."""
     lines = await asyncio.gather(waiting.describe(settings, user, tenant), waiting.hindrances(settings))
     return [printable(line) for part in lines for line in part]
 

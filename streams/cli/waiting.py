@@ -1,4 +1,4 @@
-"""What a person has said that no window has taken in yet: the answer to "I said it, why is it not found?".
+"""Messages of a person in no window yet: the answer to "I said it, why is it not found?".
 
 A window is full after some messages, or closes when its conversation has been silent for a while; nothing is
 learned from it before.
@@ -38,7 +38,7 @@ class Waiting(NamedTuple):
 
 
 async def describe(settings: Settings, user_id: str, tenant_id: str) -> list[str]:
-    """Return what to tell somebody whose search found nothing: lines, none if nothing waits."""
+    """Return advice after an empty search, a line each; none if nothing waits."""
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
             waiting = await open_windows(settings, user_id, tenant_id)
@@ -55,7 +55,7 @@ async def describe(settings: Settings, user_id: str, tenant_id: str) -> list[str
 
 
 async def hindrances(settings: Settings) -> list[str]:
-    """Return which running services wait for what, for the same reader: a line for each, none if all go on."""
+    """Return the blocked services and their reasons, a line each; none if all go on."""
     return [
         f"What is newest may be missing: {report.service} is {'; '.join(report.reasons)}"
         for report in await services.ask_services(settings)

@@ -15,7 +15,7 @@ from streams.settings import Settings, load_settings
 
 
 class Service(StrEnum):
-    """What a worker can be."""
+    """Services of a worker."""
 
     INGEST = "ingest"
     MEMORY = "memory"

@@ -125,7 +125,7 @@ class Console:
 
 
 def _asked_first(path: bytes) -> str | None:
-    """Return what the page at an address asks for first, as it will ask for it; any other is not asked for."""
+    """Return the API path that a page asks for first; ``None`` for other pages."""
     found = _CONVERSATION.fullmatch(path.decode("ascii", "replace"))
     if found is None or quote(unquote(found[1]), safe=_PLAIN) != found[1]:
         return None

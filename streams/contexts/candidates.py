@@ -1,4 +1,4 @@
-"""What a context is looked up with, and what was found as its candidates: how like it is to what was said."""
+"""Query and candidates of a context, with their similarity to the last message."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _EXCERPT = 240
 
 
 class Said(NamedTuple):
-    """What was just said: the last turns in order, those to be looked up with, and their words and vector."""
+    """Last turns in order, those to search with, and their words and vector."""
 
     turns: list[Turn]
     latest: list[Turn]

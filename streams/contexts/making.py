@@ -226,7 +226,9 @@ class ContextMaker:
         return [Found(each, episode_candidate(each, said, vectors)) for each in found.values()]
 
     async def _questions(self, turns: Iterable[Turn]) -> dict[str, str]:
-        """Return what short turns answer, by their id: the assistant's question right before them."""
+        """Return the questions answered by short turns, by the turn's id: the assistant's message right
+        before.
+        """
         short = [each for each in turns if each.role is Role.USER and each.index and is_short(each.text)]
         wanted: dict[str, dict[str, list[int]]] = {}
         for each in short:
@@ -278,7 +280,7 @@ async def _find(
     where: Filter,
     limit: int = CANDIDATES,
 ) -> list[Item]:
-    """Return what is near the vector or shares words with the query; what is both comes twice."""
+    """Return the items near the vector and those sharing words with the query; an item may come twice."""
     by_meaning = [] if vector is None else await index.search_vector(vector, where, limit)
     by_words = await index.search_text(query, where, limit) if query else []
     return [each.item for each in (*by_meaning, *by_words)]

@@ -64,7 +64,7 @@ class Log(Protocol):
         ...
 
     async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
-        """Return what was erased of a person, of conversations, and of turns in them."""
+        """Return the erasures of a person, of conversations, and of turns in them."""
         ...
 
 

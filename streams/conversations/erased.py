@@ -1,4 +1,4 @@
-"""Whether a message was erased: it lies in its topic until that lets go of it, and does not count any more."""
+"""Check for erased messages, which stay in their topic until it drops them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from streams.adapters.conversation_log import Erasures
 
 
 class Erased(Protocol):
-    """What was erased, as :class:`streams.remembered.ports.Log` tells it."""
+    """Erasures, as :class:`streams.remembered.ports.Log` returns them."""
 
     async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
-        """Return what was erased of a person, of conversations, and of turns in them."""
+        """Return the erasures of a person, of conversations, and of turns in them."""
         ...
 
 

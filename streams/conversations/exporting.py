@@ -146,7 +146,7 @@ def _read(record: SourceRecord) -> _Known | ChatMessage | None:
 
 
 async def _metadata(lookup: Lookup, tenant_id: str, conversation_id: str) -> dict[str, dict[str, Any]]:
-    """Return what a conversation's messages have for metadata, by message."""
+    """Return the metadata of a conversation's messages, by message."""
     read = await lookup.find(MESSAGES, conversation_id.encode())
     found = {}
     for record in read.records if read is not None else ():

@@ -76,7 +76,7 @@ class Said(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Tokens(msgspec.Struct, frozen=True, kw_only=True):
-    """What the context of a conversation takes, and from where on the oldest messages are summarized."""
+    """Token use of a conversation, and the index from which messages are summarized."""
 
     messages: int
     summaries: int
@@ -95,7 +95,7 @@ class OpenWindow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a conversation besides its messages; ``messages``: as many as ingest has read."""
+    """Overview of a conversation without its messages; ``messages``: as many as ingest has read."""
 
     messages: int
     tokens: Tokens | None

@@ -119,7 +119,7 @@ class ProgressReader:
             await asyncio.sleep(_POLL_SECONDS)
 
     async def _record(self, partition: int, offset: int) -> SourceRecord:
-        """Return what stands at a position, if it was sent as a message."""
+        """Return the record at a position, if it is a message."""
         spec = self._catalog.get(MESSAGES)
         if not 0 <= partition < spec.partitions:
             raise _unknown(partition, offset)

@@ -1,6 +1,4 @@
-"""What the ingest service remembers of conversations, from the changelog of its stage's table: the same records
-that a restarted worker recovers from.
-"""
+"""State of conversations in ingest, from the changelog that a restarted worker recovers from."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ _AT_ONCE = 4
 
 
 class _Said(msgspec.Struct):
-    """Whose a message, or a turn, is.  ``arrived_at``: of a turn, when its message came."""
+    """Owner of a message or a turn.  ``arrived_at``: arrival of the turn's message."""
 
     message_id: str
     conversation_id: str
@@ -114,7 +114,7 @@ async def _of_person(
     tenant_id: str,
     user_id: str,
 ) -> list[tuple[_Said, int]]:
-    """Return what was said by or to a person, and when it arrived (ms)."""
+    """Return the messages to or from a person, and their arrival (ms)."""
     if not begins:
         return []
     consumer.assign([*begins])
@@ -130,7 +130,7 @@ async def _of_person(
 
 
 def _read(record: SourceRecord) -> _Said | None:
-    """Return whose a record is; ``None``: nobody's, or whoever reads it dead-letters it."""
+    """Return the owner of a record; ``None`` if it has none, or is invalid."""
     if record.value is None or header(record.headers, PUNCTUATION_HEADER) is not None:
         return None
     try:

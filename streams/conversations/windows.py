@@ -69,8 +69,8 @@ class WindowRetriever:
     async def _in_log(
         self, tenant_id: str, user_id: str, conversation_id: str, start: int, end: int
     ) -> tuple[list[Turn], int] | None:
-        """Return what the log has of the window, and how long the conversation is; ``None`` if it does not have
-        all of it.
+        """Return the log's turns of the window, and the conversation's length; ``None`` if turns are
+        missing.
         """
         if self._log is None or not await self._log.takes_part(tenant_id, user_id, conversation_id):
             return None

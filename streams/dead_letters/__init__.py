@@ -1,4 +1,4 @@
-"""What became of dead letters: listed, shown, tried again, dropped.
+"""Handling of dead letters: listed, shown, tried again, dropped.
 
 A queue is a topic, so nothing in it is ever changed.  A letter that was tried again or dropped gets a *mark*
 behind

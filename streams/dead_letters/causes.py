@@ -1,4 +1,4 @@
-"""Which field of a record is wrong, and why, as the message of its dead letter says."""
+"""Cause of a dead letter, from its message: the wrong field, and the reason."""
 
 from __future__ import annotations
 
@@ -20,5 +20,5 @@ def field_of(message: str) -> str:
 
 
 def cause_of(message: str) -> str:
-    """Return what letters have in common whose records are wrong in the same way."""
+    """Return the common cause of letters with the same mistake."""
     return _VARYING.sub("…", message)

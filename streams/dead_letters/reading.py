@@ -123,7 +123,7 @@ def queue_named(settings: Settings, name: str) -> TopicSpec:
 
 
 async def groups_of(settings: Settings, names: Collection[str] = (), *, by_cause: bool = False) -> list[Group]:
-    """Return what lies in the queues (names on the broker; all of them if none is named) and is not settled.
+    """Return the unsettled letters of the queues (names on the broker; all by default), in groups.
 
     ``by_cause``: letters whose messages name another field or another cause are another group.
 
@@ -229,7 +229,7 @@ class _Reader:
             del self._open[name]
 
     def letters(self) -> list[Whole]:
-        """Return what was found."""
+        """Return the letters."""
         for parts in self._open.values():
             ordered = [parts[number] for number in sorted(parts)]
             self._add(ordered, why_of(ordered[0]))
@@ -295,7 +295,7 @@ def _why_not_retried(record: DeadRecord | None, why: dict[str, str]) -> str:
 
 
 def _fingerprint(first: SourceRecord, record: DeadRecord | None) -> bytes:
-    """Return what tells a record from another, wherever it lay."""
+    """Return the fingerprint of a record, wherever it is stored."""
     if record is None:
         return f"{first.partition}:{first.offset}".encode()
     own = [each for each in record.headers if each[0] not in COPY and each[0].lower() not in TRACE]

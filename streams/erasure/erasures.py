@@ -31,7 +31,7 @@ _SCOPE = b"all"
 
 
 class _Record(Protocol):
-    """What is looked at of a record."""
+    """Fields of a record for erasures."""
 
     @property
     def timestamp(self) -> int: ...
@@ -42,8 +42,9 @@ class _Record(Protocol):
 
 
 class Erasing(NamedTuple):
-    """What is erased: a conversation, a person (the other one is ``""``), or a person in a conversation, as far
-    as it arrived up to ``until``."""
+    """Erasure of a conversation, of a person (the other id is ``""``), or of a person in a conversation, by
+    arrival up to ``until``.
+    """
 
     tenant_id: str
     conversation_id: str
@@ -60,11 +61,11 @@ class Erasing(NamedTuple):
         return msgspec.json.encode(self.conversation_id or self.user_id)
 
     def headers(self) -> Headers:
-        """Return what says it in a record without a value."""
+        """Return the headers of an erasure in a record without a value."""
         return [*self.headers_now(), (UNTIL_HEADER, self.until.isoformat().encode())]
 
     def headers_now(self) -> Headers:
-        """Return what says it of all that arrived before the record does, by the broker's clock."""
+        """Return the headers that erase all that arrived before the record, by the broker's clock."""
         return [
             (SCOPE_HEADER, _SCOPE),
             (TENANT_HEADER, self.tenant_id.encode()),

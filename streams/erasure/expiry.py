@@ -1,7 +1,7 @@
-"""What the topics of turns and episodes keep no longer goes from the indexes, too, with its vectors.
+"""Expiry of index items and vectors whose turns or episodes their topics no longer keep.
 
 A topic lets go of its records by itself, and the conversation log expires in Redis; an index holds what it was
-given until it is told.  So do the gravestones that keep old copies of what was erased out of all indexes: they
+given until it is told.  So do the tombstones that keep old copies of what was erased out of all indexes: they
 are needed for as long as a topic may hold such a copy.
 """
 
@@ -26,14 +26,14 @@ log = structlog.get_logger("streams.erasure.expiry")
 
 _EVERY_SECONDS = 3600.0
 
-#: How long a gravestone stays: a day later than the records in the topics that say the same.  What they erase
+#: How long a tombstone stays: a day later than the records in the topics that say the same.  What they erase
 #: compaction has taken within a day, so a topic that is read again by then holds neither.
 GRAVES_KEPT = timedelta(days=31)
 
 
 class Expiry:
     """Looks once an hour for what arrived longer than ``kept`` ago in ``indexes``, by their names, and for old
-    gravestones in these and in ``others``.
+    tombstones in these and in ``others``.
 
     What Qdrant cannot be told while it is down is told an hour later; so is what fails otherwise, and the
     service says so meanwhile.
@@ -74,7 +74,7 @@ class Expiry:
             total += gone
         for name, index in (*self._indexes.items(), *self._others.items()):
             if gone := await index.expire(ERASED_FIELD, self._clock() - GRAVES_KEPT):
-                log.info("gravestones that nothing needs any more are gone", index=name, items=gone)
+                log.info("tombstones that nothing needs any more are gone", index=name, items=gone)
         return total
 
     async def _run(self, health: HealthState) -> None:

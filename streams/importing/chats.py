@@ -1,4 +1,4 @@
-"""Which conversation an export of a chat continues: it names none, and may begin anywhere in the chat.
+"""Matching of an exported chat to its conversation: it names none, and may begin anywhere in the chat.
 
 An export that comes later, begins later, or comes from a phone that calls people something else shares most
 messages with the one before it, as far as both reach.  Another chat shares at most what somebody sent to both.
@@ -54,7 +54,7 @@ class Chats:
         self._rows.ask("DELETE FROM said WHERE turn = ?", (number,))
 
     def forget(self, tenant_id: str, conversation_id: str, user_id: str = "") -> None:
-        """What a person said in a conversation was erased; without one, all of it."""
+        """Record the erasure of a person's messages in a conversation; without one, of all of it."""
         self._rows.ask(
             "DELETE FROM said WHERE tenant = ? AND conversation = ? AND ? IN ('', person)",
             (tenant_id, conversation_id, user_id),

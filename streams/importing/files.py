@@ -44,7 +44,7 @@ class Export:
 
 
 def open_exports(path: Path, source: str) -> list[Export]:
-    """Return what there is to read at a path: a file, or what a folder or an archive holds of ``source``.
+    """Return the exports of ``source`` at a path: a file, or the files of a folder or an archive.
 
     Raises:
         NotFound: there is nothing at the path, or it cannot be read.
@@ -64,7 +64,7 @@ def open_exports(path: Path, source: str) -> list[Export]:
 
 
 def _within(path: Path, folder: Path, source: str) -> list[Export]:
-    """Return what a file in a folder holds of ``source``."""
+    """Return the exports of ``source`` in a file of a folder."""
     name = path.relative_to(folder).as_posix()
     if (not _is_wanted(name, source) and path.suffix.lower() != ".zip") or not path.is_file():
         return []

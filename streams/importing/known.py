@@ -1,4 +1,4 @@
-"""Which messages are in the log already, so that an import repeated adds nothing.
+"""Lookup of messages in the log, so that a repeated import adds nothing.
 
 The services would not count it a second time, but an import may come back after months, and says what becomes
 of each message.  So turns (kept for a year) and messages (a month, but there before their turns are) are looked
@@ -59,7 +59,7 @@ _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class Found(StrEnum):
-    """What there is under the id of a message.
+    """Message found under an id.
 
     Whatever there is, a message that is sent under the id does not count.  ``THERE``: this message.
     ``ANOTHERS``: it has another ``user_id``.  ``ERASED``: it was, or its conversation or its person.
@@ -85,7 +85,7 @@ class Known:
         self._ages: Counter[int] = Counter()
 
     def find(self, tenant_id: str, conversation_id: str, user_id: str, message_id: str) -> Found:
-        """Return what there is under the id of a message."""
+        """Return the message with an id."""
         turn = turn_id(tenant_id, conversation_id, message_id)
         if self._number(tenant_id, conversation_id, user_id, message_id) in self._messages:
             return Found.THERE

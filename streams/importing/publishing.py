@@ -46,7 +46,7 @@ class Person(NamedTuple):
 
 
 class Count:
-    """What came of an import."""
+    """Counts of an import."""
 
     def __init__(self, tell: Callable[[Skipped], None]) -> None:
         self.read = 0  #: messages that can be imported

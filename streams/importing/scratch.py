@@ -1,4 +1,4 @@
-"""What an import has met, in a file for the time that it takes: it may be more than fits into memory.
+"""Scratch file of an import, for sets that may not fit into memory.
 
 The file is SQLite's own, below the folder for temporary files; it is written only when there is much, and gone
 with the process, however that ends.
@@ -102,7 +102,7 @@ class Rows:
 
 
 def number_of(*names: str | int) -> int:
-    """Return what stands for names: 64 bits, so of ten million different ones two are alike once in 400,000."""
+    """Return a number for names: 64 bits, so of ten million different ones two are alike once in 400,000."""
     return int.from_bytes(blake2b(repr(names).encode(), digest_size=8).digest(), signed=True)
 
 

@@ -200,7 +200,7 @@ def _runs(offsets: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def _name_of(spec: TopicSpec) -> _Name:
-    """Return what tells the name of a record: its key, or the field of its value by which it is routed."""
+    """Return the function that names a record: by its key, or by the field that routes it."""
     if spec.key == spec.routed_by:
         return lambda record: record.key
     routed = msgspec.defstruct("Routed", [(spec.routed_by, str)])

@@ -1,4 +1,4 @@
-"""Which operations the brokers allow us on topics and groups, asked before anything is begun.
+"""Permitted operations on topics and groups, checked before work begins.
 
 A broker answers a forbidden fetch or produce only when it is tried, in the middle of the work; asked for the
 *authorized operations* (KIP-430, Kafka 2.3), it says so beforehand.
@@ -136,7 +136,7 @@ class _Groups(Request[_GroupsStruct]):  # type: ignore[misc]
 
 
 async def allowed_on_topics(admin: AIOKafkaAdminClient, names: Iterable[str]) -> Mapping[str, frozenset[str]]:
-    """Return which of :data:`OPERATIONS` we may do on topics that exist; all of them if the broker is too old.
+    """Return the permitted :data:`OPERATIONS` on existing topics; all of them if the broker is too old.
 
     A topic that we may not see, or that does not exist, allows none.
     """
@@ -148,7 +148,7 @@ async def allowed_on_topics(admin: AIOKafkaAdminClient, names: Iterable[str]) ->
 
 
 async def allowed_on_group(admin: AIOKafkaAdminClient, name: str) -> frozenset[str]:
-    """Return which of :data:`OPERATIONS` we may do on a consumer group, whether or not it exists yet.
+    """Return the permitted :data:`OPERATIONS` on a consumer group, whether or not it exists yet.
 
     Raises what the broker raises for a group that we may not even look for.
     """

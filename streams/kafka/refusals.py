@@ -47,7 +47,7 @@ def user_of(settings: Settings) -> str:
 
 
 def refusal(error: BaseException, settings: Settings) -> ConfigurationError | None:
-    """Return what to say if a broker refused us for who we are; ``None`` if ``error`` is something else."""
+    """Return the error for a broker's refusal of our identity; ``None`` for other errors."""
     named = ", ".join(sorted(_names(error)))
     who = user_of(settings)
     if isinstance(error, ConfigurationError):
@@ -77,7 +77,7 @@ def refusal(error: BaseException, settings: Settings) -> ConfigurationError | No
 
 
 def denied(right: str, names: Iterable[str]) -> ConfigurationError:
-    """Return what to say of a right that we do not have: ``denied("create the topic", ["a", "b"])``."""
+    """Return the error for a missing right: ``denied("create the topic", ["a", "b"])``."""
     first, *more = sorted(names)
     others = f" and {len(more)} more" if more else ""
     return ConfigurationError(f"the broker gives us no right to {right} {first}{others}; {_RIGHTS}")
@@ -94,7 +94,7 @@ def _names(error: BaseException) -> set[str]:
 async def why_not_connected(
     options: Mapping[str, Any], settings: Settings, error: BaseException, waited_seconds: float
 ) -> SwitchboardError:
-    """Return what keeps a client with ``options`` (see ``connection``) from connecting, by asking once more.
+    """Return the reason why a client with ``options`` (see ``connection``) cannot connect, by one more try.
 
     A broker that refuses us counts more than another one that is away.
     """

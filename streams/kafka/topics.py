@@ -1,4 +1,4 @@
-"""What the broker says of topics by name: of these alone (a cluster may have thousands), and none is made."""
+"""Topic metadata by name: of these topics alone (a cluster may have thousands); none is created."""
 
 from __future__ import annotations
 

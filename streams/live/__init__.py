@@ -1,4 +1,4 @@
-"""What happens, as it happens: the topics read along for those who watch, and for nobody else.
+"""Live events: topics are read only while somebody watches.
 
 * ``interest``: what somebody wants to see, and in which partitions it can be (:class:`.interest.Interest`)
 * ``records``: which records are events, of what kind, and whom they concern

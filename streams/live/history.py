@@ -1,4 +1,4 @@
-"""What happened in a conversation, from the log: the same events that are seen live, so it plays again."""
+"""History of a conversation from the log, as the same events that are seen live, for a replay."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class History:
 
 
 class _Part(NamedTuple):
-    """What one topic has of it."""
+    """Events of one topic."""
 
     place: Place
     seen: list[Seen]

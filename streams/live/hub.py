@@ -1,4 +1,4 @@
-"""Who watches what, and to whom an event goes.  No broker in here: :mod:`.reader` brings the records."""
+"""Subscriptions and the delivery of events.  No broker in here: :mod:`.reader` brings the records."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Watcher:
         return f"{self._token}-{self._number}"
 
     def take(self, most: int = 100) -> list[tuple[str, Framed]]:
-        """Return what came since, each with its id; one event ``gap`` where something was lost."""
+        """Return the new events, each with its id; one event ``gap`` after a loss."""
         events = self._channel.after(self._token, self._number)
         if events is None:
             self._token, self._number = self._channel.token, self._channel.last

@@ -1,4 +1,4 @@
-"""What somebody wants to see.  From it follows which partitions are read, and that no others are."""
+"""Interest of a watcher; it decides which partitions are read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streams.topics import Catalog
 
 
 class View(StrEnum):
-    """What is watched besides people and conversations.
+    """Views to watch besides people and conversations.
 
     ``flow``: the state of the services, every second; ``dead-letters``: what was refused.
     """
@@ -25,7 +25,7 @@ class View(StrEnum):
 
 @dataclass(frozen=True)
 class Interest:
-    """Whose events are wanted: of a conversation, of a person, of both, or a :class:`View`.
+    """Interest in the events of a conversation, of a person, of both, or of a :class:`View`.
 
     With both, what belongs to a conversation is that conversation's, and what is known only by person (facts)
     is what this person said in it.  ``only_person``: nothing that is anybody else's, whatever else is asked

@@ -1,4 +1,4 @@
-"""At which index of its conversation a message stands, also where the log has not all of it any more."""
+"""Index of a message in its conversation, also where the log has lost earlier ones."""
 
 from __future__ import annotations
 

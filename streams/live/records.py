@@ -1,4 +1,4 @@
-"""Which records are events, of what kind, and whom they concern."""
+"""Conversion of records to events."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from streams.runtime.records import SourceRecord, header, number_of
 
 
 class EventKind(StrEnum):
-    """What an event tells of; its name on the wire."""
+    """Kind of an event; its name on the wire."""
 
     MESSAGE = "message"
     PUNCTUATION = "punctuation"
@@ -115,7 +115,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class About:
-    """What a topic tells of.  ``type``: what its values are read as; ``conversations``: of which they are."""
+    """Content of a topic.  ``type``: the type of its values; ``conversations``: reads their conversations."""
 
     kinds: tuple[EventKind, ...]
     type: type[msgspec.Struct]
@@ -147,7 +147,7 @@ TOPICS: Mapping[str, About] = {
 
 
 def read(record: SourceRecord, topic: str, count: TokenCounter) -> Seen | None:
-    """Return what a record of ``topic`` (contract name) tells; ``None`` if it cannot be read.
+    """Return the event in a record of ``topic`` (contract name); ``None`` if it cannot be read.
 
     What cannot be read is refused by a service too, and seen as a dead letter.
     """

@@ -1,4 +1,4 @@
-"""What ``switchboard status`` shows, as data: who runs, how far each has read, where each topic ends."""
+"""Data of ``switchboard status``: who runs, how far each has read, where each topic ends."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LEFT_OUT = ("_bucket", "_created")
 
 
 class ServiceStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """One process of a service.  ``state``: ``ready``, ``spare``, ``not ready``, or ``-`` if it does not run.
+    """One process of a service.  ``state``: ``ready``, ``standby``, ``not ready``, or ``-`` if it does not run.
 
     ``reasons`` say why it is not ready ("waiting for qdrant for 12 s").  ``metrics`` are its counters and
     gauges without the prefix ``switchboard_``, each summed over its labels; of a histogram count, sum and

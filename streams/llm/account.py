@@ -1,4 +1,4 @@
-"""What a model may cost and has cost: the day's budget of a tenant, and the metrics of each call."""
+"""Account of a model's cost: the day's budget of a tenant, and the metrics of each call."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Account:
         self._lease_seconds = settings.step_timeout_seconds + endpoint.timeout
 
     def cost(self, usage: Usage) -> float:
-        """Return what so many tokens cost, in US dollars."""
+        """Return the cost of these tokens in US dollars."""
         return cost(self._price, usage)
 
     @asynccontextmanager

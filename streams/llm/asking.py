@@ -19,9 +19,9 @@ from models.memo import Erased, Memo, memo_id
 from models.ports import TryLater
 from processors.text.tokens import TokenCounter
 from streams.llm.account import Account
-from streams.llm.errands import Errand, Means
 from streams.llm.limiter import Limiter
 from streams.llm.memo.memo import MemoLog
+from streams.llm.model_batch import CallContext, ModelBatch
 from streams.llm.port import DEPENDENCY, Provider
 from streams.llm.questions import Purpose, Question, groups_of
 from streams.settings import Settings
@@ -33,13 +33,13 @@ _SHARE_OF_STEP = 0.8
 
 
 def parameters_of(endpoint: Endpoint) -> str:
-    """Return what else an answer depends on, besides prompt, model and material: how it is sampled."""
+    """Return the sampling parameters that an answer depends on."""
     extra = json.dumps(endpoint.extra, sort_keys=True) if endpoint.extra else ""
     return f"temperature=0{extra}"
 
 
 class Asking:
-    """What every purpose is asked through.  ``count`` estimates the tokens of a prompt."""
+    """Access to a model for every purpose.  ``count`` estimates the tokens of a prompt."""
 
     def __init__(
         self,
@@ -60,10 +60,13 @@ class Asking:
         self._metrics = metrics
         self.account = Account(settings, endpoint, memos, metrics)
         hedge = settings.model_hedge_seconds
-        self._means = Means(self.model, client, limiter, memos, self.account, metrics, count, hedge, {})
+        self._call_context = CallContext(
+            self.model, client, limiter, memos, self.account, metrics, count, hedge, {}
+        )
 
     async def answers(self, purpose: Purpose, questions: Sequence[Question]) -> list[Memo | TryLater | Erased]:
-        """Return what became of each question, in their order; ``Erased``: nobody is asked about what is.
+        """Return the outcome of each question, in order; ``Erased``: its conversation was erased, no model
+        is asked.
 
         Raises:
             DependencyUnavailable: memo or limiter cannot be reached; what was answered is in the memo.
@@ -85,15 +88,15 @@ class Asking:
         }
         deadline = asyncio.get_running_loop().time() + _SHARE_OF_STEP * self._settings.step_timeout_seconds
         groups = groups_of(sorted(new.values()), questions, purpose.per_call)
-        errands = [Errand(self._means, purpose, questions, ids, deadline) for _ in groups]
+        batches = [ModelBatch(self._call_context, purpose, questions, ids, deadline) for _ in groups]
         try:
             async with asyncio.TaskGroup() as tasks:
-                for errand, group in zip(errands, groups, strict=True):
-                    tasks.create_task(errand.run(group))
+                for batch, group in zip(batches, groups, strict=True):
+                    tasks.create_task(batch.run(group))
         except ExceptionGroup as failed:
             raise failed.exceptions[0] from None
-        for errand in errands:
-            found |= errand.found
+        for batch in batches:
+            found |= batch.found
         if new:
             # What was erased meanwhile: who erased it may have looked before the answer was there.
             erased |= await self._erased(questions, ids, found)

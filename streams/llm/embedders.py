@@ -1,4 +1,4 @@
-"""Which embedder a process uses, as ``SWITCHBOARD_EMBEDDER`` says: each has an index of its own."""
+"""Choice of the embedder by ``SWITCHBOARD_EMBEDDER``: each has an index of its own."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class ModelExtractor:
         return self._questions.name
 
     async def extract(self, windows: Sequence[Window]) -> list[Extraction]:
-        """Return what became of each window, in the order of ``windows``."""
+        """Return the outcome of each window, in the order of ``windows``."""
         answers = await self._questions.answers(windows)
         return [await self._read(answer, each) for answer, each in zip(answers, windows, strict=True)]
 

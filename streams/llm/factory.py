@@ -1,4 +1,4 @@
-"""What a worker that asks a model needs, opened in the order in which it can be refused."""
+"""Dependencies of a worker with a model, opened in the order in which each can be refused."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Ready = Callable[[], Awaitable[None]] | None
 async def open_asking(
     settings: Settings, metrics: Metrics, count: TokenCounter, resources: AsyncExitStack, name: str = "memo"
 ) -> Asking:
-    """Return what everything is asked through; what must be closed at the end goes on ``resources``.
+    """Return the access to the model; resources to close at the end go on ``resources``.
 
     ``name`` tells services of one machine apart that keep the memo's view each in a Valkey of its own.
 
@@ -71,7 +71,7 @@ async def open_client(endpoint: Endpoint, resources: AsyncExitStack) -> Provider
 
 
 def provider(endpoint: Endpoint) -> Provider:
-    """Return what speaks the endpoint's API; the libraries take a second to load."""
+    """Return the provider for the endpoint's API; its libraries load in about a second."""
     if endpoint.api == "openai":
         from streams.llm.openai.client import OpenAIClient
 

@@ -40,7 +40,7 @@ end redis.call('PEXPIRE', KEYS[1], 7200000)
 
 
 class Limits(NamedTuple):
-    """What a model may be asked for: ``calls`` and ``tokens`` per minute, ``in_flight`` at once."""
+    """Rate limits of a model: ``calls`` and ``tokens`` per minute, ``in_flight`` at once."""
 
     calls: int
     tokens: int

@@ -81,7 +81,7 @@ StreamEvent: TypeAlias = TextDelta | ToolCall | Usage | Finished | Declined
 
 
 class Abilities(NamedTuple):
-    """What an endpoint can do, as one short call showed.  ``structured``: how it is asked for JSON."""
+    """Abilities of an endpoint, found by one short call.  ``structured``: how it is asked for JSON."""
 
     structured: str
     tools: bool
@@ -105,7 +105,7 @@ class Provider(Protocol):
         ...
 
     async def abilities(self) -> Abilities:
-        """Return what the endpoint can do, from at most one short call that is paid; raises as ``generate``."""
+        """Return the endpoint's abilities, from at most one short call that is paid; raises as ``generate``."""
         ...
 
     async def generate(self, prompt: Prompt) -> Answer | Declined:

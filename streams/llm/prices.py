@@ -1,4 +1,4 @@
-"""What models cost, in US dollars per million tokens: by the list of ``genai-prices`` or by the settings.
+"""Prices of models, in US dollars per million tokens: by the list of ``genai-prices`` or by the settings.
 
 A model on this machine or in a private network costs nothing.  A model without a known price is counted in
 tokens alone: it costs nothing here, the budget does not bound it, and a warning says so.
@@ -70,7 +70,7 @@ def listed(endpoint: Endpoint) -> Price | None:
 
 
 def cost(price: Price | None, usage: Usage) -> float:
-    """Return what a call cost, in US dollars; 0 without a price."""
+    """Return the cost of a call in US dollars; 0 without a price."""
     if price is None:
         return 0.0
     cached = min(usage.cached_tokens, usage.input_tokens)

@@ -1,4 +1,4 @@
-"""What a language model is asked, and what the questions of a purpose have in common."""
+"""Questions to a language model, and the common parts of a purpose."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from processors.prompts.prompt import Prompt
 
 
 class Question(NamedTuple):
-    """What is asked about a person: ``asked`` is all that the answer depends on, besides prompt and model.
+    """Question about a person: ``asked`` is everything that the answer depends on, besides prompt and model.
 
     ``said``: who said what it is about, and when that arrived.
     """
@@ -25,7 +25,7 @@ class Question(NamedTuple):
 
 
 class Purpose(Protocol):
-    """What the questions of a purpose have in common.
+    """Common parts of a purpose's questions.
 
     ``compose`` writes the prompt about some questions of one person, given by their numbers, and may look
     things up for it that the answer's key does not hold; ``divide`` cuts its answer into one for each of them,
@@ -41,7 +41,7 @@ class Purpose(Protocol):
 
 
 def said_in(messages: Iterable[WindowMessage]) -> tuple[tuple[str, datetime], ...]:
-    """Return who said something in messages, and when it arrived."""
+    """Return the speakers of messages, and the arrival times."""
     return tuple((each.user_id, each.arrived_at) for each in messages)
 
 

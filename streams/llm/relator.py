@@ -27,7 +27,7 @@ class ModelGraphReader:
         return self._questions.name
 
     async def relate(self, windows: Sequence[Window]) -> list[tuple[GraphStatement, ...]]:
-        """Return what is said in each window; nobody is asked about one in which no person speaks.
+        """Return the statements of each window; a window without a person's message is not sent to the model.
 
         Raises:
             DependencyUnavailable: there is no answer now; what was answered is in the memo.

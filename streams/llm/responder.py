@@ -42,7 +42,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class _Kept(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the memo says of an answer."""
+    """Memo content of an answer."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
@@ -76,7 +76,7 @@ class _Stream:
         return ""
 
     def trouble(self) -> Notice | None:
-        """Return what is wrong with it, now that it has ended."""
+        """Return the notice about a failed answer after its end."""
         if self.refusal:
             return Notice(problem=Trouble.REFUSED, message=f"{self.refusal}.")
         if self.finished is not None and self.finished.at_limit:

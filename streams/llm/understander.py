@@ -44,7 +44,7 @@ class ModelUnderstander:
         return f"{self._asking.model}/{understanding.VERSION}"
 
     async def understand(self, asked: QuestionAsked) -> QueryUnderstanding:
-        """Return what a question means.
+        """Return the meaning of a question.
 
         Raises:
             DependencyUnavailable: there is no answer now.

@@ -46,7 +46,7 @@ class ModelMergeValidator:
         return f"{self._asking.model}/{merging.VERSION}"
 
     async def validate(self, user_id: str, tenant_id: str, clusters: Sequence[MergeCluster]) -> Validated:
-        """Return what becomes of one person's clusters, in one call.
+        """Return the verdicts on one person's clusters, from one call.
 
         Raises:
             DependencyUnavailable: there is no answer now.

@@ -16,7 +16,7 @@ from streams.llm.questions import Question, said_in
 
 
 class WindowQuestions:
-    """What is asked about windows.  ``known``: where known notes come from; ``with_graph``: ask for relations.
+    """Questions about windows.  ``known``: where known notes come from; ``with_graph``: ask for relations.
 
     Whoever asks second of the same windows finds the answer in the memo.
     """

@@ -1,4 +1,4 @@
-"""What the tools answer, within a budget of tokens: previews, handles, and ``next`` for more."""
+"""Answers of the tools, within a budget of tokens: previews, handles, and ``next`` for more."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Evidence(BaseModel):
 
 
 class FactChange(BaseModel):
-    """What became of a fact."""
+    """Change of a fact."""
 
     change: str
     at: str
@@ -108,7 +108,7 @@ class Said(BaseModel):
 
 
 class Window(BaseModel):
-    """What was said around some messages."""
+    """Messages around others."""
 
     conversation_id: str
     messages: list[Said]
@@ -126,14 +126,14 @@ class Conversation(BaseModel):
 
 
 class ContextText(BaseModel):
-    """What should be known before the next turn of a conversation, as text for a prompt."""
+    """Context of a conversation's next turn, as text for a prompt."""
 
     status: str = Field(description="made, nothing (nothing is remembered that belongs in it) or not_made_yet")
     prompt: str
 
 
 class Done(BaseModel):
-    """What was done, and from when it counts."""
+    """Completed action, and the time from which it counts."""
 
     done: str
     position: str = Field(default="", description="partition:offset of the message in the log")

@@ -35,13 +35,13 @@ class Ask:
         self._user_id = user_id
 
     async def get(self, path: str, **parameters: str | int) -> dict[str, Any]:
-        """Return what a ``GET`` answers.  Raises :class:`ToolError` with what to do."""
+        """Return the answer of a ``GET``.  Raises :class:`ToolError` with what to do."""
         return await self._send("GET", path, params=self._whose(parameters))
 
     async def post(
         self, path: str, body: Mapping[str, Any] | None = None, key: str = "", *, whose: str = "body"
     ) -> dict[str, Any]:
-        """Return what a ``POST`` answers; ``key`` makes a repetition count once.  Raises as :meth:`get`.
+        """Return the answer of a ``POST``; ``key`` makes a repetition count once.  Raises as :meth:`get`.
 
         ``whose``: where the operation takes the person from, the ``body`` or the ``query``.
         """
@@ -53,11 +53,11 @@ class Ask:
         return await self._send("POST", path, params=params, content=content, headers=headers)
 
     async def delete(self, path: str) -> dict[str, Any]:
-        """Return what a ``DELETE`` answers.  Raises as :meth:`get`."""
+        """Return the answer of a ``DELETE``.  Raises as :meth:`get`."""
         return await self._send("DELETE", path, params=self._whose({}))
 
     async def person(self) -> str:
-        """Return whose memory this is, which the connection or its token says.  Raises as :meth:`get`."""
+        """Return the person of this memory, from the connection or its token.  Raises as :meth:`get`."""
         person = self._user_id or (await self.get("/v1/session")).get("user_id")
         if not person:
             raise ToolError(_NO_PERSON)

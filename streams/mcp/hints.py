@@ -1,4 +1,4 @@
-"""What every tool says of itself, and how a call comes to ask the API."""
+"""Hints of the tools, and their access to the API."""
 
 from __future__ import annotations
 

@@ -65,8 +65,7 @@ def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> 
         ctx: Context[Any, Any],
         conversation_id: Annotated[str, Field(description="The conversation that goes on")],
     ) -> ContextText:
-        """What should be known before the next turn of a conversation: instructions, facts, what was said
-        before.
+        """Context for the next turn of a conversation: instructions, facts, earlier messages.
 
         Example: get_context(conversation_id="c-1").
         """

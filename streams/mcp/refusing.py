@@ -1,4 +1,4 @@
-"""What a tool refuses, or fails of, in words of ours: what to do about it, and nothing of what was given."""
+"""Errors of the tools in our own words: what to do, without the caller's input."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _properties(tool: Described) -> Mapping[str, Any]:
 
 
 def _must_be(schema: Mapping[str, Any]) -> str:
-    """Return what a schema asks for, as one says it."""
+    """Return a schema's requirement in words."""
     if kinds := [each for each in schema.get("anyOf", ()) if each.get("type") != "null"]:
         return f"{_must_be(kinds[0])}, or left out"
     if values := schema.get("enum"):

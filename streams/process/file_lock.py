@@ -14,7 +14,7 @@ _NOTE_BYTES = 100
 
 
 class Holder(NamedTuple):
-    """Who holds a lock: its process id and since when, as far as it could be read."""
+    """Holder of a lock: its process id and since when, as far as it could be read."""
 
     pid: str = "unknown"
     since: str = ""

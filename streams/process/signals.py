@@ -1,4 +1,4 @@
-"""Which signals ask a process of ours to stop in order."""
+"""Signals that ask a process of ours to stop in order."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ topic is wrong (it exits with 78)
 SIGTERM, SIGINT or SIGHUP              every process is told to stop and given the time that a clean stop may
                                        take; what runs then is killed
 the same once more                     every process is killed at once
-the supervisor is killed (SIGKILL)     the kernel kills the processes (:mod:`streams.process.leash`);
+the supervisor is killed (SIGKILL)     the kernel kills the processes (:mod:`streams.process.child_process`);
                                        what they had not committed is read again
 =====================================  ======================================================================
 
@@ -30,7 +30,7 @@ from typing import NamedTuple
 import structlog
 
 from streams.backoff import backoff
-from streams.process import leash
+from streams.process import child_process
 from streams.process.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
 from streams.process.signals import stop_signals
 from streams.settings import Settings
@@ -82,7 +82,7 @@ class Supervisor:
         """Run one process, again and again, until all are to stop."""
         attempt = 0
         while not self._stopping.is_set():
-            child = self._running[process.name] = leash.spawn(process.command)
+            child = self._running[process.name] = child_process.spawn(process.command)
             log.info("process started", instance=process.name, child=child.pid)
             began = time.monotonic()
             code = await asyncio.get_running_loop().run_in_executor(self._waiters, child.wait)

@@ -19,7 +19,7 @@ from streams.process.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT
 from streams.process.life import Watchdog, end_later, end_now, tune_garbage_collection, watch_signals
 from streams.process.name_lock import take_name
 from streams.process.processes import ALONE, Place
-from streams.process.whereabouts import Whereabouts, folder_id, leave_note
+from streams.process.service_registry import ServiceAddress, folder_id, register
 from streams.runtime.lease import FencedInstanceIdError
 from streams.runtime.service import ServiceRuntime
 from streams.services import Service, open_service
@@ -75,8 +75,8 @@ async def _main(service: str, settings: Settings, opener: Opener, place: Place) 
         health.describe("cluster", cluster_id)
         resources.callback(await _take_name(service, settings, cluster_id))
         where = (settings.api_host, server.port)
-        here = Whereabouts(service, settings.instance_id, os.getpid(), *where, place.index)
-        resources.callback(leave_note(settings, here))
+        here = ServiceAddress(service, settings.instance_id, os.getpid(), *where, place.index)
+        resources.callback(register(settings, here))
         catalog = catalog_for(settings)
         await _check_topics(service, catalog, settings)
         parts = await opener(service, settings, metrics, resources)

@@ -47,7 +47,7 @@ class KnownFacts:
         self._seconds = seconds
 
     async def known(self, windows: Sequence[Window]) -> Sequence[KnownNote]:
-        """Return what is known of who speaks, shared out among them: nobody's notes push out another's."""
+        """Return the known notes of the speakers; each speaker has a share."""
         texts: dict[str, list[str]] = {}
         for window in windows:
             for each in window.messages:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
-from streams.remembered.far import ask_recall, recall_socket
 from streams.remembered.ports import Remembered
+from streams.remembered.recall_rpc import ask_recall, recall_socket
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 
@@ -24,7 +24,7 @@ def shares_views(settings: Settings) -> bool:
 
 
 async def open_remembered(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Remembered:
-    """Return what is remembered; what must be closed at the end goes on ``resources``.
+    """Return the opened views; resources to close at the end go on ``resources``.
 
     The index is opened here where a Qdrant server has it.  The logs of conversations are read where they are:
     in Redis, or in the Valkey of the recall service.  Nobody is spoken to before something is read.

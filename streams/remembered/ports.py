@@ -1,4 +1,4 @@
-"""What can be read of the views, whichever process has them."""
+"""Ports to the views, whichever process has them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Search(Protocol):
     """Searching a person's memory, as :class:`streams.search.MemorySearch`."""
 
     async def search(self, wanted: Wanted) -> Results:
-        """Return what answers, best first."""
+        """Return the search results, best first."""
         ...
 
     async def knows(self, user_id: str, tenant_id: str) -> bool:
@@ -100,19 +100,19 @@ class Log(Protocol):
         ...
 
     async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
-        """Return what was erased of a person, of conversations, and of turns in them."""
+        """Return the erasures of a person, of conversations, and of turns in them."""
         ...
 
 
 class Graph(Protocol):
-    """Whom and what a person speaks of, as :class:`streams.search.graph.GraphSearch`."""
+    """Graph of a person, as :class:`streams.search.graph.GraphSearch`."""
 
     async def look(self, wanted: GraphWanted) -> Neighbourhood:
-        """Return what of the graph was asked for."""
+        """Return the requested part of the graph."""
         ...
 
     async def tied_to(self, user_id: str, tenant_id: str, question: str, limit: int = 10) -> list[Relation]:
-        """Return what is tied to those whom a question names."""
+        """Return the relations of the entities that a question names."""
         ...
 
 
@@ -125,7 +125,7 @@ class Contexts(Protocol):
 
 
 def somebody_elses(user_id: str, conversation_id: str) -> NotFound:
-    """Return what is said of a conversation of others: no more than of one that there is not."""
+    """Return the error for somebody else's conversation, the same as for a missing one."""
     return NotFound(f"{user_id} takes part in no conversation {conversation_id}")
 
 
@@ -143,7 +143,7 @@ class Held(NamedTuple):
 
 
 class Leases(Protocol):
-    """Which turn of a chat runs where, as :class:`streams.adapters.turn_leases.TurnLeases`."""
+    """Leases of chat turns, as :class:`streams.adapters.turn_leases.TurnLeases`."""
 
     async def claim(
         self, tenant_id: str, conversation_id: str, turn_id: str, holder: str, begins: str = ""
@@ -169,7 +169,7 @@ class Leases(Protocol):
         """Return the turn that runs in a conversation."""
         ...
 
-    async def heed(self, turns: Sequence[WhoseTurn]) -> list[bool]:
+    async def poll_cancellations(self, turns: Sequence[WhoseTurn]) -> list[bool]:
         """Make known that turns run; return of each whether somebody wants it to end."""
         ...
 

@@ -1,4 +1,4 @@
-"""What both sides of the socket agree on.
+"""Protocol between both sides of the socket.
 
 A frame is a length (4 bytes, the highest first) and MessagePack.  Calls of one connection are answered as they
 are ready, told apart by their numbers.
@@ -43,7 +43,7 @@ class Failure(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Answer(msgspec.Struct, frozen=True, array_like=True):
-    """What came of a call."""
+    """Outcome of a call."""
 
     number: int
     result: msgspec.Raw

@@ -104,10 +104,10 @@ The eleven rules, and where they live
 7. state carries its high-water mark, its owner's term and the names of its sources: ``marks.py``; what a
    changelog says: ``stored.py``; late writes: ``lease.py``, mended by ``recovery.py``
 8. bad input never blocks and is never lost: ``stepping.py``, ``deadletters.py``, ``unpacking.py``; waiting:
-   ``patience.py``, ``standing.py``
+   ``retry_policy.py``, ``stage_status.py``
 9. fencing: ``lease.py``; timeouts, bounded shutdown: ``streams/process/worker.py``
 10. our own aiokafka consumer, Kafka's hash, misplaced records: ``consumer.py``, ``partitioner.py``,
-    ``aside.py``; partitions only with members that read the same topics: ``assignor.py``
+    ``quarantine.py``; partitions only with members that read the same topics: ``assignor.py``
 11. what is never used of Faust: ``exactly_once``, ``take()``, windowed tables, models on ingress, concurrency
     above 1, its web server and its monitor
 

@@ -49,7 +49,7 @@ __all__ = [
 
 
 class Assumption(NamedTuple):
-    """What the runtime expects of the code it stands on: a sentence, and a check of it."""
+    """Assumption of the runtime about its dependencies: a sentence, and a check of it."""
 
     says: str
     holds: Callable[[], bool]

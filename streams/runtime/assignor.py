@@ -1,4 +1,4 @@
-"""Which members of a group get partitions: those that read the same topics.
+"""Partition assignment among the members of a group that read the same topics.
 
 Faust spreads topics over the members that read all of them.  Where members read different topics (a service is
 upgraded worker by worker, or one worker has another embedder) the sources of a stage, or a source and its
@@ -39,7 +39,7 @@ class SameTopicsAssignor(PartitionAssignor):
     _own: Topics = frozenset()
 
     def metadata(self, topics: set[str]) -> Any:
-        """Return what the leader of the group is told of us."""
+        """Return the member's metadata for the group's leader."""
         self._own = frozenset(topics)
         return super().metadata(topics)
 

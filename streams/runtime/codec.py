@@ -45,7 +45,7 @@ _compress, _decompress = cramjam.lz4.compress_block, cramjam.lz4.decompress_bloc
 
 
 def body_of(payload: bytes) -> bytes:
-    """Return what stands in a stored value behind its format byte, as it was before it was made small.
+    """Return the decompressed body of a stored value, without its format byte.
 
     Raises:
         ConsistencyError: it is damaged.

@@ -55,7 +55,7 @@ def _fetched(tp: TopicPartition, record: Any) -> FetchedRecord:
 
 
 class Fetch(NamedTuple):
-    """What one fetch took from a partition: where it began, the records, and where the next one begins.
+    """Fetch of a partition: its first offset, the records, and the next offset.
 
     ``start`` is ``None`` if aiokafka had lost its position.  ``end`` may lie beyond the last record, and
     beyond ``start`` without any record: what ends a transaction takes an offset, and so do aborted records.

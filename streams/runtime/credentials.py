@@ -11,7 +11,7 @@ from streams.settings import Settings
 
 
 def faust_credentials(settings: Settings) -> Credentials | None:
-    """Return what Faust calls the broker's credentials; ``None`` without TLS and user.
+    """Return Faust's form of the broker's credentials; ``None`` without TLS and user.
 
     Raises :class:`ConfigurationError` when a file of certificates cannot be used.
     """

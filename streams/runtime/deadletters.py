@@ -206,7 +206,7 @@ def _headers(why: dict[str, object]) -> list[tuple[str, bytes | None]]:
 
 
 def why_of(record: SourceRecord) -> dict[str, str]:
-    """Return what the headers of a record of the queue say, by name without prefix; ``{}``: it is no letter."""
+    """Return the reason headers of a dead letter, by name without prefix; ``{}`` for other records."""
     headers = record.headers
     if headers and headers[-1][0] == HEADER_PREFIX + _WHY[-1]:
         # The record's own headers come first, and may be called like ours: it was a dead letter before.

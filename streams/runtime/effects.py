@@ -52,7 +52,7 @@ Observation = tuple[str, tuple[str, ...], float]
 
 
 class Account(NamedTuple):
-    """What is counted of effects once they are confirmed; the rest is let go of as soon as it is packed.
+    """Counts of confirmed effects; everything else is freed as soon as it is packed.
 
     ``outputs``: how many by topic; ``changes``: how many; the others as in :class:`Effects`.
     """
@@ -65,7 +65,7 @@ class Account(NamedTuple):
 
 
 class Effects:
-    """What one call of a step wants to happen; all of it is confirmed before the batch is acked.
+    """Effects of one call of a step; all are confirmed before the batch is acked.
 
     ``outputs``, ``dead_letters``: in order.  ``changes``: state by key, the last value wins.  ``timers``:
     wall-clock time (epoch seconds) by key at which the stage's ``on_timer`` is called for that key;
@@ -162,7 +162,7 @@ class Effects:
             self.changes = dict(sorted(self.changes.items(), key=lambda item: place.get(item[0], 1)))
 
     def account(self) -> Account:
-        """Return what is to be counted of this."""
+        """Return the records counted in metrics."""
         outputs = Counter([output.topic for output in self.outputs])
         return Account(outputs, len(self.changes), self.dead_letters, self.counts, self.observations)
 

@@ -21,11 +21,11 @@ from streams.runtime.ledger import DeliveryLedger
 
 
 class EpochOver(Exception):
-    """What was awaited came back after the end of the epoch that it was for; somebody else carries on."""
+    """The epoch ended before the awaited result came; another one carries on."""
 
 
 class Offsets(NamedTuple):
-    """What the broker says of one partition: log start, log end, and the group's commit (or none)."""
+    """Offsets of one partition: log start, log end, and the group's commit (or none)."""
 
     beginning: int
     end: int
@@ -55,7 +55,7 @@ class Progress:
 
 
 class EpochLane(Protocol):
-    """What an epoch does with its lanes."""
+    """Operations of an epoch on its lanes."""
 
     @property
     def busy(self) -> bool: ...
@@ -66,7 +66,7 @@ class EpochLane(Protocol):
 
 
 class Epoch:
-    """What a worker has to do with its partitions until they are taken, sought or given up.
+    """Work of a worker on its partitions until they are revoked, sought or given up.
 
     ``partitions`` is empty until they are sought; nothing is fetched before.
     """

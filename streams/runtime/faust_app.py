@@ -149,7 +149,7 @@ def _make_agent(app: ServiceApp, bound: BoundStage) -> None:
 
 
 def _bounds(catalog: Catalog, stages: Sequence[BoundStage]) -> Any:
-    """Return what tells the scheduler how to cut a topic; see :data:`streams.runtime.scheduler.Bound`."""
+    """Return the scheduler's bounds for a topic; see :data:`streams.runtime.scheduler.Bound`."""
     by_source = {source: bound.stage for bound in stages for source in bound.stage.sources}
 
     def bound_of(topic: str) -> tuple[int, str, int]:

@@ -22,7 +22,7 @@ class StateTable(Table[bytes, bytes]):
         super().__init__(app, name=name, partitions=partitions, **kwargs)
 
     def partition(self, number: int) -> StoredPartition:
-        """Return what is stored of a partition that is ours."""
+        """Return the stored data of a partition of this worker."""
         stored = self._partitions.get(number)
         if stored is None:
             stored = self._partitions[number] = StoredPartition(self.sources)

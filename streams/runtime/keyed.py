@@ -54,7 +54,7 @@ _NO_KEY = InvalidRecord("no_key", "the record has no key, and nothing in it says
 
 @dataclass(frozen=True, kw_only=True)
 class Source(Generic[S, T]):
-    """What a keyed stage does with the records of one topic.
+    """Handling of one topic's records in a keyed stage.
 
     ``decode`` returns what a record says, or raises :class:`InvalidRecord`.  ``fold`` takes the state before, a
     run and the :class:`Work`, and returns the state after: ``None`` removes it, and the very same object leaves
@@ -64,19 +64,19 @@ class Source(Generic[S, T]):
     says where a record without a key belongs, as (topic, key): it lies in an arbitrary partition and is sent
     there.  Without ``home`` it is folded where it lies, or dead-lettered if there is no ``key`` either.
 
-    ``each``: one record per run, in the order of the batch, where what one key does matters to others; raising
-    :class:`InvalidRecord` dead-letters it; do so before anything else is told.  Otherwise a run has all the
-    batch's records of its key, and what is wrong with one of them is told to ``Work.dead_letter``.
+    ``one_record_per_fold``: each run is one record, in the order of the batch, for keys that affect each
+    other; raising :class:`InvalidRecord` dead-letters it; do so before anything else is told.  Otherwise a run
+    has all the batch's records of its key, and what is wrong with one of them is told to ``Work.dead_letter``.
 
     ``seeks`` returns the texts that folding an item passes to ``Work.holding``: the state is scanned once for
-    those of the whole batch.  It needs ``each`` or ``key``.
+    those of the whole batch.  It needs ``one_record_per_fold`` or ``key``.
     """
 
     decode: Callable[[SourceRecord], T]
     fold: Callable[[S | None, Run[T], Work], S | None]
     key: Callable[[T], bytes] | None = None
     home: Callable[[T], tuple[str, bytes]] | None = None
-    each: bool = False
+    one_record_per_fold: bool = False
     seeks: Callable[[T], Sequence[bytes]] | None = None
 
 
@@ -100,7 +100,7 @@ class _KeyedStep(Generic[S]):
     def step(self, batch: RecordBatch, state: StateReader) -> Effects:
         source = self._sources[batch.source]
         work = Work(self._name, state)
-        if source.each:
+        if source.one_record_per_fold:
             self._fold_each(source, batch, work)
         else:
             self._fold_runs(source, batch, work)
@@ -206,8 +206,8 @@ def keyed_stage(
     timer_at: Callable[[bytes, bytes], float | None] | None = None,
     batch_records: int = 1000,
     decided_by: Mapping[str, Any] | None = None,
-    bystander: bool = False,
-    bystander_of: Sequence[str] = (),
+    observes_only: bool = False,
+    observes_only_of: Sequence[str] = (),
     in_thread: Sequence[str] = (),
 ) -> Stage:
     """Return a stage whose state, encoded by ``codec``, is folded key by key.
@@ -219,7 +219,7 @@ def keyed_stage(
     a fold sets one itself.  ``on_timer`` is called for each key whose timer is due, whatever is stored under
     it.  ``timer_at`` says the same as ``wake_at`` of any key, and what is stored under it, after a restart; it
     may be left out if there are no ``others``.  For ``table``, ``batch_records``, ``decided_by``,
-    ``bystander``, ``bystander_of`` and ``in_thread`` see :class:`Stage`.
+    ``observes_only``, ``observes_only_of`` and ``in_thread`` see :class:`Stage`.
 
     Raises:
         ValueError: timers that a restart would lose.
@@ -243,7 +243,7 @@ def keyed_stage(
         batch_records=batch_records,
         codecs=(codec, *others),
         decided_by=decided_by or {},
-        bystander=bystander,
-        bystander_of=tuple(bystander_of),
+        observes_only=observes_only,
+        observes_only_of=tuple(observes_only_of),
         in_thread=tuple(in_thread),
     )

@@ -28,7 +28,7 @@ from streams.runtime.table import NoState, PartitionState
 from streams.runtime.timers import Timers
 
 #: Asks a lane to let go of removed keys.
-_LET_GO = object()
+PURGE_TOMBSTONES = object()
 
 #: How often it does, and of how many at a time.
 _LET_GO_SECONDS = 60.0
@@ -41,13 +41,13 @@ _TIMERS_AT_ONCE = 500
 class _Link:
     """Where a batch stands, so that the next one of the lane can follow it.
 
-    ``alone``: no outputs of the next one leave before the state changes of this one are stored.
+    ``barrier``: no outputs of the next one leave before the state changes of this one are stored.
     """
 
-    __slots__ = ("alone", "confirmed", "done", "stored", "submitted")
+    __slots__ = ("barrier", "confirmed", "done", "stored", "submitted")
 
-    def __init__(self, *, alone: bool = False, reached: bool = False) -> None:
-        self.alone = alone
+    def __init__(self, *, barrier: bool = False, reached: bool = False) -> None:
+        self.barrier = barrier
         self.submitted = asyncio.Event()
         self.confirmed = asyncio.Event()
         self.stored = asyncio.Event()
@@ -81,7 +81,7 @@ class Lane:
         self._finishing: set[asyncio.Task[None]] = set()
         self._positions: dict[str, int] = {}
         self._log_times: dict[str, float] = {}
-        self._letting_go = self._wake(_LET_GO_SECONDS, _LET_GO)
+        self._letting_go = self._wake(_LET_GO_SECONDS, PURGE_TOMBSTONES)
         self._worker = asyncio.create_task(self._work(), name=f"lane {self.stage.name}-{partition}")
         if self.stage.timer_at is not None:
             self._restore_timers(self.stage.timer_at)
@@ -105,7 +105,9 @@ class Lane:
     def upcoming(self) -> RecordBatch | None:
         """Return the batch that waits behind the one at work, if there is one."""
         waiting = self._queue._queue  # type: ignore[attr-defined]  # a deque; there is no other way to look
-        return next((event.value for event in waiting if event is not None and event is not _LET_GO), None)
+        return next(
+            (event.value for event in waiting if event is not None and event is not PURGE_TOMBSTONES), None
+        )
 
     def close(self) -> None:
         """Give up everything that is not confirmed; nothing of this lane will be acked any more."""
@@ -124,7 +126,7 @@ class Lane:
                 self.timers.set(key, at)
 
     def _drop(self, event: Any) -> None:
-        if event is not None and event is not _LET_GO:
+        if event is not None and event is not PURGE_TOMBSTONES:
             self.runtime.metrics.epoch_drops_total.labels(self.stage.name).inc()
             self.runtime.discard(event.message)
 
@@ -136,7 +138,7 @@ class Lane:
                 event = await self._queue.get()
                 if event is None:
                     await self._on_timers()
-                elif event is _LET_GO:
+                elif event is PURGE_TOMBSTONES:
                     await self._let_go()
                 else:
                     await self._on_batch(event)
@@ -188,7 +190,7 @@ class Lane:
             context = TimerContext(self.partition, time.time(), caught_up, self._log_time())
             prepared = self._stepper.run_timers(keys, context)
             # What a timer decided stands in no log: nothing that may follow from it leaves before it is stored.
-            await self._launch(prepared, None, alone=bool(prepared.values))
+            await self._launch(prepared, None, barrier=bool(prepared.values))
         self.timers.arm()
 
     def _log_time(self) -> float:
@@ -204,7 +206,7 @@ class Lane:
         values = {} if self.runtime.stalled() else self.state.let_go(_LET_GO_KEYS)
         if values:
             await self._launch(Prepared(Effects().account(), [], values), None)
-        self._letting_go = self._wake(0 if len(values) == _LET_GO_KEYS else _LET_GO_SECONDS, _LET_GO)
+        self._letting_go = self._wake(0 if len(values) == _LET_GO_KEYS else _LET_GO_SECONDS, PURGE_TOMBSTONES)
 
     def _schedule(self, delay: float) -> asyncio.TimerHandle:
         return self._wake(delay, None)
@@ -214,13 +216,13 @@ class Lane:
 
     # -- confirmation, in order -------------------------------------------------------------------------
 
-    async def _launch(self, prepared: Prepared, event: Any, *, alone: bool = False) -> None:
+    async def _launch(self, prepared: Prepared, event: Any, *, barrier: bool = False) -> None:
         await self.runtime.slots.acquire()
         if not self.epoch.running:
             self.runtime.slots.release()
             self._drop(event)
             return
-        previous, self._last = self._last, _Link(alone=alone)
+        previous, self._last = self._last, _Link(barrier=barrier)
         task = asyncio.create_task(self._finish(prepared, event, previous, self._last))
         self._finishing.add(task)
         task.add_done_callback(self._finished)
@@ -236,7 +238,7 @@ class Lane:
             publisher = self.runtime.publisher
             await previous.submitted.wait()
             outputs = await publisher.submit(prepared.packed)
-            if not link.alone:
+            if not link.barrier:
                 link.submitted.set()
             await publisher.confirm(outputs)
             await previous.confirmed.wait()
@@ -271,7 +273,7 @@ class Lane:
         for letter in account.dead_letters:
             record = letter.record
             metrics.dead_letters_total.labels(name, record.topic, letter.reason).inc()
-            self.bound.standing.letters.tell(
+            self.bound.status.letters.tell(
                 record.topic, record.partition, record.offset, letter.reason, letter.message
             )
         for (metric, labels), by in account.counts.items():

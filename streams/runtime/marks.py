@@ -75,7 +75,7 @@ class Layout:
         return value[1] == _REMOVAL
 
     def payload(self, value: bytes) -> bytes | None:
-        """Return what the stage stored, or ``None`` if it removed it."""
+        """Return the stage's payload, or ``None`` if it removed it."""
         return value[self._payload_at :] if value[1] == _VALUE else None
 
     def is_stale(self, candidate: bytes, current: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""What the parts of the runtime may ask of what they belong to.
+"""Ports from the runtime's parts to their owners.
 
 Imports inside this package point one way (``pyproject.toml`` names the layers).  The service stands on top and
 makes the parts; what a part needs of the service, or of the lane that it works for, is named here.

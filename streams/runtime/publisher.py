@@ -52,7 +52,7 @@ class OutputTooLarge(Exception):
 
 
 class TopicLayout:
-    """What the publisher must know of each topic: its name on the broker, partitions and largest record."""
+    """Layout of a topic for the publisher: its name on the broker, partitions and largest record."""
 
     def __init__(
         self,

@@ -18,7 +18,7 @@ _MOST_DIGITS = 19
 
 
 class SourceRecord(Protocol):
-    """What a step may rely on of a Kafka record (:class:`FetchedRecord` is one)."""
+    """Source record of a step (:class:`FetchedRecord` is one)."""
 
     @property
     def topic(self) -> str: ...
@@ -69,7 +69,7 @@ def number_of(written: bytes | str | None) -> int | None:
 
 
 def origin(headers: Headers) -> Origin | None:
-    """Return what a record with these headers is a copy of, ``None`` if it is none.
+    """Return the original of a copied record, ``None`` if it is no copy.
 
     Of a copy of a copy: the first.
     """

@@ -52,5 +52,5 @@ class BatchScheduler:
 
 
 def scheduler_factory(bound: Bound, most_bytes: int) -> Callable[[], BatchScheduler]:
-    """Return what Faust's ``ConsumerScheduler`` setting wants: something that is called without arguments."""
+    """Return the factory for Faust's ``ConsumerScheduler`` setting, which Faust calls without arguments."""
     return lambda: BatchScheduler(bound, most_bytes)

@@ -17,9 +17,9 @@ from streams.runtime.faust_app import bind, make_app
 from streams.runtime.faust_internals import TP
 from streams.runtime.lane import Lane
 from streams.runtime.lease import Lease
-from streams.runtime.patience import Patience
 from streams.runtime.publisher import DELIVERY_TIMEOUT_SECONDS, Publisher, TopicLayout, make_producer
 from streams.runtime.recovery import recover, repair
+from streams.runtime.retry_policy import RetryPolicy
 from streams.runtime.stage import BoundStage, Place, Stage, ViewMarks
 from streams.runtime.stamp import config_hash
 from streams.runtime.table import NoState, PartitionState
@@ -125,7 +125,7 @@ class ServiceRuntime:
 
     @property
     def reset_hint(self) -> str:
-        """What a person does when state and topic contradict each other."""
+        """Advice for a person when state and topic contradict each other."""
         return (
             f"To start over from what the topics hold now, stop the service's workers and run: "
             f"switchboard state reset {self.name}"
@@ -252,11 +252,11 @@ class ServiceRuntime:
                 epoch.check()
                 return await ask([*places])
 
-            patience = Patience(self, bound.standing)
+            retry = RetryPolicy(self, bound.status)
             try:
-                found = await patience.call(marks_of, _go_on)
+                found = await retry.call(marks_of, _go_on)
             finally:
-                patience.settle()
+                retry.settle()
             marks |= {places[place]: mark for place, mark in found.items()}
         return marks
 
@@ -271,7 +271,7 @@ class ServiceRuntime:
         self.health.clear("starting")
         self.health.clear("recovering")
         # Without partitions a worker is all that it can be: it takes over as soon as another one goes.
-        self.health.spare(not epoch.partitions)
+        self.health.standby(not epoch.partitions)
 
     async def drain(self, epoch: Epoch) -> None:
         """Await what is in flight, for at most half a session; what still waits then is given up."""

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.records import RecordBatch
-from streams.runtime.standing import Standing
+from streams.runtime.stage_status import StageStatus
 
 
 class StateReader(Protocol):
@@ -68,10 +68,10 @@ class Stage:
     that keeps views and has no state; a partition is then read from the lower of its commit and the views'
     marks, so a view that was lost is filled again.  ``decided_by`` names what decides about the outputs besides
     the records and the code, with its value: settings, models (:mod:`streams.runtime.stamp`).
-    ``bystander``: another service reads the same sources and answers for what is wrong with them, so what lies
-    in the wrong partition or cannot be unpacked is passed over here, and neither sent to its place nor
-    dead-lettered a second time.  ``bystander_of``: the same of some of its sources.  ``in_thread``: sources of
-    which one record may take long; for their batches ``step`` runs in a thread, and the event loop goes on.
+    ``observes_only``: another service reads the same sources and answers for what is wrong with them, so what
+    lies in the wrong partition or cannot be unpacked is passed over here, and neither sent to its place nor
+    dead-lettered a second time.  ``observes_only_of``: the same of some of its sources.  ``in_thread``: sources
+    of which one record may take long; for their batches ``step`` runs in a thread, and the event loop goes on.
     """
 
     name: str
@@ -85,8 +85,8 @@ class Stage:
     codecs: tuple[Codec[Any], ...] = ()
     view_marks: ViewMarks | None = None
     decided_by: Mapping[str, Any] = field(default_factory=dict)
-    bystander: bool = False
-    bystander_of: tuple[str, ...] = ()
+    observes_only: bool = False
+    observes_only_of: tuple[str, ...] = ()
     in_thread: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class Stage:
 
     def passes_over(self, source: str) -> bool:
         """Say whether another stage answers for what is wrong with the records of ``source``."""
-        return self.bystander or source in self.bystander_of
+        return self.observes_only or source in self.observes_only_of
 
 
 @dataclass(frozen=True)
@@ -117,10 +117,10 @@ class BoundStage:
     stage: Stage
     hashed: dict[str, int]
     changelog: str
-    standing: Standing = field(init=False, compare=False, repr=False)
+    status: StageStatus = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "standing", Standing(self.stage.name))
+        object.__setattr__(self, "status", StageStatus(self.stage.name))
 
     @property
     def sources(self) -> int:

@@ -1,4 +1,4 @@
-"""What made a derived record: the headers ``sw_code`` and ``sw_config`` on every output of a stage.
+"""Origin of a derived record: the headers ``sw_code`` and ``sw_config`` on every output of a stage.
 
 A replay by the same code under the same settings writes the same records; where it writes others, these two
 say why.  Copies of what came in (dead letters, records sent to the partition where they belong) and changelogs

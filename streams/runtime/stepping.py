@@ -24,13 +24,13 @@ from typing import NamedTuple
 import msgspec
 
 from models.errors import ConsistencyError
-from streams.runtime.aside import set_aside
 from streams.runtime.deadletters import DLQ_SUFFIX, is_cut, to_outputs
 from streams.runtime.effects import Account, DeadLetter, Effects, StateChange
-from streams.runtime.patience import NoAnswer, Patience
 from streams.runtime.ports import SteppedLane
 from streams.runtime.publisher import OutputTooLarge, Packed, record_bytes
+from streams.runtime.quarantine import quarantine
 from streams.runtime.records import RecordBatch, SourceRecord
+from streams.runtime.retry_policy import NoAnswer, RetryPolicy
 from streams.runtime.stage import StateReader, TimerContext
 from streams.runtime.stamp import stamp
 from streams.runtime.table import NoState
@@ -57,7 +57,7 @@ _NOTHING: tuple[Effects | None, int, Packed] = (None, 0, [])
 
 
 class Prepared(NamedTuple):
-    """What a step wanted, ready to be carried out."""
+    """Packed effects of a step."""
 
     account: Account
     packed: Packed
@@ -102,9 +102,9 @@ class Stepper:
         self._lane = lane
         self._bound = lane.bound
         self._stage = lane.bound.stage
-        self._standing = lane.bound.standing
+        self._status = lane.bound.status
         self._stamp = stamp(self._stage.decided_by)
-        self._patience = Patience(lane.runtime, self._standing)
+        self._retry = RetryPolicy(lane.runtime, self._status)
         self._values: dict[bytes, bytes] = {}
         self._packed = _NOTHING
         self.running = False
@@ -114,13 +114,13 @@ class Stepper:
         self.running = True
         self._values = {}
         try:
-            batch, aside = set_aside(batch, self._bound, self._lane.runtime.publisher.largest)
+            batch, quarantined = quarantine(batch, self._bound, self._lane.runtime.publisher.largest)
             with self._lane.runtime.metrics.step_seconds.labels(self._stage.name).time():
                 effects = await self._attempt(batch, batch) if batch.records else Effects()
-            effects.absorb(aside)
+            effects.absorb(quarantined)
             return self._prepared(effects, batch.source)
         finally:
-            self._patience.settle()
+            self._retry.settle()
             self.running = False
 
     def run_timers(self, keys: Sequence[bytes], context: TimerContext) -> Prepared:
@@ -150,7 +150,7 @@ class Stepper:
                 failure = exc
             else:
                 if len(effects.dead_letters) < len(batch):
-                    self._standing.buried = 0
+                    self._status.buried = 0
                 return effects
         if len(batch) > 1:
             return await self._halve(batch, whole, attempts, failure)
@@ -177,8 +177,8 @@ class Stepper:
 
     def _bury(self, batch: RecordBatch, exc: Exception, attempts: int) -> Effects:
         record = batch.records[0]
-        self._standing.buried += 1
-        if self._standing.buried >= MOST_BURIED:
+        self._status.buried += 1
+        if self._status.buried >= MOST_BURIED:
             raise ConsistencyError(
                 f"stage {self._stage.name} failed on {MOST_BURIED} records one after the other, the last "
                 f"of them in {batch!r} ({exc!r}): this is a defect of the stage, not of the records; nothing "
@@ -238,7 +238,7 @@ class Stepper:
         async def call() -> Effects:
             return await self._call_out(batch, state)
 
-        return await self._patience.call(call, give_up)
+        return await self._retry.call(call, give_up)
 
     def _in_thread(
         self, step: Callable[[RecordBatch, StateReader], Effects], batch: RecordBatch, state: StateReader
@@ -258,25 +258,25 @@ class Stepper:
         effects = await self._stage.async_step(batch, state)
         handle.cancel()
         if waited.is_set() or effects.outputs or effects.changes:
-            self._standing.answered = began
-            self._standing.witness = batch.single(-1)
+            self._status.answered = began
+            self._status.witness = batch.single(-1)
         return effects
 
     async def _others_are_answered(self, alone: RecordBatch, whole: RecordBatch, since: float) -> bool:
         """Say whether a call that began after ``since`` was answered, or one for another record is now."""
-        if self._standing.answered > since:
+        if self._status.answered > since:
             return True
         number = next(n for n, record in enumerate(whole.records) if record is alone.records[0])
         others = [whole.single(n) for n in (number + 1, number - 1) if 0 <= n < len(whole)]
         upcoming = self._lane.upcoming()
         others += [upcoming.single(0)] if upcoming is not None else []
-        others += [self._standing.witness] if self._standing.witness is not None else []
+        others += [self._status.witness] if self._status.witness is not None else []
         for other in others:
             try:
                 await self._probe(other)
             except Exception as exc:  # noqa: BLE001 - whatever it is, it is no answer
                 self._lane.runtime.log.info("another record has no answer either", error=repr(exc))
-            if self._standing.answered > since:
+            if self._status.answered > since:
                 return True
         return False
 
@@ -319,7 +319,7 @@ class Stepper:
                 raise OutputTooLarge(changelog, size, limit)
 
     def _prepared(self, effects: Effects, source: str) -> Prepared:
-        """Return what was packed when it was accepted or, if there is more now, pack everything at once."""
+        """Return the effects packed at acceptance or, if there are more now, pack everything at once."""
         publisher, outputs = self._lane.runtime.publisher, effects.outputs
         accepted, count, packed = self._packed
         if effects.dead_letters:
@@ -328,7 +328,7 @@ class Stepper:
             for letter in effects.dead_letters:
                 outputs += to_outputs(letter, source=source, stage=self._stage.name, limit=limit)
                 if is_cut(letter):
-                    effects.count("cut_dead_letters_total", self._stage.name, letter.record.topic)
+                    effects.count("dead_letters_truncated_total", self._stage.name, letter.record.topic)
         if accepted is not effects or count != len(outputs):
             packed = publisher.pack(outputs, self._stamp)
         self._packed = _NOTHING

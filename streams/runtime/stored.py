@@ -1,4 +1,4 @@
-"""What one partition of a changelog holds: the latest value of each key, folded as rule 7 says."""
+"""Contents of one changelog partition: the latest value of each key, folded as rule 7 says."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ class PartitionState:
                 self._going.discard(key)
 
     def let_go(self, limit: int) -> dict[bytes, bytes]:
-        """Return what lets the changelog forget up to ``limit`` removed keys, if nobody can write them late."""
+        """Return the tombstones that purge up to ``limit`` removed keys, if nobody can write them late."""
         stored = self._stored
         if time.monotonic() - stored.ours_since < LATE_WRITES_SECONDS:
             return {}

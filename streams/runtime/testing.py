@@ -124,7 +124,7 @@ class StageHarness:
     # -- out --------------------------------------------------------------------------------------------
 
     def values(self, topic: str, kind: type[T]) -> list[T]:
-        """Return what was produced to ``topic``, decoded from JSON."""
+        """Return the values produced to ``topic``, decoded from JSON."""
         decoder = msgspec.json.Decoder(kind)
         return [decoder.decode(output.value or b"") for output in self.outputs if output.topic == topic]
 

@@ -27,7 +27,7 @@ from streams.topics.catalog import load_catalog
 
 
 class _Call(NamedTuple):
-    """What one call of a stage wanted, and when.  ``source`` and ``end``: of its batch; timers have none."""
+    """Recorded call of a stage.  ``source`` and ``end``: of its batch; timers have none."""
 
     outputs: list[Output]
     changes: Changelog
@@ -98,7 +98,7 @@ class Trial:
             self._kill(life.calls)
 
     def state(self) -> dict[bytes, bytes]:
-        """Return what the changelog holds: the payload of each key."""
+        """Return the changelog's contents: the payload of each key."""
         return dict(recovered(self.stage, self.changelog).items())
 
     def _kill(self, calls: list[_Call]) -> None:

@@ -62,7 +62,7 @@ class Unpacker:
         client.send = send_and_unpack
 
     def unpack(self, topics: Iterable[tuple[str, Iterable[tuple[Any, ...]]]]) -> list[Any]:
-        """Return what a fetch's answer says of each topic with its batches unpacked.
+        """Return a fetch's response by topic, with its batches unpacked.
 
         A partition's entry begins with its number and ends with its batches.  They may end early: the
         consumer asks for the rest, as it does after an answer that was full.

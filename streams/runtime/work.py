@@ -1,4 +1,4 @@
-"""What a fold may ask for: effects, and state that is read and written as objects."""
+"""Interface of a fold: effects, and state that is read and written as objects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _Staged = tuple[Any, Codec[Any] | None, int | None, bool]
 
 
 class Work(Effects):
-    """What one call of a stage wants to happen, and the state that it reads and writes meanwhile.
+    """Effects of one call of a stage, and its state.
 
     Values are read and written as objects: they are decoded once, and encoded once in :meth:`flush`, whatever
     happens to them in between.  They must not be changed in place.

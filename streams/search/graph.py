@@ -25,7 +25,7 @@ _COMPARED = 400
 
 
 class GraphWanted(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose graph, and what of it: around an entity, around those that ``query`` names, or any.
+    """Graph query: around an entity, around those that ``query`` names, or the whole graph.
 
     ``start``: where the page before says that this one begins.
     """
@@ -75,7 +75,7 @@ class GraphSearch:
         self._relations = relations
 
     async def look(self, wanted: GraphWanted) -> Neighbourhood:
-        """Return what was asked for; raises as :meth:`neighbours`."""
+        """Return the requested part of the graph; raises as :meth:`neighbours`."""
         user_id, tenant_id = wanted.user_id, wanted.tenant_id
         begin: list[str] | None = None
         if wanted.entity_id:
@@ -148,8 +148,8 @@ class GraphSearch:
         return Neighbourhood(theirs, [*relations.values()], is_cut, following)
 
     async def tied_to(self, user_id: str, tenant_id: str, question: str, limit: int = 10) -> list[Relation]:
-        """Return what is tied to those whom a question names, by one step: what holds now first, then what was
-        said most often, then latest.
+        """Return the relations one step from the entities in a question: current first, then frequent, then
+        latest.
         """
         named = await self.named(user_id, tenant_id, question)
         if not named:

@@ -1,4 +1,4 @@
-"""What may be compared by meaning: a text that the embedder's model has words for.
+"""Texts that can be compared by meaning: those for whose words the embedder has tokens.
 
 All texts of a script that a model does not know get nearly the same vector.  By it a word that nobody said is
 as near as any other, so such texts are compared by their words alone.

@@ -120,7 +120,7 @@ class MemorySearch:
         self._clock = clock
 
     async def search(self, wanted: Wanted) -> Results:
-        """Return what answers, best first; nothing if nothing does, and why.
+        """Return the results, best first; with a reason if there are none.
 
         When the embedder is down, the results are ``degraded``.
 
@@ -139,7 +139,7 @@ class MemorySearch:
         )
 
     async def gather(self, wanted: Wanted) -> Gathered:
-        """Return what may answer, in no order.  Raises as :meth:`search`."""
+        """Return the candidates, in no order.  Raises as :meth:`search`."""
         wanted.check()
         watch = Stopwatch()
         query, now = cleaned(wanted.query), self._clock()
@@ -264,7 +264,7 @@ class MemorySearch:
         return known
 
     async def _stranger(self, query: str, candidates: Sequence[Candidate], wanted: Wanted) -> str:
-        """Return whom a question asks about by name, if nothing that was found says or comes from that name."""
+        """Return a name in the question that no result mentions or comes from."""
         if any(each.tied for each in candidates):
             return ""
         told = (text for each in candidates for text in (each.speaker, each.text, each.before, each.after))
@@ -303,7 +303,7 @@ def _cosine(
 
 
 async def _nothing() -> None:
-    """What is not asked for."""
+    """Return nothing, for a part that is not requested."""
 
 
 def _ranked(gathered: Gathered, limit: int, floor: float) -> tuple[list[Result], Explanation]:

@@ -57,7 +57,7 @@ class Pool(Generic[Item]):
 async def pool(
     index: SearchIndex[Item, Filter], text: str, vector: NDArray[np.float32] | None, where: Filter, limit: int
 ) -> Pool[Item]:
-    """Return what an index has for a question; ``vector`` ``None``: by its words alone."""
+    """Return an index's items for a question; ``vector`` ``None``: by its words alone."""
     if vector is None:
         return Pool([each.item for each in await index.search_text(text, where, limit)], {})
     return Pool(*await index.search(text, vector, where, limit))

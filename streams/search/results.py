@@ -1,4 +1,4 @@
-"""What a search answers."""
+"""Results of a search."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Empty(StrEnum):
 
 
 class Scope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """In what was searched: one person's memory of one tenant, and the part of it that was asked for."""
+    """Scope of a search: one person's memory of one tenant, and the part of it that was asked for."""
 
     user_id: str
     tenant_id: str
@@ -109,7 +109,7 @@ class Results(list[Result]):
 
 
 def scope_of(wanted: Wanted, period: tuple[datetime, datetime] | None = None) -> Scope:
-    """Return what is searched; ``period``: the time that the question itself names."""
+    """Return the scope of a search; ``period``: the time that the question itself names."""
     return Scope(
         user_id=wanted.user_id,
         tenant_id=wanted.tenant_id,

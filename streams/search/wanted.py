@@ -1,4 +1,4 @@
-"""What is searched for, and in what."""
+"""Search query and its scope."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def kinds_of(text: str) -> tuple[Kind, ...]:
 
 
 class SearchType(StrEnum):
-    """What is searched.  ``both``: facts, and what was said, turn by turn.  ``episodes``: ranges of turns."""
+    """Type of a search.  ``both``: facts, and what was said, turn by turn.  ``episodes``: ranges of turns."""
 
     BOTH = "both"
     FACTS = "facts"
@@ -49,7 +49,7 @@ class SearchType(StrEnum):
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What is searched for, and in what.
+    """Search query and its scope.
 
     ``conversation_id``, ``since`` (included) and ``until`` (not included) bound turns and episodes by when they
     were said, and facts by the messages that they rest on.  ``as_of``: facts that held then, and what had been
@@ -101,12 +101,12 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def searches_facts(self) -> bool:
-        """Whether facts are searched."""
+        """True if facts are searched."""
         return self.search_type in (SearchType.FACTS, SearchType.BOTH) and not self.metadata
 
     @property
     def searches_turns(self) -> bool:
-        """Whether turns are searched: they have no kind."""
+        """True if turns are searched: they have no kind."""
         return self.search_type in (SearchType.TURNS, SearchType.BOTH) and not self.kinds
 
     @property
@@ -115,7 +115,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         return min((at for at in (self.until, self.as_of) if at is not None), default=None)
 
     def turns(self) -> TurnFilter:
-        """Return which turns are searched."""
+        """Return the filter for turns."""
         return TurnFilter(
             user_id=self.user_id,
             tenant_id=self.tenant_id,
@@ -126,7 +126,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def episodes(self) -> EpisodeFilter:
-        """Return which episodes are searched."""
+        """Return the filter for episodes."""
         return EpisodeFilter(
             user_id=self.user_id,
             tenant_id=self.tenant_id,

@@ -35,7 +35,7 @@ from streams.topics.catalog import catalog_for
 
 @dataclass(frozen=True)
 class Opened:
-    """What is served: the parts of the operations, other apps under paths of their own, and pages."""
+    """App of a server: the operations' dependencies, other apps under their own paths, and pages."""
 
     parts: Parts
     mounted: list[Mounted] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Opened:
 
 
 async def open_all(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Opened:
-    """Return what is served; what must be closed at the end goes on ``resources``.
+    """Return the opened app; resources to close at the end go on ``resources``.
 
     Nothing outside has to be up: a part that is down costs only the operations that need it.
 
@@ -70,13 +70,13 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     from streams.answering.driving import Answerer
     from streams.answering.recollection import Recollection
     from streams.chat.chats import Chats
-    from streams.chat.room import Room
-    from streams.llm.talkers import open_talkers
+    from streams.chat.turn_limiter import TurnLimiter
+    from streams.llm.chat_models import open_chat_models
 
     count = open_counter(settings.tokenizer)
-    talkers = await open_talkers(settings, metrics, count, resources, f"serve-{settings.api_port}")
+    chat_models = await open_chat_models(settings, metrics, count, resources, f"serve-{settings.api_port}")
     search, contexts, conversations = parts.part("search"), parts.part("contexts"), parts.part("log")
-    parts.understanding = Understanding(search, conversations, talkers.understander)
+    parts.understanding = Understanding(search, conversations, chat_models.understander)
     memory = Recollection(
         search,
         parts.understanding,
@@ -86,9 +86,9 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
         rates=settings.decay_rates,
     )
     answerer = Answerer(
-        memory, count, talkers.responder, budget=settings.answer_tokens, style=settings.answer_style
+        memory, count, chat_models.responder, budget=settings.answer_tokens, style=settings.answer_style
     )
-    room = Room(settings.chat_turns_at_once, metrics)
+    room = TurnLimiter(settings.chat_turns_at_once, metrics)
     shared = parts.part("lookup"), parts.part("leases")
     parts.chats = Chats(settings, answerer, conversations, count, *shared, room)
     resources.push_async_callback(parts.chats.close)

@@ -25,7 +25,7 @@ from streams.background import in_background, until
 from streams.mcp.app import mounted as mcp
 from streams.process.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_UNAVAILABLE
 from streams.process.life import Watchdog, tune_garbage_collection, watch_signals
-from streams.process.whereabouts import Whereabouts, folder_id, leave_note
+from streams.process.service_registry import ServiceAddress, folder_id, register
 from streams.serve.opening import open_all
 from streams.settings import Settings
 from streams.telemetry.health import HealthServer, HealthState, health_port
@@ -97,7 +97,7 @@ async def _main(settings: Settings) -> int:
 
 
 async def _access(settings: Settings, tokens: KnownTokens) -> Access:
-    """Return who may ask for what.  Nobody waits for the tokens where they make no difference."""
+    """Return the access rules.  The tokens are awaited only where they matter."""
     if settings.api_auth == "off":
         return Access.of(settings)
     local = is_loopback(settings.api_host)
@@ -127,8 +127,8 @@ async def _serve(
         resources.push_async_callback(server.stop)
         # Several of one machine differ in their ports.
         name = f"{settings.instance_id}-{server.port}"
-        here = Whereabouts(SERVICE, name, os.getpid(), settings.api_host, health_port)
-        resources.callback(leave_note(settings, here))
+        here = ServiceAddress(SERVICE, name, os.getpid(), settings.api_host, health_port)
+        resources.callback(register(settings, here))
         health.describe("api", server.url)
         health.clear("starting")
         log.info("serving", url=server.url, metrics_port=health_port, pid=os.getpid())

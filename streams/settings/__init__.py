@@ -125,7 +125,7 @@ class Settings(FlowSettings):
         return self.namespace.group(service)
 
     def static_member(self, service: str) -> str:
-        """Return what the static membership id (``group.instance.id``) of ``service`` here begins with."""
+        """Return the prefix of the static membership id (``group.instance.id``) of ``service`` here."""
         return f"{service}-{self.instance_id}"
 
 

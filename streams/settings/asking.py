@@ -87,7 +87,7 @@ class EndpointSettings(StageSettings):
     )
     model_hedge_seconds: float = setting(
         0.0,
-        "silence after which a call is made again beside, the first answer taken, both paid (0: never)",
+        "silence after which a second call is made too; the first answer counts, both are paid (0: never)",
         "s",
         ge=0,
         le=600,

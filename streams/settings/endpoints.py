@@ -47,7 +47,7 @@ class Endpoint(NamedTuple):
 
     @property
     def is_private(self) -> bool:
-        """Whether the host is this machine or in a private network."""
+        """True if the host is this machine or in a private network."""
         return is_private(self.host)
 
 

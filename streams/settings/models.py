@@ -1,4 +1,4 @@
-"""Which models are asked, for what, and how much that may cost.
+"""Settings of models: which, for what, and their budget.
 
 Nothing leaves the machine unless one of these says so: a key alone changes nothing.
 """
@@ -159,7 +159,7 @@ class ModelSettings(EndpointSettings):
 
     @property
     def names_own_extractor(self) -> bool:
-        """Whether the extractor is one of somebody's own."""
+        """True if the extractor is a custom one."""
         return ":" in self.extractor
 
     def asks_model(self, *names: str) -> bool:
@@ -168,12 +168,12 @@ class ModelSettings(EndpointSettings):
 
     @property
     def reads_with_model(self) -> bool:
-        """Whether a language model reads conversations."""
+        """True if a language model reads conversations."""
         return self.asks_model("extractor", "summarizer", "graph_reader", "merge_validator")
 
     @property
     def talks_with_model(self) -> bool:
-        """Whether a language model understands or answers what people ask."""
+        """True if a language model understands or answers what people ask."""
         return self.asks_model("understander", "responder")
 
     @property

@@ -1,4 +1,4 @@
-"""What the stages decide by: windows, tokens, turns, facts, responses."""
+"""Settings of the stages: windows, tokens, turns, facts, responses."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 class StageSettings(PlaceSettings):
-    """What makes a window, a summary, a turn, a fact, a duplicate.  Read as part of ``Settings``."""
+    """Settings of windows, summaries, turns, facts and duplicates.  Read as part of ``Settings``."""
 
     # Windows (ingest)
     window_size: int = setting(10, "messages in a window", "messages", ge=2, le=100)
@@ -152,7 +152,7 @@ class StageSettings(PlaceSettings):
         gt=0,
         le=1,
     )
-    episode_similarity: float = setting(
+    recurring_fact_similarity: float = setting(
         1.0,
         "nearness from which sentences that a person says in several conversations become one fact when facts "
         "are looked at; what they tell of themselves then gets vectors; 0.75 fits the built-in model; 1: off",
@@ -255,8 +255,8 @@ class StageSettings(PlaceSettings):
 
     @property
     def looks_for_recurring(self) -> bool:
-        """Whether facts are made of what a person says in several conversations."""
-        return self.episode_similarity < 1.0
+        """True if facts are made of sentences that recur in several conversations."""
+        return self.recurring_fact_similarity < 1.0
 
     @property
     def searched_metadata(self) -> tuple[str, ...]:

@@ -1,1 +1,1 @@
-"""What can be seen from outside: metrics, health and logs.  Ids and counts only, never contents."""
+"""Observability: metrics, health and logs.  Ids and counts only, never contents."""

@@ -7,8 +7,8 @@ The thread answers even when the event loop hangs, which is when the answer matt
 * ``/readyz`` is 503 while anything keeps the worker from its work ("recovering state: 12,000 of 370,000
   records", "waiting for qdrant for 12 s").  Leave it alone.
 
-Both answer JSON: ``{"status": "ok" | "spare" | "unavailable", "reasons": [...], "details": {...}}``.  A spare
-is ready, and other workers have all the partitions: it takes over when one of them goes.
+Both answer JSON: ``{"status": "ok" | "standby" | "unavailable", "reasons": [...], "details": {...}}``.  A
+standby worker is ready and has no partitions: it takes over when another one goes.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def health_port(settings: Settings, service: str) -> int:
 
 
 class HealthState:
-    """What the worker says about itself.  Safe to use from any thread.
+    """Health of a worker.  Safe to use from any thread.
 
     A worker starts alive (it has just beaten) and not ready ("starting").  Each reason not to be ready has
     a name, so that one part clearing its own does not clear another's.
@@ -71,20 +71,20 @@ class HealthState:
         self._lock = threading.Lock()
         self._last_beat = clock()
         self._failure: str | None = None
-        self._spare = False
+        self._standby = False
         self._blocks: dict[str, str] = {"starting": "starting"}
         self._waiting: dict[str, tuple[int, float]] = {}
         self._details: dict[str, Detail] = {}
         self._working: dict[object, tuple[str, float]] = {}
 
-    def spare(self, spare: bool) -> None:
+    def standby(self, standby: bool) -> None:
         """Say whether this worker has no partitions because others have them all."""
-        self._spare = spare
+        self._standby = standby
 
     @property
-    def is_spare(self) -> bool:
-        """Whether other workers have all the partitions."""
-        return self._spare
+    def is_standby(self) -> bool:
+        """True if other workers have all the partitions."""
+        return self._standby
 
     def beat(self) -> None:
         """The event loop is alive.  To be called every second."""
@@ -159,7 +159,7 @@ class HealthState:
                 self._waiting[dependency] = (count - 1, since)
 
     def waited_for(self) -> dict[str, float]:
-        """Return what stages wait for, and for how long by now (seconds)."""
+        """Return the dependencies that stages wait for, and the waiting times (seconds)."""
         now = self._clock()
         with self._lock:
             return {name: now - since for name, (_, since) in self._waiting.items()}
@@ -181,7 +181,7 @@ class HealthState:
         return reasons
 
     def why_not_ready(self) -> list[str]:
-        """Return what keeps the worker from its work; none when it is ready."""
+        """Return the reasons why the worker is not ready; none when it is."""
         reasons = self.why_unhealthy()
         with self._lock:
             reasons += self._blocks.values()
@@ -301,7 +301,7 @@ def _handler(registry: CollectorRegistry, state: HealthState) -> type[BaseHTTPRe
         def _report(self, reasons: list[str]) -> None:
             status = HTTPStatus.SERVICE_UNAVAILABLE if reasons else HTTPStatus.OK
             body = {
-                "status": "unavailable" if reasons else "spare" if state.is_spare else "ok",
+                "status": "unavailable" if reasons else "standby" if state.is_standby else "ok",
                 "reasons": [redacted(reason) for reason in reasons],
                 "details": state.details(),
             }

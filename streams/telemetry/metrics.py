@@ -115,8 +115,8 @@ class Metrics(Registered):
             "topic",
             "reason",
         )
-        self.cut_dead_letters_total = self._counter(
-            "cut_dead_letters_total",
+        self.dead_letters_truncated_total = self._counter(
+            "dead_letters_truncated_total",
             "Dead letters of more than 16 MiB, of which only the first 64 KiB were kept.",
             "stage",
             "topic",

@@ -1,4 +1,4 @@
-"""What the running services say about themselves on their metrics ports."""
+"""Metrics of the running services, from their metrics ports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from models.errors import ConfigurationError
 from streams.process.processes import most_processes, port_of
-from streams.process.whereabouts import folder_id, notes
+from streams.process.service_registry import folder_id, notes
 from streams.services import SERVICES
 from streams.settings import Settings
 from streams.telemetry.health import EXPIRY, INDEX_REBUILD, health_port
@@ -40,7 +40,7 @@ class Report(NamedTuple):
     """One process's answer.  ``metrics`` sums each sample over its labels; empty when it does not run.
 
     ``reasons``: why it is not ready, or what there is to say of one that is.  ``missing``: it does not run
-    although others of its service do, which count on it.  ``spare``: ready, but other workers have all the
+    although others of its service do, which count on it.  ``standby``: ready, but other workers have all the
     partitions.
     """
 
@@ -52,7 +52,7 @@ class Report(NamedTuple):
     details: Mapping[str, Any]
     metrics: Mapping[str, float]
     missing: bool = False
-    spare: bool = False
+    standby: bool = False
 
     @property
     def instance(self) -> str:
@@ -61,10 +61,10 @@ class Report(NamedTuple):
 
     @property
     def state(self) -> str:
-        """``ready``, ``spare``, ``not ready``, or ``-`` for one that does not run."""
+        """``ready``, ``standby``, ``not ready``, or ``-`` for one that does not run."""
         if not self.running:
             return "-"
-        return "not ready" if not self.ready else "spare" if self.spare else "ready"
+        return "not ready" if not self.ready else "standby" if self.standby else "ready"
 
 
 def reachable(host: str) -> str:
@@ -107,7 +107,7 @@ async def ask_services(settings: Settings, ports: Mapping[str, int] | None = Non
 
 
 def stated_places(settings: Settings) -> dict[str, list[tuple[int, str]]]:
-    """Return what ``SWITCHBOARD_SERVICES`` says: service -> ports and hosts.
+    """Return the value of ``SWITCHBOARD_SERVICES``: service -> ports and hosts.
 
     Raises:
         ConfigurationError: it names no service of ours.
@@ -173,7 +173,7 @@ async def ask(settings: Settings, service: str, port: int, host: str = "", folde
             ready, metrics = await asyncio.gather(client.get("/readyz"), client.get("/metrics"))
         answer = ready.json()
         details, reasons = dict(answer["details"]), list(answer["reasons"])
-        spare = answer["status"] == "spare"
+        standby = answer["status"] == "standby"
         names, sums = totals(metrics.text)
     except httpx.ConnectError:
         return Report(service, port, False, False, ["does not run"], {}, {})
@@ -193,9 +193,9 @@ async def ask(settings: Settings, service: str, port: int, host: str = "", folde
         reason = "that of another data folder answers on this port"
         return Report(service, port, False, False, [reason], {}, {})
     reasons += [str(details[name]) for name in (INDEX_REBUILD, EXPIRY) if details.get(name)]
-    if spare:
+    if standby:
         reasons.append("other workers have all the partitions; it takes over when one goes")
-    return Report(service, port, True, ready.is_success, reasons, details, sums, spare=spare)
+    return Report(service, port, True, ready.is_success, reasons, details, sums, standby=standby)
 
 
 def of_cluster(reports: Iterable[Report], cluster: str) -> list[Report]:
@@ -217,7 +217,7 @@ def of_cluster(reports: Iterable[Report], cluster: str) -> list[Report]:
 
 
 def totals(exposition: str) -> tuple[set[str], dict[str, float]]:
-    """Return which services the metrics speak of, and each of ours summed over its labels.
+    """Return the services in the metrics, and each of our metrics summed over its labels.
 
     Names come without the prefix ``switchboard_``; a histogram that has counted anything also has its 99th
     percentile since the process began, ``<name>_p99``.  A service that has just started speaks of none.

@@ -57,12 +57,12 @@ class KnownTokens:
 
     @property
     def tasks(self) -> list[asyncio.Task[None]]:
-        """What must go on: without it, a token that is revoked lets people in."""
+        """Tasks that must keep running: without them, a revoked token lets people in."""
         return [] if self._task is None else [self._task]
 
     @property
     def any(self) -> bool:
-        """Whether there are tokens, so that one is needed.
+        """True if there are tokens, so that every request needs one.
 
         Raises:
             DependencyUnavailable: it is not known: Kafka was never reached from here.
@@ -70,7 +70,7 @@ class KnownTokens:
         return bool(self._known())
 
     def find(self, text: str) -> Token | None:
-        """Return what a token allows; ``None``: it is unknown, revoked or expired.
+        """Return the valid token; ``None``: it is unknown, revoked or expired.
 
         Raises:
             DependencyUnavailable: as :attr:`any`.

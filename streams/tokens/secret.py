@@ -1,4 +1,4 @@
-"""What a token looks like: ``sb_`` and 32 random bytes in base64url; what is kept of it is their SHA-256."""
+"""Format of a token: ``sb_`` and 32 random bytes in base64url; what is kept of it is their SHA-256."""
 
 from __future__ import annotations
 

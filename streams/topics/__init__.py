@@ -1,4 +1,6 @@
-"""What ``schemas/topics`` says (:mod:`.catalog`), what the broker has (:mod:`.cluster`, :mod:`.admin`)."""
+"""Topic files of ``schemas/topics`` (:mod:`.catalog`), topics of the broker (:mod:`.cluster`,
+:mod:`.admin`).
+"""
 
 from streams.topics.catalog import Catalog, TopicSpec, catalog_for, load_catalog
 

@@ -32,7 +32,7 @@ _POLL_SECONDS = 0.1
 
 
 class Applied(NamedTuple):
-    """What ``apply`` did: topics created, settings changed, and the differences that it leaves."""
+    """Result of ``apply``: topics created, settings changed, and the differences that it leaves."""
 
     created: list[str]
     altered: list[Difference]

@@ -1,4 +1,4 @@
-"""Which topics there are, as the files in ``schemas/topics`` say.
+"""Topic catalog from the files in ``schemas/topics``.
 
 One file per topic, plus ``changelogs.yaml`` for the stages' tables.  A topic whose records a stage reads
 (``dead_letter: true``) has a ``<topic>.dlq`` by rule: the same partitions, 30 days, and twice the record

@@ -1,4 +1,4 @@
-"""What is asked of the broker about topics: who has which, with which configuration; create; alter.
+"""Topic requests to the broker: metadata, configuration, creation, changes.
 
 Every request happens inside :func:`connected`, which turns what the client library raises into
 :class:`DependencyUnavailable`; what the broker refuses is a :class:`ConfigurationError`.

@@ -55,7 +55,7 @@ class Recipe:
         self._ignores: list[Path] = [tuple(path.split(".")) for path in ignored]
 
     def read(self, record: SourceRecord) -> tuple[str, Any]:
-        """Return what a record is told by and what is compared; ``None`` for a removed key.
+        """Return the key and the compared value of a record; ``None`` for a removed key.
 
         A value that is no JSON is compared as bytes, under the record's key.
         """
@@ -127,7 +127,7 @@ class PartitionDigests:
         self._rows = rows[latest]
 
     def rows(self) -> Rows:
-        """Return what is known, sorted by key, without the keys that were removed."""
+        """Return the rows sorted by key, without removed keys."""
         if self._pending:
             self._merge()
         return self._rows[np.any(self._rows["digest"] != 0, axis=1)]

@@ -1,4 +1,4 @@
-"""Which topics must have equal partition counts, and which counts they have.
+"""Partition counts, and the topics whose counts must be equal.
 
 Topics are read together by key: a stage's sources with each other, with the changelog of its table, and each
 with its dead letters.  ``SWITCHBOARD_PARTITIONS`` gives another count than the files for a topic that exists
@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
 
 def read_counts(text: str) -> dict[str, int]:
-    """Return what ``SWITCHBOARD_PARTITIONS`` says: ``"chat.messages.v1=12,..."`` as ``{topic: partitions}``."""
+    """Return the counts in ``SWITCHBOARD_PARTITIONS``: ``"chat.messages.v1=12,..."`` as ``{topic:
+    partitions}``.
+    """
     pairs = (entry.rpartition("=") for entry in text.split(",") if entry.strip())
     return {name.strip(): int(count) for name, _, count in pairs}
 

@@ -53,7 +53,7 @@ _UNMARKED = (_WAITING, _ERASED_CONTEXTS)
 
 
 class ResetDone(NamedTuple):
-    """What :func:`reset_state` did.
+    """Result of :func:`reset_state`.
 
     ``kept``: the facts that the table begins with (``None``: the service keeps none).  ``emptied``: the
     folder of the embedded index, if there was anything in it.
@@ -269,7 +269,7 @@ def _folders(folder: Path | None) -> list[Path]:
 
 def _empty(folder: Path) -> bool:
     """Remove all but the locks, and what is being built beside it; say whether there was anything."""
-    from streams.adapters.index_homes import forget_builds
+    from streams.adapters.index_dirs import forget_builds
 
     begun = forget_builds(folder)
     entries = [each for own in _folders(folder) for each in own.iterdir() if each.name != LOCK_FILE]

@@ -1,4 +1,4 @@
-"""What a reset must not forget of conversations: what was erased, and that vectors were asked for.
+"""Conversation data that a reset keeps: erasures, and the requests for vectors.
 
 ``ingest`` and ``recall`` read all messages again, those of an erased conversation among them.  What comes of
 them must not come again, so the tables begin with the erasures that they knew.  And what is made of a message
@@ -35,14 +35,14 @@ _TABLES = {
 
 
 class Remembered(NamedTuple):
-    """What a table is to begin with, by key, and where to put it."""
+    """Initial contents of a table by key, and their place."""
 
     values: dict[bytes, Placed]
     changelog: TopicSpec
 
 
 async def read(catalog: Catalog, settings: Settings, service: str, *, asked: bool) -> Remembered | None:
-    """Return what is kept of the conversations of ``service``; ``None``: it keeps none.
+    """Return the kept data of the conversations of ``service``; ``None``: it keeps none.
 
     ``asked``: the vectors that were asked for are there, or will be.
 
@@ -62,7 +62,7 @@ async def read(catalog: Catalog, settings: Settings, service: str, *, asked: boo
 
 
 class _Known:
-    """What a table says of erasures and arrivals, read in its order."""
+    """Erasures and arrivals in a table, read in its order."""
 
     def __init__(self, service: str, layout: Layout) -> None:
         self._service = service
@@ -96,7 +96,7 @@ class _Known:
             self._erased.pop(record.key, None)
 
     def _sequence(self, payload: bytes) -> SequenceState:
-        """Return what is to be kept of a conversation: whose it was, and what was erased."""
+        """Return the kept sequence of a conversation: its owner and its erasures."""
         state = (
             turns.STATE.decode(payload).sequence
             if self._service == "recall"

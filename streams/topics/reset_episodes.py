@@ -1,4 +1,4 @@
-"""What a reset of ``memory`` must not forget of episodes: which ones were erased, and up to when.
+"""Episode data that a reset of ``memory`` keeps: erasures, and their times.
 
 A worker that was taken for dead may still write one of them, and only who knows the erasure erases that copy.
 """

@@ -1,4 +1,4 @@
-"""What a reset of ``memory`` must not forget: the facts, and what was erased.
+"""Data that a reset of ``memory`` keeps: facts and erasures.
 
 ``memory.facts.v1`` is the truth and keeps every fact for ever; the windows and candidates that they came
 from are kept for days.  A facts table that began empty would make version 1 of a fact that the topic has
@@ -41,7 +41,7 @@ class Kept(NamedTuple):
 
 
 class FactsState(NamedTuple):
-    """What the facts table is to begin with, by key, and where to put it."""
+    """Initial contents of the facts table by key, and their place."""
 
     values: dict[bytes, Placed]
     changelog: TopicSpec
@@ -68,7 +68,7 @@ async def read(catalog: Catalog, settings: Settings) -> FactsState:
 
 
 class _Facts:
-    """What the topic and the table say of facts and erasures, read in this order."""
+    """Facts and erasures from the topic, then from the table."""
 
     def __init__(self, layout: Layout) -> None:
         self.unreadable = 0

@@ -50,7 +50,7 @@ class Right(NamedTuple):
 
 
 def rights_of(role: str, catalog: Catalog) -> list[Right]:
-    """Return what ``role`` (of :data:`ROLES`) needs; Describe only where nothing else implies it.
+    """Return the rights that ``role`` (of :data:`ROLES`) needs; Describe only where nothing else implies it.
 
     Raises :class:`ConfigurationError` for a role that there is not.
     """

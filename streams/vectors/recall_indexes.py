@@ -20,9 +20,9 @@ from aiokafka import AIOKafkaConsumer, TopicPartition
 from models.errors import SwitchboardError
 from models.index import Place, SearchIndex, VectorSpace
 from models.ports import Embedder
-from streams.adapters.beside import Beside
+from streams.adapters.dual_write_index import DualWriteIndex
+from streams.adapters.index_dirs import IndexDirs, find_index_dirs
 from streams.adapters.index_factory import open_index
-from streams.adapters.index_homes import Homes, find_homes
 from streams.adapters.living_embedder import open_former
 from streams.adapters.qdrant_kinds import ENTITIES, EPISODES, RELATIONS, TURNS, Kind, facts_kind
 from streams.agents.recall.embedding import Building
@@ -76,31 +76,31 @@ async def open_indexes(
     kinds = (facts_kind(settings.decay_rates), TURNS, EPISODES, ENTITIES, RELATIONS)
     if settings.qdrant_url:
         return _all(embedder, [_open(settings, kind, space, patience, resources) for kind in kinds])
-    homes = find_homes(settings, space, patience=patience)
-    if homes.beside is None:
+    dirs = find_index_dirs(settings, space, patience=patience)
+    if dirs.beside is None:
         found = [_open(settings, kind, space, patience, resources) for kind in kinds]
-        build = homes.note(space, settings)
+        build = dirs.note(space, settings)
         if not build:
             return _all(embedder, found)
-        return _all(embedder, found, Rebuild(settings, homes, kinds, Building(found[0], build), found, metrics))
-    own = homes.space_of_living()
+        return _all(embedder, found, Rebuild(settings, dirs, kinds, Building(found[0], build), found, metrics))
+    own = dirs.space_of_living()
     # Of two by a model's endpoint only one can keep its limits in a Valkey of this process.
     limited = settings.redis_url or not settings.asks_model("embedder")
-    living = await open_former(own, homes.living, resources, metrics if limited else None, start=True)
+    living = await open_former(own, dirs.living, resources, metrics if limited else None, start=True)
     olds = [_open(settings, kind, own, patience, resources) for kind in kinds]
     # Who goes back has requests answered again from the beginning: from now on they are by another embedder.
     for number in range(catalog_for(settings).partitions(REQUESTS)):
         await olds[0].set_mark((REQUESTS, number), 0)
-    build = homes.note(space, settings)
-    news = [_open(settings, kind, space, patience, resources, homes.beside) for kind in kinds]
+    build = dirs.note(space, settings)
+    news = [_open(settings, kind, space, patience, resources, dirs.beside) for kind in kinds]
     log.warning(
         "the embedder was changed: an index for it is built beside the living one, which answers meanwhile",
         living=living.model,
         built=embedder.model,
-        folder=str(homes.beside),
+        folder=str(dirs.beside),
     )
-    both = [Beside[Any, Any](old, new) for old, new in zip(olds, news, strict=True)]
-    return _all(living, both, Rebuild(settings, homes, kinds, Building(news[0], build), news, metrics))
+    both = [DualWriteIndex[Any, Any](old, new) for old, new in zip(olds, news, strict=True)]
+    return _all(living, both, Rebuild(settings, dirs, kinds, Building(news[0], build), news, metrics))
 
 
 def _all(embedder: Embedder, found: Sequence[_Index], rebuild: Rebuild | None = None) -> Indexes:
@@ -128,14 +128,14 @@ class Rebuild:
     def __init__(
         self,
         settings: Settings,
-        homes: Homes,
+        dirs: IndexDirs,
         kinds: Sequence[Kind[Any]],
         building: Building,
         indexes: Sequence[_Index],
         metrics: Metrics,
     ) -> None:
         self._settings = settings
-        self._homes = homes
+        self._dirs = dirs
         self.building = building
         self._model = building.index.space.model
         self._gauge = metrics.index_rebuild_ratio.labels(self._model)
@@ -157,7 +157,7 @@ class Rebuild:
 
     async def _run(self, health: HealthState) -> None:
         ends: Mapping[Place, int] | None = None
-        beside = self._homes.beside is not None
+        beside = self._dirs.beside is not None
         while True:
             try:
                 if ends is None:
@@ -166,7 +166,7 @@ class Rebuild:
                 share = done / total if total else 1.0
                 self._gauge.set(share)
                 if done == total:
-                    self._homes.whole()
+                    self._dirs.mark_ready()
                     break
             except SwitchboardError as error:
                 health.describe(INDEX_REBUILD, f"how much of the new index is there cannot be seen: {error}")
@@ -180,7 +180,7 @@ class Rebuild:
         if beside:
             said += ": restart recall, and it takes the place of the living one"
         health.describe(INDEX_REBUILD, said if beside else None)
-        log.warning(said, folder=str(self._homes.built))
+        log.warning(said, folder=str(self._dirs.built))
 
     async def progress(self, ends: Mapping[Place, int]) -> tuple[int, int]:
         """Return how many records are in the new index, and how many there were when it was first looked."""

@@ -338,7 +338,7 @@ class TestTurnLog:
         self, crashed: bool
     ) -> None:
         """Also when a crash came after the index had let it go, and before its vectors were forgotten."""
-        settings, view = Settings(episode_similarity=0.75), View()
+        settings, view = Settings(recurring_fact_similarity=0.75), View()
         stage = TurnLog(settings, cast(ConversationLog, view), cast(SearchIndex[Turn, Any], view)).stage()
         said, harness = recall(), StageHarness(stage)
         said.feed(said.record(message(0)))

@@ -23,7 +23,7 @@ from streams.adapters import own_extractor
 from streams.adapters.own_extractor import OwnExtractor, load
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.extraction import CANDIDATES, Extraction
-from streams.llm.readers import open_readers
+from streams.llm.extraction_models import open_extraction_models
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
@@ -57,7 +57,7 @@ async def test_what_the_page_shows_is_opened_by_its_name_and_makes_candidates(
     )
     settings = Settings(data_dir=tmp_path, extractor=line.replace("my_package.reading", shown))
     async with AsyncExitStack() as resources:
-        readers = await open_readers(settings, Metrics(), cl100k_counter(), resources)
+        readers = await open_extraction_models(settings, Metrics(), cl100k_counter(), resources)
         assert isinstance(readers.extractor, OwnExtractor) and readers.extractor.name == "drinks-1"
     harness = StageHarness(Extraction(settings, OwnExtractor(load(settings.extractor), nothing_erased)).stage())
     await harness.call(harness.record(TALK))

@@ -81,7 +81,7 @@ class Harness(StageHarness):
 
     def __init__(self, **changed: Any) -> None:
         super().__init__(
-            Facts(Settings(**{"episode_similarity": 0.75, "consolidate_at": "off"} | changed)).stage()
+            Facts(Settings(**{"recurring_fact_similarity": 0.75, "consolidate_at": "off"} | changed)).stage()
         )
         self.log: list[Record] = []
         self.arrived = START + timedelta(hours=1)
@@ -206,7 +206,7 @@ def test_everybody_is_looked_at_of_whom_there_are_only_sentences(harness: Harnes
 
 
 def test_by_default_nothing_is_kept(harness: Harness) -> None:
-    harness = Harness(episode_similarity=1.0)
+    harness = Harness(recurring_fact_similarity=1.0)
     harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b"))
     harness.consolidate()
     assert harness.candidates() == [] and len(harness.forgotten()) == 2

@@ -152,7 +152,7 @@ def test_each_turn_with_words_asks_for_its_vector_once() -> None:
 
 @pytest.mark.parametrize(("similarity", "texts"), [(1.0, []), (0.75, ["I row the old ferry on Sundays."])])
 def test_what_people_tell_of_themselves_has_vectors_if_wished(similarity: float, texts: list[str]) -> None:
-    harness = Harness(episode_similarity=similarity)
+    harness = Harness(recurring_fact_similarity=similarity)
     harness.say(
         message(0, "Good morning! I row the old ferry on Sundays."), message(1, "I row the old raft too.")
     )

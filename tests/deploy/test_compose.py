@@ -20,7 +20,7 @@ from deploy.local.kafka_config import server_properties
 from deploy.local.kafka_jars import KAFKA_VERSION
 from streams.adapters.local_valkey import _binary
 from streams.api.access import Access
-from streams.process import leash
+from streams.process import child_process
 from streams.settings import Settings, load_settings
 from streams.telemetry.health import health_port
 from streams.telemetry.services import ANSWERING, stated_places
@@ -159,14 +159,14 @@ def test_valkey_takes_its_options(tmp_path):
     _, *options = SERVICES["valkey"]["command"]
     command = [_binary(), *options, "--port", "0", "--unixsocket", str(tmp_path / "s"), "--dir", str(tmp_path)]
     with (tmp_path / "log").open("wb") as output:
-        server = leash.spawn(command, output=output)
+        server = child_process.spawn(command, output=output)
     try:
         deadline = time.monotonic() + 60
         while not (tmp_path / "s").exists():
             assert server.poll() is None and time.monotonic() < deadline, (tmp_path / "log").read_text()
             time.sleep(0.02)
     finally:
-        leash.end(server, 5.0)
+        child_process.end(server, 5.0)
     assert not list(tmp_path.glob("*.rdb"))
 
 

@@ -168,7 +168,7 @@ async def test_a_record_that_its_queue_cannot_hold_is_kept_in_parts(stream, send
     assert (letter.why["reason"], letter.key, letter.value) == ("misplaced_too_large", KEY, bytes(1_500_000))
     cut = found[sender.offsets["17 MB"]]
     assert (cut.complete, cut.value, cut.why["bytes"]) == (False, bytes(65_536), "17000000")
-    assert await worker.metric("cut_dead_letters_total") == 1
+    assert await worker.metric("dead_letters_truncated_total") == 1
     assert await worker.metric("misrouted_records_total") == 1
 
 

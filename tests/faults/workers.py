@@ -17,7 +17,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from streams.process import leash
+from streams.process import child_process
 
 MISBEHAVING = Path(__file__).with_name("misbehaving.py")
 
@@ -61,7 +61,7 @@ class Worker:
     def _spawned(self) -> subprocess.Popen[bytes]:
         with self.log.open("ab") as output:
             self._life_starts_at = output.tell()
-            return leash.spawn(self._command, output=output, env=self._env)
+            return child_process.spawn(self._command, output=output, env=self._env)
 
     @property
     def running(self) -> bool:
@@ -93,7 +93,7 @@ class Worker:
     def end(self) -> None:
         """Make sure that it is gone, whatever its state."""
         if self.running:
-            leash.end(self._process, 0.0)
+            child_process.end(self._process, 0.0)
 
     async def exits(self, timeout: float = PATIENCE) -> int:
         """Wait until the process ends by itself; return its exit code."""

@@ -23,7 +23,7 @@ from storage import TAG, Storage
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports
 from streams.adapters.local_valkey import _binary
-from streams.process import leash
+from streams.process import child_process
 from streams.telemetry.services import ANSWERING
 
 LARGEST = 600_000_000
@@ -72,7 +72,7 @@ class Container:
 
     def start(self, log: Path, *command: str) -> subprocess.Popen[bytes]:
         with log.open("ab") as output:
-            return leash.spawn(
+            return child_process.spawn(
                 ["buildah", *self._run, "--", *command], output=output, env=self._storage.environment
             )
 
@@ -158,7 +158,7 @@ class Running:
         for name, process in self._processes.items():
             if process.poll() is None:
                 os.kill(self.pid(name), signal.SIGKILL)  # it would outlive buildah
-            leash.end(process, 10.0)
+            child_process.end(process, 10.0)
         for container in self.containers.values():
             container.close()
 
@@ -169,9 +169,9 @@ def redis(tmp_path: Path) -> Iterator[str]:
     [port] = free_ports(1)
     command = [_binary(), "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
     with (tmp_path / "valkey.log").open("wb") as output:
-        server = leash.spawn(command, output=output)
+        server = child_process.spawn(command, output=output)
     yield f"redis://127.0.0.1:{port}"
-    leash.end(server, 5.0)
+    child_process.end(server, 5.0)
 
 
 def test_the_image_is_small_and_named(storage: Storage) -> None:

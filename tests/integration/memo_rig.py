@@ -17,12 +17,12 @@ from models.memo import Memo
 from models.ports import KnownNotes
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.tokenizer import cl100k_counter
+from streams.llm.chat_models import ChatModels, open_chat_models
+from streams.llm.extraction_models import ExtractionModels, open_extraction_models
 from streams.llm.extractor import ModelExtractor
 from streams.llm.memo.memo import MemoLog
 from streams.llm.memo.topic import MemoTopic
 from streams.llm.memo.view import MemoView
-from streams.llm.readers import Readers, open_readers
-from streams.llm.talkers import Talkers, open_talkers
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 from streams.topics import admin
@@ -43,10 +43,10 @@ class Rig:
         self.metrics = Metrics()
         self._resources = AsyncExitStack()
 
-    async def readers(self, known: KnownNotes | None = None, **changes: Any) -> Readers:
+    async def readers(self, known: KnownNotes | None = None, **changes: Any) -> ExtractionModels:
         """Return those of a worker that has just started."""
         settings = self.settings.model_copy(update=changes)
-        return await open_readers(settings, self.metrics, cl100k_counter(), self._resources, known)
+        return await open_extraction_models(settings, self.metrics, cl100k_counter(), self._resources, known)
 
     async def extractor(self, **changes: Any) -> ModelExtractor:
         """Return that of a worker that has just started."""
@@ -55,10 +55,10 @@ class Rig:
         found._questions.asking.account.clock = lambda: NOON
         return found
 
-    async def talkers(self, **changes: Any) -> Talkers:
+    async def chat_models(self, **changes: Any) -> ChatModels:
         """Return those of a process that has just started."""
         settings = self.settings.model_copy(update=changes)
-        return await open_talkers(settings, self.metrics, cl100k_counter(), self._resources)
+        return await open_chat_models(settings, self.metrics, cl100k_counter(), self._resources)
 
     async def empty_redis(self) -> None:
         client = self.valkey.client()

@@ -19,7 +19,7 @@ import httpx
 from deploy.local.ports import free_ports
 from models.access import Token, TokenScope
 from models.messages import DEFAULT_TENANT
-from streams.process import leash
+from streams.process import child_process
 from streams.settings import Settings, load_settings
 from streams.tokens import secret, topic
 from streams.topics import admin
@@ -82,7 +82,7 @@ class ServeRig:
         [self._ports[service]] = free_ports(1)
         arguments = [service] if service == "serve" else ["worker", service]
         with self.log(service).open("ab") as output:
-            self._running[service] = leash.spawn(
+            self._running[service] = child_process.spawn(
                 [sys.executable, "-m", "streams.cli", *arguments],
                 output=output,
                 env=self.environment(metrics_port=self._ports[service]),
@@ -120,7 +120,7 @@ class ServeRig:
 
     def close(self) -> None:
         for process in self._running.values():
-            leash.end(process, 0.0)
+            child_process.end(process, 0.0)
 
     def log(self, service: str) -> Path:
         return self.folder / f"{service}.log"

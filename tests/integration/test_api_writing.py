@@ -525,7 +525,7 @@ def test_a_thousand_at_once(client: httpx.Client, person: str) -> None:
 
 
 #: Of what views are asked for over the socket: all but these is reading.
-_WRITES = {"claim", "release", "begin", "heed", "stop", "end"}
+_WRITES = {"claim", "release", "begin", "poll_cancellations", "stop", "end"}
 
 
 async def test_a_get_changes_nothing(

@@ -36,7 +36,7 @@ _SHELL = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def shown() -> list[Any]:
-    """Each block that uses the client, but for the tutorial's.  The rest of the README is tested elsewhere."""
+    """Each block that uses the client, but for the tutorial's."""
     pages = [
         *sorted((ROOT / "docs" / "how-to").glob("*.md")),
         ROOT / "client" / "README.md",
@@ -245,7 +245,8 @@ def test_after_an_upgrade_topics_are_applied_and_looked_at(rig: ServeRig, person
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not here")
 def test_what_is_sent_with_curl_is_taken_and_followed(rig: ServeRig, person: str) -> None:
-    [block] = re.findall(r"^```bash\n(.*?)^```", (ROOT / "README.md").read_text(), re.MULTILINE | re.DOTALL)
+    page = (ROOT / "docs" / "how-to" / "http.md").read_text()
+    [block] = re.findall(r"^```bash\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     words = shlex.split(block.replace("http://127.0.0.1:8371", rig.url).replace("ada", person), comments=True)
     second = words.index("curl", 1)
 

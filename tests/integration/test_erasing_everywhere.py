@@ -36,8 +36,8 @@ from streams.adapters.qdrant_kinds import ENTITIES, RELATIONS, Kind, facts_kind
 from streams.adapters.qdrant_kinds import TURNS as TURN_KIND
 from streams.adapters.qdrant_payload import is_nobodys
 from streams.contexts.reading import ContextReader
-from streams.remembered.far import Indexes, ask_recall
 from streams.remembered.opening import open_remembered
+from streams.remembered.recall_rpc import Indexes, ask_recall
 from streams.search import SearchType, Wanted
 from streams.search.graph import GraphWanted
 from streams.telemetry.metrics import Metrics

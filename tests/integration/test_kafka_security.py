@@ -28,7 +28,7 @@ from streams import kafka as clients
 from streams.cli import main
 from streams.kafka import broker
 from streams.kafka.operations import OPERATIONS
-from streams.process import leash
+from streams.process import child_process
 from streams.services import SERVICES
 from streams.settings import Settings, load_settings
 from streams.topics import load_catalog
@@ -298,7 +298,7 @@ def worker(settings: Settings, service: str, folder: Path, **more: object) -> su
         "log_format": "json",
     } | more
     with (folder / f"{service}.log").open("ab") as output:
-        return leash.spawn(
+        return child_process.spawn(
             [sys.executable, "-m", "streams.cli", "worker", service],
             output=output,
             env=inherited | environment(settings, **own),
@@ -333,7 +333,7 @@ def test_a_worker_names_the_right_that_it_lacks_before_it_begins(
     try:
         assert process.wait(PATIENCE) == 78
     finally:
-        leash.end(process, 0.0)
+        child_process.end(process, 0.0)
     [said] = [line for line in (tmp_path / "ingest.log").read_text().splitlines() if "cannot start" in line]
     assert f"the Kafka user 'half' {expected.format(prefix=topic_prefix)}" in json.loads(said)["error"]
 
@@ -381,7 +381,7 @@ def test_the_whole_road_runs_under_the_least_rights(secured, switchboard, topic_
             assert status == 0, said
     finally:
         for process in running:
-            leash.end(process, 0.0)
+            child_process.end(process, 0.0)
 
 
 def searched(switchboard: Callable[..., tuple[int, str, str]], here: Mapping[str, str], query: str) -> Any:

@@ -18,7 +18,7 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local.kafka import LocalKafka
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams.process import leash
+from streams.process import child_process
 
 pytestmark = pytest.mark.kafka
 
@@ -150,7 +150,7 @@ def test_a_node_that_cannot_start_shows_its_log(tmp_path):
 
 
 def test_ctrl_c_while_its_folder_is_formatted_leaves_nothing(tmp_path, monkeypatch):
-    spawn, children = leash.spawn, []
+    spawn, children = child_process.spawn, []
 
     def interrupting(*command, **options):
         children.append(spawn(*command, **options))
@@ -163,7 +163,7 @@ def test_ctrl_c_while_its_folder_is_formatted_leaves_nothing(tmp_path, monkeypat
         children[-1].wait = interrupted
         return children[-1]
 
-    monkeypatch.setattr(leash, "spawn", interrupting)
+    monkeypatch.setattr(child_process, "spawn", interrupting)
     with pytest.raises(KeyboardInterrupt):
         LocalKafka(tmp_path).start()
     (tool,) = children
@@ -217,21 +217,21 @@ def test_in_the_foreground_ctrl_c_stops_it_in_order(tmp_path):
 
 def test_a_child_that_ignores_sigterm_is_killed(tmp_path):
     trapped = tmp_path / "trapped"
-    child = leash.spawn(["sh", "-c", f"trap '' TERM; : > {trapped}; while :; do sleep 1; done"])
+    child = child_process.spawn(["sh", "-c", f"trap '' TERM; : > {trapped}; while :; do sleep 1; done"])
     wait_for(trapped.exists, "its trap is set")
-    assert leash.end(child, grace=0.2) == -signal.SIGKILL
+    assert child_process.end(child, grace=0.2) == -signal.SIGKILL
     assert not is_alive(child.pid)
 
 
 def test_a_command_that_does_not_exist_is_named(tmp_path):
     with (tmp_path / "output").open("wb") as output:
-        assert leash.spawn(["/no/such/program"], output=output).wait(PATIENCE) == 1
+        assert child_process.spawn(["/no/such/program"], output=output).wait(PATIENCE) == 1
     assert "/no/such/program: No such file" in (tmp_path / "output").read_text()
 
 
 def test_children_are_not_in_the_terminal_session_of_their_parent():
-    child = leash.spawn(["sleep", "30"])
+    child = child_process.spawn(["sleep", "30"])
     try:
         assert os.getsid(child.pid) == child.pid
     finally:
-        leash.end(child, grace=5)
+        child_process.end(child, grace=5)

@@ -40,11 +40,11 @@ from streams.cli.costs import By, costs
 from streams.erasure.answers import ConversationAnswers
 from streams.erasure.erasing import erase_person
 from streams.erasure.erasures import Erasing
+from streams.llm.extraction_models import ExtractionModels, open_extraction_models
 from streams.llm.memo.topic import Entry, MemoTopic
 from streams.llm.memo.view import MemoView
 from streams.llm.port import Usage
 from streams.llm.prices import cost, listed
-from streams.llm.readers import Readers, open_readers
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
@@ -226,14 +226,14 @@ async def test_a_command_that_erases_erases_answers_whoever_has_sent_it(rig: Rig
 async def test_a_person_who_is_erased_takes_along_whatever_was_asked_about_them(rig: Rig) -> None:
     """What was read of windows, summarized, understood, decided about their facts; and nobody else's."""
     await admin.apply(catalog_for(rig.settings), rig.settings)
-    readers, talkers = await rig.readers(merge_validator="gemini"), await rig.talkers()
+    readers, chat_models = await rig.readers(merge_validator="gemini"), await rig.chat_models()
     for user in ("mara", "jo"):
         await extract(readers.extractor, windows(2, user))
         await readers.summarizer.summarize(request(conversation_id=f"of-{user}", user_id=user))
         asked = QuestionAsked(
             query="What is her job?", user_id=user, tenant_id="default", turns=("Anna called.",)
         )
-        await talkers.understander.understand(asked)
+        await chat_models.understander.understand(asked)
         await readers.validator.validate(user, "default", examples.CLUSTERS)
 
     async def left() -> Counter[tuple[str, str]]:
@@ -301,7 +301,7 @@ async def test_the_built_in_one_reads_where_the_memo_was_never_made(
 ) -> None:
     settings = Settings(bootstrap_servers=kafka.bootstrap_servers, topic_prefix=topic_prefix, data_dir=tmp_path)
     async with AsyncExitStack() as resources:
-        readers = await open_readers(settings, Metrics(), cl100k_counter(), resources)
+        readers = await open_extraction_models(settings, Metrics(), cl100k_counter(), resources)
         (found,) = await extract(readers.extractor, windows(1))
     assert found.statements
 
@@ -691,7 +691,7 @@ async def test_calls_open_at_once(rig: Rig) -> None:
 class Summing:
     """The stage with the summarizer of a worker that has just started."""
 
-    def __init__(self, rig: Rig, readers: Readers) -> None:
+    def __init__(self, rig: Rig, readers: ExtractionModels) -> None:
         self.stage = StageHarness(Summaries(rig.settings, readers.summarizer, cl100k_counter()).stage())
 
     async def answer(self, request: SummaryRequest) -> Summary:

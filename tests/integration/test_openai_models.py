@@ -69,7 +69,7 @@ async def test_a_window_beyond_the_context_is_read_by_the_built_in(rig: Rig) -> 
 
 
 async def test_a_call_keeps_its_id_through_the_memo(rig: Rig) -> None:
-    responder = (await rig.talkers(**asked_of(rig))).responder
+    responder = (await rig.chat_models(**asked_of(rig))).responder
     assert responder is not None
     made = answer.prompt(examples.ANSWER_ITEMS, "Do I have any siblings, tell me?", may_search=True)
     asked = Dialogue(**{**{n: getattr(made, n) for n in made.__struct_fields__}, "user_id": "mara"})

@@ -81,7 +81,7 @@ async def test_a_window_is_read_by_schema_and_remembered(rig: Rig, url: str) -> 
 
 
 async def test_an_answer_is_streamed(rig: Rig, url: str) -> None:
-    responder = (await rig.talkers(**asked_of(url, 30))).responder
+    responder = (await rig.chat_models(**asked_of(url, 30))).responder
     assert responder is not None
     asked = Dialogue(
         version="v", system="Answer in one sentence.", user="What is tea?", most_tokens=30, user_id="mara"

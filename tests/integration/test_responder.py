@@ -46,7 +46,7 @@ async def hear(responder: Responder, asked: Dialogue) -> tuple[str, Ended, int]:
 
 
 async def responder(rig: Rig, **changes: Any) -> Responder:
-    found = (await rig.talkers(**changes)).responder
+    found = (await rig.chat_models(**changes)).responder
     assert found is not None
     return found
 
@@ -207,14 +207,14 @@ def reading(**changes: Any) -> Any:
 
 async def test_all_six_fields_and_only_what_was_in_front_of_the_model(rig: Rig) -> None:
     rig.server.scripts.append(reading())
-    understander = (await rig.talkers()).understander
+    understander = (await rig.chat_models()).understander
     found = await understander.understand(ASKED)
     assert found.rewritten_query == "What is Anna's job?"
     assert found.needed_context_from_memory == ("Anna is a nurse",)
     assert [each.words for each in found.references] == ["her"]
     assert found.final_augmented_context == "What is Anna's job?\nKnown: Anna is a nurse"
     await rig.empty_redis()
-    assert await (await rig.talkers()).understander.understand(ASKED) == found
+    assert await (await rig.chat_models()).understander.understand(ASKED) == found
     assert rig.server.count() == 1
     (call,) = rig.server.calls
     assert call.body["generationConfig"]["responseJsonSchema"] == understanding.SCHEMA
@@ -231,7 +231,7 @@ async def test_all_six_fields_and_only_what_was_in_front_of_the_model(rig: Rig) 
 )
 async def test_what_is_malformed_leaves_it_to_the_rules(rig: Rig, changes: dict[str, Any]) -> None:
     rig.server.scripts.append(reading(**changes))
-    found = await (await rig.talkers()).understander.understand(ASKED)
+    found = await (await rig.chat_models()).understander.understand(ASKED)
     assert (
         found.rewritten_query == "What is Anna's job?" and found.needed_context_from_memory == ASKED.remembered
     )
@@ -241,12 +241,12 @@ async def test_what_is_malformed_leaves_it_to_the_rules(rig: Rig, changes: dict[
 async def test_an_answer_of_no_use_leaves_it_to_the_rules(rig: Rig, fault: Fault) -> None:
     rig.server.scripts.append(reading())
     rig.server.fail(fault)
-    found = await (await rig.talkers()).understander.understand(ASKED)
+    found = await (await rig.chat_models()).understander.understand(ASKED)
     assert found.needed_context_from_memory
 
 
 async def test_a_model_that_is_down_is_said(rig: Rig) -> None:
-    understander = (await rig.talkers()).understander
+    understander = (await rig.chat_models()).understander
     rig.server.fail(Fault.INTERNAL)
     with pytest.raises(DependencyUnavailable):
         await understander.understand(ASKED)

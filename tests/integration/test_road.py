@@ -31,7 +31,7 @@ from models.messages import ChatMessage, Role
 from models.windows import Window, WindowReason
 from streams.adapters.local_valkey import LocalValkey
 from streams.kafka.broker import ends_of, group_lags, reading, until
-from streams.process import leash
+from streams.process import child_process
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings
 from streams.telemetry.services import sources_by_group
@@ -158,7 +158,7 @@ class Worker:
             *([service] if service == "serve" else ["worker", service]),
         ]
         with self.log.open("ab") as output:
-            self._process = leash.spawn(command, output=output, env=environment, cwd=folder)
+            self._process = child_process.spawn(command, output=output, env=environment, cwd=folder)
 
     @property
     def pid(self) -> int:
@@ -193,7 +193,7 @@ class Worker:
         self._process.send_signal(signal.SIGTERM)
 
     def end(self) -> None:
-        leash.end(self._process, 0.0)
+        child_process.end(self._process, 0.0)
 
 
 class Road:

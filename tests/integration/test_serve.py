@@ -15,7 +15,7 @@ from serve_rig import ServeRig, eventually
 
 from deploy.local.ports import free_ports
 from streams.kafka import broker
-from streams.remembered.far import recall_socket
+from streams.remembered.recall_rpc import recall_socket
 from streams.services import SERVICES
 from tests.collector import collecting
 
@@ -170,10 +170,10 @@ class second:
     def __enter__(self) -> str:
         import sys
 
-        from streams.process import leash
+        from streams.process import child_process
 
         with self._rig.log("serve-2").open("ab") as output:
-            self._process = leash.spawn(
+            self._process = child_process.spawn(
                 [sys.executable, "-m", "streams.cli", "serve"],
                 output=output,
                 env=self._rig.environment(**self._changes),

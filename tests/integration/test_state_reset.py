@@ -44,8 +44,8 @@ from streams.agents.recall import turns
 from streams.agents.recall.episode_pages import GRAVES, Grave, graves_key
 from streams.agents.recall.episodes import Episodes
 from streams.kafka import broker
-from streams.process import leash
-from streams.remembered.far import ask_recall
+from streams.process import child_process
+from streams.remembered.recall_rpc import ask_recall
 from streams.runtime.marks import Layout
 from streams.runtime.partitioner import partition_of
 from streams.search import SearchType, Wanted
@@ -99,7 +99,7 @@ class Place:
         """Start a ``switchboard`` command."""
         log = self._worker_logs.register(self._folder / f"{next(self._numbers)}-{command[0]}-{command[1]}.log")
         with log.open("wb") as output:
-            process = leash.spawn(
+            process = child_process.spawn(
                 [sys.executable, "-m", "streams.cli", *command], output=output, env=self._environment()
             )
         self._processes.append(process)
@@ -112,7 +112,7 @@ class Place:
 
     def end(self) -> None:
         for process in self._processes:
-            leash.end(process, 0.0)
+            child_process.end(process, 0.0)
 
     async def send(self, topic: str, records: Iterable[tuple[str, object]]) -> None:
         """Publish (routing key, value) records."""

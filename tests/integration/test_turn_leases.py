@@ -171,13 +171,13 @@ async def test_who_has_lost_a_lease_is_told(leases: TurnLeases, monkeypatch: pyt
 async def test_a_turn_is_stopped_by_whoever_may_and_tells_how_it_ended(leases: TurnLeases) -> None:
     ours, theirs = ("default", "ada", "t-1"), ("default", "bob", "t-1")
     assert await leases.stop(ours) is None, "none runs"
-    assert await leases.heed([ours, theirs]) == [False, False]
+    assert await leases.poll_cancellations([ours, theirs]) == [False, False]
     assert await leases.stop(ours) == ""
-    assert await leases.heed([ours, theirs]) == [True, False]
+    assert await leases.poll_cancellations([ours, theirs]) == [True, False]
     assert await leases.stop(ours) == "", "it has not ended yet"
     await leases.end(ours, "stopped")
     assert await leases.stop(ours) == "stopped"
-    assert await leases.heed([ours]) == [False], "when it runs again, nobody has wanted that to end"
+    assert await leases.poll_cancellations([ours]) == [False], "when it runs again, nobody wanted that"
 
 
 async def test_a_turn_of_which_nobody_says_that_it_runs_is_gone(
@@ -185,7 +185,7 @@ async def test_a_turn_of_which_nobody_says_that_it_runs_is_gone(
 ) -> None:
     short = TurnLeases(valkey.client(), Namespace("test-"), seconds=0.5, ready=valkey.ensure)
     turn = ("default", "ada", "t-1")
-    await short.heed([turn])
+    await short.poll_cancellations([turn])
     async with asyncio.timeout(30):
         while await leases.stop(turn) is not None:  # to want it to end does not keep it
             await asyncio.sleep(0.01)

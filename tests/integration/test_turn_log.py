@@ -15,8 +15,8 @@ from test_conversation_log import turn
 from models.errors import ConsistencyError
 from models.index import SearchIndex, TurnFilter, VectorSpace
 from models.turns import Turn
-from streams.adapters.beside import Beside
 from streams.adapters.conversation_log import ConversationLog
+from streams.adapters.dual_write_index import DualWriteIndex
 from streams.adapters.index_factory import open_index
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
@@ -259,7 +259,7 @@ async def test_what_is_none_of_ours_is_dead_lettered_alone(rig: Rig) -> None:
 async def test_beside_a_living_index_each_loses_what_it_has_of_what_is_erased(rig: Rig, tmp_path: Path) -> None:
     """The new one is filled from the beginning, and comes by erasures that the living one has behind it."""
     coming = QdrantEdgeIndex[Turn, TurnFilter](tmp_path / "coming", KIND, VectorSpace("after", 3))
-    both: Beside[Turn, TurnFilter] = Beside(rig.index, coming)
+    both: DualWriteIndex[Turn, TurnFilter] = DualWriteIndex(rig.index, coming)
     reading = Rig(rig.valkey, rig.log, both)
     try:
         rig.say(turn(0), turn(1), turn(2))

@@ -24,7 +24,7 @@ from models.windows import WindowSource
 from streams import kafka
 from streams.adapters.tokenizer import open_counter
 from streams.chat.chats import Chats
-from streams.chat.room import Room
+from streams.chat.turn_limiter import TurnLimiter
 from streams.runtime.partitioner import partition_of
 from streams.serve.opening import open_parts
 from streams.telemetry.metrics import Metrics
@@ -114,7 +114,7 @@ async def talk(deployment: ServeRig) -> AsyncIterator[Talk]:
         parts = await open_parts(deployment.settings, Metrics(), resources)
         held = Held()
         count = open_counter(deployment.settings.tokenizer)
-        held_by = parts.part("lookup"), parts.part("leases"), Room(100, Metrics())
+        held_by = parts.part("lookup"), parts.part("leases"), TurnLimiter(100, Metrics())
         chats = Chats(deployment.settings, held, parts.part("log"), count, *held_by)  # type: ignore[arg-type]
         resources.push_async_callback(chats.close)
         yield Talk(deployment, chats, held)

@@ -21,7 +21,7 @@ from serve_rig import PATIENCE, ServeRig, eventually
 from stubborn_chats import Person, Told, check
 
 from deploy.local.ports import free_ports
-from streams.process import leash
+from streams.process import child_process
 
 pytestmark = pytest.mark.kafka
 
@@ -142,7 +142,9 @@ class Model:
         rig: ServeRig, name: str, command: list[str], environment: dict[str, str]
     ) -> subprocess.Popen[bytes]:
         with rig.log(name).open("ab") as output:
-            return leash.spawn([sys.executable, *command], output=output, env=environment, cwd=rig.folder)
+            return child_process.spawn(
+                [sys.executable, *command], output=output, env=environment, cwd=rig.folder
+            )
 
     @staticmethod
     def _answers(url: str) -> bool:
@@ -164,15 +166,15 @@ class Model:
         eventually(lambda: self._answers(f"{self.api}/v1/openapi.json"), "serve answers")
 
     def stop_serve(self) -> None:
-        leash.end(self._serve, 30.0)
+        child_process.end(self._serve, 30.0)
 
     def kill_serve(self) -> None:
         self._serve.kill()
         self._serve.wait(30)
 
     def close(self) -> None:
-        leash.end(self._serve, 5.0)
-        leash.end(self._model, 5.0)
+        child_process.end(self._serve, 5.0)
+        child_process.end(self._model, 5.0)
 
 
 @pytest.fixture(scope="module")
@@ -534,7 +536,7 @@ def test_the_terminal_goes_on_where_serve_was_stopped_in_mid_answer(
     shown = deployment.log("stopped-chat")
     with shown.open("wb") as output:
         environment = deployment.environment(api_port=int(port)) | {"PYTHONUNBUFFERED": "1"}
-        talking = leash.spawn(command, output=output, env=environment, cwd=deployment.folder)
+        talking = child_process.spawn(command, output=output, env=environment, cwd=deployment.folder)
     eventually(lambda: own_model.failed("slow"), "the model is asked")
     own_model.stop_serve()
     own_model.start_serve()

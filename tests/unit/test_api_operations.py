@@ -156,9 +156,9 @@ JSON = {"content-type": "application/json"}
         ("GET", "/v1/things/t?tmies=2", {}, 400, "invalid-request", "unknown field `tmies`"),
         ("GET", "/v1/things/%FF", {}, 400, "invalid-request", "UTF-8"),
         ("GET", "/v1/search-of-nothing?a=b", {}, 400, "invalid-request", "no parameters"),
-        ("GET", "/v1/search-of-nothing", {}, 503, "part-unavailable", "search"),
-        ("GET", "/v1/broken/right", {}, 503, "part-unavailable", "no right to write"),
-        ("GET", "/v1/broken/topic", {}, 503, "part-unavailable", "whoever runs"),
+        ("GET", "/v1/search-of-nothing", {}, 503, "dependency-unavailable", "search"),
+        ("GET", "/v1/broken/right", {}, 503, "dependency-unavailable", "no right to write"),
+        ("GET", "/v1/broken/topic", {}, 503, "dependency-unavailable", "whoever runs"),
         ("POST", "/v1/things/t", {"content": b"{}"}, 415, "not-json", "application/json"),
         (
             "POST",

@@ -130,7 +130,7 @@ async def test_no_token_that_should_not_do_does(
     right = tokens.make(found.scope, expires_at=NOW + timedelta(seconds=1))
     status, name, text = await call(client, found, right, **own)
     assert status not in (401, 403), text
-    assert name in ("part-unavailable", ""), "the example is a good one, and no part is here"
+    assert name in ("dependency-unavailable", ""), "the example is a good one, and no part is here"
     if "tenant_id" in fields(found):
         assert (await call(client, found, right, **own | {"tenant_id": "umbrella"}))[:2] == (403, "not-allowed")
     else:

@@ -9,7 +9,7 @@ import httpx
 from streams.api.access import Access
 from streams.api.app import create_api
 from streams.api.parts import Parts
-from streams.chat.room import NoRoom
+from streams.chat.turn_limiter import NoRoom
 
 
 class Full:

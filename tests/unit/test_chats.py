@@ -29,7 +29,7 @@ from streams.chat import stopping as module_of_stopping
 from streams.chat import unread as module_of_unread
 from streams.chat.chats import Chats
 from streams.chat.leases import TurnRunning
-from streams.chat.room import NoRoom, Room
+from streams.chat.turn_limiter import NoRoom, TurnLimiter
 from streams.kafka.lookup import Found
 from streams.remembered.ports import Held
 from streams.settings import Settings
@@ -95,7 +95,7 @@ class Leases:
     async def held(self, tenant_id: str, conversation_id: str) -> str | None:
         return self.held_by.get((tenant_id, conversation_id))
 
-    async def heed(self, turns: Sequence[tuple[str, str, str]]) -> list[bool]:
+    async def poll_cancellations(self, turns: Sequence[tuple[str, str, str]]) -> list[bool]:
         asked = [self.turns.get(each) == "stop" for each in turns]
         self.turns |= {turn: "stop" if stop else "" for turn, stop in zip(turns, asked, strict=True)}
         return asked
@@ -207,7 +207,7 @@ class Rig:
         self.log, self.leases = Log(), Leases()
         self.lookup = Lookup()
         self.answerer = answerer
-        self.room = Room(self.most, self.metrics)
+        self.room = TurnLimiter(self.most, self.metrics)
         parts: list[Any] = [answerer, self.log, len, self.lookup, self.leases, self.room]
         self.chats = Chats(Settings(), *parts)
         self.sending: Sending = self.chats._sending  # type: ignore[assignment]
@@ -353,7 +353,7 @@ async def test_a_turn_that_is_stopped_before_its_first_step_has_ended(rig: Rig) 
 
 
 async def test_a_turn_is_stopped_from_another_process(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module_of_stopping, "_HEED_SECONDS", 0.01)
+    monkeypatch.setattr(module_of_stopping, "_POLL_SECONDS", 0.01)
     turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
     other = Chats(Settings(), *cast(list[Any], [Silent(), rig.log, len, rig.lookup, rig.leases, rig.room]))
     for tenant, user, name in (("acme", "bob", "t-1"), ("other", "ada", "t-1"), ("acme", "ada", "t-2")):

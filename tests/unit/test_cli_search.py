@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from streams.cli import main
-from streams.process.whereabouts import Whereabouts, leave_note
+from streams.process.service_registry import ServiceAddress, register
 from streams.search import Empty, Wanted
 from streams.search.results import Results, scope_of
 from streams.settings import load_settings
@@ -181,7 +181,7 @@ def test_nothing_found_while_a_service_waits_says_for_what(
     state.clear("starting")
     settings = load_settings()
     with HealthServer(0, Metrics().registry, state) as server:
-        leave_note(settings, Whereabouts("recall", "one", os.getpid(), server.host, server.port))
+        register(settings, ServiceAddress("recall", "one", os.getpid(), server.host, server.port))
         assert main.run(["search", "fruit?", "-u", "amara"]) == 0
         assert "recall" not in capsys.readouterr().out
         state.waiting("qdrant")

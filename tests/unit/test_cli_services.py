@@ -92,7 +92,7 @@ async def test_a_worker_without_partitions_is_ready_and_a_spare(
     assert (await services.ask(settings, "ingest", server.port)).state == "not ready"
     runtime.on_sought(Epoch())
     report = await services.ask(settings, "ingest", server.port)
-    assert (report.state, report.ready) == ("spare", True)
+    assert (report.state, report.ready) == ("standby", True)
     assert "takes over" in report.reasons[0]
     busy = Epoch()
     busy.partitions[TP("chat.messages.v1", 0)] = Progress.at(0, 0, None)

@@ -194,7 +194,7 @@ def test_a_call_takes_up_to_a_thousand_messages(ask: Ask, server: Server) -> Non
         (problems.UNKNOWN_FACT, errors.NotFound),
         (problems.UNKNOWN_CONVERSATION, errors.NotFound),
         (problems.CONFLICT, errors.Conflict),
-        (problems.MISTAKE, errors.Problem),
+        (problems.INTERNAL_ERROR, errors.Problem),
         (problems.UNKNOWN_HOST, errors.Problem),
     ],
 )

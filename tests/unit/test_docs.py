@@ -19,6 +19,7 @@ import msgspec
 import pytest
 import typer
 import yaml
+from switchboard_client.errors import NotFound
 
 from processors.text.validation import decode_chat_message
 from schemas import reference
@@ -195,6 +196,33 @@ def test_the_bot_searches_then_remembers() -> None:
         ("user", "What should I cook?"),
         ("assistant", "Soup."),
     ]
+
+
+def test_the_bot_of_the_readme_uses_the_context_and_searches_in_a_new_conversation() -> None:
+    code = re.search(
+        r"<!-- tested: context bot -->\n```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
+    )
+    assert code is not None
+    names: dict[str, Any] = {}
+    exec(compile(code[1], "README.md", "exec"), names)
+    names["memory"].close()
+    added: list[Any] = []
+
+    class Memory:
+        def context(self, conversation: str) -> Any:
+            if conversation == "new":
+                raise NotFound(404, {"detail": "not known"})
+            return SimpleNamespace(prompt="Allergic to peanuts.")
+
+        def search(self, said: str) -> Any:
+            return SimpleNamespace(results=[SimpleNamespace(text="Lives in Lisbon.")])
+
+        def add(self, messages: list[Any]) -> None:
+            added.extend(each.content for each in messages)
+
+    assert "Allergic to peanuts." in names["reply"](Memory(), "old", "Dinner?", lambda prompt: prompt)
+    assert "Lives in Lisbon." in names["reply"](Memory(), "new", "Hello.", lambda prompt: prompt)
+    assert added[0] == "Dinner?" and added[2] == "Hello."
 
 
 def test_the_site_is_built_without_a_warning_and_asks_no_other_host(tmp_path: Path) -> None:

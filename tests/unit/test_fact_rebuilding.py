@@ -11,9 +11,9 @@ from told_facts import Memory, arrival, candidate, claimed, evidence, minute
 from models.facts import Fact, FactCandidate, FactStatus
 from models.statements import Assertion, Polarity
 from processors.facts.claims import claim_of
-from processors.facts.kinship import Preferences
 from processors.facts.learning import learned
 from processors.facts.lines import VALUES_LIMIT, Line, Place
+from processors.facts.preference_aliases import Preferences
 from processors.facts.rebuilding import rebuilt
 
 HOLDS, ENDED, CORRECTED = Assertion.HOLDS, Assertion.ENDED, Assertion.CORRECTED

@@ -17,7 +17,7 @@ from models.errors import ConfigurationError, DependencyUnavailable
 from streams.adapters.folder_lock import FolderLock
 from streams.api.server import serve
 from streams.cli import recall_api
-from streams.process.whereabouts import Whereabouts, leave_note
+from streams.process.service_registry import ServiceAddress, register
 from streams.settings import Settings
 
 
@@ -28,7 +28,7 @@ def settings(tmp_path: Path) -> Settings:
 
 
 def note(settings: Settings, service: str = "recall") -> None:
-    leave_note(settings, Whereabouts(service, "here", os.getpid(), "127.0.0.1", 1))
+    register(settings, ServiceAddress(service, "here", os.getpid(), "127.0.0.1", 1))
 
 
 async def test_a_service_that_has_just_been_started_is_waited_for(settings: Settings) -> None:

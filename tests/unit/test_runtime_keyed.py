@@ -51,8 +51,15 @@ class Texts:
 
     def stage(self, *, each: bool = False, **more: Any) -> Stage:
         sources: dict[str, Source[tuple[str, ...], str]] = {
-            ONE: Source(decode=decode, fold=self.fold, home=lambda text: (ONE, text[:1].encode()), each=each),
-            TWO: Source(decode=decode, fold=self.fold, key=lambda text: text[:1].encode(), each=each),
+            ONE: Source(
+                decode=decode,
+                fold=self.fold,
+                home=lambda text: (ONE, text[:1].encode()),
+                one_record_per_fold=each,
+            ),
+            TWO: Source(
+                decode=decode, fold=self.fold, key=lambda text: text[:1].encode(), one_record_per_fold=each
+            ),
         }
         return keyed_stage(name="texts", table="texts", codec=TEXTS, sources=sources, **more)
 
@@ -355,7 +362,7 @@ class TestWork:
 
         texts = Texts()
         codec = Counted("texts", tuple[str, ...])
-        sources = {ONE: Source(decode=decode, fold=texts.fold, each=True)}
+        sources = {ONE: Source(decode=decode, fold=texts.fold, one_record_per_fold=True)}
         harness = StageHarness(keyed_stage(name="texts", table="texts", codec=codec, sources=sources))
         for _ in range(2):
             harness.feed(*[harness.record(f"a{n}".encode(), key=b"a") for n in range(5)])

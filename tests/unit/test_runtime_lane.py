@@ -659,7 +659,7 @@ async def test_what_waits_behind_a_batch_is_a_batch_whatever_else_stands_in_the_
     """A record without an answer is judged by the next batch; what asks for timers, or to forget removed keys,
     may stand before it."""
     assert rig.lane.upcoming() is None
-    for token in (None, lane_module._LET_GO):
+    for token in (None, lane_module.PURGE_TOMBSTONES):
         rig.lane._queue.put_nowait(token)
     assert rig.lane.upcoming() is None
     rig.deliver(b"a")

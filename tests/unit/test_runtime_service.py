@@ -261,7 +261,7 @@ class TestDelivery:
     async def test_a_worker_that_has_no_partitions_says_so(self, service: ServiceRuntime) -> None:
         service.on_assigned(set())
         service.on_sought(sought(service))
-        assert service.health.is_spare
+        assert service.health.is_standby
         assert service.health.why_not_ready() == []
         service.on_assigned({at(MESSAGES)})
         assert "recovering" in str(service.health.why_not_ready()), "until its state is read"

@@ -26,8 +26,8 @@ from streams.runtime.partitioner import partition_of
 from streams.runtime.publisher import OutputTooLarge, Publisher, TopicLayout, record_bytes
 from streams.runtime.records import Record, RecordBatch, UnreadBatch, rerouted
 from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
+from streams.runtime.stage_status import StageStatus
 from streams.runtime.stamp import stamp
-from streams.runtime.standing import Standing
 from streams.runtime.stepping import MOST_BURIED, Prepared, Stepper
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import NoState, PartitionState
@@ -747,7 +747,7 @@ class TestSilence:
 
     async def test_records_that_are_not_answered_count_as_buried(self, service: Service) -> None:
         bench = Bench(service, stage(Outside(b"silent").step))
-        bench.bound.standing.buried = MOST_BURIED - 1
+        bench.bound.status.buried = MOST_BURIED - 1
         with pytest.raises(ConsistencyError, match="defect of the stage"):
             await bench.run(b"silent", b"a")
 
@@ -828,21 +828,21 @@ class TestWaiting:
         self, service: Service, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         clock = SimpleNamespace(monotonic=lambda: service.now)
-        monkeypatch.setattr("streams.runtime.standing.time", clock)
-        standing, one, two = Standing("stage"), object(), object()
+        monkeypatch.setattr("streams.runtime.stage_status.time", clock)
+        status, one, two = StageStatus("stage"), object(), object()
         counted = []
         for now, what, lane in (
-            (10, standing.failed, one),
-            (13, standing.failed, one),
-            (15, standing.failed, two),
-            (20, standing.settled, one),
-            (22, standing.settled, one),
-            (29, standing.settled, two),
-            (50, standing.failed, one),
-            (51, standing.settled, one),
+            (10, status.failed, one),
+            (13, status.failed, one),
+            (15, status.failed, two),
+            (20, status.settled, one),
+            (22, status.settled, one),
+            (29, status.settled, two),
+            (50, status.failed, one),
+            (51, status.settled, one),
         ):
             service.now = now
-            what(*((service, "qdrant", lane) if what == standing.failed else (service, lane)))
+            what(*((service, "qdrant", lane) if what == status.failed else (service, lane)))
             counted.append(service.value("dependency_wait_seconds_total", "stage", "qdrant"))
         assert counted == [0, 3, 5, 10, 10, 19, 19, 20]
 
@@ -897,7 +897,7 @@ class TestAside:
         unread = UnreadBatch(SOURCE, 0, 1, 4, 0, "zstd", 4, b"data", "batch_unreadable", "m")
         bench.ready.append(await bench.stepper().run(RecordBatch([unread], source=SOURCE)))
         assert bench.letters() == [(b"data", "batch_unreadable")]
-        assert bench.bound.standing.buried == 0
+        assert bench.bound.status.buried == 0
 
     async def test_a_misplaced_record_goes_where_it_belongs_and_one_that_does_not_fit_is_a_letter(
         self, service: Service, monkeypatch: pytest.MonkeyPatch
@@ -938,7 +938,7 @@ class TestAside:
             unread,
             Record(b"here", right, 5, SOURCE, wrong),
         ]
-        bench = Bench(service, stage(bystander=True), hashed=8)
+        bench = Bench(service, stage(observes_only=True), hashed=8)
         bench.ready.append(await bench.stepper(wrong).run(RecordBatch(records, source=SOURCE)))
         assert bench.values(OUT) == [b"here 0"]
         assert {found[0] for found in read(bench.ready[0])} == {OUT}
@@ -948,7 +948,7 @@ class TestAside:
     async def test_a_letter_that_is_cut_is_counted(self, service: Service) -> None:
         bench = Bench(service, stage())
         prepared = await bench.run(b"poison" + bytes(16 << 20), b"poison")
-        assert prepared.account.counts == {("cut_dead_letters_total", ("stage", SOURCE)): 1}
+        assert prepared.account.counts == {("dead_letters_truncated_total", ("stage", SOURCE)): 1}
         assert len(bench.letters()) == 2
 
 

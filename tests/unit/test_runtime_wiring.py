@@ -506,7 +506,7 @@ class TestEpochs:
         epoch = sought(service, at(MESSAGES, 1), at(CANDIDATES, 1))
         service.on_sought(epoch)
         assert set(epoch._lanes) == {("windows", 1)}
-        assert not service.health.is_spare
+        assert not service.health.is_standby
         assert service.health.why_not_ready() == []
 
     async def test_an_assignment_is_counted_and_keeps_the_worker_from_being_ready(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.process import leash
+from streams.process import child_process
 
 SUPERVISED = Path(__file__).with_name("supervised.py")
 ROOT = Path(__file__).parents[2]
@@ -50,7 +50,7 @@ class Supervised:
         environment["PYTHONPATH"] = str(ROOT)
         command = [*wrapper, sys.executable, str(SUPERVISED), str(folder), *children]
         with (folder / "log").open("wb") as log:
-            self.process = leash.spawn(command, output=log, env=environment)
+            self.process = child_process.spawn(command, output=log, env=environment)
 
     def pid(self, name: str) -> int:
         """The pid of the child's present life, once it listens to signals."""
@@ -91,7 +91,7 @@ def supervise(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
     yield start
     signal.signal(signal.SIGHUP, inherited)
     for supervised in started:
-        leash.end(supervised.process, 0.0)
+        child_process.end(supervised.process, 0.0)
 
 
 def test_what_is_killed_comes_back_under_its_own_name_and_the_others_notice_nothing(supervise) -> None:

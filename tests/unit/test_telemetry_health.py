@@ -65,13 +65,13 @@ def test_a_worker_starts_alive_and_not_ready(server: HealthServer, state: Health
 
 def test_a_spare_is_ready_and_says_so(server: HealthServer, state: HealthState) -> None:
     state.clear("starting")
-    state.spare(True)
+    state.standby(True)
     assert ask(server, "/readyz")[0] == 200
-    assert json.loads(ask(server, "/readyz")[1])["status"] == "spare"
+    assert json.loads(ask(server, "/readyz")[1])["status"] == "standby"
     state.block("kafka", "the broker has not answered for 6 s")
     assert json.loads(ask(server, "/readyz")[1])["status"] == "unavailable"
     state.clear("kafka")
-    state.spare(False)
+    state.standby(False)
     assert json.loads(ask(server, "/readyz")[1])["status"] == "ok"
 
 

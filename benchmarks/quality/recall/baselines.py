@@ -1,4 +1,4 @@
-"""What others find: BM25 or the cosine of whole turns alone, here, and figures that were published."""
+"""Baselines: BM25 or the cosine of whole turns alone, here, and figures that were published."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CHARACTERS = 4_000
 
 
 def by_words(set_: str, people: Sequence[Person]) -> list[Outcome]:
-    """Return what BM25 finds, with stems and without stop words."""
+    """Return the results of BM25, with stems and without stop words."""
     found = []
     for person in people:
         texts = [Counter(words_of(message.content)) for message in person.messages]
@@ -45,7 +45,7 @@ def by_words(set_: str, people: Sequence[Person]) -> list[Outcome]:
 
 
 async def by_meaning(set_: str, people: Sequence[Person], embedder: Embedder) -> list[Outcome]:
-    """Return what the cosine of question and turn finds."""
+    """Return the results by cosine of question and turn."""
     found = []
     for person in people:
         texts = await embedder.embed(

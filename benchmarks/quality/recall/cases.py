@@ -45,7 +45,7 @@ class Case(NamedTuple):
 
     @property
     def has_answer(self) -> bool:
-        """Whether anything answers."""
+        """True if the case has an answer."""
         return bool(self.asked.evidence or self.asked.terms)
 
 
@@ -97,7 +97,7 @@ def fit(cases_: Sequence[Case], names: Sequence[str] = FITTED) -> dict[str, Feat
 
 
 def answered(case: Case, weights: Mapping[str, Feature]) -> bool:
-    """Whether the first results answer."""
+    """Return whether the first results answer."""
     ranked = rank_seen(case.candidates, case.seen, 0.0, weights)[:RESULTS]
     return case.asked.is_answered_by([case.candidates[each.position] for each in ranked])
 

@@ -27,7 +27,7 @@ class Asked(NamedTuple):
     terms: tuple[tuple[tuple[str, ...], ...], ...]
 
     def is_answered_by(self, found: Sequence[Candidate]) -> bool:
-        """Whether something found rests on the evidence, or all of it together has a note's terms."""
+        """Return whether something found rests on the evidence, or all of it together has a note's terms."""
         if any(self.evidence.intersection(each.message_ids) for each in found):
             return True
         text = " ".join(each.text for each in found).casefold()

@@ -168,7 +168,7 @@ async def time_searches(
 async def measure(
     sizes: Sequence[int], askers: Sequence[int], one: int, count: int, folder: Path
 ) -> dict[str, Any]:
-    """Return what each size and number of askers took; ``one``: facts and turns of a single person, 0: none."""
+    """Return the latency by size and number of askers; ``one``: facts and turns of a single person, 0: none."""
     found: dict[str, Any] = {}
     for size, is_one in [*((size, False) for size in sizes), *([(one, True)] if one else [])]:
         chance, name = random.Random(size), "one person" if is_one else str(size)

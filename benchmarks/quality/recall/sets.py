@@ -45,7 +45,7 @@ class Asked(NamedTuple):
 
 
 class Person(NamedTuple):
-    """What was said to and by one person, in order, and what is asked."""
+    """Messages of one person's conversations in order, and the questions about them."""
 
     name: str
     messages: list[ChatMessage]

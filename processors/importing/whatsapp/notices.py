@@ -1,4 +1,4 @@
-"""What of an export is speech: neither a notice of WhatsApp's, nor what stands for something deleted or a file.
+"""Recognition of speech in an export: not WhatsApp's notices, nor placeholders of deleted messages and files.
 
 Signs that no locale changes come first: unpaired quotation marks, direction marks, angle brackets, a file's
 name before a parenthesis, a link to a map.  Words decide where there is no such sign.
@@ -63,13 +63,13 @@ class Spoken(NamedTuple):
 
 
 def candidate(rest: str) -> str:
-    """Return what stands where a speaker's name would, without marks; ``""`` if nothing does."""
+    """Return the text at the place of a speaker's name, without marks; ``""`` if there is none."""
     name, separator, _ = rest.partition(": ")
     return one_line(name.strip(_AROUND_NAMES)) if separator and "\n" not in name else ""
 
 
 def speakers(found: Mapping[str, int], given: Collection[str]) -> frozenset[str]:
-    """Return which candidates are people; ``found`` says how often each stood there, ``given`` names some."""
+    """Return the candidates that are people; ``found`` counts each, ``given`` names some."""
     return frozenset(name for name, times in found.items() if name in given or _is_name(name, times, found))
 
 
@@ -98,7 +98,7 @@ def _is_unpaired(name: str) -> bool:
 
 
 def spoken(rest: str, people: Collection[str]) -> Spoken:
-    """Return who says what, of all that follows the time of a message."""
+    """Return the speaker and the text after the time of a message."""
     speaker = candidate(rest)
     if speaker not in people:
         return Spoken("", "", "notice", "WhatsApp says it, not a person")

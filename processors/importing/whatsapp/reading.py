@@ -32,7 +32,7 @@ class _Entry(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """What the whole file tells: how its dates can be read, and how often each name stands for a speaker."""
+    """Survey of the whole file: how its dates can be read, and how often each name stands for a speaker."""
 
     orders: tuple[DateOrder, ...]
     names: Mapping[str, int]

@@ -90,7 +90,7 @@ DECIDING = (
 
 
 def policy_of(settings: Settings) -> ConversationPolicy:
-    """Return what the settings say about windows, idleness and summaries."""
+    """Return the policy for windows, idleness and summaries from the settings."""
     return ConversationPolicy(
         sizes=WindowSizes(settings.window_size, settings.window_overlap),
         idle_seconds=settings.idle_seconds,
@@ -101,7 +101,7 @@ def policy_of(settings: Settings) -> ConversationPolicy:
 
 
 class Conversations:
-    """What the stage does with messages, summaries, commands and timers, and what it needs to know for that."""
+    """Handlers of messages, summaries, commands and timers, with their dependencies."""
 
     def __init__(self, settings: Settings, count: TokenCounter) -> None:
         self._settings = settings
@@ -127,7 +127,7 @@ class Conversations:
                     decode=_decode_summary,
                     fold=self._fold_summary,
                     key=lambda summary: summary.conversation_id.encode() if summary else b"",
-                    each=True,
+                    one_record_per_fold=True,
                 ),
                 COMMANDS: Source(
                     decode=decode_command,
@@ -197,7 +197,7 @@ class Conversations:
             return before
         if before is not None and _is_erased(summary, before):
             # It was on its way when its messages were erased.
-            summary_ledger.bury(work, summary.summary_id, run.key, _SOURCE)
+            summary_ledger.write_tombstone(work, summary.summary_id, run.key, _SOURCE)
             work.skip("erased")
             return before
         summary_ledger.note(work, summary, self._summaries_kept)
@@ -309,7 +309,7 @@ def _moment(arrived: float) -> datetime:
 
 
 def _pages(key: bytes, work: Work) -> LoadPage:
-    """Return what loads pages of ``key``."""
+    """Return the loader of pages of ``key``."""
 
     def load(begins: int) -> Sequence[Kept]:
         page = work.get(page_key(key, begins), PAGE)

@@ -1,4 +1,4 @@
-"""Which summaries a conversation has on ``memory.summaries.v1``: whoever erases must name them by their keys.
+"""Ledger of a conversation's summaries on ``memory.summaries.v1``, by whose keys an erasure names them.
 
 The ids lie in pages beside the conversation's state, by how they begin, and outlive it: a conversation that is
 forgotten here can still be erased.  They go when the topic has let go of the summaries.  A table that begins
@@ -60,13 +60,13 @@ def erase(work: Work, conversation: bytes, tenant_id: str, until: float, source:
         known = work.get(key, LEDGER) or ()
         gone = [each for each in known if each.tenant_id == tenant_id and each.arrived_at <= until]
         for each in gone:
-            bury(work, each.summary_id, conversation, source)
+            write_tombstone(work, each.summary_id, conversation, source)
         if gone:
             left = tuple(each for each in known if each not in gone)
             work.put(key, left, LEDGER) if left else work.remove(key)
 
 
-def bury(work: Work, summary_id: str, conversation: bytes, source: str) -> None:
+def write_tombstone(work: Work, summary_id: str, conversation: bytes, source: str) -> None:
     """Write that a summary is erased."""
     event = cloudevents.outgoing(_EVENT, source, f"{summary_id}/erased", subject=conversation.decode())
     work.emit(SUMMARIES, summary_id.encode(), None, event, route=conversation)

@@ -48,7 +48,7 @@ _SAYS = {"user_id": "whose fact it is", "fact_id": "which one", "text": "what ho
 
 
 class Answers(Protocol):
-    """What language models answered."""
+    """Access to the answers of language models."""
 
     async def forget(self, erased: Sequence[Erasing], /) -> int:
         """Erase what was answered in conversations, each up to a time; return how many."""
@@ -56,7 +56,7 @@ class Answers(Protocol):
 
 
 class Commands:
-    """What the stage does with commands; it keeps nothing.  ``answers``: what goes with a conversation."""
+    """Handlers of commands, without state.  ``answers``: models' answers to erase with a conversation."""
 
     def __init__(self, settings: Settings, answers: Answers) -> None:
         self._settings = settings
@@ -71,7 +71,7 @@ class Commands:
             name="commands",
             sources=(COMMANDS,),
             async_step=self.step,
-            bystander=True,
+            observes_only=True,
             decided_by=self._settings.chosen("mask", "mask_patterns"),
         )
 

@@ -80,12 +80,12 @@ def key_of(step: ConsolidationStep) -> bytes:
 
 
 class Consolidating:
-    """What the facts stage does with vectors and with steps of consolidation."""
+    """Handlers of vectors and consolidation steps in the facts stage."""
 
     def __init__(self, settings: Settings) -> None:
         self._near_from = settings.merge_similarity
         self._support_from = settings.support_similarity
-        self._recur_from = settings.episode_similarity
+        self._recur_from = settings.recurring_fact_similarity
         self._rates = settings.decay_rates
         self._at = settings.consolidation_time
         self._within = timedelta(minutes=settings.consolidate_within_minutes)

@@ -1,4 +1,4 @@
-"""What consolidation writes: steps, questions that no rule decides, and reports of what was found."""
+"""Records of consolidation: steps, questions that no rule decides, and reports of what was found."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def ask(person: Person, at: datetime, by: str, effects: Effects, *, dry_run: boo
 
 
 def step_about(pair: Pair, kind: Step, asked: ConsolidationStep, at: datetime) -> ConsolidationStep:
-    """Return what is to be done about two facts, by the rules."""
+    """Return the rules' step about two facts."""
     return ConsolidationStep(
         step_id=ids.deterministic_id("step", kind, pair.fact_id, pair.other_id, at.isoformat()),
         step=kind,

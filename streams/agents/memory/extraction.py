@@ -51,7 +51,7 @@ _SOURCE = "/switchboard/memory"
 
 
 class ExtractionState(msgspec.Struct, frozen=True, array_like=True):
-    """What was extracted from a conversation: the end marks of its latest windows, and its latest messages.
+    """Extraction state of a conversation: the end marks of its latest windows, and its latest messages.
 
     End marks, not positions: after a reset of ingest a conversation counts from 0 again, and what is said then
     must not be taken for what was processed before.

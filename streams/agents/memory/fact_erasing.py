@@ -1,4 +1,4 @@
-"""What the facts stage does when a fact, a conversation or a person is erased.
+"""Erasure of facts, conversations and people in the facts stage.
 
 A tombstone on ``memory.facts.v1``, which anybody may write, erases its fact.  So does the erasure of a
 conversation or a person (:mod:`streams.erasure.erasures`): what rests on any of it goes whole.
@@ -25,7 +25,7 @@ from processors.merging.support import unsupported
 from streams.agents.memory import sentence_vectors, tombstones
 from streams.agents.memory.fact_state import ERASURE, STATE, State, erasure_key, erasure_of, line_of
 from streams.agents.memory.fact_vectors import forget_person
-from streams.agents.memory.fact_writing import bury, publish
+from streams.agents.memory.fact_writing import publish, write_tombstone
 from streams.agents.memory.graph import STATEMENTS as GRAPH_STATEMENTS
 from streams.agents.memory.sentence_vectors import SENTENCE_SUFFIX
 from streams.agents.memory.tombstones import Tombstone
@@ -39,7 +39,7 @@ _SOURCE = "/switchboard/memory"
 
 
 class _OfSomebody(Protocol):
-    """What is known to be somebody's."""
+    """Keys of a person's or conversation's data."""
 
     @property
     def tenant_id(self) -> str: ...
@@ -47,7 +47,7 @@ class _OfSomebody(Protocol):
     def user_id(self) -> str: ...
 
 
-class Heard(NamedTuple):
+class ErasureRecord(NamedTuple):
     """A record of the topic that the stage itself writes: an erasure, or nothing that it does not know.
 
     ``key``: the fact's, or the record's own.
@@ -58,19 +58,19 @@ class Heard(NamedTuple):
     erasing: Erasing | None = None
 
 
-def fold_heard(
+def fold_erasure(
     own: State | None,
-    heard: Heard,
+    read: ErasureRecord,
     record: SourceRecord,
     work: Work,
     rates: Mapping[Kind, float] = RATES,
 ) -> State | None:
     """Erase what is asked for; ``rates``: how fast facts fade."""
-    if heard.erasing is not None:
-        _erase_all(heard.erasing, record, work, rates)
-    if heard.tombstone is None:
+    if read.erasing is not None:
+        _erase_all(read.erasing, record, work, rates)
+    if read.tombstone is None:
         return own
-    return _erase(heard.tombstone, own, record.partition, work)
+    return _erase(read.tombstone, own, record.partition, work)
 
 
 def _erase_all(erasing: Erasing, record: SourceRecord, work: Work, rates: Mapping[Kind, float]) -> None:
@@ -114,7 +114,7 @@ def _erase_all(erasing: Erasing, record: SourceRecord, work: Work, rates: Mappin
 
 
 def _forget_support(key: bytes, erasing: Erasing, work: Work, rates: Mapping[Kind, float]) -> None:
-    """What was said in an erased conversation bears out no fact."""
+    """Remove support that came from an erased conversation."""
     if (line := line_of(key.decode(), work)) is None:
         return
     whose = erasing.tenant_id, erasing.conversation_id, erasing.user_id
@@ -165,7 +165,7 @@ def _erase(tombstone: Tombstone, own: State | None, partition: int, work: Work) 
     if done.line is None or done.line.fact(fact_id) is None:
         embedding_requests.forget(work, VectorKind.FACT, fact_id, partition, _SOURCE)
     if done.is_gone:
-        bury(fact_id, fact, done.erasure, partition, work)
+        write_tombstone(fact_id, fact, done.erasure, partition, work)
     for changed in done.changes:
         publish(changed, work)
     if line_id == fact_id:
@@ -177,7 +177,7 @@ def _erase(tombstone: Tombstone, own: State | None, partition: int, work: Work) 
 
 
 def _forget_elsewhere(fact_id: str, line_id: str, line: Line | None, erasure: Erasure, work: Work) -> None:
-    """What a fact has ended, in its slot where that holds many values or elsewhere, must not name it."""
+    """Remove the fact's name from what it has ended, in its slot where that holds many values or elsewhere."""
     for other_id in _elsewhere(line_id, line, slot_of(line, fact_id), work):
         if (other := line_of(other_id, work)) is None:
             continue
@@ -238,7 +238,7 @@ def is_erased(
     partition: int,
     work: Work,
 ) -> bool:
-    """Whether what arrived then in a conversation was erased with the conversation or its person."""
+    """Return whether a message was erased with its conversation or its person."""
     until = erased_until(conversation_id, of, partition, work)
     return until is not None and arrived_at <= until
 
@@ -260,12 +260,12 @@ def _erasures_of(tenant_id: str, conversation_id: str, user_id: str, partition: 
     return tuple(ids.erasure_id(tenant_id, *name, partition) for name in names)
 
 
-def decode_heard(record: SourceRecord) -> Heard:
-    """Return what a record of the topic says to the stage that writes it."""
+def decode_erasure(record: SourceRecord) -> ErasureRecord:
+    """Return the decoded record, for the stage that writes the topic."""
     try:
         if (erasing := erasures.read(record)) is not None:
-            return Heard(record.key or b"", erasing=erasing)
+            return ErasureRecord(record.key or b"", erasing=erasing)
         tombstone = tombstones.read(record)
     except InvalidRecord:
-        return Heard(b"")  # the index dead-letters it
-    return Heard(b"" if tombstone is None else tombstone.fact_id.encode(), tombstone)
+        return ErasureRecord(b"")  # the index dead-letters it
+    return ErasureRecord(b"" if tombstone is None else tombstone.fact_id.encode(), tombstone)

@@ -1,9 +1,9 @@
-"""What the facts stage keeps under its keys, and how a fold reads it.
+"""State of the facts stage: its keys, and how a fold reads it.
 
 Under a ``slot_id`` the line of a slot (:mod:`processors.facts.lines`); under a ``fact_id`` the line of a value
 of a slot that holds many, or in which line that fact is found; under ``<id>/erased`` what is remembered of the
 erasure of a fact, a conversation or a person; under an id of their own a person's preferences by what they name
-(:mod:`processors.facts.kinship`).
+(:mod:`processors.facts.preference_aliases`).
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import msgspec
 
 from models.facts import Erasure, Fact, FactCandidate
 from processors.facts.claims import claim_of
-from processors.facts.kinship import Known, Preferences, as_known, is_held, is_shown, preferences_id
 from processors.facts.lines import Line, Place
+from processors.facts.preference_aliases import Known, Preferences, as_known, is_held, is_shown, preferences_id
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Work
 

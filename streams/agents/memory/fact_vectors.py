@@ -49,8 +49,7 @@ class Vector(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class Person(msgspec.Struct, frozen=True, array_like=True):
-    """Of whom there are vectors: the model of the latest, how many pages, what changed, when it is due, and the
-    turns that nobody has looked at.
+    """Vectors of a person: latest model, number of pages, changed facts, due time, unread turns.
 
     ``sweep``: when more has changed than is named, the page from which on all facts are to be looked at.
     ``told``: whether there are sentences that nobody has looked at (:mod:`.sentence_vectors`).
@@ -68,7 +67,7 @@ class Person(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def waits(self) -> bool:
-        """Whether facts of theirs are to be looked at."""
+        """True if changed facts of this person are due for comparison."""
         return bool(self.changed) or self.sweep is not None
 
 
@@ -211,7 +210,7 @@ def known(person: Person, key: bytes, work: Work) -> tuple[list[Known], set[str]
 
 
 def said_by(person: Person, work: Work) -> list[Said]:
-    """Return what a person said since somebody looked, where the vectors can be compared."""
+    """Return the person's utterances since the last comparison, where the vectors can be compared."""
     spoken = ((turn_id, work.get(spoken_key(turn_id), SPOKEN)) for turn_id in person.said)
     return [
         Said(turn_id, each.saying, unpacked(each.vector))

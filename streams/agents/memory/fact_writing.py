@@ -40,7 +40,7 @@ def publish(fact: Fact, work: Work) -> None:
         embedding_requests.ask(work, request_for_fact(fact), _SOURCE)
 
 
-def bury(fact_id: str, fact: Fact | None, erasure: Erasure, partition: int, work: Work) -> None:
+def write_tombstone(fact_id: str, fact: Fact | None, erasure: Erasure, partition: int, work: Work) -> None:
     """Write the tombstone of a fact.
 
     ``fact``: ``None`` for one of which only a stub is left, and not whose it was.

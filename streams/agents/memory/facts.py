@@ -22,7 +22,7 @@ from processors.text.validation import decode
 from streams.agents.memory.consolidating import Consolidating, key_of
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.ending import said_again
-from streams.agents.memory.fact_erasing import Heard, decode_heard, erased_until, fold_heard
+from streams.agents.memory.fact_erasing import ErasureRecord, decode_erasure, erased_until, fold_erasure
 from streams.agents.memory.fact_state import (
     ERASURE,
     STATE,
@@ -43,7 +43,7 @@ from streams.agents.memory.fact_vectors import (
 )
 from streams.agents.memory.fact_writing import FACTS, KnownLines, fold_in
 from streams.agents.memory.known_facts import as_meant, end_known
-from streams.agents.memory.late_facts import Written, erase_late_copy, erase_unknown, read_written
+from streams.agents.memory.late_facts import FactHeader, erase_late_copy, erase_unknown, read_header
 from streams.agents.memory.sentence_vectors import PAGES, SENTENCE
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
@@ -57,7 +57,7 @@ CANDIDATES = "memory.fact-candidates.v1"
 
 
 class Facts:
-    """What the stage does with candidates and tombstones; it needs nothing but its batch size."""
+    """Handlers of candidates and tombstones."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -75,45 +75,47 @@ class Facts:
                     decode=_decode_candidate,
                     fold=_fold_candidate,
                     key=lambda said: claim_of(said).slot_id.encode(),
-                    each=True,
+                    one_record_per_fold=True,
                 ),
                 FACTS: Source(
-                    decode=_decode_heard,
-                    fold=self._fold_heard,
-                    key=lambda heard: heard.key,
-                    each=True,
+                    decode=_decode_erasure,
+                    fold=self._fold_own,
+                    key=lambda read: read.key,
+                    one_record_per_fold=True,
                     seeks=_sought,
                 ),
                 EMBEDDINGS: Source(
                     decode=_decode_vector,
                     fold=self._consolidating.fold_vector,
                     key=lambda arrived: b"",
-                    each=True,
+                    one_record_per_fold=True,
                 ),
                 CONSOLIDATION: Source(
                     decode=_decode_step,
                     fold=self._consolidating.fold_step,
                     key=key_of,
-                    each=True,
+                    one_record_per_fold=True,
                 ),
             },
             on_timer=self._consolidating.on_timer,
             timer_at=timer_at,
             batch_records=self._settings.batch_records,
             # The indexes answer for what is wrong with facts, tombstones and vectors: they read all of them.
-            bystander_of=(FACTS, EMBEDDINGS),
+            observes_only_of=(FACTS, EMBEDDINGS),
             # Consolidation compares all facts of a person, a new vector the latest; an erasure scans the whole
             # partition.
             in_thread=(FACTS, CONSOLIDATION, EMBEDDINGS),
-            decided_by=self._settings.chosen("merge_similarity", "support_similarity", "episode_similarity"),
+            decided_by=self._settings.chosen(
+                "merge_similarity", "support_similarity", "recurring_fact_similarity"
+            ),
         )
 
-    def _fold_heard(self, own: State | None, run: Run[Heard | Written], work: Work) -> State | None:
-        ((heard, record),) = run.items
-        if isinstance(heard, Written):
-            erase_late_copy(heard, record, work)
+    def _fold_own(self, own: State | None, run: Run[ErasureRecord | FactHeader], work: Work) -> State | None:
+        ((read, record),) = run.items
+        if isinstance(read, FactHeader):
+            erase_late_copy(read, record, work)
             return own
-        return fold_heard(own, heard, record, work, self._settings.decay_rates)
+        return fold_erasure(own, read, record, work, self._settings.decay_rates)
 
 
 def _fold_candidate(slot: State | None, run: Run[FactCandidate], work: Work) -> State | None:
@@ -175,14 +177,14 @@ def _decode_candidate(record: SourceRecord) -> FactCandidate:
     return found
 
 
-def _decode_heard(record: SourceRecord) -> Heard | Written:
+def _decode_erasure(record: SourceRecord) -> ErasureRecord | FactHeader:
     if record.value is None:
-        return decode_heard(record)
-    return read_written(record) or Heard(b"")
+        return decode_erasure(record)
+    return read_header(record) or ErasureRecord(b"")
 
 
-def _sought(heard: Heard | Written) -> tuple[bytes, ...]:
-    return (heard.erasing.named,) if isinstance(heard, Heard) and heard.erasing is not None else ()
+def _sought(read: ErasureRecord | FactHeader) -> tuple[bytes, ...]:
+    return (read.erasing.named,) if isinstance(read, ErasureRecord) and read.erasing is not None else ()
 
 
 def _decode_vector(record: SourceRecord) -> Arrived:

@@ -24,7 +24,7 @@ from processors.graph.resolving import Resolved
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.memory import late_graph
-from streams.agents.memory.late_graph import GONE, Written
+from streams.agents.memory.late_graph import GONE, EntityHeader
 from streams.erasure import erasures
 from streams.erasure.erasures import Erasing
 from streams.runtime.codec import Codec
@@ -74,15 +74,15 @@ class _Heard(NamedTuple):
 
 
 class GraphStage:
-    """What the stage does with statements and erasures."""
+    """Handlers of statements and erasures."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
 
     def stage(self) -> Stage:
         """Return the stage."""
-        own: Source[GraphState, Written | None] = Source(
-            decode=late_graph.read_written, fold=self._fold_own, key=lambda written: b""
+        own: Source[GraphState, EntityHeader | None] = Source(
+            decode=late_graph.read_header, fold=self._fold_own, key=lambda written: b""
         )
         return keyed_stage(
             name="graph",
@@ -100,7 +100,7 @@ class GraphStage:
                 RELATIONS: own,
             },
             batch_records=self._settings.batch_records,
-            bystander_of=(ENTITIES, RELATIONS),
+            observes_only_of=(ENTITIES, RELATIONS),
             # For somebody who has told much, a batch of statements takes seconds.
             in_thread=(STATEMENTS, ENTITIES, RELATIONS),
         )
@@ -119,9 +119,9 @@ class GraphStage:
         return state if graph is not None else before
 
     @staticmethod
-    def _fold_own(before: GraphState | None, run: Run[Written | None], work: Work) -> GraphState | None:
+    def _fold_own(before: GraphState | None, run: Run[EntityHeader | None], work: Work) -> GraphState | None:
         """Write what is so by now behind copies of what was before an erasure."""
-        late: dict[bytes, list[Written]] = {}
+        late: dict[bytes, list[EntityHeader]] = {}
         for written, _ in run.items:
             if written is not None and late_graph.is_late(written, work):
                 late.setdefault(person_key(written.tenant_id, written.user_id), []).append(written)
@@ -261,7 +261,7 @@ def _rests_on(statement: GraphStatement, erasing: Erasing) -> bool:
 
 
 def _is_erased(statement: GraphStatement, partition: int, work: Work) -> bool:
-    """Whether what a statement rests on was erased with its conversation or its person."""
+    """Return whether a statement's source was erased with its conversation or its person."""
     tenant_id, user_id, conversation_id = (
         statement.tenant_id,
         statement.user_id,

@@ -1,4 +1,4 @@
-"""What the facts stage does about facts that stand behind their erasure on ``memory.facts.v1``.
+"""Facts that appear after their erasure on ``memory.facts.v1``.
 
 A worker that was taken for dead may write one there, and so may one that dies: outputs are written before
 state, so nobody knows of them when the erasure is read.  Compaction keeps the last record of a key: the
@@ -22,7 +22,7 @@ from processors.facts.lines import Cause, Place, recorded, with_fact
 from processors.text.validation import decode
 from streams.agents.memory.fact_erasing import erase_known, erased_until
 from streams.agents.memory.fact_state import ERASURE, STATE, erasure_key, erasure_of, line_of
-from streams.agents.memory.fact_writing import bury, publish
+from streams.agents.memory.fact_writing import publish, write_tombstone
 from streams.agents.memory.tombstones import Tombstone
 from streams.runtime.keyed import Work
 from streams.runtime.records import SourceRecord
@@ -39,8 +39,8 @@ class _Said(msgspec.Struct, frozen=True, gc=False):
     conversation_id: str
 
 
-class Written(msgspec.Struct, frozen=True):
-    """What is looked at of each fact on the topic: of few it is more."""
+class FactHeader(msgspec.Struct, frozen=True):
+    """Header of a fact on the topic."""
 
     fact_id: str
     user_id: str
@@ -53,15 +53,15 @@ class Written(msgspec.Struct, frozen=True):
         return b""
 
 
-def read_written(record: SourceRecord) -> Written | None:
-    """Return what is looked at of a fact; ``None`` for what is none, which the index dead-letters."""
+def read_header(record: SourceRecord) -> FactHeader | None:
+    """Return the header of a fact; ``None`` for an invalid record, which the index dead-letters."""
     try:
-        return decode(Written, record.value)
+        return decode(FactHeader, record.value)
     except InvalidRecord:
         return None
 
 
-def erase_late_copy(written: Written, record: SourceRecord, work: Work) -> None:
+def erase_late_copy(written: FactHeader, record: SourceRecord, work: Work) -> None:
     """Erase a fact again if it rests on what was erased; what was said of it since is written behind it."""
     partition = record.partition
     conversations = {said.conversation_id for said in written.provenance}
@@ -106,7 +106,7 @@ def _bury(fact_id: str, erasure: Erasure, partition: int, work: Work) -> None:
     if erasure != erasure_of(fact_id, work):
         work.put(erasure_key(fact_id), erasure, ERASURE)
     embedding_requests.forget(work, VectorKind.FACT, fact_id, partition, _SOURCE)
-    bury(fact_id, None, erasure, partition, work)
+    write_tombstone(fact_id, None, erasure, partition, work)
 
 
 def _erased(fact: Fact, partition: int, work: Work) -> datetime | None:

@@ -1,4 +1,4 @@
-"""What the graph stage remembers of what an erasure changed in a graph, under ``<id>/gone``.
+"""Ledger of a graph's erasures, under ``<id>/gone``.
 
 A worker that was taken for dead may write an entity or a relation as it was before an erasure behind the record
 that erases it.  Compaction keeps the last record of a key, so the stage reads what is on its own topics, and
@@ -20,7 +20,7 @@ SUFFIX = b"/gone"
 
 
 class Gone(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """With which version of the graph an erasure changed an entity or a relation, or took it away."""
+    """Graph version at which an erasure changed or removed an entity or relation."""
 
     version: int
 
@@ -28,8 +28,8 @@ class Gone(msgspec.Struct, frozen=True, array_like=True, gc=False):
 GONE: Codec[Gone] = Codec("erased of graphs", Gone)
 
 
-class Written(msgspec.Struct, frozen=True):
-    """What is looked at of an entity or a relation on its topic."""
+class EntityHeader(msgspec.Struct, frozen=True):
+    """Header of an entity or relation on its topic."""
 
     user_id: str
     version: int
@@ -43,10 +43,10 @@ class Written(msgspec.Struct, frozen=True):
         return self.entity_id or self.relation_id
 
 
-def read_written(record: SourceRecord) -> Written | None:
-    """Return what is looked at; ``None`` for an erasure, and for what the index dead-letters."""
+def read_header(record: SourceRecord) -> EntityHeader | None:
+    """Return the header; ``None`` for an erasure, and for a record that the index dead-letters."""
     try:
-        return None if record.value is None else decode(Written, record.value)
+        return None if record.value is None else decode(EntityHeader, record.value)
     except InvalidRecord:
         return None
 
@@ -59,7 +59,7 @@ def note_gone(name: str, version: int, work: Work) -> None:
     work.put(name.encode() + SUFFIX, Gone(version), GONE)
 
 
-def is_late(written: Written, work: Work) -> bool:
+def is_late(written: EntityHeader, work: Work) -> bool:
     """Say whether something is as it was before an erasure."""
     gone = work.get(written.name.encode() + SUFFIX, GONE)
     return gone is not None and written.version < gone.version

@@ -83,7 +83,7 @@ def contradict(
 
 
 def _stored(own: State, line_id: str, line: Line, run: Run[ConsolidationStep], work: Work) -> State:
-    """Return what a step leaves of the state of its key, which is the line, or says where it is."""
+    """Return the state of the key after a step: the line itself, or a pointer to it."""
     if isinstance(own, Line):
         return line
     work.put(line_id.encode(), line, STATE, run.next_offset)

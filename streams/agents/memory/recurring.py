@@ -154,7 +154,7 @@ def _evidence(members: Sequence[Told]) -> list[Provenance]:
 
 
 def _says_what_is_known(found: Recurring, facts: Sequence[Known], near_from: float) -> bool:
-    """Whether a fact was taken from one of the sentences, or is as near as they are to each other."""
+    """Return whether a fact came from one of the sentences, or is as near as they are to each other."""
     for fact, vector in facts:
         if vector.shape == found.middle.vector.shape and float(vector @ found.middle.vector) >= near_from:
             return True

@@ -40,7 +40,7 @@ class Sentence(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Pages(msgspec.Struct, frozen=True, array_like=True):
-    """Which pages of sentences there are of a person: from ``first`` to the one before ``end``."""
+    """Range of a person's sentence pages: from ``first`` to the one before ``end``."""
 
     first: int = 0
     end: int = 0
@@ -101,8 +101,8 @@ def _list(sentence_id: str, key: bytes, partition: int, work: Work) -> None:
 
 
 def told_by(tenant_id: str, user_id: str, until: datetime, work: Work) -> tuple[list[Told], bool]:
-    """Return what a person told of themselves that had arrived by then, as far as the vectors can be compared;
-    and whether there is more that came later.
+    """Return a person's sentences that had arrived by then and whose vectors can be compared; and whether
+    later ones exist.
     """
     key = pages_key(tenant_id, user_id)
     pages = work.get(key, PAGES) or Pages()

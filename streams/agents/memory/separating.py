@@ -61,7 +61,7 @@ def fold(step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep]
 
 
 def _between(fact_id: str, standing_id: str, lines: KnownLines, work: Work) -> list[tuple[str, Stub]]:
-    """Return what is left of the facts that lead from one to the one that stands for it, and their lines."""
+    """Return the stubs between a fact and the one that stands for it, with their lines."""
     found: list[tuple[str, Stub]] = []
     while fact_id != standing_id:
         line_id = lines.line_of(fact_id)

@@ -21,14 +21,14 @@ _VERSION = "erased_version"
 
 
 class Tombstone(NamedTuple):
-    """Whose tombstone it is, and what it erases: what arrived up to a time, and versions, if it says which."""
+    """Tombstone of a thing, with the arrival time or versions that it erases."""
 
     fact_id: str
     erasure: Erasure
 
 
 def read(record: SourceRecord) -> Tombstone | None:
-    """Return what a record without a value says; ``None`` for one that has a value, or no key.
+    """Return the tombstone in a record; ``None`` for a record with a value, or without a key.
 
     Raises:
         InvalidRecord: ``invalid_fact_id``, ``invalid_erasure``: no fact is called so, or headers are not ours.
@@ -58,5 +58,5 @@ def checked_id(fact_id: str) -> str:
 
 
 def headers(erasure: Erasure) -> Headers:
-    """Return what says it in a record without a value."""
+    """Return the headers of a tombstone record."""
     return [(_UNTIL, erasure.until.isoformat().encode()), (_VERSION, str(erasure.version).encode())]

@@ -39,7 +39,7 @@ EVENT = "memory.episode.v1"
 
 
 class Published(msgspec.Struct, frozen=True):
-    """What is looked at of an episode on the topic."""
+    """Header of an episode on the topic."""
 
     episode_id: str
     conversation_id: str
@@ -53,7 +53,7 @@ def fold_own(before: EpisodesState | None, run: Run[Published | None], work: Wor
     for item, _ in run.items if graves else ():
         if item is not None and round(item.arrived_at.timestamp() * 1000) <= graves.get(item.episode_id, -1):
             until = datetime.fromtimestamp(graves[item.episode_id] / 1000, UTC)
-            bury(run.key, item.episode_id, item.user_id, until, work)
+            write_tombstone(run.key, item.episode_id, item.user_id, until, work)
             work.skip("erased")
     return before
 
@@ -67,7 +67,7 @@ def take_back(conversation: bytes, erased: Erased, listed: int, work: Work) -> N
         gone = [each for each in page if has_turn(each, hashed, erased.until_ms)]
         for each in gone:
             until = last_arrival(each)
-            bury(conversation, each.episode_id, each.user_id, until, work)
+            write_tombstone(conversation, each.episode_id, each.user_id, until, work)
             work.count("episodes_total", "erased")
             buried.append(Grave(each.episode_id, round(until.timestamp() * 1000)))
         if gone:
@@ -80,7 +80,7 @@ def take_back(conversation: bytes, erased: Erased, listed: int, work: Work) -> N
         work.put(graves_key(conversation), (*left, *buried), GRAVES, first=True)
 
 
-def bury(conversation: bytes, episode_id: str, user_id: str, until: datetime, work: Work) -> None:
+def write_tombstone(conversation: bytes, episode_id: str, user_id: str, until: datetime, work: Work) -> None:
     """Write that an episode is erased, and its vector with it."""
     event = cloudevents.outgoing(EVENT, SOURCE, f"{episode_id}/erased")
     headers = [*event, (UNTIL_HEADER, until.isoformat().encode())]
@@ -89,7 +89,7 @@ def bury(conversation: bytes, episode_id: str, user_id: str, until: datetime, wo
 
 
 def decode_own(record: SourceRecord) -> Published | None:
-    """Return what an episode says; ``None`` for what erases one, and what the index dead-letters."""
+    """Return the header of an episode; ``None`` for a tombstone or an invalid record."""
     try:
         return None if record.value is None else decode(Published, record.value)
     except InvalidRecord:

@@ -1,5 +1,4 @@
-"""What the stage of episodes keeps beside a conversation's state: its episodes, in pages, those that were
-erased, and turns that wait.
+"""Pages next to a conversation's state: episodes, erased ones, and waiting turns.
 
 A page knows its episodes by the hashes of their turns, so that an erasure finds those that it takes back.
 """
@@ -76,7 +75,7 @@ class StoredRows:
 
 
 def hash_of(turn_id: str) -> bytes:
-    """Return what a page knows a turn by."""
+    """Return the hash of a turn's id for a page."""
     return blake2b(turn_id.encode(), digest_size=8).digest()
 
 
@@ -98,7 +97,7 @@ def last_arrival(listed: Listed) -> datetime:
 
 
 def listed_as(formed: Formed) -> Listed:
-    """Return what a page keeps of an episode."""
+    """Return the page entry of an episode."""
     episode = formed.episode
     turns = zip(episode.turn_ids, formed.arrivals, strict=True)
     packed = b"".join(_TURN.pack(hash_of(turn_id), round(arrived * 1000)) for turn_id, arrived in turns)

@@ -81,7 +81,7 @@ _Item = Turn | Erased | Punctuation | None
 
 
 def policy_of(settings: Settings) -> EpisodePolicy:
-    """Return what the settings say about episodes."""
+    """Return the episode policy from the settings."""
     return EpisodePolicy(
         WindowSizes(settings.episode_size, settings.episode_overlap),
         settings.idle_seconds,
@@ -90,7 +90,7 @@ def policy_of(settings: Settings) -> EpisodePolicy:
 
 
 class Episodes:
-    """What the stage does with turns, erasures and punctuations."""
+    """Handlers of turns, erasures and punctuations."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -114,7 +114,7 @@ class Episodes:
             timer_at=self._timer_at,
             batch_records=self._settings.batch_records,
             decided_by=self._settings.chosen(*DECIDING),
-            bystander_of=(TURNS, EPISODES),
+            observes_only_of=(TURNS, EPISODES),
         )
 
     def _fold(self, before: EpisodesState | None, run: Run[_Item], work: Work) -> EpisodesState | None:
@@ -258,7 +258,7 @@ class Episodes:
 
 
 def _decode(record: SourceRecord) -> _Item:
-    """Return what a record says; ``None`` for what the stage that keeps the turns dead-letters."""
+    """Return the decoded record; ``None`` for a record that the turns stage dead-letters."""
     try:
         if is_punctuation(record):
             return decode(Punctuation, record.value)

@@ -14,7 +14,7 @@ from models.facts import Fact
 from models.index import FactIndex
 from processors.facts.erasure import outlives
 from processors.text.validation import decode
-from streams.adapters.beside import each_of
+from streams.adapters.dual_write_index import each_of
 from streams.agents.memory import tombstones
 from streams.agents.memory.tombstones import Tombstone
 from streams.erasure import erasures
@@ -72,7 +72,7 @@ class Index:
         return effects
 
     async def _known(self, batch: RecordBatch) -> Mapping[str, Sequence[Fact]]:
-        """Return what each index that is written has of the facts that the batch has tombstones for."""
+        """Return the facts known to each index for the batch's tombstones."""
         keys = [record.key for record in batch.records if record.value is None and record.key is not None]
         ids = [key.decode(errors="replace") for key in keys]
         found: defaultdict[str, list[Fact]] = defaultdict(list)

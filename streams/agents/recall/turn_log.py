@@ -22,8 +22,8 @@ from models.vectors import VectorKind
 from processors.recurring.sentences import requests_for, sentence_ids
 from processors.text.validation import decode
 from streams import cloudevents
-from streams.adapters.beside import each_of
 from streams.adapters.conversation_log import ConversationLog
+from streams.adapters.dual_write_index import each_of
 from streams.adapters.qdrant_kinds import version_at
 from streams.adapters.qdrant_payload import is_point_id
 from streams.agents.recall.punctuations import TURNS, is_punctuation
@@ -222,7 +222,7 @@ def _bury(turn: Turn, until: datetime, effects: Effects) -> None:
 
 
 def read(record: SourceRecord) -> Turn | Erased | Erasing:
-    """Return what a record of ``memory.turns.v1`` says.
+    """Return the decoded record of ``memory.turns.v1``.
 
     Raises:
         InvalidRecord: as :func:`decode`, or ``invalid_turn_id``, ``invalid_erasure``.

@@ -65,7 +65,7 @@ def forget(effects: Effects, conversation_id: str, turn_id: str) -> None:
 
 
 def read(record: SourceRecord) -> TurnVector | None:
-    """Return what a record says; ``None`` if it is erased.
+    """Return the decoded record; ``None`` if it is erased.
 
     Raises:
         InvalidRecord: as :func:`decode` and :func:`unpack`.

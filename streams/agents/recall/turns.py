@@ -64,7 +64,7 @@ DECIDING = (
     "max_content_bytes",
     "mask",
     "mask_patterns",
-    "episode_similarity",
+    "recurring_fact_similarity",
     "metadata_keys",
 )
 
@@ -73,7 +73,7 @@ _SOURCE = "/switchboard/recall"
 
 
 class Turns:
-    """What the stage does with messages and punctuations."""
+    """Handlers of messages and punctuations."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
@@ -90,7 +90,7 @@ class Turns:
             sources={MESSAGES: Source(decode=self._decode, fold=self._fold, key=_key)},
             batch_records=self._settings.batch_records,
             decided_by=self._settings.chosen(*DECIDING),
-            bystander=True,
+            observes_only=True,
         )
 
     def _decode(self, record: SourceRecord) -> ChatMessage | Punctuation | None:

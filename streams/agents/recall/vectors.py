@@ -156,7 +156,7 @@ class _Latest:
             vectors.pop(wanted_id, None)
 
     def forgotten(self, models: Collection[str]) -> list[str]:
-        """Return what was erased and has no later vector by each of the models."""
+        """Return the erased ids that have no later vector by each of the models."""
         return [name for name in self._erased if any(name not in self.kept[model] for model in models)]
 
 

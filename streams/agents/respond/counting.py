@@ -1,4 +1,4 @@
-"""What the response filter does, in the metrics: of the respond service, and of the turns of ``serve``."""
+"""Metrics of the response filter: of the respond service, and of the turns of ``serve``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the response filter does, in the log, at the levels of seed 003.
+"""Log of the response filter.
 
 DEBUG every comparison, INFO what a response added to what is tracked and what is similar but was kept, WARNING
 each duplicate that was taken out, ERROR detection that failed (its text was let through).  Each with

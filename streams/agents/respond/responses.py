@@ -82,7 +82,7 @@ DECIDING = (
 
 
 def policy_of(settings: Settings) -> FilterPolicy:
-    """Return what the settings say about filtering responses."""
+    """Return the filter policy from the settings."""
     return FilterPolicy(
         threshold=settings.content_similarity_threshold,
         window_sentences=settings.duplicate_window_sentences,
@@ -94,7 +94,7 @@ def policy_of(settings: Settings) -> FilterPolicy:
 
 
 class Responses:
-    """What the stage does with chunks and timers.
+    """Handlers of chunks and timers.
 
     ``observe_latency`` takes the seconds that one comparison of a sentence took.
     """
@@ -120,7 +120,7 @@ class Responses:
                     fold=self._fold,
                     key=lambda chunk: chunk.response_id.encode(),
                     home=lambda chunk: (CHUNKS, chunk.response_id.encode()),
-                    each=True,
+                    one_record_per_fold=True,
                 )
             },
             wake_at=self._sequencer.wake_at,
@@ -206,7 +206,7 @@ class Responses:
         self._log.tell(about, done)
 
     def _known(self, key: bytes, offset: int, now: float, work: Work) -> tuple[Said, ...]:
-        """Return what a response must not repeat that begins at ``offset``."""
+        """Return the history for a response that begins at ``offset``."""
         since = now - self._settings.response_memory_seconds
         memory = work.get(key, MEMORY) if self._spans_conversation else None
         return tuple(each.said for each in memory or () if each.at > since and each.since <= offset)

@@ -1,4 +1,4 @@
-"""What should be known before a conversation's next turn."""
+"""Context of a conversation's next turn."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from streams.erasure.erasing import Remaining
 
 
 class NewConversation(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whose it will be."""
+    """Owner of a new conversation."""
 
     user_id: Identifier
     tenant_id: Identifier = DEFAULT_TENANT
@@ -32,7 +32,7 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What will be done as soon as it is read."""
+    """Accepted command, applied when it is read."""
 
     conversation_id: str
     tenant_id: str
@@ -40,7 +40,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Erased(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked to be erased.
+    """Accepted erasure.
 
     ``gone``: from where, as soon as the services have read it, within seconds.  What lies in topics remains to
     their readers: in ``compacted`` ones until then, in others until ``kept`` says, by topic.

@@ -1,4 +1,4 @@
-"""What was said in a conversation, and what became of it."""
+"""Messages of a conversation, and their results."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ConversationParameters(Parameters, frozen=True, kw_only=True):
 
 
 class Order(StrEnum):
-    """Which messages of a conversation come first."""
+    """Order of messages."""
 
     OLDEST = "oldest"
     NEWEST = "newest"
@@ -244,7 +244,7 @@ async def get_summaries(call: Call, wanted: ConversationParameters) -> Summaries
 
 
 def _list(wanted: PageParameters) -> str:
-    """Return what a cursor is of."""
+    """Return the list that a cursor belongs to."""
     order = "newest " if wanted.order is Order.NEWEST else ""
     return f"{order}messages {wanted.conversation_id}"
 

@@ -1,4 +1,4 @@
-"""What the API says of itself."""
+"""Description of the API."""
 
 from __future__ import annotations
 

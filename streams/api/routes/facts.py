@@ -1,4 +1,4 @@
-"""What is known of a person."""
+"""Facts of a person."""
 
 from __future__ import annotations
 

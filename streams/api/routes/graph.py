@@ -1,4 +1,4 @@
-"""Whom and what a person speaks of, and how it hangs together."""
+"""Graph of a person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is told of dead letters."""
+"""Answers about dead letters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What could not be processed: why, byte for byte, once more."""
+"""Dead letters: reasons, bytes, retries."""
 
 from __future__ import annotations
 
@@ -73,14 +73,14 @@ class OneLetter(Parameters, frozen=True, kw_only=True):
 
 
 class TopicParameters(Parameters, frozen=True, kw_only=True):
-    """Whose letters, by the topic's name in the contract."""
+    """Topic of the dead letters, by its name in the contract."""
 
     topic: str
 
 
 @operation("GET", "/v1/dead-letters", scope=Scope.OPERATE, links={"list_letters": {"topic": "/groups/0/topic"}})
 async def list_groups(call: Call) -> LetterGroups:
-    """What could not be processed, by topic, reason and stage."""
+    """Dead letters by topic, reason and stage."""
     letters: LetterQueues = call.part("letters")
     found = await letters.groups()
     return LetterGroups(

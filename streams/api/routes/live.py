@@ -1,4 +1,4 @@
-"""What happens now: events, the log that they become, and how the services are."""
+"""Live events, the log of a conversation, and the services' status."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _STORED_SECONDS = 1.0
 
 
 class EventParameters(Parameters, frozen=True, kw_only=True):
-    """Whose events: of a conversation, of a person, of both, or a ``view``.
+    """Filter of events: a conversation, a person, both, or a ``view``.
 
     ``kinds``: which kinds, with commas between them; empty: all.
     """
@@ -65,7 +65,7 @@ class LogParameters(Parameters, frozen=True, kw_only=True):
     answer=Happened,
 )
 async def get_events(call: Call, wanted: EventParameters) -> Response:
-    """What happens from now on, as server-sent events.
+    """Events from now on, as server-sent events.
 
     The first is `ready`: what happens from then on is seen, so what was before is to be loaded then. `data` of
     the others is an event; `event` is its kind. `gap`: something was lost, or is only now there to be loaded:
@@ -124,7 +124,7 @@ def _interest(call: Call, wanted: EventParameters) -> Interest:
     "GET", "/v1/conversations/{conversation_id}/log", scope=Scope.READ, example={"conversation_id": "c-1"}
 )
 async def get_log(call: Call, wanted: LogParameters) -> ConversationLog:
-    """What happened in a conversation: messages, windows, and what came of them, in order of arrival.
+    """Log of a conversation: messages, windows, and what came of them, in order of arrival.
 
     The same events as `/v1/events` streams, read from the topics, as long as those keep them.
     """
@@ -139,6 +139,6 @@ async def get_log(call: Call, wanted: LogParameters) -> ConversationLog:
 
 @operation("GET", "/v1/status", scope=Scope.OPERATE)
 async def get_status(call: Call) -> Overview:
-    """Who runs, how far each has read, and where each topic ends: what `switchboard status` shows."""
+    """Running services, their progress, and the end of each topic, as in `switchboard status`."""
     status: Status = call.part("status")
     return await status.now()

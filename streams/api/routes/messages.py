@@ -225,7 +225,7 @@ def _replaced(messages: list[ChatMessage]) -> int:
 
 
 async def _check_writable(call: Call, messages: list[ChatMessage]) -> None:
-    """Whoever writes into a conversation takes part in it from then on, and reads it."""
+    """Check that the caller may write; a writer takes part in the conversation from then on, and reads it."""
     found: Conversations = call.part("conversations")
     people: dict[str, str] = {}
     for each in messages:

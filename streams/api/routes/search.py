@@ -39,7 +39,7 @@ class SearchParameters(Parameters, frozen=True, kw_only=True):
 
 
 class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
-    """What was found, best first.
+    """Search results, best first.
 
     ``known``: whether there is anything of the person at all; ``empty``: why nothing was found; ``unread``:
     then, whether something of theirs is not read yet; ``degraded``: the embedder was down, and only words were
@@ -123,7 +123,7 @@ async def found(
     explain: bool = False,
     metadata: Mapping[str, str | int | bool] | None = None,
 ) -> SearchAnswer:
-    """Return what answers, and with ``explain`` how that came to be.
+    """Return the search results, with ``explain`` with their scores' parts.
 
     Raises:
         InvalidQuestion: nothing could ever be found this way.

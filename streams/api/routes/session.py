@@ -20,7 +20,7 @@ class SignIn(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
 
 
 class Session(msgspec.Struct, frozen=True, kw_only=True):
-    """Who asks, and what they may.
+    """The caller and its rights.
 
     ``auth``: how that is known: by a ``token``; not at all, for this machine alone is answered (``local``); or
     by something in front (``off``).  ``tenant_id`` ``None``: any; ``user_id`` ``None``: everybody.
@@ -52,7 +52,7 @@ def _session(caller: Caller, responder: str) -> Session:
 
 @operation("GET", "/v1/session", scope=Scope.SELF)
 async def get_session(call: Call) -> Session:
-    """Who asks, and what they may."""
+    """The caller and its rights."""
     return _session(call.caller, call.parts.responder)
 
 

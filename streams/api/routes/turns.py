@@ -25,7 +25,7 @@ from streams.chat.chats import Chats
 from streams.chat.elsewhere import TurnEnded
 from streams.chat.events import Status, TurnEvent
 from streams.chat.leases import TurnRunning
-from streams.chat.room import NoRoom
+from streams.chat.turn_limiter import NoRoom
 from streams.live.sse import EventStream, frame
 
 _TurnId = Annotated[str, msgspec.Meta(min_length=1, max_length=120)]
@@ -66,13 +66,13 @@ class TurnEventsParameters(Parameters, frozen=True, kw_only=True):
 
 
 class StopParameters(Parameters, frozen=True, kw_only=True):
-    """Which turn."""
+    """Path parameters of a turn."""
 
     turn_id: _TurnId
 
 
 class StopBody(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Whose turn it is."""
+    """Owner of the turn."""
 
     user_id: Identifier
     tenant_id: Identifier = DEFAULT_TENANT
@@ -155,7 +155,7 @@ async def post_turn(call: Call, wanted: TurnParameters, body: TurnBody) -> Event
     answer=str,
 )
 async def get_turn_events(call: Call, wanted: TurnEventsParameters) -> EventStream:
-    """What happened in a turn, and goes on happening.
+    """Events of a turn, past and live.
 
     A turn of another process is told by the log: its message and its end, or that it was interrupted.
     """

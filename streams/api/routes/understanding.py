@@ -1,4 +1,4 @@
-"""What a question means, before it is answered."""
+"""Meaning of a question, before an answer."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class UnderstandingParameters(Parameters, frozen=True, kw_only=True):
     problems=[UNKNOWN_CONVERSATION],
 )
 async def get_understanding(call: Call, wanted: UnderstandingParameters) -> QueryUnderstanding:
-    """What a question means, before it is answered."""
+    """Meaning of a question, before an answer."""
     try:
         return await _read(call, wanted)
     except InvalidQuestion as error:

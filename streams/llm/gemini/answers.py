@@ -1,4 +1,4 @@
-"""What the Gemini API answered: a text and what was paid for it, or that there will be none."""
+"""Answers of the Gemini API: a text with its cost, or a refusal."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def usage_of(response: types.GenerateContentResponse) -> Usage:
 
 
 def answer_of(response: types.GenerateContentResponse) -> Answer | Declined:
-    """Return what a response says, or why it says nothing."""
+    """Return the text of a response, or the reason why there is none."""
     text = "".join(part.text or "" for part in _parts(response) if not part.thought)
     why = _refusal_of(response)
     if why and (not text or why.startswith(_UNREAD)):
@@ -63,7 +63,7 @@ def events_of(response: types.GenerateContentResponse) -> Iterator[StreamEvent]:
 
 
 def contents_of(dialogue: Dialogue) -> list[types.Content]:
-    """Return what a model is shown of a dialogue, besides the task."""
+    """Return the contents of a dialogue for the model, without the task."""
     contents = [types.Content(role="user", parts=[types.Part(text=dialogue.user)])]
     for done in dialogue.rounds:
         contents.append(types.Content(role="model", parts=[_part_of(call) for call in done.calls]))

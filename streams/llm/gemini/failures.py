@@ -1,4 +1,4 @@
-"""What the errors of the Gemini API mean: which of them may pass, and which setting one says is wrong."""
+"""Errors of the Gemini API: temporary ones, and those caused by a wrong setting."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Failures:
         self._url_variable, self._model_variable, self._key_variable = endpoint.variables
 
     def declined(self, error: Exception) -> Declined:
-        """Return what will not pass; raise what may."""
+        """Return the permanent refusal; raise a temporary error."""
         if isinstance(error, errors.APIError):
             wrong = self.wrong_setting(error)
             if wrong is None and error.code in (400, 413, 422):
@@ -36,7 +36,7 @@ class Failures:
         raise self.unavailable(error) from error
 
     def unavailable(self, error: Exception) -> DependencyUnavailable:
-        """Return what to raise for an error that may pass."""
+        """Return the exception for a temporary error."""
         if isinstance(error, errors.APIError):
             wrong = self.wrong_setting(error)
             if wrong is not None:
@@ -48,7 +48,7 @@ class Failures:
         return _down(f"{self._url} cannot be reached ({error or type(error).__name__})")
 
     def wrong_setting(self, error: errors.APIError) -> str | None:
-        """Return which setting an error says is wrong, ``None`` if it says none."""
+        """Return the setting that an error says is wrong, ``None`` if it says none."""
         message = first_line(error.message)
         if error.code == 403:
             return (
@@ -68,7 +68,7 @@ class Failures:
         return None
 
     def no_api(self) -> str:
-        """Return what to say of an answer that is no JSON."""
+        """Return the error text for an answer that is not JSON."""
         return (
             f"what answers at {self._url} is not the Gemini API (it sent no JSON): set {self._url_variable}, "
             "or SWITCHBOARD_MODEL_API=openai if it speaks OpenAI's, and see whether a proxy stands in between"

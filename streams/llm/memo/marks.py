@@ -1,4 +1,4 @@
-"""What was erased of conversations, as ``models.memo.v1`` says, for a worker that asks no model.
+"""Erasures of conversations from ``models.memo.v1``, for a worker that asks no model.
 
 Only the marks are kept, in memory: 200 bytes for each conversation, for as long as the topic says so.
 """
@@ -33,7 +33,7 @@ class ErasureMarks:
         self._reading = asyncio.Lock()
 
     async def erased(self, conversations: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Erased]:
-        """Return what was erased of conversations (tenant, id) by now; those of which nothing was are left out.
+        """Return the erasures of conversations (tenant, id) by now; a conversation without one is left out.
 
         Raises:
             DependencyUnavailable: the broker does not answer; called again, it reads on from where it was.

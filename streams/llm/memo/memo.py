@@ -24,7 +24,7 @@ from models.memo import Erased, Memo
 from streams.erasure.erasures import Erasing
 from streams.llm.memo.topic import Entry, MemoTopic, erasing_of, read
 from streams.llm.memo.view import Line, MemoView
-from streams.rounds import Rounds
+from streams.single_flight import SingleFlight
 
 log = structlog.get_logger("streams.memo")
 
@@ -37,10 +37,10 @@ class MemoLog:
     def __init__(self, topic: MemoTopic, view: MemoView) -> None:
         self._topic = topic
         self._view = view
-        self._catching_up = Rounds(self._catch_up, "memo-catching-up")
+        self._catching_up = SingleFlight(self._catch_up, "memo-catching-up")
 
     async def find(self, memo_ids: Sequence[str]) -> dict[str, Memo]:
-        """Return what was answered to questions, and not erased since, by memo id."""
+        """Return the answers to questions that were not erased since, by memo id."""
         if not memo_ids:
             return {}
         await self.catch_up()
@@ -57,11 +57,11 @@ class MemoLog:
         return {each.memo_id: each for each in memos} | await self._known(each.memo_id for each in memos)
 
     async def erased(self, conversations: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Erased]:
-        """Return what was erased of conversations (tenant, id), as far as the last call has read."""
+        """Return the erasures of conversations (tenant, id), as of the last call's reading."""
         return await self._view.erased(conversations)
 
     async def erased_by_now(self, conversations: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Erased]:
-        """Return what was erased of conversations (tenant, id) until this call."""
+        """Return the erasures of conversations (tenant, id) until this call."""
         await self.catch_up()
         return await self.erased(conversations)
 
@@ -104,7 +104,7 @@ class MemoLog:
         """Read the topic into the view, up to the end that it has now: who asks meanwhile shares the next
         reading.
         """
-        await self._catching_up.join()
+        await self._catching_up.run()
 
     async def close(self) -> None:
         """End what is being read; topic and view are whose they were."""

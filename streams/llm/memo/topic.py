@@ -21,10 +21,10 @@ from models.memo import Memo
 from streams import cloudevents, kafka
 from streams.erasure import erasures
 from streams.erasure.erasures import Erasing
-from streams.rounds import Rounds
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import Headers
 from streams.settings import Settings
+from streams.single_flight import SingleFlight
 from streams.topics.catalog import catalog_for
 
 TOPIC = "models.memo.v1"
@@ -39,7 +39,7 @@ _decode = msgspec.json.Decoder(Memo).decode
 
 
 def read(value: bytes | None) -> Memo | None:
-    """Return what a record says; ``None`` if it erases, or is none of ours."""
+    """Return the decoded record; ``None`` for a tombstone, or a foreign record."""
     try:
         return _decode(value) if value else None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -61,7 +61,7 @@ class Entry(NamedTuple):
 
 
 def erasing_of(entry: Entry) -> Erasing | None:
-    """Return what a record without a value says was erased of a conversation; ``None`` if none was."""
+    """Return the erasure of a conversation in a record without a value; ``None`` if there is none."""
     try:
         return erasures.read(entry)
     except InvalidRecord as error:
@@ -102,7 +102,7 @@ class MemoTopic:
         self._writer: AIOKafkaProducer | None = None
         self._reading = asyncio.Lock()
         self._connecting = asyncio.Lock()
-        self._ends = Rounds(self._ask_for_ends, "memo-ends", self._reading)
+        self._ends = SingleFlight(self._ask_for_ends, "memo-ends", self._reading)
 
     @property
     def partitions(self) -> int:
@@ -131,7 +131,7 @@ class MemoTopic:
 
     async def ends(self) -> list[int]:
         """Return the offset of the next record of each partition: who asks meanwhile shares the next answer."""
-        return await self._ends.join()
+        return await self._ends.run()
 
     async def _ask_for_ends(self) -> list[int]:
         places = [TopicPartition(self._spec.name, number) for number in range(self._spec.partitions)]

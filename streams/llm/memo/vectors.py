@@ -78,7 +78,7 @@ class VectorLog:
 
 
 def _read(entry: Entry) -> EmbeddingResult | None:
-    """Return what a record says; ``None`` if it erases, or is none of ours."""
+    """Return the decoded record; ``None`` for a tombstone, or a foreign record."""
     try:
         return _decode(entry.value) if entry.value else None
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

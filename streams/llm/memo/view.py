@@ -52,7 +52,7 @@ class MemoView:
         self._reserve = client.register_script(_RESERVE)
 
     async def get(self, memo_ids: Sequence[str]) -> list[bytes | None]:
-        """Return what is known of each."""
+        """Return the entry of each id."""
         if not memo_ids:
             return []
         keys = [self._answer(each) for each in memo_ids]
@@ -68,7 +68,7 @@ class MemoView:
         await self._ask(lambda: self._client.hdel(self._marks, str(partition)))
 
     async def erased(self, conversations: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Erased]:
-        """Return what was erased of conversations (tenant, id); those of which nothing was are left out."""
+        """Return the erasures of conversations (tenant, id); a conversation without one is left out."""
         found = {}
         for name in dict.fromkeys(conversations):
             if until := await self._ask(partial(self._client.hgetall, self._erased(*name))):

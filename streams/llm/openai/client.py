@@ -216,7 +216,7 @@ class OpenAIClient:
             return
 
     async def _call(self, make: Callable[[], _Body]) -> Mapping[str, Any] | Declined:
-        """Return what the endpoint answers; what it refuses of a request is left out."""
+        """Return the endpoint's answer; request fields that it refuses are left out."""
         for _ in range(_MOST_TRIES):
             body = make()
             try:
@@ -304,7 +304,7 @@ class OpenAIClient:
         return self.dialect.adapt(refusal.words, body)
 
     def _decoded(self, data: bytes) -> dict[str, Any]:
-        """Return what JSON says.
+        """Return the decoded JSON.
 
         Raises:
             Misconfigured: it is none, or no object.
@@ -346,7 +346,7 @@ def _without_name(error: DependencyUnavailable) -> str:
 
 
 def _body_of(error: openai.APIStatusError) -> Any:
-    """Return what the error's JSON says, as a mapping; else its text, if it has one."""
+    """Return the error's JSON as a mapping; else its text, if it has one."""
     try:
         return decode(error.response.content)
     except (msgspec.DecodeError, UnicodeError, RecursionError, httpx2.StreamError):

@@ -57,7 +57,7 @@ _PROBE_TOOL = {
 
 
 class Dialect:
-    """What an endpoint takes, as far as it is known by now."""
+    """Request fields known to be accepted by an endpoint."""
 
     def __init__(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint

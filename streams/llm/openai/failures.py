@@ -1,4 +1,4 @@
-"""What the errors of an endpoint that speaks OpenAI's API mean."""
+"""Errors of an endpoint with OpenAI's API."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class Refusal(NamedTuple):
 
     @property
     def message(self) -> str:
-        """What it says, in one line."""
+        """Error message on one line."""
         return first_line(self._field("message") or self._field("detail") or self.body or f"HTTP {self.status}")
 
     @property
     def words(self) -> str:
-        """What it says and names, to be searched."""
+        """Error message and names, for searching."""
         named = (self.message, *(str(self._field(name) or "") for name in ("code", "type", "param")))
         return " ".join(named).lower()
 
@@ -60,7 +60,7 @@ class Failures:
         self._url_variable, self._model_variable, self._key_variable = endpoint.variables
 
     def declined(self, refusal: Refusal) -> Declined:
-        """Return what will not pass; raise what may, and what is set wrongly."""
+        """Return the permanent refusal; raise a temporary error or a wrong setting."""
         status, words = refusal.status, refusal.words
         if (wrong := self.wrong_setting(refusal)) is not None:
             raise Misconfigured(wrong)
@@ -79,7 +79,7 @@ class Failures:
         raise DependencyUnavailable(DEPENDENCY, message)
 
     def wrong_setting(self, refusal: Refusal) -> str | None:
-        """Return which setting an error says is wrong, ``None`` if it says none."""
+        """Return the setting that an error says is wrong, ``None`` if it says none."""
         status, words, message = refusal.status, refusal.words, refusal.message
         if 300 <= status < 400:
             target = shown_url(refusal.headers.get("location", "nowhere"))
@@ -109,14 +109,14 @@ class Failures:
         return None
 
     def no_api(self, what: str) -> str:
-        """Return what to say of an answer that is none of this API."""
+        """Return the error text for an answer that is not of this API."""
         return (
             f"what answers at {self._url} is not OpenAI's API ({what}): set {self._url_variable} to where it "
             "is (most often it ends in /v1), and see whether a proxy stands in between"
         )
 
     def unreached(self, error: BaseException) -> DependencyUnavailable:
-        """Return what to raise where the network failed."""
+        """Return the exception for a failed network."""
         if _is_timeout(error):
             return Unanswered(DEPENDENCY, f"no answer within {self._timeout:g} s")
         cause = error.__cause__ or error

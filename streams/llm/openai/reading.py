@@ -1,4 +1,4 @@
-"""What an endpoint that speaks OpenAI's API answered, whole or piece by piece.
+"""Answers of an endpoint with OpenAI's API, whole or piece by piece.
 
 Read leniently: servers leave out what they do not know, and send ``null`` for it.
 """
@@ -19,7 +19,7 @@ decode = msgspec.json.Decoder().decode
 
 
 def answer_of(content: Mapping[str, Any]) -> Answer | Declined:
-    """Return what a whole answer says, or why it says nothing."""
+    """Return the text of a whole answer, or the reason why there is none."""
     usage = usage_of(content)
     choice = _choice(content)
     message = choice.get("message")
@@ -105,7 +105,7 @@ class StreamReader:
             yield Finished(at_limit=False)
 
     def _spoken(self, text: str) -> str:
-        """Return what of a piece is not a thought."""
+        """Return the piece without the model's thoughts."""
         if self._held is None or not text:
             return text
         self._held += text

@@ -17,7 +17,7 @@ from streams.remembered.ports import Leases, somebody_elses
 log = structlog.get_logger("streams.chat")
 
 
-class Taken:
+class TurnLock:
     """A conversation that is one turn's.  Its lease is renewed from the beginning on."""
 
     def __init__(self, names: TurnNames) -> None:
@@ -32,13 +32,13 @@ class Taken:
         return self.running is not None and self.running.ended is not None
 
 
-class Busy:
+class TurnLocks:
     """The conversations of this process that have a turn."""
 
     def __init__(self, leases: Leases) -> None:
         self._leases = Holder(leases)
         self.runs = self._leases.runs
-        self._taken: dict[tuple[str, str], Taken] = {}
+        self._taken: dict[tuple[str, str], TurnLock] = {}
 
     async def close(self) -> None:
         """Wait until every turn has ended and every lease is let go of."""
@@ -46,7 +46,7 @@ class Busy:
         await asyncio.gather(*holding, return_exceptions=True)
 
     @asynccontextmanager
-    async def take(self, names: TurnNames, *, begins: bool = False) -> AsyncIterator[Taken]:
+    async def take(self, names: TurnNames, *, begins: bool = False) -> AsyncIterator[TurnLock]:
         """Take a conversation until the turn has ended that the block puts in as ``running``, or has failed.
 
         ``begins``: the log does not know the conversation, so it is whoever's has taken it first.
@@ -64,7 +64,7 @@ class Busy:
                 raise TurnRunning(there.names.turn_id)
             await asyncio.wait([there.holding])
         # Nobody else may begin one while the leases and the broker are waited for.
-        taken = self._taken[place] = Taken(names)
+        taken = self._taken[place] = TurnLock(names)
         try:
             await self._leases.take(names, begins=begins)
         except BaseException:  # whatever ends this, the conversation is free again
@@ -79,7 +79,7 @@ class Busy:
             if taken.running is None:
                 await asyncio.shield(taken.holding)
 
-    async def _hold(self, taken: Taken, keeping: asyncio.Task[bool]) -> None:
+    async def _hold(self, taken: TurnLock, keeping: asyncio.Task[bool]) -> None:
         """Let go of a conversation when its turn has ended; end the turn when the lease is not kept."""
         names, running = taken.names, taken.running
         try:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from models.errors import DependencyUnavailable, Unanswered
 from streams.backoff import backoff
 from streams.runtime.ports import StepperHost
-from streams.runtime.standing import Standing
+from streams.runtime.stage_status import StageStatus
 
 T = TypeVar("T")
 
@@ -25,12 +25,12 @@ class NoAnswer(Exception):
         self.attempts = attempts
 
 
-class Patience:
+class RetryPolicy:
     """Makes the calls of one lane, again and again where it must."""
 
-    def __init__(self, runtime: StepperHost, standing: Standing) -> None:
+    def __init__(self, runtime: StepperHost, status: StageStatus) -> None:
         self._runtime = runtime
-        self._standing = standing
+        self._status = status
         self._failures = 0
 
     async def call(self, call: Callable[[], Awaitable[T]], give_up: GiveUp) -> T:
@@ -50,12 +50,12 @@ class Patience:
                 dependency, error = exc.dependency, str(exc)
                 unanswered = unanswered + 1 if isinstance(exc, Unanswered) else 0
             except TimeoutError:
-                dependency, error = self._standing.stage, f"no answer within {timeout:g} s"
+                dependency, error = self._status.stage, f"no answer within {timeout:g} s"
                 unanswered += 1
             else:
                 self.settle()
                 return answer
-            self._standing.failed(self._runtime, dependency, self)
+            self._status.failed(self._runtime, dependency, self)
             if unanswered and await give_up(unanswered):
                 raise NoAnswer(unanswered, error)
             await self._pause(dependency, error)
@@ -63,16 +63,16 @@ class Patience:
     def settle(self) -> None:
         """Nothing is waited for any more: there was an answer, or nobody asks again."""
         self._failures = 0
-        self._standing.settled(self._runtime, self)
+        self._status.settled(self._runtime, self)
 
     async def _pause(self, dependency: str, error: str) -> None:
         runtime, settings = self._runtime, self._runtime.settings
         self._failures += 1
         delay = backoff(self._failures, settings.retry_min_seconds, settings.retry_max_seconds)
-        runtime.metrics.retries_total.labels(self._standing.stage, dependency).inc()
+        runtime.metrics.retries_total.labels(self._status.stage, dependency).inc()
         runtime.log.warning(
             "waiting for a dependency",
-            stage=self._standing.stage,
+            stage=self._status.stage,
             dependency=dependency,
             attempt=self._failures,
             delay=round(delay, 2),

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from models.errors import ConfigurationError
-from streams.process.whereabouts import Whereabouts, folder_id, leave_note, notes
+from streams.process.service_registry import ServiceAddress, folder_id, notes, register
 from streams.settings import Settings, load_settings
 from streams.telemetry import services
 from streams.telemetry.health import HealthServer, HealthState
@@ -34,8 +34,8 @@ def server() -> Iterator[HealthServer]:
         yield running
 
 
-def note(port: int, **changes: object) -> Whereabouts:
-    return msgspec.structs.replace(Whereabouts("respond", "a", os.getpid(), "127.0.0.1", port), **changes)
+def note(port: int, **changes: object) -> ServiceAddress:
+    return msgspec.structs.replace(ServiceAddress("respond", "a", os.getpid(), "127.0.0.1", port), **changes)
 
 
 async def running(settings: Settings) -> list[tuple[str, int]]:
@@ -46,7 +46,7 @@ async def test_a_worker_is_found_by_its_note_while_it_leaves_one(
     settings: Settings, server: HealthServer
 ) -> None:
     assert await running(settings) == []
-    take_away = leave_note(settings, note(server.port))
+    take_away = register(settings, note(server.port))
     assert await running(settings) == [("respond", server.port)]
     reports = await services.ask_services(settings)
     assert [report.service for report in reports] == ["ingest", "memory", "recall", "respond", "serve"]
@@ -59,8 +59,8 @@ async def test_several_of_a_service_are_all_found(settings: Settings, server: He
     state = HealthState(30)
     state.describe("service", "respond")
     with HealthServer(0, Metrics().registry, state) as second:
-        leave_note(settings, note(server.port))
-        leave_note(settings, note(second.port, instance="b"))
+        register(settings, note(server.port))
+        register(settings, note(second.port, instance="b"))
         assert {port for _, port in await running(settings)} == {server.port, second.port}
 
 
@@ -68,15 +68,15 @@ def test_the_note_of_a_worker_that_was_killed_is_passed_over(settings: Settings)
     child = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
     )
-    leave_note(settings, note(1, pid=int(child.stdout)))
+    register(settings, note(1, pid=int(child.stdout)))
     assert notes(settings) == []
     (settings.folder / "services" / "broken.json").write_text("{")
     assert notes(settings) == []
 
 
 def test_the_note_of_whoever_came_next_is_left(settings: Settings) -> None:
-    take_away = leave_note(settings, note(1))
-    leave_note(settings, note(2))
+    take_away = register(settings, note(1))
+    register(settings, note(2))
     take_away()
     assert [here.port for here in notes(settings)] == [2]
 
@@ -84,12 +84,12 @@ def test_the_note_of_whoever_came_next_is_left(settings: Settings) -> None:
 def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     settings = load_settings(data_dir=tmp_path / "file" / "data")
-    leave_note(settings, note(1))()
+    register(settings, note(1))()
     assert notes(settings) == []
 
 
 async def test_the_setting_says_where_they_are(settings: Settings, server: HealthServer) -> None:
-    leave_note(settings, note(2))
+    register(settings, note(2))
     stated = load_settings(data_dir=settings.data_dir, services=f"respond=localhost:{server.port}")
     assert await running(stated) == [("respond", server.port)]
     assert services.stated_places(load_settings(services="ingest=[::1]:5, ingest=b.example:6")) == {
@@ -106,7 +106,7 @@ def test_a_wrong_entry_says_what_to_write(text: str) -> None:
 
 
 async def test_an_option_wins_over_both(settings: Settings, server: HealthServer) -> None:
-    leave_note(settings, note(2))
+    register(settings, note(2))
     stated = load_settings(data_dir=settings.data_dir, services="respond=localhost:1")
     reports = await services.ask_services(stated, {"respond": server.port})
     assert [report.port for report in reports if report.running] == [server.port]

@@ -1,4 +1,6 @@
-"""What no step may see is set aside first: batches that were not unpacked, records in the wrong partition."""
+"""Quarantine of records that no step may see: batches that were not unpacked, records in the wrong
+partition.
+"""
 
 from __future__ import annotations
 
@@ -11,20 +13,20 @@ from streams.runtime.records import RecordBatch, SourceRecord, UnreadBatch, rero
 from streams.runtime.stage import BoundStage
 
 
-def set_aside(
+def quarantine(
     batch: RecordBatch, bound: BoundStage, largest: Callable[[str], int]
 ) -> tuple[RecordBatch, Effects]:
     """Return ``batch`` without what no step may see (maybe nothing is left), and what happens to that.
 
     A batch that was not unpacked is dead-lettered as it is.  A record that lies in a partition its key does
     not hash to (rule 10) is published to the right one; larger than ``largest(source)``, it is dead-lettered.
-    A bystander passes over both.
+    A stage that only observes passes over both.
     """
     effects = Effects()
-    bystander = bound.stage.passes_over(batch.source)
+    observes_only = bound.stage.passes_over(batch.source)
     if UnreadBatch in map(type, batch.records):
         for record in batch.records:
-            if isinstance(record, UnreadBatch) and not bystander:
+            if isinstance(record, UnreadBatch) and not observes_only:
                 effects.dead_letters.append(DeadLetter(record, record.reason, record.message))
         batch = batch.only([record for record in batch.records if not isinstance(record, UnreadBatch)])
     partitions = bound.hashed.get(batch.source, 0)
@@ -37,7 +39,7 @@ def set_aside(
         wrong = [record for record in batch.records if record.key in misplaced]
         taken = {record.offset for record in wrong}
         batch = batch.only([record for record in batch.records if record.offset not in taken])
-        if bystander:
+        if observes_only:
             return batch, effects
         for record in wrong:
             _reroute(record, batch.source, largest(batch.source), effects)

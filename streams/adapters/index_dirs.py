@@ -47,8 +47,8 @@ _CHOOSING = ("embedder", "model_api", "model_url", "embedding_url", "embedding_n
 
 
 class _Note(msgspec.Struct, frozen=True):
-    """What made the vectors of a folder's indexes, and the settings that choose it.  ``build``: names what was
-    begun, so that nothing that was said of an earlier one is taken for it.
+    """Embedder of a folder's indexes, and the settings that choose it.  ``build`` names the build, so that
+    marks of an earlier one do not count.
     """
 
     model: str
@@ -61,8 +61,8 @@ class _Note(msgspec.Struct, frozen=True):
         return VectorSpace(self.model, self.dimensions)
 
 
-class Homes(NamedTuple):
-    """What is to be opened.  ``living``: the settings, with the embedder of the living indexes.
+class IndexDirs(NamedTuple):
+    """Index folders to open.  ``living``: the settings, with the embedder of the living indexes.
 
     ``built``: the folder in which vectors are being made again: another than ``folder``, that itself, or none.
     """
@@ -103,11 +103,11 @@ class Homes(NamedTuple):
             return found.build
 
     def space_of_living(self) -> VectorSpace:
-        """Return what made the vectors of the living indexes, as far as that is noted."""
+        """Return the vector space of the living indexes, as far as it is noted."""
         note = _read(self.folder)
         return VectorSpace("", 0) if note is None else note.space
 
-    def whole(self) -> None:
+    def mark_ready(self) -> None:
         """Note that it has: beside, it takes the place of the living ones at the next start.
 
         Raises:
@@ -120,7 +120,7 @@ class Homes(NamedTuple):
                 (self.folder / _BEHIND).unlink(missing_ok=True)
 
 
-def find_homes(settings: Settings, space: VectorSpace, *, patience: float = 0.0) -> Homes:
+def find_index_dirs(settings: Settings, space: VectorSpace, *, patience: float = 0.0) -> IndexDirs:
     """Return where the indexes are for vectors of ``space``; those that are whole take their place first.
 
     Raises:
@@ -141,14 +141,12 @@ def find_homes(settings: Settings, space: VectorSpace, *, patience: float = 0.0)
                 lock.release()
     note = _read(folder)
     if note is None or note.space == space:
-        return Homes(folder, settings, folder if (folder / _BEHIND).exists() else None)
-    return Homes(folder, settings.model_copy(update=note.settings), beside)
+        return IndexDirs(folder, settings, folder if (folder / _BEHIND).exists() else None)
+    return IndexDirs(folder, settings.model_copy(update=note.settings), beside)
 
 
 def noted(settings: Settings) -> tuple[VectorSpace, Settings] | None:
-    """Return what made the vectors of the living indexes, and the settings with that embedder; ``None`` if
-    nothing says so, or they are on a server.
-    """
+    """Return the living indexes' vector space and settings; ``None`` without a note, or on a server."""
     note = None if settings.qdrant_url else _read(settings.folder / EDGE_FOLDER)
     return None if note is None else (note.space, settings.model_copy(update=note.settings))
 
@@ -168,7 +166,7 @@ def forget_builds(folder: Path) -> bool:
 
 
 def _is_to_be_moved(folder: Path, beside: Path) -> bool:
-    """Whether something is whole, was broken off, or is left of indexes that were deleted."""
+    """Return whether a finished, interrupted or deleted build is left to move."""
     left = any(folder.with_name(name).exists() for name in (_REPLACED, _REMOVED))
     return left or (beside / _WHOLE).exists() or (not folder.exists() and _read(beside) is not None)
 
@@ -229,7 +227,7 @@ def _begun(folder: Path) -> list[Path]:
 
 
 def _read(folder: Path) -> _Note | None:
-    """Return what made a folder's vectors, as far as that is noted: if not, their seals decide."""
+    """Return the note of a folder, as far as there is one: if not, the indexes' seals decide."""
     try:
         return msgspec.json.decode((folder / _NOTE).read_bytes(), type=_Note)
     except (FileNotFoundError, NotADirectoryError, msgspec.MsgspecError):
@@ -237,7 +235,7 @@ def _read(folder: Path) -> _Note | None:
 
 
 def _named(behind: Path) -> str:
-    """Return what names the build of vectors in place; a crash may have left it without a name."""
+    """Return the name of the build in place; after a crash it may have none."""
     if not (name := behind.read_text().strip()):
         behind.write_text(name := uuid4().hex)
     return name

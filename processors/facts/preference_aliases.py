@@ -79,25 +79,25 @@ def preferences_id(said: FactCandidate | Fact) -> str:
 
 
 def is_preference(said: FactCandidate | Fact) -> bool:
-    """Whether it is what the person himself prefers."""
+    """Return whether a statement is a preference of the person."""
     base = said.attribute.partition("/")[0].strip().casefold()
     return base in (_LIKE, _FAVOURITE) and normalized_subject(said.subject) == SELF
 
 
 def is_shown(said: FactCandidate | Fact) -> bool:
-    """Whether it says what the person prefers, or shows it by what is done always."""
+    """Return whether a statement says a preference, or shows it by a habit."""
     return is_preference(said) or (
         said.attribute.strip().casefold() == _HABIT and normalized_subject(said.subject) == SELF
     )
 
 
 def is_known_by_name(fact: Fact) -> bool:
-    """Whether others that name the same are about this fact."""
+    """Return whether other facts with the same name are about this one."""
     return is_shown(fact) and fact.polarity is Polarity.AFFIRMED and ever_held(fact)
 
 
 def is_held(said: FactCandidate) -> bool:
-    """Whether it says that a preference holds: from then on it is known."""
+    """Return whether a statement makes a preference known from then on."""
     affirmed = said.polarity is Polarity.AFFIRMED and said.assertion is not Assertion.ENDED
     return is_shown(said) and affirmed and bool(said.value)
 

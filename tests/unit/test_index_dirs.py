@@ -19,9 +19,9 @@ from models.index import FactFilter, SearchIndex, VectorSpace
 from models.vectors import EmbeddingResult, VectorKind
 from processors.embedding.vectors import pack
 from processors.embedding.wording import request_for
-from streams.adapters.beside import Beside
+from streams.adapters.dual_write_index import DualWriteIndex
 from streams.adapters.folder_lock import FolderLock
-from streams.adapters.index_homes import Homes, find_homes, forget_builds, noted
+from streams.adapters.index_dirs import IndexDirs, find_index_dirs, forget_builds, noted
 from streams.adapters.living_embedder import open_former, open_living
 from streams.adapters.onnx_model import DIMENSIONS, MODEL
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
@@ -49,14 +49,14 @@ def chosen(settings: Settings, embedder: str) -> Settings:
     return settings.model_copy(update={"embedder": embedder})
 
 
-def started(settings: Settings, space: VectorSpace) -> Homes:
-    """Do what a worker does when it starts: find its homes, make them, and note what they are for."""
-    homes = find_homes(settings, space)
-    (homes.folder / "facts").mkdir(parents=True, exist_ok=True)
-    homes.note(space, settings)
-    if homes.beside is not None:
-        (homes.beside / "facts").mkdir(exist_ok=True)
-    return homes
+def started(settings: Settings, space: VectorSpace) -> IndexDirs:
+    """Do what a worker does when it starts: find its dirs, make them, and note what they are for."""
+    dirs = find_index_dirs(settings, space)
+    (dirs.folder / "facts").mkdir(parents=True, exist_ok=True)
+    dirs.note(space, settings)
+    if dirs.beside is not None:
+        (dirs.beside / "facts").mkdir(exist_ok=True)
+    return dirs
 
 
 def embedder_of_living(settings: Settings) -> str:
@@ -83,11 +83,11 @@ def test_another_embedder_is_built_for_beside_until_it_is_whole(settings: Settin
     after = chosen(settings, "onnx:after")
     started(settings, BEFORE)
     for _ in range(2):  # a restart goes on
-        homes = started(after, AFTER)
-        assert homes.beside is not None and homes.beside.name.startswith("qdrant-after-2-3-")
-        assert homes.living.embedder == "builtin" == embedder_of_living(after)
-    (homes.beside / "facts" / "mine").touch()
-    homes.whole()
+        dirs = started(after, AFTER)
+        assert dirs.beside is not None and dirs.beside.name.startswith("qdrant-after-2-3-")
+        assert dirs.living.embedder == "builtin" == embedder_of_living(after)
+    (dirs.beside / "facts" / "mine").touch()
+    dirs.mark_ready()
     again = started(after, AFTER)
     assert (again.built, embedder_of_living(after)) == (None, "onnx:after")
     assert (again.folder / "facts" / "mine").exists()
@@ -114,31 +114,31 @@ def test_a_build_keeps_its_name_and_another_has_another(settings: Settings) -> N
 CRASHES = ("out", "taken", "in", "left")
 
 
-def crashed(settings: Settings, homes: Homes, step: str) -> None:
+def crashed(settings: Settings, dirs: IndexDirs, step: str) -> None:
     """Have done what the exchange does, up to a step."""
-    assert homes.beside is not None
-    out = homes.folder.with_name("qdrant.replaced-by-switchboard")
-    homes.folder.rename(out)
+    assert dirs.beside is not None
+    out = dirs.folder.with_name("qdrant.replaced-by-switchboard")
+    dirs.folder.rename(out)
     if step == "taken":
-        (homes.folder / "facts").mkdir(parents=True)  # by a command that found none
+        (dirs.folder / "facts").mkdir(parents=True)  # by a command that found none
     if step in ("in", "left"):
-        homes.beside.rename(homes.folder)
+        dirs.beside.rename(dirs.folder)
     if step == "left":
-        (homes.folder / "whole").unlink()
-        out.rename(homes.folder.with_name("qdrant.removed-by-switchboard"))
+        (dirs.folder / "whole").unlink()
+        out.rename(dirs.folder.with_name("qdrant.removed-by-switchboard"))
 
 
 @pytest.mark.parametrize("step", CRASHES)
 def test_a_crash_while_one_takes_the_others_place(settings: Settings, step: str) -> None:
     after = chosen(settings, "onnx:after")
     started(settings, BEFORE)
-    homes = started(after, AFTER)
-    (homes.built / "facts" / "theirs").touch()
-    homes.whole()
-    crashed(settings, homes, step)
+    dirs = started(after, AFTER)
+    (dirs.built / "facts" / "theirs").touch()
+    dirs.mark_ready()
+    crashed(settings, dirs, step)
     assert started(after, AFTER).built is None
     assert embedder_of_living(after) == "onnx:after"
-    assert (homes.folder / "facts" / "theirs").exists()
+    assert (dirs.folder / "facts" / "theirs").exists()
     assert there(settings) == ["qdrant"]
 
 
@@ -147,9 +147,9 @@ def test_who_goes_back_after_such_a_crash_has_the_living_ones(settings: Settings
     after = chosen(settings, "onnx:after")
     started(settings, BEFORE)
     (settings.folder / "qdrant" / "facts" / "mine").touch()
-    homes = started(after, AFTER)
-    homes.whole()
-    crashed(settings, homes, step)
+    dirs = started(after, AFTER)
+    dirs.mark_ready()
+    crashed(settings, dirs, step)
     back = started(settings, BEFORE)
     assert back.built == back.folder, "what is missing is made again"
     assert (back.folder / "facts" / "mine").exists()
@@ -159,12 +159,12 @@ def test_who_goes_back_after_such_a_crash_has_the_living_ones(settings: Settings
 def test_what_another_process_has_keeps_its_place(settings: Settings) -> None:
     after = chosen(settings, "onnx:after")
     started(settings, BEFORE)
-    started(after, AFTER).whole()
+    started(after, AFTER).mark_ready()
     for held in ("qdrant/facts", "qdrant.moving"):
         lock = FolderLock(settings.folder / held, "")
         try:
             with pytest.raises(ConfigurationError, match="in use by"):
-                find_homes(after, AFTER)
+                find_index_dirs(after, AFTER)
         finally:
             lock.release()
         assert embedder_of_living(after) == "builtin"
@@ -177,7 +177,7 @@ def test_who_goes_back_has_what_is_missing_made_in_place(settings: Settings) -> 
     back = started(settings, BEFORE)
     assert (back.built, back.beside) == (back.folder, None)
     assert there(settings) == ["qdrant"], "what was begun is gone"
-    back.whole()
+    back.mark_ready()
     assert started(settings, BEFORE).built is None
 
 
@@ -185,10 +185,10 @@ def test_living_indexes_that_were_deleted_are_those_that_were_begun(settings: Se
     """Their requests are answered in part: in a new one the others would be missing for ever."""
     after = chosen(settings, "onnx:after")
     started(settings, BEFORE)
-    homes = started(after, AFTER)
-    build = homes.note(AFTER, after)
-    (homes.built / "facts" / "begun").touch()
-    shutil.rmtree(homes.folder)
+    dirs = started(after, AFTER)
+    build = dirs.note(AFTER, after)
+    (dirs.built / "facts" / "begun").touch()
+    shutil.rmtree(dirs.folder)
     again = started(after, AFTER)
     assert again.built == again.folder and (again.folder / "facts" / "begun").exists()
     assert again.note(AFTER, after) == build
@@ -204,7 +204,7 @@ def test_a_folder_of_somebody_elses_stays(settings: Settings, tmp_path: Path) ->
     linked = settings.folder / "qdrant-linked"
     linked.symlink_to(begun)
     started(settings, BEFORE)
-    started(chosen(settings, "onnx:after"), AFTER).whole()
+    started(chosen(settings, "onnx:after"), AFTER).mark_ready()
     started(chosen(settings, "onnx:after"), AFTER)
     assert all(each.is_dir() for each in theirs) and linked.is_symlink()
 
@@ -212,7 +212,7 @@ def test_a_folder_of_somebody_elses_stays(settings: Settings, tmp_path: Path) ->
 def test_a_folder_that_does_not_say_what_made_it_is_not_built_in(settings: Settings) -> None:
     after = chosen(settings, "onnx:after")
     started(settings, BEFORE)
-    beside = find_homes(after, AFTER).beside
+    beside = find_index_dirs(after, AFTER).beside
     (beside / "theirs").mkdir(parents=True)
     with pytest.raises(ConfigurationError, match="Move it away"):
         started(after, AFTER)
@@ -239,7 +239,7 @@ def test_a_third_embedder_takes_the_place_of_one_that_was_begun(settings: Settin
 def test_models_that_read_alike_have_folders_of_their_own(settings: Settings) -> None:
     started(settings, BEFORE)
     spaces = [VectorSpace(name, 3) for name in ("a/b", "a-b", "A-b", "m" * 300, "мод", "")]
-    names = {find_homes(settings, space).beside.name for space in spaces}
+    names = {find_index_dirs(settings, space).beside.name for space in spaces}
     assert len(names) == len(spaces) and max(map(len, names)) < 120
 
 
@@ -247,22 +247,22 @@ def test_what_is_begun_goes_when_the_indexes_are_emptied(settings: Settings) -> 
     """It is filled from topics that may have been made again: what they held before must not come back."""
     after = chosen(settings, "onnx:after")
     started(settings, BEFORE)
-    homes = started(after, AFTER)
-    behind = (homes.folder / "behind").read_text()
-    assert _empty(homes.folder)
+    dirs = started(after, AFTER)
+    behind = (dirs.folder / "behind").read_text()
+    assert _empty(dirs.folder)
     assert there(settings) == ["qdrant"]
-    assert (homes.folder / "behind").read_text() not in {"", behind}
-    assert not forget_builds(homes.folder)
+    assert (dirs.folder / "behind").read_text() not in {"", behind}
+    assert not forget_builds(dirs.folder)
 
 
 def test_what_a_crash_left_does_not_come_back_once_the_indexes_were_emptied(settings: Settings) -> None:
     after = chosen(settings, "onnx:after")
     started(settings, BEFORE)
     (settings.folder / "qdrant" / "facts" / "mine").touch()
-    homes = started(after, AFTER)
-    homes.whole()
-    crashed(settings, homes, "out")
-    assert _empty(homes.folder)
+    dirs = started(after, AFTER)
+    dirs.mark_ready()
+    crashed(settings, dirs, "out")
+    assert _empty(dirs.folder)
     assert there(settings) == []
     again = started(after, AFTER)
     assert (again.built, [*(again.folder / "facts").iterdir()]) == (None, [])
@@ -276,11 +276,11 @@ PLACE = ("memory.facts.v1", 3)
 
 
 @pytest.fixture
-async def both(tmp_path: Path) -> AsyncIterator[Beside[Any, Any]]:
+async def both(tmp_path: Path) -> AsyncIterator[DualWriteIndex[Any, Any]]:
     living = QdrantEdgeIndex[Any, Any](tmp_path / "living", FACTS, VectorSpace("before", 2))
     coming = QdrantEdgeIndex[Any, Any](tmp_path / "coming", FACTS, VectorSpace("after", 3))
-    made: SearchIndex[Any, Any] = Beside(living, coming)
-    assert isinstance(made, Beside)
+    made: SearchIndex[Any, Any] = DualWriteIndex(living, coming)
+    assert isinstance(made, DualWriteIndex)
     yield made
     await made.close()
 
@@ -289,23 +289,23 @@ def axis(length: int, *places: int) -> Any:
     return np.eye(length, dtype=np.float32)[[*places]]
 
 
-async def test_both_are_written_and_the_living_one_is_read(both: Beside[Any, Any]) -> None:
+async def test_both_are_written_and_the_living_one_is_read(both: DualWriteIndex[Any, Any]) -> None:
     await both.upsert([TEA, CELLO])
     await both.store_vectors([TEA.fact_id], axis(2, 0), "before")
     await both.store_vectors([CELLO.fact_id], axis(3, 0), "after")
     assert both.space.model == "before"
     assert [each.item for each in await both.search_vector(axis(2, 0)[0], ADA, 5)] == [TEA]
-    assert [each.item for each in await both.coming.search_vector(axis(3, 0)[0], ADA, 5)] == [CELLO]
+    assert [each.item for each in await both.candidate.search_vector(axis(3, 0)[0], ADA, 5)] == [CELLO]
     assert {each.item.fact_id for each in await both.search_text("cello", ADA, 5)} == {CELLO.fact_id}
     await both.erase({TEA.fact_id: 1})
     await both.forget_vectors([TEA.fact_id, CELLO.fact_id])
-    for index in (both.living, both.coming):
+    for index in (both.active, both.candidate):
         assert [each.fact_id for each in await index.get([TEA.fact_id, CELLO.fact_id])] == [CELLO.fact_id]
         assert await index.vectors([TEA.fact_id, CELLO.fact_id]) == {}
 
 
-async def test_what_is_in_both_is_read(both: Beside[Any, Any]) -> None:
-    await both.living.set_mark(PLACE, 9)
+async def test_what_is_in_both_is_read(both: DualWriteIndex[Any, Any]) -> None:
+    await both.active.set_mark(PLACE, 9)
     assert await both.marks([PLACE]) == {PLACE: 0}
     await both.set_mark(PLACE, 12)
     assert await both.marks([PLACE]) == {PLACE: 12}
@@ -375,29 +375,29 @@ async def test_a_command_asks_with_the_embedder_of_the_living_ones(settings: Set
 
 @pytest.mark.parametrize("together", [False, True])
 async def test_what_was_erased_before_does_not_come_back_in_the_new_one(
-    both: Beside[Any, Any], together: bool
+    both: DualWriteIndex[Any, Any], together: bool
 ) -> None:
     """A tombstone that says no version erases what is stored, and the living one has nothing any more."""
     stage = StageHarness(Index(Settings(), both).stage())
     records = [stage.record(TEA), stage.record(CELLO), stage.record(None, key=TEA.fact_id.encode())]
-    await both.living.upsert([TEA])
-    await both.living.erase({TEA.fact_id: TEA.version})
+    await both.active.upsert([TEA])
+    await both.active.erase({TEA.fact_id: TEA.version})
     for part in [records] if together else [[each] for each in records]:
         await stage.call(*part)
-    for index in (both.living, both.coming):
+    for index in (both.active, both.candidate):
         assert [each.fact_id for each in await index.get([TEA.fact_id, CELLO.fact_id])] == [CELLO.fact_id]
 
 
-async def test_what_began_anew_since_stays_in_the_living_one(both: Beside[Any, Any]) -> None:
+async def test_what_began_anew_since_stays_in_the_living_one(both: DualWriteIndex[Any, Any]) -> None:
     stage = StageHarness(Index(Settings(), both).stage())
     anew = msgspec.structs.replace(TEA, version=7, erased_until=START + timedelta(days=1))
-    await both.living.upsert([anew])
+    await both.active.upsert([anew])
     await stage.call(stage.record(TEA))
     await stage.call(stage.record(None, key=TEA.fact_id.encode()))
-    assert await both.living.get([TEA.fact_id]) == [anew]
-    assert await both.coming.get([TEA.fact_id]) == []
+    assert await both.active.get([TEA.fact_id]) == [anew]
+    assert await both.candidate.get([TEA.fact_id]) == []
     await stage.call(stage.record(anew))
-    assert await both.coming.get([TEA.fact_id]) == [anew]
+    assert await both.candidate.get([TEA.fact_id]) == [anew]
 
 
 def vector(of: Any, model: str, length: int, place: int) -> EmbeddingResult:
@@ -412,12 +412,12 @@ def vector(of: Any, model: str, length: int, place: int) -> EmbeddingResult:
     )
 
 
-def views(both: Beside[Any, Any], build: str = "mine") -> StageHarness:
-    made = VectorViews(Settings(), {VectorKind.FACT: both}, built=Building(both.coming, build))
+def views(both: DualWriteIndex[Any, Any], build: str = "mine") -> StageHarness:
+    made = VectorViews(Settings(), {VectorKind.FACT: both}, built=Building(both.candidate, build))
     return StageHarness(made.stage())
 
 
-async def test_a_vector_of_one_model_does_not_stand_for_the_others(both: Beside[Any, Any]) -> None:
+async def test_a_vector_of_one_model_does_not_stand_for_the_others(both: DualWriteIndex[Any, Any]) -> None:
     stage = views(both)
     await both.upsert([TEA, CELLO])
     await stage.call(
@@ -426,47 +426,47 @@ async def test_a_vector_of_one_model_does_not_stand_for_the_others(both: Beside[
         stage.record(vector(CELLO, "before", 2, 1)),
         stage.record(vector(CELLO, "other", 2, 1)),
     )
-    assert {*await both.living.vectors([TEA.fact_id, CELLO.fact_id])} == {TEA.fact_id, CELLO.fact_id}
-    assert {*await both.coming.vectors([TEA.fact_id, CELLO.fact_id])} == {TEA.fact_id}
+    assert {*await both.active.vectors([TEA.fact_id, CELLO.fact_id])} == {TEA.fact_id, CELLO.fact_id}
+    assert {*await both.candidate.vectors([TEA.fact_id, CELLO.fact_id])} == {TEA.fact_id}
     key = f"fact/{TEA.fact_id}".encode()
     await stage.call(stage.record(None, key=key), stage.record(vector(TEA, "after", 3, 2)))
-    assert {*await both.living.vectors([TEA.fact_id])} == set(), "erased, and only the other model has it anew"
-    assert {*await both.coming.vectors([TEA.fact_id])} == {TEA.fact_id}
+    assert {*await both.active.vectors([TEA.fact_id])} == set(), "erased, and only the other model has it anew"
+    assert {*await both.candidate.vectors([TEA.fact_id])} == {TEA.fact_id}
 
 
-async def test_how_far_requests_are_answered_is_said_for_one_build_only(both: Beside[Any, Any]) -> None:
+async def test_how_far_requests_are_answered_is_said_for_one_build_only(both: DualWriteIndex[Any, Any]) -> None:
     """Those of another stay in the topic, and what they say is not true of a later one."""
     request = request_for(VectorKind.FACT, TEA.fact_id, "likes tea", "ada", "default")
     for build, mark in (("earlier", 0), ("mine", 1)):
-        asked = Embedding(Settings(), Length(AFTER), built=Building(both.coming, build))
+        asked = Embedding(Settings(), Length(AFTER), built=Building(both.candidate, build))
         asking = StageHarness(asked.stage())
         await asking.call(asking.record(request))
         [said] = [each for each in asking.last.outputs if each.topic == EMBEDDINGS]
         stage = views(both)
         await stage.call(stage.record(said.value, key=said.key, headers=list(said.headers)))
         place = REQUESTS, stage.partition
-        assert (await both.coming.marks([place]))[place] == mark
-        assert (await both.living.marks([place]))[place] == 0
+        assert (await both.candidate.marks([place]))[place] == mark
+        assert (await both.active.marks([place]))[place] == 0
     stage = views(both)
     headers = [(ANSWERED_TO, value) for value in (b"mine", b"mine x", b"", b" 7")]
     await stage.call(*[stage.record(None, key=b"fact/x", headers=[each]) for each in headers])
-    assert (await both.coming.marks([place]))[place] == 1
+    assert (await both.candidate.marks([place]))[place] == 1
 
 
 @pytest.mark.parametrize(("stored", "mark"), [(True, 3), (False, 0)])
 async def test_requests_that_cannot_be_read_do_not_keep_it_from_being_whole(
-    both: Beside[Any, Any], stored: bool, mark: int
+    both: DualWriteIndex[Any, Any], stored: bool, mark: int
 ) -> None:
     """At the end of a partition nothing comes behind them; but what came before must be stored."""
-    stage = StageHarness(Embedding(Settings(), Length(AFTER), built=Building(both.coming, "mine")).stage())
+    stage = StageHarness(Embedding(Settings(), Length(AFTER), built=Building(both.candidate, "mine")).stage())
     request = request_for(VectorKind.FACT, TEA.fact_id, "likes tea", "ada", "default")
     await stage.call(stage.record(request))
     place = REQUESTS, stage.partition
     if stored:
-        await both.coming.set_mark(place, 1)
+        await both.candidate.set_mark(place, 1)
     await stage.call(stage.record(b"{no json"), stage.record(None, key=b"nothing/x"))
     assert len(stage.dead_letters) == 2
-    assert (await both.coming.marks([place]))[place] == mark
+    assert (await both.candidate.marks([place]))[place] == mark
 
 
 async def test_without_a_build_nothing_is_said(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What the recall service alone can read, asked for by other processes over a socket in the data folder.
+"""RPC to the recall service, for views that it alone can read, over a socket in the data folder.
 
 The embedded index belongs to one process.  The Valkey of the service they ask themselves.
 """
@@ -32,7 +32,7 @@ _ADVICE = "start it on this machine (switchboard worker recall), with the same S
 
 
 class Indexes(NamedTuple):
-    """What can be read of the index."""
+    """Read access to the index."""
 
     search: Search
     facts: Facts
@@ -111,7 +111,7 @@ async def answer_others(
 
 
 def ask_recall(socket: Path) -> tuple[Indexes, Remote]:
-    """Return what the recall service behind a socket has, and the connection, which is to be closed."""
+    """Return the recall service's indexes behind a socket, and the connection, which the caller closes."""
     remote = Remote(socket, "recall", _ADVICE, _TOLD)
     # mypy takes a Protocol for a class to be instantiated
     return (

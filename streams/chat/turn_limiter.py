@@ -9,8 +9,8 @@ class NoRoom(Exception):
     """So many turns run here as may; nothing of the one that was to begin is written."""
 
 
-class Room:
-    """Room for ``most`` turns, which are counted in ``metrics``."""
+class TurnLimiter:
+    """Limit of ``most`` turns at once, counted in ``metrics``."""
 
     def __init__(self, most: int, metrics: Metrics) -> None:
         self.most = most

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from streams.process import leash
+from streams.process import child_process
 
 
 @pytest.fixture
@@ -50,14 +50,14 @@ def test_a_child_that_has_just_started_when_ctrl_c_comes_is_ended(
 
     monkeypatch.setattr(subprocess, "Popen", Interrupted)
     with pytest.raises(KeyboardInterrupt):
-        leash.spawn(["sleep", "600"])
+        child_process.spawn(["sleep", "600"])
     (child,) = started
     assert child.returncode is not None
 
 
 _INTERRUPTED_AT_ONCE = """
 import signal, threading
-from streams.process import leash
+from streams.process import child_process
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 start = threading.Thread.start
@@ -68,9 +68,9 @@ def interrupted(thread):
 
 threading.Thread.start = interrupted
 try:
-    leash.spawn(["sleep", "600"])
+    child_process.spawn(["sleep", "600"])
 except KeyboardInterrupt:
-    print([child.returncode for child in leash._children])
+    print([child.returncode for child in child_process._children])
 """
 
 
@@ -84,8 +84,8 @@ def test_who_sees_a_process_end_finds_none_of_its_children() -> None:
     """A child that holds a pipe holds it until it is gone."""
     program = (
         "import sys\n"
-        "from streams.process import leash\n"
-        "child = leash.spawn(['sleep', '600'])\n"
+        "from streams.process import child_process\n"
+        "child = child_process.spawn(['sleep', '600'])\n"
         "print(child.pid, flush=True)\n"
     )
     command = [sys.executable, "-c", program]

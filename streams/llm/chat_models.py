@@ -1,4 +1,4 @@
-"""What talks with people: rules or a language model, as the settings say."""
+"""Models that talk with people: rules or a language model, by the settings."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 
 
-class Talkers(NamedTuple):
-    """What says what a question means, and the model that answers, if there is one."""
+class ChatModels(NamedTuple):
+    """Model that understands questions, and the model that answers, if there is one."""
 
     understander: Understander
     responder: Responder | None
 
 
-async def open_talkers(
+async def open_chat_models(
     settings: Settings, metrics: Metrics, count: TokenCounter, resources: AsyncExitStack, name: str = "talk"
-) -> Talkers:
+) -> ChatModels:
     """Return both; what must be closed at the end goes on ``resources``.
 
     ``name`` tells services of one machine apart; see :func:`streams.llm.factory.open_asking`.
@@ -32,7 +32,7 @@ async def open_talkers(
     """
     builtin = BuiltinUnderstander()
     if not settings.talks_with_model:
-        return Talkers(builtin, None)
+        return ChatModels(builtin, None)
     # Imported here because the library takes a second to load.
     from streams.llm.factory import open_asking
     from streams.llm.responder import ModelResponder
@@ -40,7 +40,7 @@ async def open_talkers(
 
     asking = await open_asking(settings, metrics, count, resources, name)
     timeout = settings.model_timeout_seconds
-    return Talkers(
+    return ChatModels(
         ModelUnderstander(asking, builtin) if settings.asks_model("understander") else builtin,
         ModelResponder(asking, count, timeout=timeout) if settings.asks_model("responder") else None,
     )

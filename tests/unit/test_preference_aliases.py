@@ -9,7 +9,9 @@ from told_facts import candidate, evidence, minute
 from models.facts import Fact, FactCandidate, FactStatus
 from models.statements import Assertion, Kind, Polarity
 from processors.facts.claims import claim_of
-from processors.facts.kinship import (
+from processors.facts.learning import learned
+from processors.facts.lines import Line
+from processors.facts.preference_aliases import (
     KNOWN_LIMIT,
     Known,
     Preferences,
@@ -20,8 +22,6 @@ from processors.facts.kinship import (
     is_shown,
     preferences_id,
 )
-from processors.facts.learning import learned
-from processors.facts.lines import Line
 
 #: So unsure that it is asked for once.
 ASKED = 0.45

@@ -18,8 +18,8 @@ class Host(Protocol):
     metrics: Metrics
 
 
-class Standing:
-    """What the lanes of one stage know of each other.
+class StageStatus:
+    """Shared state of one stage's lanes.
 
     ``buried``: records in a row that the step failed on.  Of the calls that went out and were answered:
     ``answered``, when the latest of them began (monotonic), and ``witness``, the last record of it, which

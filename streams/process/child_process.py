@@ -107,7 +107,7 @@ def end(child: subprocess.Popen[bytes], grace: float) -> int:
 def _spawning_thread() -> ThreadPoolExecutor:
     global _spawner, _spawner_pid
     if _spawner is None or _spawner_pid != os.getpid():  # a forked process has no copy of the thread
-        _spawner = ThreadPoolExecutor(1, thread_name_prefix="leash")
+        _spawner = ThreadPoolExecutor(1, thread_name_prefix="child_process")
         _spawner_pid = os.getpid()
     return _spawner
 

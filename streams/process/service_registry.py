@@ -23,7 +23,7 @@ _FOLDER = "services"
 log = structlog.get_logger("streams.process.worker")
 
 
-class Whereabouts(msgspec.Struct, frozen=True):
+class ServiceAddress(msgspec.Struct, frozen=True):
     """Where a worker answers: ``process`` is its number among several of one service, from 0."""
 
     service: str
@@ -35,11 +35,11 @@ class Whereabouts(msgspec.Struct, frozen=True):
 
 
 def folder_id(settings: Settings) -> str:
-    """Return what tells the data folder of a worker from others, without naming it to whoever asks."""
+    """Return the id of a worker's data folder, which does not reveal its name."""
     return hashlib.sha256(os.fsencode(settings.folder.resolve())).hexdigest()[:16]
 
 
-def leave_note(settings: Settings, here: Whereabouts) -> Callable[[], None]:
+def register(settings: Settings, here: ServiceAddress) -> Callable[[], None]:
     """Write down where a worker answers; return what takes the note away."""
     path = settings.folder / _FOLDER / f"{here.service}-{here.instance}.json"
     fresh = path.with_suffix(f".{here.pid}")
@@ -63,7 +63,7 @@ def leave_note(settings: Settings, here: Whereabouts) -> Callable[[], None]:
     return take_away
 
 
-def notes(settings: Settings) -> list[Whereabouts]:
+def notes(settings: Settings) -> list[ServiceAddress]:
     """Return the notes of workers that still run, ordered by service and process."""
     try:
         paths = sorted((settings.folder / _FOLDER).glob("*.json"))
@@ -73,9 +73,9 @@ def notes(settings: Settings) -> list[Whereabouts]:
     return sorted(found, key=lambda here: (here.service, here.process, here.instance))
 
 
-def _read(path: Path) -> Whereabouts | None:
+def _read(path: Path) -> ServiceAddress | None:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=Whereabouts)
+        return msgspec.json.decode(path.read_bytes(), type=ServiceAddress)
     except (OSError, msgspec.DecodeError):
         return None
 

@@ -12,9 +12,9 @@ import pytest
 
 from models.errors import DependencyUnavailable
 from models.index import FactFilter
-from streams.remembered.far import Indexes, answer_others, ask_recall, recall_socket
 from streams.remembered.opening import open_remembered
 from streams.remembered.ports import Facts, Graph
+from streams.remembered.recall_rpc import Indexes, answer_others, ask_recall, recall_socket
 from streams.search import Results, Wanted
 from streams.search.results import scope_of
 from streams.settings import Settings

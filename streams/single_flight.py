@@ -1,4 +1,4 @@
-"""Work that is done once for all who ask for it at about the same time."""
+"""Single flight: concurrent callers share one run of the same work."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Rounds(Generic[T]):
-    """One round of ``work`` after the other; who asks while one is under way shares the next with all others
-    who do.
+class SingleFlight(Generic[T]):
+    """Rounds of ``work``, one after the other; callers during a round share the next one.
 
-    What a round finds thus lacks nothing that was there when somebody asked for it, and many who ask cost two
-    rounds, not one each.  ``lock`` is held while a round is at work.
+    A round thus sees everything written before its callers asked, and any number of callers costs two rounds.
+    ``lock`` is held while a round is at work.
     """
 
     def __init__(self, work: Callable[[], Awaitable[T]], name: str, lock: asyncio.Lock | None = None) -> None:
@@ -24,8 +23,8 @@ class Rounds(Generic[T]):
         self._next: asyncio.Task[T] | None = None
         self._open: set[asyncio.Task[T]] = set()
 
-    async def join(self) -> T:
-        """Return what the next round gives, or raise what it fails with.  Who gives up ends no round."""
+    async def run(self) -> T:
+        """Return the result of the next round, or raise its error.  A cancelled caller ends no round."""
         if self._next is None:
             self._next = asyncio.create_task(self._round(), name=self._name)
             self._open.add(self._next)

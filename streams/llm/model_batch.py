@@ -26,8 +26,8 @@ from streams.telemetry.metrics import Metrics
 _MOST_CHARACTERS = 200_000
 
 
-class Means(NamedTuple):
-    """What every errand needs.
+class CallContext(NamedTuple):
+    """Dependencies of every batch.
 
     ``count`` counts the tokens of a text; ``hedge_seconds``: after how much silence a second call is made, 0:
     never; ``schemas``: tokens of those that were counted, by version of the prompt.
@@ -50,18 +50,18 @@ class Means(NamedTuple):
         return self.count(prompt.system) + self.count(prompt.user) + schema
 
 
-class Errand:
+class ModelBatch:
     """Some questions about one person, on their way to the model and back."""
 
     def __init__(
         self,
-        means: Means,
+        context: CallContext,
         purpose: Purpose,
         questions: Sequence[Question],
         ids: Sequence[str],
         deadline: float,
     ) -> None:
-        self._means = means
+        self._call_context = context
         self._purpose = purpose
         self._questions = questions
         self._ids = ids
@@ -72,11 +72,11 @@ class Errand:
 
     async def run(self, group: Sequence[int]) -> None:
         """Ask about a group in one call, and what that leaves open each alone."""
-        means, tenant = self._means, self._questions[group[0]].tenant_id
+        context, tenant = self._call_context, self._questions[group[0]].tenant_id
         prompt = await self._purpose.compose(group)
-        tokens = means.tokens_of(prompt)
-        most = means.account.cost(Usage(tokens, prompt.most_tokens))
-        async with means.account.reserve(tenant, most) as granted:
+        tokens = context.tokens_of(prompt)
+        most = context.account.cost(Usage(tokens, prompt.most_tokens))
+        async with context.account.reserve(tenant, most) as granted:
             if not granted:
                 await self._write(self._memo(number, Outcome.OVER_BUDGET) for number in group)
                 return
@@ -120,7 +120,7 @@ class Errand:
                     input_tokens=share.input_tokens,
                     output_tokens=share.output_tokens,
                     cached_tokens=share.cached_tokens,
-                    cost_usd=self._means.account.cost(share),
+                    cost_usd=self._call_context.account.cost(share),
                 )
             )
         await self._write(memos)
@@ -135,9 +135,9 @@ class Errand:
             conversation_id=question.conversation_id,
             purpose=self._purpose.name,
             prompt=self._purpose.version,
-            model=self._means.model,
+            model=self._call_context.model,
             outcome=outcome,
-            asked_at=self._means.account.clock(),
+            asked_at=self._call_context.account.clock(),
             arrived_at=min((arrived_at for _, arrived_at in question.said), default=None),
         )
 
@@ -146,8 +146,8 @@ class Errand:
         written = list(memos)
         if not written:
             return
-        self.found |= await self._means.memos.write(written)
-        count = self._means.metrics.model_questions_total
+        self.found |= await self._call_context.memos.write(written)
+        count = self._call_context.metrics.model_questions_total
         for memo in written:
             count.labels(memo.purpose, memo.outcome.value).inc()
 
@@ -155,7 +155,7 @@ class Errand:
 
     async def _call(self, prompt: Prompt, tokens: int) -> Answer | Declined:
         """Make a call, and after a while of silence, if so wished, a second one beside it: both are paid."""
-        hedge = self._means.hedge_seconds
+        hedge = self._call_context.hedge_seconds
         made: list[Call] = []
         first = asyncio.create_task(self._turn(prompt, tokens, made))
         calls = [first]
@@ -177,26 +177,26 @@ class Errand:
 
     async def _turn(self, prompt: Prompt, tokens: int, made: list[Call]) -> Answer | Declined:
         """Make a call when it is its turn; it is noted in ``made`` when it goes out."""
-        means = self._means
-        async with means.limiter.turn(tokens, self._deadline):
-            with means.account.call(self._purpose.name) as call:
+        context = self._call_context
+        async with context.limiter.turn(tokens, self._deadline):
+            with context.account.call(self._purpose.name) as call:
                 made.append(call)
                 try:
-                    said = await means.client.generate(prompt)
+                    said = await context.client.generate(prompt)
                 except Throttled as error:
                     call.outcome = "throttled"
-                    await means.limiter.pause(pause_of(error))
+                    await context.limiter.pause(pause_of(error))
                     raise
                 if isinstance(said, Answer) and not said.usage.input_tokens:
                     # Not every server counts: what is paid is estimated.
-                    most = max(said.usage.output_tokens, means.count(said.text))
-                    said = said._replace(usage=Usage(means.tokens_of(prompt), most))
+                    most = max(said.usage.output_tokens, context.count(said.text))
+                    said = said._replace(usage=Usage(context.tokens_of(prompt), most))
                 call.ended(said, "refused" if isinstance(said, Declined) else "answered")
         return said
 
 
 def _with_all(made: Sequence[Call], said: Answer | Declined) -> Answer | Declined:
-    """Return what was answered, with the tokens of all calls that were made for it."""
+    """Return the answer with the tokens of all calls made for it."""
     for call in made:
         call.let_go(said)
     return said._replace(usage=_sum(call.usage for call in made))

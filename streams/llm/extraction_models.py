@@ -1,4 +1,4 @@
-"""What reads conversations in a worker: rules or a language model, as the settings say."""
+"""Models that read conversations in a worker: rules or a language model, by the settings."""
 
 from __future__ import annotations
 
@@ -20,10 +20,8 @@ from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 
 
-class Readers(NamedTuple):
-    """What finds facts in windows, what summarizes, what says whether two facts are one; and what reads the
-    graph besides the tables, if anything does.
-    """
+class ExtractionModels(NamedTuple):
+    """Models of a worker: for facts, summaries and merge questions; and for the graph, if one is set."""
 
     extractor: Extractor
     summarizer: Summarizer
@@ -31,13 +29,13 @@ class Readers(NamedTuple):
     graph: GraphReader | None = None
 
 
-async def open_readers(
+async def open_extraction_models(
     settings: Settings,
     metrics: Metrics,
     count: TokenCounter,
     resources: AsyncExitStack,
     known: KnownNotes | None = None,
-) -> Readers:
+) -> ExtractionModels:
     """Return all of them; what must be closed at the end goes on ``resources``.
 
     ``known``: where a model's known notes come from.
@@ -48,8 +46,8 @@ async def open_readers(
     """
     if settings.looks_for_recurring and find_spec("sklearn") is None:
         raise ConfigurationError(
-            f"SWITCHBOARD_EPISODE_SIMILARITY={settings.episode_similarity:g} looks for clusters, which needs "
-            "the extra `clusters`: pip install 'switchboard[clusters]', or leave the setting out"
+            f"SWITCHBOARD_RECURRING_FACT_SIMILARITY={settings.recurring_fact_similarity:g} looks for clusters, "
+            "which needs the extra `clusters`: pip install 'switchboard[clusters]', or leave the setting out"
         )
     # The weights were trained with this model, whatever vectors are searched by.
     embedder = OnnxEmbedder()
@@ -61,7 +59,7 @@ async def open_readers(
         resources.push_async_callback(topic.close)
         erased = ErasureMarks(topic).erased
         reads = BuiltinExtractor(embedder.behind, erased) if own is None else OwnExtractor(own, erased)
-        return Readers(reads, summarizer, validator)
+        return ExtractionModels(reads, summarizer, validator)
     # Imported here because the library takes a second to load.
     from streams.llm.extractor import ModelExtractor
     from streams.llm.factory import open_asking
@@ -79,7 +77,7 @@ async def open_readers(
         extractor = ModelExtractor(questions, builtin, metrics)
     elif own is not None:
         extractor = OwnExtractor(own, asking.memos.erased_by_now)
-    return Readers(
+    return ExtractionModels(
         extractor,
         ModelSummarizer(asking, summarizer) if settings.asks_model("summarizer") else summarizer,
         ModelMergeValidator(asking, validator) if settings.asks_model("merge_validator") else validator,
