@@ -70,7 +70,10 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     from streams.answering.driving import Answerer
     from streams.answering.recollection import Recollection
     from streams.chat.chats import Chats
+    from streams.chat.completions import Completions
+    from streams.chat.resending import Resending
     from streams.chat.room import Room
+    from streams.chat.sending import Sending
     from streams.llm.talkers import open_talkers
 
     count = open_counter(settings.tokenizer)
@@ -92,6 +95,19 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     shared = parts.part("lookup"), parts.part("leases")
     parts.chats = Chats(settings, answerer, conversations, count, *shared, room)
     resources.push_async_callback(parts.chats.close)
+    sending = Sending(settings)
+    resources.push_async_callback(sending.close)
+    parts.completions = Completions(
+        answerer,
+        talkers.responder,
+        settings.model_endpoint.model if talkers.responder is not None else "",
+        count,
+        settings.answer_tokens,
+        parts.mask,
+        parts.part("conversations"),
+        Resending(sending, conversations, parts.mask),
+        room,
+    )
 
 
 async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Parts:
