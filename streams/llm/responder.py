@@ -39,6 +39,9 @@ PURPOSE = "answer"
 #: Characters of an answer that are kept.
 _MOST_CHARACTERS = 100_000
 
+#: How long a client waits for what its answer cost to be written down.
+_OWN_MEMO_SECONDS = 5.0
+
 _encode = msgspec.json.Encoder().encode
 
 T = TypeVar("T")
@@ -202,11 +205,13 @@ class ModelResponder:
             why = trouble.message if trouble is not None else ""
             memo = self._memo(dialogue, key, outcome, kept, why, heard)
             try:
-                await self._memos.write([memo])
-            except DependencyUnavailable as error:
+                async with asyncio.timeout(_OWN_MEMO_SECONDS if dialogue.messages else None):
+                    await self._memos.write([memo])
+            except (DependencyUnavailable, TimeoutError) as error:
                 if not dialogue.messages:
                     raise
-                log.warning("what an answer cost is not in the memo", error=str(error), cost_usd=cost)
+                why = str(error) or "too slow"
+                log.warning("what an answer cost is not in the memo", error=why, cost_usd=cost)
         return Ended(
             trouble=trouble,
             at_limit=heard.finished is not None and heard.finished.at_limit,

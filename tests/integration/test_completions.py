@@ -23,6 +23,7 @@ from deploy.local.ports import free_ports
 from deploy.local.scripted_model import calling
 from streams.process import leash
 from streams.process.leash import spawn
+from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka
 
@@ -53,22 +54,16 @@ class Person:
             model="any", messages=[said(each) for each in messages], **given
         )
 
-    def written(self, conversation: str = "") -> list[tuple[str, str, str]]:
-        """Return what the topic has of the conversation: ids, roles and texts, each as often as it is there."""
-        done = self.rig.command("tail", "chat.messages.v1", "-b", "--json", "--no-follow")
-        found = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
-        values = [each.get("value", each) for each in found]
-        mine = [
-            each
-            for each in values
-            if isinstance(each, dict)
-            and each.get("conversation_id") == (conversation or self.conversation)
-            and "role" in each
-        ]
-        return [(each["message_id"], each["role"], each["content"]) for each in mine]
+    def written(self, conversation: str = "") -> list[Any]:
+        """Return the messages that the topic has of the conversation, each as often as it is there."""
+        spec = self.rig.catalog.get("chat.messages.v1")
+        servers, key = self.rig.settings.bootstrap_servers, (conversation or self.conversation).encode()
+        records = asyncio.run(records_of(servers, {spec.name: spec.partitions}))[spec.name]
+        values = [json.loads(each.value) for each in records if each.key == key]
+        return [each for each in values if "role" in each]
 
     def texts(self, conversation: str = "") -> list[tuple[str, str]]:
-        return [(role, text) for _, role, text in self.written(conversation)]
+        return [(each["role"], each["content"]) for each in self.written(conversation)]
 
 
 def said(message: Any) -> Any:
@@ -274,7 +269,7 @@ def test_a_thousand_messages_are_taken(person: Person, model: Model) -> None:
     person.ask(*history[:-1])
     person.ask(*history, "Is it?")
     assert time.monotonic() - began < 20
-    found = [name for name, *_ in person.written()]
+    found = [each["message_id"] for each in person.written()]
     assert len(found) == len(set(found)) == 1003  # the last answer was another one
     sent = [each for each in model.asked["messages"] if each["role"] != "system"]
     assert len(sent) == 1001
@@ -323,26 +318,24 @@ def test_images_reach_the_model_and_are_named_in_memory(person: Person, model: M
     assert person.texts()[0] == ("user", "What is this?\n[image]")
 
 
-@pytest.mark.parametrize(
-    ("messages", "more", "param"),
-    [
-        ([{"role": "wizard", "content": "Hi"}], {}, "messages[0]"),
-        (["Hi", {"role": "user", "content": 7}], {}, "messages[1]"),
-        (["Hi"], {"n": 5}, "n"),
-        (["Hi"], {"logprobs": True}, "logprobs"),
-        (["Hi"], {"user": ""}, "user"),
-        (["Hi"], {"metadata": {"conversation_id": "a\nb"}}, "metadata.conversation_id"),
-        ([], {}, None),
-    ],
-)
-def test_what_is_wrong_is_said_as_openai_says_it(
-    person: Person, messages: list[Any], more: dict[str, Any], param: str | None
-) -> None:
-    with pytest.raises(openai.BadRequestError) as refused:
-        person.ask(*messages, **more)
-    assert isinstance(refused.value.body, dict)
-    assert refused.value.body["type"] == "invalid_request_error"
-    assert (refused.value.param, refused.value.code) == (param, "invalid-request")
+WRONG: list[tuple[list[Any], dict[str, Any], str | None]] = [
+    ([{"role": "wizard", "content": "Hi"}], {}, "messages[0]"),
+    (["Hi", {"role": "user", "content": 7}], {}, "messages[1]"),
+    (["Hi"], {"n": 5}, "n"),
+    (["Hi"], {"logprobs": True}, "logprobs"),
+    (["Hi"], {"user": ""}, "user"),
+    (["Hi"], {"metadata": {"conversation_id": "a\nb"}}, "metadata.conversation_id"),
+    ([], {}, None),
+]
+
+
+def test_what_is_wrong_is_said_as_openai_says_it(person: Person) -> None:
+    for messages, more, param in WRONG:
+        with pytest.raises(openai.BadRequestError) as refused:
+            person.ask(*messages, **more)
+        assert isinstance(refused.value.body, dict)
+        assert refused.value.body["type"] == "invalid_request_error"
+        assert (refused.value.param, refused.value.code) == (param, "invalid-request")
     assert person.written() == []
 
 
@@ -388,7 +381,7 @@ def test_the_tokens_person_wins_over_user(deployment: ServeRig, person: Person, 
         keyed = Person(deployment, deployment.url, token)
         eventually(lambda: [each.id for each in keyed.client.models.list()] == ["switchboard"], "it is known")
         keyed.conversation = person.conversation
-        keyed.ask("I live in Porto.", user="somebody-else")
+        keyed_answer = keyed.ask("I live in Porto.", user="somebody-else")
         other = Person(deployment, deployment.url, anybody)
         with pytest.raises(openai.BadRequestError):
             other.ask("Hi", user=openai.omit)
@@ -400,8 +393,11 @@ def test_the_tokens_person_wins_over_user(deployment: ServeRig, person: Person, 
         with pytest.raises(openai.AuthenticationError) as refused:
             Person(deployment, deployment.url, "sk-none").ask("Hi")
         assert isinstance(refused.value.body, dict) and refused.value.body["type"] == "authentication_error"
-    listed = person.rig.command("tail", "chat.messages.v1", "-b", "--json", "--no-follow").stdout
-    assert "I live in Porto." in listed and "somebody-else" not in listed
+    assert person.texts() == [
+        ("user", "I live in Porto."),
+        ("assistant", keyed_answer.choices[0].message.content),
+    ]
+    assert {each["user_id"] for each in person.written()} == {person.name}
 
 
 # -- without a model -------------------------------------------------------------------------------------------

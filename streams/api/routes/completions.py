@@ -6,34 +6,26 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
 from typing import Annotated, Any, ClassVar
 
 import msgspec
-import structlog
 from starlette.responses import Response
 
-from models.answers import Trouble
 from models.errors import InvalidRecord, NotFound
 from models.messages import DEFAULT_TENANT, Identifier
 from processors.conversations.resent import spoken
 from streams.api.operations import JSON, Call, Parameters, Scope, operation
 from streams.api.problems import (
     INVALID_REQUEST,
-    TOO_MANY_REQUESTS,
     TOO_MANY_TURNS,
     UNKNOWN_CONVERSATION,
     Problem,
-    openai_error,
-    unavailable,
 )
-from streams.chat.completions import BUILTIN, AnswerFailed, Begun, Completions, Done, Event, Wanted
+from streams.api.routes.completion_answers import Chunks, chunks, headers_of, problem_of, whole
+from streams.chat.completions import BUILTIN, AnswerFailed, Begun, Completions, Event, Wanted
 from streams.chat.room import NoRoom
-from streams.live.sse import EventStream
 from streams.printing import encode_json, printable
-
-log = structlog.get_logger("streams.api")
 
 #: Longest body: a long history, and images as data (bytes).
 _MOST_BYTES = 16 << 20
@@ -42,8 +34,6 @@ _MOST_MESSAGES = 10_000
 
 #: An error within this time has a status of its own; later it comes within the stream (seconds).
 _FIRST_SECONDS = 10.0
-
-_ROOM_SECONDS = "2"
 
 _NO_ID = re.compile(r"[\x00-\x1f\x7f]")
 
@@ -163,105 +153,19 @@ async def _answer(call: Call, body: CompletionBody, model: str, events: AsyncGen
         begun = await anext(events)
         assert isinstance(begun, Begun)
         if not body.stream:
-            return Response(encode_json(await _whole(head, events)), headers=_headers(begun), media_type=JSON)
+            return Response(encode_json(await whole(head, events)), headers=headers_of(begun), media_type=JSON)
         # What goes wrong at once has a status; a model that thinks for long is waited for within the stream.
         first = asyncio.ensure_future(anext(events))
         if (await asyncio.wait([first], timeout=_FIRST_SECONDS))[0] and (error := first.exception()):
             raise error
     except (NoRoom, NotFound, AnswerFailed) as error:
-        raise _problem(error) from error
+        raise problem_of(error) from error
     with_usage = bool((body.stream_options or {}).get("include_usage"))
-    stream = _Chunks(
-        _chunks(head, first, events, with_usage=with_usage), call.stopping, events.aclose, call.caller.holds
+    stream = Chunks(
+        chunks(head, first, events, with_usage=with_usage), call.stopping, events.aclose, call.caller.holds
     )
-    stream.headers.update(_headers(begun))
+    stream.headers.update(headers_of(begun))
     return stream
-
-
-class _Chunks(EventStream):
-    """Chunks as clients of OpenAI read them: they know no events but data, and stumble over others."""
-
-    opening = b": it begins\n\n"
-    bye = b'data: {"error":{"message":"The server stops: ask again.","type":"server_error"}}\n\n'
-
-
-async def _chunks(
-    head: Mapping[str, Any], first: asyncio.Future[Event], events: AsyncGenerator[Event], *, with_usage: bool
-) -> AsyncGenerator[bytes]:
-    """Yield an answer as server-sent events."""
-    head = {**head, "object": "chat.completion.chunk"}
-    more: dict[str, Any] = {"usage": None} if with_usage else {}
-
-    def chunk(delta: Mapping[str, Any], reason: str | None = None) -> bytes:
-        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": reason}
-        return _data({**head, "choices": [choice], **more})
-
-    yield chunk({"role": "assistant", "content": ""})
-    try:
-        event: Event | None = await first
-        while event is not None:
-            if isinstance(event, str):
-                yield chunk({"content": event})
-            elif isinstance(event, Done):
-                for index, called in enumerate(event.calls):
-                    yield chunk({"tool_calls": [{"index": index, **called}]})
-                yield chunk({}, event.reason)
-                if with_usage:
-                    yield _data({**head, "choices": [], "usage": _usage(event)})
-            event = await anext(events, None)
-    except AnswerFailed as error:
-        yield _data({"error": openai_error(_problem(error))})
-        return
-    except Exception:
-        log.exception("a chat completion failed")
-        yield _data(
-            {
-                "error": {
-                    "message": "This is a mistake in Switchboard; its log has the details.",
-                    "type": "server_error",
-                }
-            }
-        )
-        return
-    finally:
-        first.cancel()
-    yield b"data: [DONE]\n\n"
-
-
-async def _whole(head: Mapping[str, Any], events: AsyncGenerator[Event]) -> dict[str, Any]:
-    """Return an answer at its end."""
-    text, done = "", Done("stop", (), 0, 0)
-    async with aclosing(events):
-        async for event in events:
-            if isinstance(event, str):
-                text += event
-            elif isinstance(event, Done):
-                done = event
-    message: dict[str, Any] = {"role": "assistant", "content": text, "refusal": None}
-    if done.calls:
-        message |= {"content": text or None, "tool_calls": [*done.calls]}
-    choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": done.reason}
-    return {**head, "object": "chat.completion", "choices": [choice], "usage": _usage(done)}
-
-
-def _data(value: object) -> bytes:
-    return b"data: " + encode_json(value) + b"\n\n"
-
-
-def _usage(done: Done) -> dict[str, int]:
-    total = done.input_tokens + done.output_tokens
-    return {
-        "prompt_tokens": done.input_tokens,
-        "completion_tokens": done.output_tokens,
-        "total_tokens": total,
-    }
-
-
-def _headers(begun: Begun) -> dict[str, str]:
-    lacks = [*(() if begun.is_read else ("not-read",)), *(() if begun.is_written else ("not-written",))]
-    name = begun.conversation_id
-    shown = {"x-switchboard-conversation": name} if name.isascii() and name.isprintable() else {}
-    return {"cache-control": "no-store", "x-switchboard-memory": ", ".join(lacks) or "ok", **shown}
 
 
 # -- the request -----------------------------------------------------------------------------------------------
@@ -333,16 +237,3 @@ def _identifier(name: str, given: object, call: Call, header: str) -> str:
 
 def _wrong(param: str, detail: str) -> Problem:
     return Problem(INVALID_REQUEST, detail, param=param)
-
-
-def _problem(error: NoRoom | NotFound | AnswerFailed) -> Problem:
-    if isinstance(error, NoRoom):
-        return Problem(TOO_MANY_TURNS, f"{error}. Ask again in a moment.", {"retry-after": _ROOM_SECONDS})
-    if isinstance(error, NotFound):
-        return Problem(UNKNOWN_CONVERSATION, f"{error}.", param="metadata.conversation_id")
-    if error.trouble is Trouble.REFUSED:
-        return Problem(INVALID_REQUEST, f"The model refuses the request: {error}", param="messages")
-    if error.trouble in (Trouble.THROTTLED, Trouble.OVER_BUDGET):
-        seconds = "2" if error.trouble is Trouble.THROTTLED else "60"
-        return Problem(TOO_MANY_REQUESTS, str(error), {"retry-after": seconds})
-    return unavailable("model", str(error))

@@ -122,7 +122,11 @@ class GeminiClient:
             "tools": tools_of(dialogue),
         }
         try:
-            contents, asked = own_request(dialogue) if dialogue.messages else (contents_of(dialogue), asked)
+            contents: list[types.Content] = []
+            if dialogue.messages:
+                contents, asked = own_request(dialogue, self._model)
+            else:
+                contents = contents_of(dialogue)
             config = types.GenerateContentConfig(
                 **asked,
                 automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),

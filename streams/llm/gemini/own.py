@@ -11,7 +11,7 @@ from google.genai import types
 from models.answers import Dialogue
 from models.messages import ROLES, Role
 
-#: What Gemini 3 takes for the signature of a call that it did not make itself in this conversation.
+#: What Gemini 3, which wants its calls back signed, takes for a signature: clients of OpenAI's API have none.
 _UNSIGNED = b"skip_thought_signature_validator"
 
 #: Options by what Gemini calls them; the others have no counterpart, or are read below.
@@ -28,7 +28,7 @@ _NAMES = {
 _MODES = {"auto": "AUTO", "required": "ANY", "none": "NONE"}
 
 
-def own_request(dialogue: Dialogue) -> tuple[list[types.Content], dict[str, Any]]:
+def own_request(dialogue: Dialogue, model: str) -> tuple[list[types.Content], dict[str, Any]]:
     """Return contents and configuration.
 
     Raises:
@@ -37,6 +37,7 @@ def own_request(dialogue: Dialogue) -> tuple[list[types.Content], dict[str, Any]
     system: list[str] = []
     contents: list[types.Content] = []
     names: dict[str, str] = {}
+    signature = _UNSIGNED if model.startswith("gemini-3") else None
     for message in dialogue.messages:
         role, text = ROLES[message["role"].lower()], _text(message.get("content"))
         if role is Role.SYSTEM:
@@ -51,7 +52,7 @@ def own_request(dialogue: Dialogue) -> tuple[list[types.Content], dict[str, Any]
             called = types.FunctionCall(
                 name=call["function"]["name"], args=msgspec.json.decode(call["function"]["arguments"] or "{}")
             )
-            parts.append(types.Part(function_call=called, thought_signature=_UNSIGNED))
+            parts.append(types.Part(function_call=called, thought_signature=signature))
         speaker = "model" if role is Role.ASSISTANT else "user"
         if contents and contents[-1].role == speaker:
             contents[-1].parts = [*(contents[-1].parts or ()), *parts]
