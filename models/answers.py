@@ -135,6 +135,9 @@ class Dialogue(msgspec.Struct, frozen=True, kw_only=True):
 
     ``tool`` declares the tool that it may call (name, description, JSON Schema of its parameters), ``None``: it
     may call none any more.  ``version`` names prompt and reading; ``most_tokens`` bounds the answer.
+
+    ``messages``, in OpenAI's form, are a client's own: they take the place of ``system``, ``user`` and
+    ``tool``, and ``options`` (tools, sampling) go with them as the client gave them.
     """
 
     version: str
@@ -143,6 +146,8 @@ class Dialogue(msgspec.Struct, frozen=True, kw_only=True):
     most_tokens: Count
     rounds: tuple[ToolRound, ...] = ()
     tool: Mapping[str, Any] | None = None
+    messages: tuple[Mapping[str, Any], ...] = ()
+    options: Mapping[str, Any] = {}
     user_id: Identifier = "-"
     conversation_id: str = ""
     tenant_id: Identifier = DEFAULT_TENANT
@@ -155,9 +160,12 @@ class Spoken(msgspec.Struct, frozen=True):
 
 
 class Ended(msgspec.Struct, frozen=True, kw_only=True):
-    """A model has ended.  ``trouble``: why not well.  ``calls``: what it wants to have called."""
+    """A model has ended.  ``trouble``: why not well; ``at_limit``: its answer is as long as one may be.
+    ``calls``: what it wants to have called.
+    """
 
     trouble: Notice | None = None
+    at_limit: bool = False
     calls: tuple[ToolCall, ...] = ()
     input_tokens: Count = 0
     output_tokens: Count = 0

@@ -18,7 +18,7 @@ def gemini_body(body: Mapping[str, Any]) -> dict[str, Any]:
     made: dict[str, Any] = {"contents": []}
     names: dict[str, str] = {}
     for message in body.get("messages", ()):
-        text = {"text": message.get("content") or ""}
+        text = {"text": _text(message.get("content"))}
         match message.get("role"):
             case "system" | "developer":
                 made["systemInstruction"] = {"parts": [text]}
@@ -43,6 +43,13 @@ def gemini_body(body: Mapping[str, Any]) -> dict[str, Any]:
     if tools := body.get("tools"):
         made["tools"] = [{"functionDeclarations": [each["function"] for each in tools]}]
     return made
+
+
+def _text(content: Any) -> str:
+    """Return a content, or the texts of its parts; the scripted model sees no images."""
+    if isinstance(content, list):
+        return "\n".join(part.get("text", "") for part in content)
+    return content or ""
 
 
 def completion(body: Mapping[str, Any], text: str, number: int, fault: Fault | None) -> dict[str, Any]:

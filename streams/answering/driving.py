@@ -112,13 +112,23 @@ class Answerer:
             self._told(self._memory.search(turn, Search(turn.text))), f"looking-{turn.turn_id}"
         )
 
-    async def answer(self, turn: Turn, looking: Looking | None = None) -> AsyncGenerator[Event]:
+    async def recalled(self, turn: Turn, said: Sequence[Turn]) -> tuple[Asked, list[Notice]]:
+        """Return what is at hand to answer a turn after what was ``said``, and what memory does not tell."""
+        looking = self.look(turn)
+        try:
+            return await self._asked(turn, looking, said)
+        finally:
+            looking.cancel()
+
+    async def answer(
+        self, turn: Turn, looking: Looking | None = None, said: Sequence[Turn] | None = None
+    ) -> AsyncGenerator[Event]:
         """Yield what happens while a turn is answered, and the answer itself at the end.
 
-        ``looking``: a search for it that was begun before.  Close it to stop: the model is let go of, and
-        nothing more is paid.
+        ``looking``: a search for it that was begun before.  ``said``: the turns before it, if whoever asks has
+        them.  Close it to stop: the model is let go of, and nothing more is paid.
         """
-        asked, notices = await self._asked(turn, looking or self.look(turn))
+        asked, notices = await self._asked(turn, looking or self.look(turn), said)
         yield asked.understanding
         for notice in notices:
             yield notice
@@ -152,14 +162,16 @@ class Answerer:
         assert self._responder is not None
         return self._responder.stream(step.dialogue)
 
-    async def _asked(self, turn: Turn, looking: Looking) -> tuple[Asked, list[Notice]]:
+    async def _asked(
+        self, turn: Turn, looking: Looking, before: Sequence[Turn] | None = None
+    ) -> tuple[Asked, list[Notice]]:
         """Gather what is at hand; what memory does not tell is left out, and said once.
 
         Memory is searched once: for the prompt, and for what the question bears on.  What is asked for nearly
         always stands as it was said; where it does not, it is searched again.
         """
         got = await asyncio.gather(
-            self._told(self._memory.recent(turn, _REFERRED_TO)),
+            self._told(self._memory.recent(turn, _REFERRED_TO)) if before is None else _at_hand(before),
             self._told(self._memory.context(turn)),
             self._told(self._memory.standing(turn)),
             looking,
@@ -201,3 +213,7 @@ class Answerer:
     async def _search(self, turn: Turn, search: Search) -> Found | str:
         found, notice = await self._told(self._memory.search(turn, search))
         return found if found is not None else notice.message if notice is not None else ""
+
+
+async def _at_hand(said: Sequence[Turn]) -> tuple[Sequence[Turn], None]:
+    return said[-_REFERRED_TO:], None

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from streams.api.operations import Operation
 from streams.api.routes import (
+    completions,
     context,
     conversation_changes,
     conversations,
@@ -61,5 +62,7 @@ OPERATIONS: Sequence[Operation] = (
     turns.post_turn,
     turns.get_turn_events,
     turns.stop_turn,
+    completions.create_completion,
+    completions.list_models,
     description.get_openapi,
 )

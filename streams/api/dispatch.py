@@ -18,7 +18,7 @@ from processors.text.surrogates import without_halves
 from streams.api.access import Access
 from streams.api.caller import Caller, Scope
 from streams.api.measuring import OPERATION, REPLACED
-from streams.api.operations import JSON, Call, Operation
+from streams.api.operations import EVENTS, JSON, Call, Operation
 from streams.api.parts import Parts
 from streams.api.problems import (
     INVALID_REQUEST,
@@ -103,7 +103,7 @@ async def answer(
     caller.check_scope(found.scope)
     if found.scope not in (Scope.NONE, Scope.SELF):
         caller.check_person(_fields(found))
-    check_accept(request, found.media_type)
+    check_accept(request, found.media_type, *((EVENTS,) if found.streams else ()))
     given: dict[str, Any] = {}
     if found.parameters is not None:
         given["wanted"] = _parameters(found, found.parameters, request, caller.narrow)
@@ -121,7 +121,7 @@ async def answer(
     return Response(encode_json(result), found.status, headers, media_type=found.media_type)
 
 
-def check_accept(request: Request, media_type: str) -> None:
+def check_accept(request: Request, media_type: str, *others: str) -> None:
     """Raise a :class:`Problem` (406) unless the caller takes it; a problem is told to everybody."""
     accepted = [
         each.partition(";")[0].strip().lower()
@@ -129,8 +129,8 @@ def check_accept(request: Request, media_type: str) -> None:
         for each in header.split(",")
         if not each.replace(" ", "").lower().endswith(";q=0")
     ]
-    group = media_type.partition("/")[0] + "/*"
-    if any(accepted) and not {"*/*", group, media_type}.intersection(accepted):
+    taken = {"*/*"}.union(*({each, each.partition("/")[0] + "/*"} for each in (media_type, *others)))
+    if any(accepted) and not taken.intersection(accepted):
         raise Problem(NOT_ACCEPTABLE, f"This answers {media_type}, which `Accept` does not name.")
 
 
@@ -164,7 +164,9 @@ def _parameters(
 async def _body(found: Operation, kind: type[Any], request: Request, narrow: _Narrow) -> Any:
     check_json(request, usage(found))
     try:
-        given, is_mended = _json(await read_body(request), mend=getattr(kind, "mends_halves", False))
+        given, is_mended = _json(
+            await read_body(request, found.most_bytes or MOST_BYTES), mend=getattr(kind, "mends_halves", False)
+        )
         if is_mended:
             request.scope[REPLACED] = 0
         if isinstance(given, dict) and inspect.isclass(kind) and issubclass(kind, msgspec.Struct):

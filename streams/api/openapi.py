@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from streams.api.operations import Operation
+from streams.api.operations import EVENTS, Operation
 from streams.api.problems import GENERAL, KINDS, MEDIA_TYPE, OF_BODIES, Kind
 from streams.api.usage import call_of
 from streams.topics.json_schemas import check_names, refined
@@ -103,6 +103,8 @@ def _good(found: Operation, made: dict[int, Any]) -> dict[str, Any]:
     if found.status != HTTPStatus.NO_CONTENT:
         schema = {"schema": made[id(found.answer)]} if found.answer is not None else {}
         told["content"] = {found.media_type: schema}
+        if found.streams:
+            told["content"][EVENTS] = {"schema": {"type": "string"}}
     if found.links:
         told["links"] = {
             name: {

@@ -39,9 +39,9 @@ from streams.api.caller import Caller, Scope
 from streams.api.parts import Parts
 from streams.api.problems import Kind
 
-__all__ = ["JSON", "Call", "Operation", "Parameters", "Scope", "operation"]
+__all__ = ["EVENTS", "JSON", "Call", "Operation", "Parameters", "Scope", "operation"]
 
-JSON = "application/json"
+JSON, EVENTS = "application/json", "text/event-stream"
 
 Method: TypeAlias = Literal["GET", "POST", "PUT", "DELETE"]
 Handler: TypeAlias = Callable[..., Awaitable[Any]]
@@ -103,6 +103,8 @@ class Operation:
     answer: Any
     status: int
     media_type: str
+    streams: bool
+    most_bytes: int | None
     problems: Sequence[Kind]
     example: Mapping[str, Any]
     example_body: Any
@@ -119,12 +121,15 @@ def operation(
     problems: Sequence[Kind] = (),
     status: int = 200,
     media_type: str = JSON,
+    streams: bool = False,
+    most_bytes: int | None = None,
     answer: Any = None,
     links: Mapping[str, Mapping[str, str]] | None = None,
 ) -> Callable[[Handler], Operation]:
     """Declare the handler of an operation; see the module.
 
     ``example``: parameters of a call that makes sense.  ``problems``: those that every operation has are added.
+    ``streams``: server-sent events are another form of the answer.  ``most_bytes``: of a body.
     ``links``: by the name of an operation, which of its parameters are where in the answer (a JSON Pointer).
     """
 
@@ -133,7 +138,7 @@ def operation(
         told = inspect.cleandoc(handler.__doc__ or "")
         summary, _, description = told.partition("\n\n")
         returned = hints.get("return")
-        streams = isinstance(returned, type) and issubclass(returned, Response)
+        is_response = isinstance(returned, type) and issubclass(returned, Response)
         return Operation(
             name=handler.__name__,
             method=method,
@@ -144,9 +149,11 @@ def operation(
             description=description.strip(),
             parameters=hints.get("wanted"),
             body=hints.get("body"),
-            answer=answer if streams or answer is not None else returned,
+            answer=answer if is_response or answer is not None else returned,
             status=status,
             media_type=media_type,
+            streams=streams,
+            most_bytes=most_bytes,
             problems=tuple(problems),
             example=example or {},
             example_body=example_body,

@@ -10,6 +10,7 @@ from processors.recall.masking import Mask, masking
 from streams.answering.understanding import Understanding
 from streams.api.problems import unavailable
 from streams.chat.chats import Chats
+from streams.chat.completions import Completions
 from streams.contexts.reading import ContextReader
 from streams.conversations.listing import Conversations
 from streams.conversations.progress import ProgressReader
@@ -60,6 +61,7 @@ class Parts:
     responder: str = "builtin"
     forgetter: Forgetter | None = None
     chats: Chats | None = None
+    completions: Completions | None = None
     lookup: Lookup | None = None
     uses: FactUses | None = None
     leases: Leases | None = None

@@ -203,6 +203,24 @@ def body_of(problem: Problem, instance: str, trace_id: str) -> dict[str, Any]:
     }
 
 
+#: Where clients of OpenAI's API ask: errors say there besides what those read.
+_OPENAI_PATHS = ("/v1/chat/completions", "/v1/models")
+
+_OPENAI_TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
+
+def openai_error(problem: Problem) -> dict[str, Any]:
+    """Return a problem as clients of OpenAI's API read it."""
+    status = problem.status.value
+    usual = "server_error" if status >= HTTPStatus.INTERNAL_SERVER_ERROR else "invalid_request_error"
+    return {
+        "message": redacted(problem.detail),
+        "type": _OPENAI_TYPES.get(status, usual),
+        "param": problem.more.get("param"),
+        "code": problem.kind.name,
+    }
+
+
 def log_of(problem: Problem, trace_id: str, **where: str) -> None:
     """Log what was answered, without what was given: ``detail`` may repeat it."""
     log.debug("a problem was answered", kind=problem.kind.name, trace_id=trace_id, **where)
@@ -213,6 +231,8 @@ def respond(request: Request, problem: Problem) -> Response:
     path, trace_id = redacted(request.url.path), trace_id_of(request)
     log_of(problem, trace_id, method=request.method, path=path)
     body = body_of(problem, path, trace_id)
+    if request.url.path in _OPENAI_PATHS:
+        body["error"] = openai_error(problem)
     return Response(encode_json(body), problem.status, problem.headers, media_type=MEDIA_TYPE)
 
 

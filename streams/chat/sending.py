@@ -36,14 +36,30 @@ class Sending:
                 machine's clock is so wrong that nobody takes the message.
         """
         check_clock(message.sent_at)
-        conversation, value = message.conversation_id, _encode(message)
-        key = conversation.encode()
-        # When it arrives the broker's clock says, below.
-        decode_chat_message(key, value, max_content_bytes=self._most_content_bytes, arrived_ms=0)
-        record = Outgoing(MESSAGES, key, value, message.message_id, conversation)
-        [sent] = await self._sender.send([record])
+        [sent] = await self._sender.send([self.checked(message)])
         check_clock(message.sent_at, sent.arrived_ms)
         return TurnSource(topic=MESSAGES, partition=sent.partition, offset=sent.offset)
+
+    def checked(self, message: ChatMessage) -> Outgoing:
+        """Return the record of a message.
+
+        Raises:
+            InvalidRecord: ingest would put it aside.
+        """
+        conversation, value = message.conversation_id, _encode(message)
+        key = conversation.encode()
+        # When it arrives the broker's clock says.
+        decode_chat_message(key, value, max_content_bytes=self._most_content_bytes, arrived_ms=0)
+        return Outgoing(MESSAGES, key, value, message.message_id, conversation)
+
+    async def send_all(self, records: Sequence[Outgoing]) -> None:
+        """Write messages that were checked, in their order.
+
+        Raises:
+            DependencyUnavailable: as :meth:`message`.
+        """
+        if records:
+            await self._sender.send(records)
 
     async def response(self, chunk: ResponseChunk, duplicates: Sequence[ContentDuplicationEvent]) -> None:
         """Write what was shown of an answer, and what was taken out of it.

@@ -81,6 +81,9 @@ class EventStream(Response):
 
     media_type = "text/event-stream"
 
+    #: What is sent first, and when the server ends before the events do.
+    opening, bye = f"retry: {RETRY_MS}\n\n".encode(), frame("bye", b"{}")
+
     def __init__(
         self,
         events: AsyncIterator[bytes],
@@ -113,7 +116,7 @@ class EventStream(Response):
             await self._close()
         if done.isdisjoint(tasks[:2]):
             async with asyncio.timeout(BYE_SECONDS):
-                await send(_body(frame("bye", b"{}"), more=False))
+                await send(_body(self.bye, more=False))
         for result in results:
             if isinstance(result, Exception) and not isinstance(result, TimeoutError):
                 raise result
@@ -124,7 +127,7 @@ class EventStream(Response):
 
     async def _write(self, send: Send) -> None:
         """Write until the reader has taken nothing for too long, which is a :class:`TimeoutError`."""
-        await _within(send(_body(f"retry: {RETRY_MS}\n\n".encode(), more=True)))
+        await _within(send(_body(self.opening, more=True)))
         async with aclosing(_commented(self._events)) as pieces:
             async for piece in pieces:
                 await _within(send(_body(piece, more=True)))

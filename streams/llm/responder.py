@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import AsyncGenerator
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
+from typing import TypeVar
 
 import msgspec
 import structlog
@@ -38,7 +39,12 @@ PURPOSE = "answer"
 #: Characters of an answer that are kept.
 _MOST_CHARACTERS = 100_000
 
+#: How long a client waits for what its answer cost to be written down.
+_OWN_MEMO_SECONDS = 5.0
+
 _encode = msgspec.json.Encoder().encode
+
+T = TypeVar("T")
 
 
 class _Kept(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -119,7 +125,11 @@ class ModelResponder:
             dialogue.version, self._model, self._parameters, dialogue.tenant_id, dialogue.user_id, asked
         )
         try:
-            known = (await self._memos.find([key])).get(key)
+            known = None
+            if dialogue.messages:
+                key = uuid.uuid4().hex  # a client that asks once more wants another answer
+            else:
+                known = (await self._memos.find([key])).get(key)
             if known is not None:
                 for piece in _remembered(known):
                     yield piece
@@ -136,35 +146,42 @@ class ModelResponder:
         Raises:
             DependencyUnavailable: nothing was said yet, and nothing can be now.
         """
-        tokens = sum(map(self._count, (dialogue.system, dialogue.user, *_results(dialogue))))
+        own = bool(dialogue.messages)
+        texts = (dialogue.system, dialogue.user, *_results(dialogue), *_own_texts(dialogue))
+        tokens = await asyncio.to_thread(self._counted, texts) if own else self._counted(texts)
         most = self._account.cost(Usage(tokens, dialogue.most_tokens))
-        async with self._account.reserve(dialogue.tenant_id, most) as granted:
-            if not granted:
+        async with AsyncExitStack() as held:
+            reserving = self._account.reserve(dialogue.tenant_id, most)
+            if not await _entered(held, reserving, True, needed=not own):
                 message = "The day's budget for language models is spent."
                 yield Ended(trouble=Notice(problem=Trouble.OVER_BUDGET, message=message))
                 return
             deadline = asyncio.get_running_loop().time() + self._timeout
-            async with self._limiter.turn(tokens + dialogue.most_tokens // 4, deadline):
-                with self._account.call(PURPOSE) as call:
-                    heard = _Stream(call)
-                    ended: Ended | None = None
-                    try:
-                        async with aclosing(self._spoken(dialogue, heard)) as pieces:
-                            async for piece in pieces:
-                                yield piece
-                        ended = await self._end(dialogue, key, heard, tokens)
-                    except DependencyUnavailable as error:
-                        if isinstance(error, Throttled):
-                            call.outcome = "throttled"
-                            await self._limiter.pause(pause_of(error))
-                        if not heard.text:
-                            raise
-                        cut = f"The model's answer ends in the middle: {_reason(error)}."
-                        ended = Ended(trouble=Notice(problem=Trouble.CUT, message=cut))
-                    finally:
-                        if call.outcome == "failed" and heard.text:
-                            await asyncio.shield(self._write_off(dialogue, heard, tokens))
-                    yield ended
+            turn = self._limiter.turn(tokens + dialogue.most_tokens // 4, deadline)
+            await _entered(held, turn, None, needed=not own)
+            with self._account.call(PURPOSE) as call:
+                heard = _Stream(call)
+                ended: Ended | None = None
+                try:
+                    async with aclosing(self._spoken(dialogue, heard)) as pieces:
+                        async for piece in pieces:
+                            yield piece
+                    ended = await self._end(dialogue, key, heard, tokens)
+                except DependencyUnavailable as error:
+                    if isinstance(error, Throttled):
+                        call.outcome = "throttled"
+                        await self._limiter.pause(pause_of(error))
+                    if not heard.text:
+                        raise
+                    cut = f"The model's answer ends in the middle: {_reason(error)}."
+                    ended = Ended(trouble=Notice(problem=Trouble.CUT, message=cut))
+                finally:
+                    if call.outcome == "failed" and heard.text:
+                        await asyncio.shield(self._write_off(dialogue, heard, tokens))
+                yield ended
+
+    def _counted(self, texts: Iterable[str]) -> int:
+        return sum(map(self._count, texts))
 
     async def _spoken(self, dialogue: Dialogue, heard: _Stream) -> AsyncGenerator[Spoken]:
         async with aclosing(self._client.stream(dialogue)) as events:
@@ -183,12 +200,21 @@ class ModelResponder:
             call.outcome = "refused"
         cost = self._account.cost(call.usage)
         if call.outcome != "failed":
-            kept = _encode(_Kept(heard.text, tuple(heard.calls))).decode()
+            kept = "" if dialogue.messages else _encode(_Kept(heard.text, tuple(heard.calls))).decode()
             outcome = Outcome.ANSWERED if trouble is None else Outcome.REFUSED
             why = trouble.message if trouble is not None else ""
-            await self._memos.write([self._memo(dialogue, key, outcome, kept, why, heard)])
+            memo = self._memo(dialogue, key, outcome, kept, why, heard)
+            try:
+                async with asyncio.timeout(_OWN_MEMO_SECONDS if dialogue.messages else None):
+                    await self._memos.write([memo])
+            except (DependencyUnavailable, TimeoutError) as error:
+                if not dialogue.messages:
+                    raise
+                why = str(error) or "too slow"
+                log.warning("what an answer cost is not in the memo", error=why, cost_usd=cost)
         return Ended(
             trouble=trouble,
+            at_limit=heard.finished is not None and heard.finished.at_limit,
             calls=tuple(heard.calls) if trouble is None else (),
             input_tokens=call.usage.input_tokens,
             output_tokens=call.usage.output_tokens,
@@ -234,6 +260,37 @@ class ModelResponder:
             cached_tokens=call.usage.cached_tokens,
             cost_usd=self._account.cost(call.usage),
         )
+
+
+async def _entered(
+    held: AsyncExitStack, context: AbstractAsyncContextManager[T], otherwise: T, *, needed: bool
+) -> T:
+    """Enter a budget or limit; return ``otherwise`` if it cannot be told and is not ``needed``.
+
+    A client's own chat goes on while what keeps the limits is down: memory is an addition to it.
+    """
+    try:
+        return await held.enter_async_context(context)
+    except Throttled:
+        raise
+    except DependencyUnavailable as error:
+        if needed:
+            raise
+        log.warning("a model is asked without its limits, which cannot be told", error=str(error))
+        return otherwise
+
+
+def _own_texts(dialogue: Dialogue) -> list[str]:
+    """Return the texts of a client's own messages and tools; images are not counted."""
+    texts: list[str] = []
+    for message in dialogue.messages:
+        content = message.get("content")
+        parts = content if isinstance(content, list) else [{"text": content}]
+        texts += [
+            each["text"] for each in parts if isinstance(each, dict) and isinstance(each.get("text"), str)
+        ]
+    tools = [dialogue.options.get("tools"), *(each.get("tool_calls") for each in dialogue.messages)]
+    return texts + [_encode(each).decode() for each in tools if each]
 
 
 def _remembered(memo: Memo) -> list[Piece]:

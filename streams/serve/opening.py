@@ -70,6 +70,9 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     from streams.answering.driving import Answerer
     from streams.answering.recollection import Recollection
     from streams.chat.chats import Chats
+    from streams.chat.completions import Completions
+    from streams.chat.resending import Resending
+    from streams.chat.sending import Sending
     from streams.chat.turn_limiter import TurnLimiter
     from streams.llm.chat_models import open_chat_models
 
@@ -92,6 +95,19 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     shared = parts.part("lookup"), parts.part("leases")
     parts.chats = Chats(settings, answerer, conversations, count, *shared, room)
     resources.push_async_callback(parts.chats.close)
+    sending = Sending(settings)
+    resources.push_async_callback(sending.close)
+    parts.completions = Completions(
+        answerer,
+        chat_models.responder,
+        settings.model_endpoint.model if chat_models.responder is not None else "",
+        count,
+        settings.answer_tokens,
+        parts.mask,
+        parts.part("conversations"),
+        Resending(sending, conversations, parts.mask),
+        room,
+    )
 
 
 async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Parts:

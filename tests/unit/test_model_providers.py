@@ -387,3 +387,73 @@ async def test_faults_are_planned_over_http(server: ModelServer, client: Provide
         counted = (await curl.get("/script/calls")).json()
         method = "generateContent" if api == "gemini" else "chat.completions"
         assert counted == {"calls": {method: 1}, "faults": {"internal": 1}}
+
+
+# -- a client's own messages -----------------------------------------------------------------------------------
+
+WEATHER = {"type": "function", "function": {**TOOL, "name": "weather"}}
+CALLED = {"id": "call_7", "type": "function", "function": {"name": "weather", "arguments": '{"query": "Rome"}'}}
+
+
+def own(*messages: Any, **options: Any) -> Dialogue:
+    given = ({"role": "system", "content": "Be brief."}, {"role": "user", "content": "Rome?"}, *messages)
+    return Dialogue(version="v", system="", user="", most_tokens=9, messages=given, options=options)
+
+
+async def test_own_messages_and_options_reach_the_model(
+    client: Provider, server: ModelServer, api: str
+) -> None:
+    server.scripts.append(lambda body: "Rain.")
+    told = {"role": "tool", "tool_call_id": "call_7", "content": "rain"}
+    asked = own(
+        {"role": "assistant", "content": None, "tool_calls": [CALLED]},
+        told,
+        tools=[WEATHER],
+        tool_choice="auto",
+        temperature=0.3,
+        max_tokens=50,
+        stop="END",
+    )
+    assert text_of(await heard(client, asked)) == "Rain."
+    body = server.calls[-1].body
+    if api == "openai":
+        assert body["messages"] == [*asked.messages] and body["tools"] == [WEATHER]
+        assert (body["temperature"], body["max_tokens"], body["stop"]) == (0.3, 50, "END")
+        return
+    assert body["systemInstruction"]["parts"] == [{"text": "Be brief."}]
+    assert [each["role"] for each in body["contents"]] == ["user", "model", "user"]
+    assert body["contents"][1]["parts"][0]["functionCall"] == {"name": "weather", "args": {"query": "Rome"}}
+    assert body["contents"][2]["parts"][0]["functionResponse"]["name"] == "weather"
+    made = body["generationConfig"]
+    assert (made["temperature"], made["maxOutputTokens"], made["stopSequences"]) == (0.3, 50, ["END"])
+    assert body["tools"][0]["functionDeclarations"][0]["name"] == "weather"
+
+
+async def test_without_options_the_endpoints_own_hold(client: Provider, server: ModelServer, api: str) -> None:
+    server.scripts.append(lambda body: "Rain.")
+    await heard(client, own())
+    body = server.calls[-1].body
+    assert not {"temperature", "max_tokens", "tools"} & body.keys()
+    assert not body.get("generationConfig")
+
+
+async def test_what_gemini_is_not_given_is_said(server: ModelServer) -> None:
+    image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}
+    made = await of(server, "gemini")
+    for asked in (own(image), own(tools=[{"type": "function"}]), own(temperature="hot")):
+        [declined] = await heard(made, asked)
+        assert isinstance(declined, Declined), asked
+    assert not server.calls
+    await made.close()
+
+
+async def test_a_clients_mistake_leaves_nothing_out_for_others(server: ModelServer) -> None:
+    made = await of(server, "openai")
+    server.lacks |= {"tools", "temperature", "max_tokens"}
+    for options in ({"tools": [WEATHER]}, {"temperature": 0.1}, {"max_tokens": 5}):
+        assert isinstance((await heard(made, own(**options)))[-1], Declined)
+    server.lacks.clear()
+    server.scripts.append(lambda body: "Rain.")
+    await heard(made, DIALOGUE)
+    assert {"tools", "temperature", "max_tokens"} <= server.calls[-1].body.keys()
+    await made.close()

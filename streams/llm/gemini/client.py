@@ -17,8 +17,9 @@ from streams.cloudevents import traceparent
 from streams.llm.bounded import TooLongError, bounded
 from streams.llm.gemini.answers import answer_of, contents_of, events_of, tools_of
 from streams.llm.gemini.failures import Failures
+from streams.llm.gemini.own import own_request
 from streams.llm.port import DEPENDENCY, Abilities, Answer, Declined, Misconfigured, StreamEvent, Usage
-from streams.llm.wording import wrong_vectors
+from streams.llm.wording import first_line, wrong_vectors
 from streams.settings.endpoints import Endpoint
 
 
@@ -113,19 +114,33 @@ class GeminiClient:
 
     async def stream(self, dialogue: Dialogue) -> AsyncGenerator[StreamEvent]:
         """See the port."""
-        config = types.GenerateContentConfig(
-            system_instruction=dialogue.system,
-            temperature=_temperature(self._model),
-            max_output_tokens=dialogue.most_tokens,
-            thinking_config=_thinking(self._model),
-            tools=tools_of(dialogue),
-            automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
-        )
+        asked: dict[str, Any] = {
+            "system_instruction": dialogue.system,
+            "temperature": _temperature(self._model),
+            "max_output_tokens": dialogue.most_tokens,
+            "thinking_config": _thinking(self._model),
+            "tools": tools_of(dialogue),
+        }
+        try:
+            contents: list[types.Content] = []
+            if dialogue.messages:
+                contents, asked = own_request(dialogue, self._model)
+            else:
+                contents = contents_of(dialogue)
+            config = types.GenerateContentConfig(
+                **asked,
+                automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True),
+            )
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
+            if not dialogue.messages:
+                raise
+            yield Declined("model_refused_request", f"Gemini cannot be asked this: {first_line(error)}")
+            return
         events: Any = None
         try:
             async with asyncio.timeout(self._timeout):
                 events = await self._client.aio.models.generate_content_stream(
-                    model=self._model, contents=list[Any](contents_of(dialogue)), config=config
+                    model=self._model, contents=list[Any](contents), config=config
                 )
             while True:
                 async with asyncio.timeout(self._timeout):

@@ -43,6 +43,9 @@ _ADAPTED = (400, 404, 422, 500, 501)
 #: Most parts of a request that an endpoint may refuse one after the other.
 _MOST_TRIES = 8
 
+#: What of a client's own request is ours, and may be left out.
+_OURS = ("stream", "stream_options")
+
 #: Names of the account, which the library takes from the environment.
 _ACCOUNT_HEADERS = ("openai-organization", "openai-project")
 
@@ -208,7 +211,9 @@ class OpenAIClient:
                     async for event in events:
                         yield event
             except _RefusedError as error:
-                if self._adapts(error.refusal, body):
+                # What a client asks for itself is its own mistake, and nothing is left out for others for it.
+                ours = {name: body[name] for name in _OURS if name in body} if dialogue.messages else body
+                if self._adapts(error.refusal, ours):
                     continue
                 yield self._failures.declined(error.refusal)
             except TooLongError:

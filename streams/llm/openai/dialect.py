@@ -85,7 +85,8 @@ class Dialect:
 
     def streaming(self, dialogue: Dialogue) -> dict[str, Any]:
         """Return the body of a request for a streamed answer."""
-        body = self._body(messages_of(dialogue), dialogue.most_tokens)
+        own = bool(dialogue.messages)
+        body = self._own(dialogue) if own else self._body(messages_of(dialogue), dialogue.most_tokens)
         body["stream"] = True
         if "stream_options" not in self._refused:
             body["stream_options"] = {"include_usage": True}
@@ -115,6 +116,13 @@ class Dialect:
         if _EFFORT.search(self._endpoint.model) and "reasoning_effort" not in self._refused:
             body["reasoning_effort"] = "low"
         return body
+
+    def _own(self, dialogue: Dialogue) -> dict[str, Any]:
+        """Return a body with a client's messages and options as they are, but for the name of the limit."""
+        options = dict(dialogue.options)
+        limits = [options.pop(name) for name in _LIMITS if name in options]
+        body = {"model": self._endpoint.model, "messages": [*dialogue.messages], **options}
+        return body | ({self._limit: limits[-1]} if limits else {})
 
     def _form(self, prompt: Prompt) -> dict[str, Any] | None:
         name = re.sub(r"[^A-Za-z0-9_-]", "-", prompt.version)[:64] or "answer"

@@ -1,0 +1,433 @@
+"""Chat completions with memory, as the SDK of OpenAI asks a real ``serve`` for them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+import openai
+import pytest
+from serve_rig import ServeRig, eventually
+
+from deploy.local.model_faults import Fault
+from deploy.local.model_server import ModelServer
+from deploy.local.ports import free_ports
+from deploy.local.scripted_model import calling
+from streams.process import leash
+from streams.process.leash import spawn
+from tests.topic_records import records_of
+
+pytestmark = pytest.mark.kafka
+
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "description": "Tell the weather.",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
+
+
+class Person:
+    """Somebody whose client is OpenAI's."""
+
+    def __init__(self, rig: ServeRig, url: str, key: str = "sk-none") -> None:
+        self.rig = rig
+        self.name = f"mara-{uuid.uuid4().hex[:6]}"
+        self.conversation = f"c-{uuid.uuid4().hex[:8]}"
+        self.url = url
+        self.client = openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0, timeout=60)
+
+    def ask(self, *messages: Any, **more: Any) -> Any:
+        """Return what is answered; a text is what the person says."""
+        given = {"user": self.name, "metadata": {"conversation_id": self.conversation}} | more
+        return self.client.chat.completions.create(
+            model="any", messages=[said(each) for each in messages], **given
+        )
+
+    def written(self, conversation: str = "") -> list[Any]:
+        """Return the messages that the topic has of the conversation, each as often as it is there."""
+        spec = self.rig.catalog.get("chat.messages.v1")
+        servers, key = self.rig.settings.bootstrap_servers, (conversation or self.conversation).encode()
+        records = asyncio.run(records_of(servers, {spec.name: spec.partitions}))[spec.name]
+        values = [json.loads(each.value) for each in records if each.key == key]
+        return [each for each in values if "role" in each]
+
+    def texts(self, conversation: str = "") -> list[tuple[str, str]]:
+        return [(each["role"], each["content"]) for each in self.written(conversation)]
+
+
+def said(message: Any) -> Any:
+    return {"role": "user", "content": message} if isinstance(message, str) else message
+
+
+def answered(text: str) -> dict[str, str]:
+    return {"role": "assistant", "content": text}
+
+
+class Model:
+    """A scripted model in this process that speaks OpenAI's API, and a serve that asks it."""
+
+    def __init__(self, rig: ServeRig, **settings: object) -> None:
+        self.server = ModelServer()
+        self._stop = threading.Event()
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()))
+        self._thread.start()
+        assert self._ready.wait(30)
+        api, metrics = free_ports(2)
+        self.api = f"http://127.0.0.1:{api}"
+        asked = {
+            "responder": "model",
+            "model_api": "openai",
+            "model_url": f"{self.server.url}/v1",
+            "model_name": "scripted",
+            "api_port": api,
+            "metrics_port": metrics,
+        }
+        self._log = rig.log("serve-completions")
+        with self._log.open("ab") as output:
+            self._serve = spawn(
+                [*_SERVE], output=output, env=rig.environment(**asked, **settings), cwd=rig.folder
+            )
+        eventually(self._answers, "serve answers")
+
+    async def _run(self) -> None:
+        async with self.server:
+            self._ready.set()
+            while not self._stop.is_set():
+                await asyncio.sleep(0.05)
+
+    def _answers(self) -> bool:
+        assert self._serve.poll() is None, self._log.read_text()[-3000:]
+        try:
+            return httpx.get(f"{self.api}/v1/models", trust_env=False).is_success
+        except httpx.TransportError:
+            return False
+
+    def says(self, text: str) -> None:
+        """Have the next answers be this."""
+        self.server.scripts.insert(0, lambda body: text)
+
+    @property
+    def asked(self) -> Any:
+        """What the model was asked last."""
+        return self.server.calls[-1].body
+
+    def close(self) -> None:
+        leash.end(self._serve, 10.0)
+        self._stop.set()
+        self._thread.join()
+
+
+_SERVE = (sys.executable, "-m", "streams.cli", "serve")
+
+
+@pytest.fixture(scope="module")
+def model(deployment: ServeRig) -> Iterator[Model]:
+    deployment.need("ingest", "memory", "recall")
+    made = Model(deployment)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def person(deployment: ServeRig, model: Model) -> Person:
+    return Person(deployment, model.api)
+
+
+def memory_of(answer: Any) -> str:
+    return str(answer.headers["x-switchboard-memory"])
+
+
+# -- with a model ----------------------------------------------------------------------------------------------
+
+
+def test_a_resent_history_is_written_once(person: Person, model: Model) -> None:
+    model.says("Bello, what a name!")
+    first = person.ask("I have a dog called Bello.")
+    assert first.choices[0].message.content == "Bello, what a name!"
+    assert (first.model, first.choices[0].finish_reason) == ("scripted", "stop")
+    assert first.usage.prompt_tokens > 0 and first.usage.completion_tokens > 0
+    history: list[Any] = ["I have a dog called Bello.", answered("Bello, what a name!\n")]
+    model.says("Good.")
+    person.ask(*history, "He eats fish.")
+    person.ask(*history, "He eats fish.")  # as a client does that has not heard the answer
+    person.ask({"role": "system", "content": f"It is {time.time()}."}, *history, "He eats fish.")
+    history += ["He eats fish.", answered("Good."), "ok", answered("Good."), "ok"]
+    person.ask(*history)
+    assert person.texts() == [
+        ("user", "I have a dog called Bello."),
+        ("assistant", "Bello, what a name!"),
+        ("user", "He eats fish."),
+        ("assistant", "Good."),
+        ("user", "ok"),
+        ("assistant", "Good."),
+        ("user", "ok"),
+        ("assistant", "Good."),
+    ]
+
+
+def test_a_client_that_leaves_out_the_beginning_writes_only_what_is_new(person: Person, model: Model) -> None:
+    model.says("Yes.")
+    history: list[Any] = []
+    for number in range(4):
+        history = [*history[-3:], f"The number is {number}."]
+        person.ask(*history)
+        history.append(answered("Yes."))
+    assert [text for role, text in person.texts() if role == "user"] == [
+        f"The number is {number}." for number in range(4)
+    ]
+    assert len(person.written()) == 8
+
+
+def test_a_stream_has_chunks_text_and_usage(person: Person, model: Model) -> None:
+    model.says("Lisbon is a city at the sea, and you live there. " * 4)
+    stream = person.ask("Where do I live?", stream=True, stream_options={"include_usage": True})
+    chunks = [*stream]
+    text = "".join(each.choices[0].delta.content or "" for each in chunks if each.choices)
+    assert text == "Lisbon is a city at the sea, and you live there. " * 4
+    assert chunks[-1].usage.completion_tokens > 0 and not chunks[-1].choices
+    assert [each.choices[0].finish_reason for each in chunks if each.choices][-1] == "stop"
+    assert len({each.id for each in chunks}) == 1 and len(chunks) > 5
+    assert person.texts()[-1] == ("assistant", text)
+
+
+def test_tools_system_prompt_and_options_reach_the_model_untouched(person: Person, model: Model) -> None:
+    system = {"role": "system", "content": "You are a pirate.  "}
+    model.says(calling("weather", {"city": "Lisbon"}))
+    stream = person.ask(
+        system,
+        "How is the weather?",
+        tools=[WEATHER],
+        tool_choice="auto",
+        temperature=0.7,
+        max_tokens=77,
+        stop=["END"],
+        stream=True,
+    )
+    chunks = [each.choices[0] for each in stream]
+    [call] = [each for chunk in chunks for each in chunk.delta.tool_calls or ()]
+    assert (call.function.name, json.loads(call.function.arguments)) == ("weather", {"city": "Lisbon"})
+    assert chunks[-1].finish_reason == "tool_calls"
+    body = model.asked
+    assert body["messages"][-2:] == [system, said("How is the weather?")]
+    assert body["tools"] == [WEATHER]
+    named = {name: body[name] for name in ("tool_choice", "temperature", "stop", "max_tokens")}
+    assert named == {"tool_choice": "auto", "temperature": 0.7, "stop": ["END"], "max_tokens": 77}
+    told = {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": "weather", "arguments": call.function.arguments},
+    }
+    model.says("Rain, arr.")
+    calls = {"role": "assistant", "content": None, "tool_calls": [told]}
+    result = {"role": "tool", "tool_call_id": call.id, "content": "rain, 14 degrees"}
+    again = person.ask(system, "How is the weather?", calls, result, tools=[WEATHER])
+    assert again.choices[0].message.content == "Rain, arr."
+    assert model.asked["messages"][-3:] == [said("How is the weather?"), calls, result]
+    assert [role for role, _ in person.texts()] == ["user", "assistant", "tool", "assistant"]
+
+
+def test_what_is_remembered_stands_in_front(person: Person, model: Model) -> None:
+    model.says("Noted.")
+    person.ask("I am allergic to peanuts.")
+    closed = httpx.post(f"{person.url}/v1/conversations/{person.conversation}/close", trust_env=False)
+    assert closed.status_code == 202
+
+    def front() -> Any:
+        answer = person.client.chat.completions.with_raw_response.create(
+            model="any",
+            user=person.name,
+            metadata={"conversation_id": f"c-{uuid.uuid4().hex[:8]}"},
+            messages=[said("What can I cook with peanuts?")],
+        )
+        assert memory_of(answer) == "ok"
+        first = model.asked["messages"][0]
+        return first if first["role"] == "system" and "standing" in first["content"] else None
+
+    found = eventually(front, "the allergy is in front")
+    assert "llergic to peanuts" in found["content"]
+    assert model.asked["messages"][1:] == [said("What can I cook with peanuts?")]
+
+
+def test_a_thousand_messages_are_taken(person: Person, model: Model) -> None:
+    model.says("Yes.")
+    history: list[Any] = []
+    for number in range(500):
+        history += [f"Number {number} is nice.", answered(f"So it is, {number}.")]
+    began = time.monotonic()
+    person.ask(*history[:-1])
+    person.ask(*history, "Is it?")
+    assert time.monotonic() - began < 20
+    found = [each["message_id"] for each in person.written()]
+    assert len(found) == len(set(found)) == 1003  # the last answer was another one
+    sent = [each for each in model.asked["messages"] if each["role"] != "system"]
+    assert len(sent) == 1001
+
+
+def test_two_clients_of_one_conversation_are_both_answered(person: Person, model: Model) -> None:
+    model.says("Hm.")
+    start: list[Any] = ["Hello, both.", answered("Hm.")]
+
+    def say(text: str) -> Any:
+        return person.ask(*start, text).choices[0].message.content
+
+    person.ask("Hello, both.")
+    with ThreadPoolExecutor(8) as pool:
+        heard = [*pool.map(say, ["I am one.", "I am two."] * 4)]
+    assert heard == ["Hm."] * 8
+    texts = [text for role, text in person.texts() if role == "user"]
+    assert sorted(texts) == ["Hello, both.", "I am one.", "I am two."]
+
+
+def test_a_conversation_without_a_name_is_made_of_its_beginning(person: Person, model: Model) -> None:
+    model.says("Hi.")
+    first = person.client.chat.completions.with_raw_response.create(
+        model="any", user=person.name, messages=[said("Hello there.")]
+    )
+    name = first.headers["x-switchboard-conversation"]
+    again = person.client.chat.completions.with_raw_response.create(
+        model="any", user=person.name, messages=[said("Hello there."), said(answered("Hi.")), said("Bye.")]
+    )
+    assert again.headers["x-switchboard-conversation"] == name
+    other = person.client.chat.completions.with_raw_response.create(
+        model="any",
+        messages=[said("Hello there.")],
+        extra_headers={"X-Switchboard-User": person.name, "X-Switchboard-Conversation": person.conversation},
+    )
+    assert other.headers["x-switchboard-conversation"] == person.conversation
+    assert len(person.written(name)) == 4 and len(person.written()) == 2
+
+
+def test_images_reach_the_model_and_are_named_in_memory(person: Person, model: Model) -> None:
+    model.says("A cat.")
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 2_000_000}}
+    asked = {"role": "user", "content": [{"type": "text", "text": "What is this?"}, image]}
+    assert person.ask(asked).choices[0].message.content == "A cat."
+    assert model.asked["messages"][-1] == asked
+    assert person.texts()[0] == ("user", "What is this?\n[image]")
+
+
+WRONG: list[tuple[list[Any], dict[str, Any], str | None]] = [
+    ([{"role": "wizard", "content": "Hi"}], {}, "messages[0]"),
+    (["Hi", {"role": "user", "content": 7}], {}, "messages[1]"),
+    (["Hi"], {"n": 5}, "n"),
+    (["Hi"], {"logprobs": True}, "logprobs"),
+    (["Hi"], {"user": ""}, "user"),
+    (["Hi"], {"metadata": {"conversation_id": "a\nb"}}, "metadata.conversation_id"),
+    ([], {}, None),
+]
+
+
+def test_what_is_wrong_is_said_as_openai_says_it(person: Person) -> None:
+    for messages, more, param in WRONG:
+        with pytest.raises(openai.BadRequestError) as refused:
+            person.ask(*messages, **more)
+        assert isinstance(refused.value.body, dict)
+        assert refused.value.body["type"] == "invalid_request_error"
+        assert (refused.value.param, refused.value.code) == (param, "invalid-request")
+    assert person.written() == []
+
+
+def test_what_the_model_fails_of_is_the_clients_to_know(person: Person, model: Model) -> None:
+    model.says("Yes.")
+    for fault, error in (
+        (Fault.RATE_LIMITED, openai.RateLimitError),
+        (Fault.INTERNAL, openai.InternalServerError),
+        (Fault.BAD_REQUEST, openai.BadRequestError),
+        (Fault.REFUSED_CONNECTION, openai.InternalServerError),
+    ):
+        model.server.fail(fault)
+        with pytest.raises(error):
+            person.ask("Do you hear me?", stream=True)
+    model.says("It is a long way to Tipperary, it is a long way to go. " * 3)
+    model.server.fail(Fault.CUT)
+    heard = ""
+    with pytest.raises(openai.APIError):
+        for chunk in person.ask("Do you hear me?", stream=True):
+            heard += chunk.choices[0].delta.content or ""
+    assert heard.startswith("It is a long way")
+    assert person.texts() == [("user", "Do you hear me?")]
+
+
+def test_who_leaves_in_the_middle_has_nothing_written_of_the_answer(person: Person, model: Model) -> None:
+    model.says("One two three four five six seven. " * 20)
+    model.server.pause_seconds = 0.2
+    try:
+        stream = person.ask("Count.", stream=True)
+        for chunk in stream:
+            if chunk.choices[0].delta.content:
+                break
+        stream.close()
+        time.sleep(1.0)
+    finally:
+        model.server.pause_seconds = 0.0
+    assert person.texts() == [("user", "Count.")]
+
+
+def test_the_tokens_person_wins_over_user(deployment: ServeRig, person: Person, model: Model) -> None:
+    model.says("Hello.")
+    with deployment.token(person.name) as token, deployment.token("") as anybody:
+        keyed = Person(deployment, deployment.url, token)
+        eventually(lambda: [each.id for each in keyed.client.models.list()] == ["switchboard"], "it is known")
+        keyed.conversation = person.conversation
+        keyed_answer = keyed.ask("I live in Porto.", user="somebody-else")
+        other = Person(deployment, deployment.url, anybody)
+        with pytest.raises(openai.BadRequestError):
+            other.ask("Hi", user=openai.omit)
+        with deployment.token("somebody-else") as others:
+            thief = Person(deployment, deployment.url, others)
+            thief.conversation = person.conversation
+            with pytest.raises(openai.NotFoundError):
+                thief.ask("What was said here?")
+        with pytest.raises(openai.AuthenticationError) as refused:
+            Person(deployment, deployment.url, "sk-none").ask("Hi")
+        assert isinstance(refused.value.body, dict) and refused.value.body["type"] == "authentication_error"
+    assert person.texts() == [
+        ("user", "I live in Porto."),
+        ("assistant", keyed_answer.choices[0].message.content),
+    ]
+    assert {each["user_id"] for each in person.written()} == {person.name}
+
+
+# -- without a model -------------------------------------------------------------------------------------------
+
+
+def test_without_a_model_what_is_remembered_answers(deployment: ServeRig) -> None:
+    deployment.need("ingest", "memory", "recall")
+    person = Person(deployment, deployment.url)
+    assert [each.id for each in person.client.models.list()] == ["switchboard"]
+    person.ask("I have a dog called Bello, and we moved to Munich in January.")
+
+    def answer() -> Any:
+        asked = {"metadata": {"conversation_id": f"c-{uuid.uuid4().hex[:8]}"}}
+        told = person.ask("What is my dog called?", **asked)
+        text = told.choices[0].message.content
+        assert told.model == "switchboard"
+        return text if "Bello" in text else None
+
+    eventually(answer, "the answer quotes what was said")
+
+
+def test_memory_that_is_down_is_said_and_the_answer_comes(person: Person, model: Model) -> None:
+    model.says("All the same.")
+    person.rig.stop("recall")
+    try:
+        answer = person.client.chat.completions.with_raw_response.create(
+            model="any", user=person.name, messages=[said("Are you there?")]
+        )
+    finally:
+        person.rig.start("recall")
+    assert "not-read" in memory_of(answer)
+    assert answer.parse().choices[0].message.content == "All the same."
+    assert len(person.written(answer.headers["x-switchboard-conversation"])) == 2
