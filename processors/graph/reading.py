@@ -12,7 +12,7 @@ from models import ids
 from models.graph import GraphSource, GraphStatement, Mention
 from models.messages import Role
 from processors.episodes.state import KeptTurn
-from processors.graph.telling import Reader, Said
+from processors.graph.telling import Reader, ToldRelation
 from processors.text.authorship import own_words
 
 #: Statements of one message that are read.
@@ -45,7 +45,7 @@ def _whole(quote: str, own: str, text: str) -> str:
     return text[at : at + len(quote)] if at >= 0 else quote
 
 
-def statement_of(said: Said, turn: KeptTurn, conversation_id: str) -> GraphStatement:
+def statement_of(said: ToldRelation, turn: KeptTurn, conversation_id: str) -> GraphStatement:
     """Return the statement of what was said in a turn: its id depends on both alone."""
     made_of = (*_fields(said.subject), said.relation, *_fields(said.object), int(said.ended))
     return GraphStatement(

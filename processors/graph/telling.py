@@ -38,7 +38,7 @@ _QUOTED = re.compile(r"\"[^\"]*\"|“[^”]*”|`[^`]*`")
 _QUOTED_IN_LINE = re.compile(r"\"[^\"\n]{1,1000}\"|“[^”\n]{1,1000}”|`[^`\n]{1,1000}`")
 
 
-class Said(NamedTuple):
+class ToldRelation(NamedTuple):
     subject: Mention
     relation: str
     object: Mention
@@ -63,14 +63,14 @@ class Reader:
         #: What pet of the speaker "it" is.
         self.pet: str = before.pet if before and not self._before else ""
 
-    def read(self, text: str) -> Iterator[Said]:
+    def read(self, text: str) -> Iterator[ToldRelation]:
         # Before it is parted: what is quoted may be several sentences, and only the first has the mark.
         told = _QUOTED_IN_LINE.sub(_blank, text)
         for start, end in sentence_spans(told):
             if end - start <= SENTENCE_LIMIT:
                 yield from self._sentence(told[start:end], text[start:end])
 
-    def _sentence(self, told: str, sentence: str) -> Iterator[Said]:
+    def _sentence(self, told: str, sentence: str) -> Iterator[ToldRelation]:
         told = _QUOTED.sub(_unquoted, told)
         if FICTION.search(told):
             return
@@ -82,7 +82,7 @@ class Reader:
         if has_names:
             yield from self._told(told, sentence)
 
-    def _told(self, told: str, sentence: str) -> Iterator[Said]:
+    def _told(self, told: str, sentence: str) -> Iterator[ToldRelation]:
         for match in patterns.CALLED.finditer(told):
             yield from self._named(match, sentence)
         for part in _parts(told):
@@ -91,7 +91,7 @@ class Reader:
             yield from self._places(part.text, sentence)
             for match in patterns.KNOWS.finditer(part.text):
                 if name := person_of(match["name"]):
-                    yield Said(SELF, "knows", Mention(EntityType.PERSON, name), sentence)
+                    yield ToldRelation(SELF, "knows", Mention(EntityType.PERSON, name), sentence)
             for pattern in patterns.TOLD:
                 for match in pattern.finditer(part.text):
                     yield from self._tie(match, sentence)
@@ -99,11 +99,11 @@ class Reader:
             for match in patterns.BIRTHDAY.finditer(part.text):
                 who, day = self._subject(match), day_of(match["date"])
                 if who is not None and day:
-                    yield Said(who, match["day"].split()[-1], Mention(EntityType.DATE, day), sentence)
+                    yield ToldRelation(who, match["day"].split()[-1], Mention(EntityType.DATE, day), sentence)
 
     # -- what somebody is to somebody ------------------------------------------------------------------------
 
-    def _tie(self, match: re.Match[str], sentence: str) -> Iterator[Said]:
+    def _tie(self, match: re.Match[str], sentence: str) -> Iterator[ToldRelation]:
         owner = self._owner(match)
         if owner is None:
             return
@@ -116,7 +116,7 @@ class Reader:
                 continue
             if thing.type is EntityType.PERSON:
                 self._note(thing)
-            yield Said(owner, relation, thing, sentence, bool(found.get("ex")))
+            yield ToldRelation(owner, relation, thing, sentence, bool(found.get("ex")))
 
     def _owner(self, match: re.Match[str]) -> Mention | None:
         found = match.groupdict()
@@ -130,46 +130,46 @@ class Reader:
             return self._meant({"her": "she", "his": "he"}[found["pronoun"].lower()])
         return SELF
 
-    def _roles(self, told: str, sentence: str) -> Iterator[Said]:
+    def _roles(self, told: str, sentence: str) -> Iterator[ToldRelation]:
         """Yield who was spoken of by what they are alone, and remember them: a pronoun may stand for them."""
         for match in patterns.ALONE.finditer(told):
             person = Mention(EntityType.PERSON, role=ROLES[match["role"]])
             if all(each.role != person.role for each in self.spoken_of):
                 self._note(person)
                 if match["role"] in OWN:
-                    yield Said(SELF, person.role, person, sentence, match["ex"] is not None)
+                    yield ToldRelation(SELF, person.role, person, sentence, match["ex"] is not None)
         for match in patterns.PET_ALONE.finditer(told):
             self.pet = PETS.get(match["pet"]) or PET_PLURALS[match["pet"]]
             if match["my"] and match["pet"] in PETS:
-                yield Said(SELF, PET_OF, Mention(EntityType.PET, role=self.pet), sentence)
+                yield ToldRelation(SELF, PET_OF, Mention(EntityType.PET, role=self.pet), sentence)
 
-    def _named(self, match: re.Match[str], sentence: str) -> Iterator[Said]:
+    def _named(self, match: re.Match[str], sentence: str) -> Iterator[ToldRelation]:
         """Yield how somebody who was spoken of is called, or a pet that was, if nobody else was."""
         pronoun = (match["pronoun"] or match["named"] or match["is"] or match["their"]).lower()
         who = self._meant({"her": "she", "his": "he", "him": "he"}.get(pronoun, pronoun))
         names = names_of(match["name"]) if match["their"] else [name_of(match["name"])]
         if self.pet and (who is None or pronoun in ("it", "its", "their")):
             for name in filter(None, names):
-                yield Said(SELF, PET_OF, Mention(EntityType.PET, name, self.pet), sentence)
+                yield ToldRelation(SELF, PET_OF, Mention(EntityType.PET, name, self.pet), sentence)
         elif who is not None and who.role and not (who.name or self.pet or match["their"]):
             for name in filter(None, [person_of(match["name"])]):
-                yield Said(SELF, who.role, Mention(EntityType.PERSON, name, who.role), sentence)
+                yield ToldRelation(SELF, who.role, Mention(EntityType.PERSON, name, who.role), sentence)
 
     # -- what somebody does ----------------------------------------------------------------------------------
 
-    def _places(self, told: str, sentence: str) -> Iterator[Said]:
+    def _places(self, told: str, sentence: str) -> Iterator[ToldRelation]:
         for match in patterns.TRIP.finditer(told):
             name = name_of(match["thing"])
             if name and not TO_COME.search(sentence):
-                yield Said(SELF, "visited", Mention(EntityType.PLACE, name), sentence)
+                yield ToldRelation(SELF, "visited", Mention(EntityType.PLACE, name), sentence)
         for match in patterns.MET_AT.finditer(told):
             name, place = person_of(match["name"] or match["met"]), name_of(match["thing"])
             if name and place:
-                yield Said(
+                yield ToldRelation(
                     Mention(EntityType.PERSON, name), "met_at", Mention(EntityType.PLACE, place), sentence
                 )
 
-    def _verbs(self, part: _Part, sentence: str) -> Iterator[Said]:
+    def _verbs(self, part: _Part, sentence: str) -> Iterator[ToldRelation]:
         last: list[Mention] = []
         for match in patterns.VERBS.finditer(part.text):
             wording = next(each for number, each in enumerate(WORDINGS) if match[f"v{number}"])
@@ -183,7 +183,7 @@ class Reader:
             for thing in things:
                 for each in who:
                     if each != thing:
-                        yield Said(each, wording.relation, thing, sentence, part.ended or wording.over)
+                        yield ToldRelation(each, wording.relation, thing, sentence, part.ended or wording.over)
                 if who and thing.type is EntityType.PERSON:
                     self._note(thing)
 

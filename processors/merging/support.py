@@ -44,7 +44,7 @@ _NOTHING_LEFT = 700.0
 _ROWS = 256
 
 
-class Said(NamedTuple):
+class PersonTurn(NamedTuple):
     """A turn of the person, and its vector: of unit length, shape ``(dimensions,)``, float32."""
 
     turn_id: str
@@ -56,11 +56,11 @@ class Supported(NamedTuple):
     """A fact, and the turn that bears it out; ``similarity``: the cosine of their vectors."""
 
     fact_id: str
-    said: Said
+    said: PersonTurn
     similarity: float
 
 
-def supported(known: Sequence[Known], said: Sequence[Said], near_from: float) -> list[Supported]:
+def supported(known: Sequence[Known], said: Sequence[PersonTurn], near_from: float) -> list[Supported]:
     """Return the turns that support facts of the same person, in order of the log.
 
     Whatever order facts and turns come in.  Of an occasion the nearest turn counts.

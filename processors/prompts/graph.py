@@ -22,7 +22,7 @@ from processors.facts.candidates import is_quoted
 from processors.graph.names import LONGEST, day_of, name_of
 from processors.graph.reading import statement_of
 from processors.graph.roles import PETS, ROLES
-from processors.graph.telling import Said
+from processors.graph.telling import ToldRelation
 from processors.graph.wordings import PET_OF, WORDINGS
 from processors.prompts.checks import source_of
 from processors.prompts.notes import decoded
@@ -162,7 +162,7 @@ def _statement(given: Any, window: Window) -> GraphStatement | str:
     if subject.type not in (EntityType.PERSON, EntityType.PET) or _LEADS_TO.get(relation) is not thing.type:
         return "not_borne_out"
     return statement_of(
-        Said(subject, relation, thing, said.quote, said.ended),
+        ToldRelation(subject, relation, thing, said.quote, said.ended),
         _turn(message, window),
         window.conversation_id,
     )

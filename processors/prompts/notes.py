@@ -45,7 +45,7 @@ _DATE = re.compile(r"(\d{4})(?:-(\d\d))?(?:-(\d\d))?")
 _Text = Annotated[str, msgspec.Meta(min_length=1, max_length=_LONGEST)]
 
 
-class _Said(msgspec.Struct, frozen=True, kw_only=True):
+class _RawNote(msgspec.Struct, frozen=True, kw_only=True):
     """A note as :func:`processors.prompts.extraction.parts` leaves it."""
 
     n: int
@@ -97,7 +97,7 @@ def decoded(part: str, name: str) -> Iterable[Any]:
 
 def _statements(given: Any, window: Window) -> list[Statement] | str:
     try:
-        said = msgspec.convert(given, _Said)
+        said = msgspec.convert(given, _RawNote)
     except msgspec.ValidationError:
         return "malformed"
     message = source_of(said.n, said.quote, window)
@@ -165,7 +165,7 @@ def _about(about: str) -> str:
     return name if name and name.casefold() not in ("user", "the user", "self", "me", "i") else SELF
 
 
-def _slot(said: _Said) -> tuple[str, str]:
+def _slot(said: _RawNote) -> tuple[str, str]:
     """Return attribute and value as facts have them; without a value there is no slot to fill."""
     attribute, value = normalized_attribute(said.attribute), said.value.strip()
     attribute = _NAMED.get(attribute, attribute)

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from models.statements import Precision
 
 
-class Said(NamedTuple):
-    """The moment it was said, and whether the sentence looks ahead, back, or does not say (``None``)."""
+class SpokenAt(NamedTuple):
+    """Moment of a sentence, and whether it looks ahead, back, or does not say (``None``)."""
 
     at: datetime
     ahead: bool | None
@@ -40,7 +40,7 @@ def add_months(at: datetime, months: int) -> datetime:
     return at.replace(year=years, month=month + 1, day=1)
 
 
-def nearest(candidates: list[datetime], said: Said) -> datetime:
+def nearest(candidates: list[datetime], said: SpokenAt) -> datetime:
     """Of the same day in three years (or weeks) that which fits the tense; else the nearest."""
     today = midnight(said.at)
     fitting = [
@@ -49,7 +49,7 @@ def nearest(candidates: list[datetime], said: Said) -> datetime:
     return min(fitting or candidates, key=lambda each: abs(each - today))
 
 
-def of_year(said: Said, month: int, day: int, year: str | None) -> datetime:
+def of_year(said: SpokenAt, month: int, day: int, year: str | None) -> datetime:
     """A day of that year, or of the year that the tense means; raises ``ValueError`` where there is none."""
     if year:
         return midnight(said.at).replace(year=int(year), month=month, day=day)

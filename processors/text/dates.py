@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from models.statements import Precision
-from processors.text.calendar import Said, add_months, floor, midnight, nearest, of_year
+from processors.text.calendar import SpokenAt, add_months, floor, midnight, nearest, of_year
 
 #: Nobody speaks of his own life outside of these years.
 EARLIEST_YEAR, LATEST_YEAR = 1900, 2150
@@ -70,12 +70,12 @@ _WHICH = {"last": -1, "past": -1, "previous": -1, "this": 0, "this past": -1, "t
 # --- one function for each way to name a date ------------------------------------------------------------
 
 
-def _named_day(match: re.Match[str], said: Said) -> _Moment:
+def _named_day(match: re.Match[str], said: SpokenAt) -> _Moment:
     offset = _DAYS[match["day_word"]]
     return midnight(said.at) + timedelta(days=offset), Precision.DAY
 
 
-def _weekday(match: re.Match[str], said: Said) -> _Moment:
+def _weekday(match: re.Match[str], said: SpokenAt) -> _Moment:
     today = midnight(said.at)
     number = [each[:3] for each in _WEEKDAYS].index(match["weekday"][:3])
     which = match["weekday_which"]
@@ -91,7 +91,7 @@ def _weekday(match: re.Match[str], said: Said) -> _Moment:
     return (later if ahead else earlier), Precision.DAY
 
 
-def _period(match: re.Match[str], said: Said) -> _Moment:
+def _period(match: re.Match[str], said: SpokenAt) -> _Moment:
     """ "last week", "this month", "next year", "next weekend"."""
     step, unit = _WHICH[match["period_which"]], match["period"]
     if unit == "weekend":
@@ -101,7 +101,7 @@ def _period(match: re.Match[str], said: Said) -> _Moment:
     return (add_months(begin, months * step) if months else begin + length * step), precision
 
 
-def _season(match: re.Match[str], said: Said) -> _Moment:
+def _season(match: re.Match[str], said: SpokenAt) -> _Moment:
     month, year, which = _SEASONS[match["season"]], match["season_year"], match["season_which"]
     if which not in ("last", "past", "previous", "next") or year:
         if which == "this" and not year:
@@ -114,7 +114,7 @@ def _season(match: re.Match[str], said: Said) -> _Moment:
     return max(each for each in around if each < now), Precision.SEASON
 
 
-def _distance(match: re.Match[str], said: Said) -> _Moment:
+def _distance(match: re.Match[str], said: SpokenAt) -> _Moment:
     """ "two years ago", "in three weeks", "a month from now"."""
     words = match["ago_count"] or match["in_count"] or match["from_count"]
     unit = match["ago_unit"] or match["in_unit"] or match["from_unit"]
@@ -126,29 +126,29 @@ def _distance(match: re.Match[str], said: Said) -> _Moment:
     return floor(at, precision), precision
 
 
-def _month_and_day(match: re.Match[str], said: Said) -> _Moment:
+def _month_and_day(match: re.Match[str], said: SpokenAt) -> _Moment:
     name = match["md_month"] or match["dm_month"]
     day = int(match["md_day"] or match["dm_day"])
     return of_year(said, _month_number(name), day, match["md_year"] or match["dm_year"]), Precision.DAY
 
 
-def _month(match: re.Match[str], said: Said) -> _Moment:
+def _month(match: re.Match[str], said: SpokenAt) -> _Moment:
     month, which, year = _month_number(match["month"]), match["month_which"], match["month_year"]
     if which in ("last", "past", "next", "previous") and not year:
-        return of_year(Said(said.at, which == "next"), month, 1, None), Precision.MONTH
+        return of_year(SpokenAt(said.at, which == "next"), month, 1, None), Precision.MONTH
     return of_year(said, month, 1, year), Precision.MONTH
 
 
-def _iso(match: re.Match[str], said: Said) -> _Moment:
+def _iso(match: re.Match[str], said: SpokenAt) -> _Moment:
     year, month, day = (int(part) for part in match["iso"].split("-"))
     return midnight(said.at).replace(year=year, month=month, day=day), Precision.DAY
 
 
-def _year(match: re.Match[str], said: Said) -> _Moment:
+def _year(match: re.Match[str], said: SpokenAt) -> _Moment:
     return midnight(said.at).replace(year=int(match["year"]), month=1, day=1), Precision.YEAR
 
 
-def _day_of_month(match: re.Match[str], said: Said) -> _Moment:
+def _day_of_month(match: re.Match[str], said: SpokenAt) -> _Moment:
     months = [add_months(midnight(said.at), n) for n in (-1, 0, 1)]
     return nearest([each.replace(day=int(match["dom"])) for each in months], said), Precision.DAY
 
@@ -174,7 +174,7 @@ _YEAR = r"(?:19|20|21)\d\d"
 _BEFORE = r"(?:(?:on|in|at|by|around|from|early|late|during|back in|the|of|for|,)\s+){0,3}"
 
 #: Every way to name a date: what it looks like, and what it means.  The first that fits at a place is taken.
-_FORMS: tuple[tuple[str, str, Callable[[re.Match[str], Said], _Moment]], ...] = (
+_FORMS: tuple[tuple[str, str, Callable[[re.Match[str], SpokenAt], _Moment]], ...] = (
     ("f_iso", rf"(?P<iso>{_YEAR}-\d\d-\d\d)(?:t[\d:.]+z?)?", _iso),
     (
         "f_md",
@@ -249,7 +249,7 @@ def find_dates(text: str, said_at: datetime, *, ahead: bool | None = None) -> li
     ``ahead`` says whether the text looks ahead ("I will", the coming Friday) or back; ``None`` takes the
     nearest.  Total: what names no day between 1900 and 2150 is left out.
     """
-    said = Said(said_at, ahead)
+    said = SpokenAt(said_at, ahead)
     return [
         found
         for match in _DATE.finditer(text)
@@ -258,7 +258,7 @@ def find_dates(text: str, said_at: datetime, *, ahead: bool | None = None) -> li
     ]
 
 
-def _resolve(text: str, match: re.Match[str], said: Said) -> FoundDate | None:
+def _resolve(text: str, match: re.Match[str], said: SpokenAt) -> FoundDate | None:
     name = next(name for name in _RESOLVE if match[name] is not None)
     try:
         moment = _RESOLVE[name](_Lowered(match), said)  # type: ignore[arg-type]  # all that is read of it

@@ -17,7 +17,7 @@ from models.errors import DependencyUnavailable
 from models.messages import DEFAULT_TENANT
 from streams.cli import recall_api
 from streams.cli.chat_shown import AsJson, Shown
-from streams.cli.chat_turn import NoAnswer, Said, Showing, Speaking
+from streams.cli.chat_turn import NoAnswer, PendingMessage, Showing, Speaking
 from streams.cli.output import count
 from streams.namespace import PREFIX_HEADER
 from streams.settings import Settings, load_settings
@@ -76,12 +76,12 @@ async def _talk(
         session = _Session(Speaking(client, conversation, who), AsJson if as_json else Shown)
         try:
             if again:
-                await session.say(Said("", again, is_over=True))
+                await session.say(PendingMessage("", again, is_over=True))
             async for line in _lines(said):
                 if line.strip() == _AGAIN:
                     await session.again()
                 else:
-                    await session.say(Said(line))
+                    await session.say(PendingMessage(line))
         finally:
             if session.has_spoken:
                 await _leave(client, conversation, who)
@@ -94,9 +94,9 @@ class _Session:
     def __init__(self, speaking: Speaking, showing: Callable[[], Showing]) -> None:
         self.has_spoken = False
         self._speaking, self._showing = speaking, showing
-        self._kept: list[Said] = []
+        self._kept: list[PendingMessage] = []
 
-    async def say(self, said: Said) -> None:
+    async def say(self, said: PendingMessage) -> None:
         """Say something and show what is answered; without an answer it is kept, and the session goes on."""
         self.has_spoken = True
         shown = self._showing()

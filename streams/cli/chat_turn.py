@@ -49,7 +49,7 @@ class NoAnswer(DependencyUnavailable):
 
 
 @dataclass
-class Said:
+class PendingMessage:
     """Something said, under a name of its own: said once, however often it is sent.
 
     ``is_heard``: serve has confirmed it, so its events are asked for.  ``is_over``: its turn ended without an
@@ -71,7 +71,7 @@ class Speaking:
         self._who = who
         self._has_met = False
 
-    async def say(self, said: Said, shown: Showing) -> None:
+    async def say(self, said: PendingMessage, shown: Showing) -> None:
         """Say something and show what is answered; an interrupt stops the answer, and nothing else.
 
         Raises:
@@ -81,7 +81,7 @@ class Speaking:
         async with _interrupts() as stop:
             await _Following(self, said, shown, stop).to_its_end()
 
-    def request(self, said: Said, last_id: str) -> httpx.Request:
+    def request(self, said: PendingMessage, last_id: str) -> httpx.Request:
         """Return the request that starts the turn, or resumes its stream."""
         build = self._client.build_request
         if said.is_heard:
@@ -105,7 +105,7 @@ class Speaking:
         async with aclosing(answer):
             yield answer
 
-    async def stop(self, said: Said) -> None:
+    async def stop(self, said: PendingMessage) -> None:
         """End the turn; what was answered so far is kept."""
         path = f"/v1/turns/{_segment(said.turn_id)}/stop"
         await self._client.post(path, json=self._who, timeout=_STOP_SECONDS)
@@ -114,7 +114,7 @@ class Speaking:
 class _Following:
     """A turn on its way through connections that break."""
 
-    def __init__(self, speaking: Speaking, said: Said, shown: Showing, stop: asyncio.Event) -> None:
+    def __init__(self, speaking: Speaking, said: PendingMessage, shown: Showing, stop: asyncio.Event) -> None:
         self._speaking, self._said, self._shown, self._stop = speaking, said, shown, stop
         self._last_id = ""
         self._failures = self._refusals = 0

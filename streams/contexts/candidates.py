@@ -34,7 +34,7 @@ _SEARCHED = {Role.USER: 600, Role.ASSISTANT: 200}
 _EXCERPT = 240
 
 
-class Said(NamedTuple):
+class LastTurns(NamedTuple):
     """Last turns in order, those to search with, and their words and vector."""
 
     turns: list[Turn]
@@ -48,7 +48,7 @@ class Said(NamedTuple):
         return self.turns[-1]
 
 
-def turn_candidate(turn: Turn, said: Said, vectors: Mapping[str, Vector]) -> Candidate:
+def turn_candidate(turn: Turn, said: LastTurns, vectors: Mapping[str, Vector]) -> Candidate:
     vector = vectors.get(turn.turn_id)
     words, similarity, by_meaning = compared(turn.text, vector, said)
     return Candidate(
@@ -67,7 +67,7 @@ def turn_candidate(turn: Turn, said: Said, vectors: Mapping[str, Vector]) -> Can
     )
 
 
-def episode_candidate(episode: Episode, said: Said, vectors: Mapping[str, Vector]) -> Candidate:
+def episode_candidate(episode: Episode, said: LastTurns, vectors: Mapping[str, Vector]) -> Candidate:
     vector = vectors.get(episode.episode_id)
     words, similarity, by_meaning = compared(episode.text, vector, said)
     return Candidate(
@@ -84,7 +84,7 @@ def episode_candidate(episode: Episode, said: Said, vectors: Mapping[str, Vector
     )
 
 
-def shortened(found: Candidate, said: Said) -> Candidate:
+def shortened(found: Candidate, said: LastTurns) -> Candidate:
     """Return something remembered with the part of it that bears on what was just said."""
     text = " ".join(found.text.split())
     wanted = said.words if is_related(found) else ()
@@ -92,7 +92,7 @@ def shortened(found: Candidate, said: Said) -> Candidate:
     return msgspec.structs.replace(found, text=shown, cut=shown != text)
 
 
-def compared(text: str, vector: Vector | None, said: Said) -> tuple[tuple[str, ...], float, bool]:
+def compared(text: str, vector: Vector | None, said: LastTurns) -> tuple[tuple[str, ...], float, bool]:
     """Return a text's words, if they are needed, how like it is to what was said, and whether by meaning."""
     if vector is not None and said.vector is not None:
         return (), float(np.dot(vector, said.vector)), True

@@ -29,7 +29,7 @@ from processors.extraction.units import last_question
 from processors.facts.confidence import RATES, confidence_at
 from processors.text.tokens import TokenCounter
 from streams.contexts.candidates import (
-    Said,
+    LastTurns,
     Vector,
     compared,
     embedded,
@@ -119,14 +119,14 @@ class ContextMaker:
         texts = [embedded(turn) for some in latest for turn in some]
         vectors = await self._vectors.get([text for text in texts if text], patience)
         said = [
-            Said(some, of, words_said(of), vector_of(of, vectors))
+            LastTurns(some, of, words_said(of), vector_of(of, vectors))
             for some, of in zip(turns, latest, strict=True)
         ]
         return await asyncio.gather(
             *[self._one(request, each) for request, each in zip(requests, said, strict=True)]
         )
 
-    async def _one(self, request: ContextRequest, said: Said) -> Context | None:
+    async def _one(self, request: ContextRequest, said: LastTurns) -> Context | None:
         if request.attempt and said.latest and said.vector is None:
             return None
         async with self._at_once:
@@ -157,7 +157,7 @@ class ContextMaker:
             for last in request.turns[-1:]
         ]
 
-    async def _context(self, said: Said) -> Context:
+    async def _context(self, said: LastTurns) -> Context:
         now = self._clock()
         last = said.last
         known = FactFilter(user_id=last.user_id, tenant_id=last.tenant_id, kinds=_OTHER_KINDS, passive_at=now)
@@ -216,7 +216,7 @@ class ContextMaker:
             items=packed.items,
         )
 
-    async def _found_episodes(self, query: str, said: Said) -> list[Found]:
+    async def _found_episodes(self, query: str, said: LastTurns) -> list[Found]:
         """Return the person's episodes that are near what was just said, each once."""
         if self._episodes is None:
             return []
@@ -253,7 +253,7 @@ class ContextMaker:
         }
 
     def _fact(
-        self, fact: Fact, found_by: FoundBy, said: Said, vectors: Mapping[str, Vector], now: datetime
+        self, fact: Fact, found_by: FoundBy, said: LastTurns, vectors: Mapping[str, Vector], now: datetime
     ) -> Candidate:
         vector = vectors.get(fact.fact_id)
         words, similarity, by_meaning = compared(fact.statement, vector, said)

@@ -59,7 +59,7 @@ class ListedConversation(msgspec.Struct, frozen=True, kw_only=True):
     last_at: datetime | None
 
 
-class Said(msgspec.Struct, frozen=True, kw_only=True):
+class LoggedMessage(msgspec.Struct, frozen=True, kw_only=True):
     """A message, as the log has it: ``masked`` passages of ``content`` are not kept verbatim."""
 
     message_id: str
@@ -247,7 +247,7 @@ class Conversations:
 
     async def said(
         self, tenant_id: str, conversation_id: str, first: int, limit: int, overview: Overview
-    ) -> list[Said]:
+    ) -> list[LoggedMessage]:
         """Return messages of a conversation from an index on."""
         turns = await self._log.turns(tenant_id, conversation_id, first, first + limit - 1)
         count = await asyncio.to_thread(cl100k_counter)
@@ -257,7 +257,7 @@ class Conversations:
             if each.state is token_table.RangeState.SUMMARIZED
         ]
         return [
-            Said(
+            LoggedMessage(
                 message_id=turn.message_id,
                 user_id=turn.user_id,
                 role=turn.role,

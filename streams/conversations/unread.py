@@ -36,7 +36,7 @@ MOST_UNREAD = 20_000
 _AT_ONCE = 4
 
 
-class _Said(msgspec.Struct):
+class _Utterance(msgspec.Struct):
     """Owner of a message or a turn.  ``arrived_at``: arrival of the turn's message."""
 
     message_id: str
@@ -46,7 +46,7 @@ class _Said(msgspec.Struct):
     arrived_at: datetime | None = None
 
 
-_decode = msgspec.json.Decoder(_Said).decode
+_decode = msgspec.json.Decoder(_Utterance).decode
 
 
 class Unread:
@@ -94,7 +94,7 @@ class Unread:
         unread = [place for place in places if begins[place] < ends[place]]
         return {place: begins[place] for place in unread}, {place: ends[place] for place in unread}
 
-    async def _counts(self, tenant_id: str, user_id: str, said: list[tuple[_Said, int]]) -> bool:
+    async def _counts(self, tenant_id: str, user_id: str, said: list[tuple[_Utterance, int]]) -> bool:
         """Tell whether any of it was not erased."""
         turns: dict[str, list[str]] = {}
         for each, _ in said:
@@ -113,7 +113,7 @@ async def _of_person(
     ends: dict[TopicPartition, int],
     tenant_id: str,
     user_id: str,
-) -> list[tuple[_Said, int]]:
+) -> list[tuple[_Utterance, int]]:
     """Return the messages to or from a person, and their arrival (ms)."""
     if not begins:
         return []
@@ -129,7 +129,7 @@ async def _of_person(
     return found
 
 
-def _read(record: SourceRecord) -> _Said | None:
+def _read(record: SourceRecord) -> _Utterance | None:
     """Return the owner of a record; ``None`` if it has none, or is invalid."""
     if record.value is None or header(record.headers, PUNCTUATION_HEADER) is not None:
         return None
@@ -141,12 +141,12 @@ def _read(record: SourceRecord) -> _Said | None:
         said = read_message(record)
     except InvalidRecord:
         return None
-    return _Said(said.message_id, said.conversation_id, said.user_id, said.tenant_id)
+    return _Utterance(said.message_id, said.conversation_id, said.user_id, said.tenant_id)
 
 
-def _turn_of(said: _Said) -> str:
+def _turn_of(said: _Utterance) -> str:
     return turn_id(said.tenant_id, said.conversation_id, said.message_id)
 
 
-def _arrived_ms(said: _Said, record: SourceRecord) -> int:
+def _arrived_ms(said: _Utterance, record: SourceRecord) -> int:
     return record.timestamp if said.arrived_at is None else round(said.arrived_at.timestamp() * 1000)

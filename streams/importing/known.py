@@ -34,7 +34,7 @@ MESSAGES = "chat.messages.v1"
 _CHAT, _CHAT_BYTES = "whatsapp-", b'"whatsapp-'
 
 
-class _Said(msgspec.Struct, frozen=True):
+class _KnownMessage(msgspec.Struct, frozen=True):
     message_id: str
     conversation_id: str
     user_id: str
@@ -53,7 +53,7 @@ class _Turn(msgspec.Struct, frozen=True):
 
 
 _decode_turn = msgspec.json.Decoder(_Turn).decode
-_decode_said = msgspec.json.Decoder(_Said).decode
+_decode_said = msgspec.json.Decoder(_KnownMessage).decode
 _decode_erased = msgspec.json.Decoder(_Erased).decode
 _UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
@@ -145,7 +145,7 @@ class Known:
         except (InvalidRecord, *_UNREADABLE):
             return  # the services dead-letter it
 
-    def _add_to_chat(self, said: _Said | ChatMessage) -> None:
+    def _add_to_chat(self, said: _KnownMessage | ChatMessage) -> None:
         if said.conversation_id.startswith(_CHAT) and said.sent_at is not None:
             place = said.tenant_id, said.conversation_id
             self.chats.add(*place, said.message_id, said.user_id, said.sent_at.timestamp())
@@ -156,7 +156,7 @@ class Known:
         return number_of(*place, user_id, message_id, *ages)
 
 
-def _read_said(record: SourceRecord) -> _Said | ChatMessage:
+def _read_said(record: SourceRecord) -> _KnownMessage | ChatMessage:
     try:
         return _decode_said(record.value or b"")
     except _UNREADABLE:  # as another client has it

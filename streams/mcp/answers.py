@@ -98,7 +98,7 @@ class FactDetail(BaseModel):
     next: str = ""
 
 
-class Said(BaseModel):
+class ShownMessage(BaseModel):
     """One message."""
 
     index: int
@@ -111,7 +111,7 @@ class Window(BaseModel):
     """Messages around others."""
 
     conversation_id: str
-    messages: list[Said]
+    messages: list[ShownMessage]
     empty: str = Field(default="", description="why there is none; says nothing if there is one")
     next: str = Field(default="", description="the call that reads on; empty: this is all that was asked for")
 
@@ -121,7 +121,7 @@ class Conversation(BaseModel):
 
     conversation_id: str
     total: int
-    messages: list[Said]
+    messages: list[ShownMessage]
     next: str = Field(default="", description="the call that reads on; empty: this is all")
 
 

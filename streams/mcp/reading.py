@@ -10,7 +10,17 @@ from pydantic import Field
 
 from processors.text.tokens import TokenCounter
 from streams.mcp import answers
-from streams.mcp.answers import ContextText, FactDetail, FactLine, FactList, Found, Said, Window, cut, fitting
+from streams.mcp.answers import (
+    ContextText,
+    FactDetail,
+    FactLine,
+    FactList,
+    Found,
+    ShownMessage,
+    Window,
+    cut,
+    fitting,
+)
 from streams.mcp.asking import Ask, segment
 from streams.mcp.hints import Asking, hints
 
@@ -90,7 +100,9 @@ def add_reading(server: MCPServer[Any], asking: Asking, count: TokenCounter) -> 
         ask, path = asking(ctx), f"/v1/conversations/{segment(conversation_id)}"
         found = await ask.get(f"{path}/window", first=first, last=end, turns=turns)
         said = [
-            Said(index=each["index"], role=each["role"], text=cut(each["text"], count), sent_at=each["sent_at"])
+            ShownMessage(
+                index=each["index"], role=each["role"], text=cut(each["text"], count), sent_at=each["sent_at"]
+            )
             for each in found["messages"]
         ]
 

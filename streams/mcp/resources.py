@@ -10,7 +10,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceError, ToolError
 
 from processors.text.tokens import TokenCounter
-from streams.mcp.answers import Conversation, Said, cut, fitting, reading_on
+from streams.mcp.answers import Conversation, ShownMessage, cut, fitting, reading_on
 from streams.mcp.asking import segment
 from streams.mcp.hints import Asking
 from streams.mcp.reading import facts_of
@@ -59,7 +59,7 @@ def add_resources(server: MCPServer[Any], asking: Asking, count: TokenCounter) -
             found = await asking(ctx).get(path, limit=_MOST_AT_ONCE)
         total = found["total"]
         said = [
-            Said(index=m["index"], role=m["role"], text=cut(m["content"], count), sent_at=m["sent_at"])
+            ShownMessage(index=m["index"], role=m["role"], text=cut(m["content"], count), sent_at=m["sent_at"])
             for m in found["messages"]
         ]
 

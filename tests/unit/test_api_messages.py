@@ -16,7 +16,7 @@ from streams.api.app import create_api
 from streams.api.cursors import cursor_of
 from streams.api.parts import Parts
 from streams.api.routes.messages import MOST_RECORD_BYTES
-from streams.conversations.listing import Overview, Said
+from streams.conversations.listing import LoggedMessage, Overview
 from streams.sending import Outgoing, Sent
 
 
@@ -40,14 +40,16 @@ class Listing:
     async def overview(self, *_: Any) -> Overview:
         return Overview(messages=3, tokens=None, open_window=None, ranges=[])
 
-    async def said(self, _tenant: str, _name: str, first: int, limit: int, _overview: Any) -> list[Said]:
+    async def said(
+        self, _tenant: str, _name: str, first: int, limit: int, _overview: Any
+    ) -> list[LoggedMessage]:
         return [_said(index) for index in (0, 2) if first <= index < first + limit]
 
     async def check_writable(self, *_: Any, **__: Any) -> None: ...
 
 
-def _said(index: int) -> Said:
-    return Said(
+def _said(index: int) -> LoggedMessage:
+    return LoggedMessage(
         message_id=f"m-{index}",
         user_id="ada",
         role=Role.USER,

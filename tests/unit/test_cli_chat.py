@@ -19,7 +19,7 @@ from models.errors import DependencyUnavailable
 from streams.api.server import serve
 from streams.cli import chat, chat_turn
 from streams.cli.chat_shown import Shown
-from streams.cli.chat_turn import NoAnswer, Said, Speaking
+from streams.cli.chat_turn import NoAnswer, PendingMessage, Speaking
 from streams.settings import load_settings
 
 _EVENT = b'event: turn\ndata: {"turn_id": "t-1"}\n\n'
@@ -59,7 +59,7 @@ async def test_a_server_that_goes_while_it_is_told_to_stop_is_named_and_nothing_
         speaking = Speaking(client, "c-1", {"user_id": "ada"})
         with pytest.raises(NoAnswer, match="broke off"):
             async with asyncio.timeout(60):
-                await speaking.say(Said("Hello"), Showing())
+                await speaking.say(PendingMessage("Hello"), Showing())
     async with asyncio.timeout(60):
         while others := asyncio.all_tasks() - {asyncio.current_task()}:
             await asyncio.wait(others)

@@ -18,7 +18,7 @@ from models.messages import Timestamp
 from models.vectors import EmbeddingResult, Saying, VectorKind
 from processors.embedding.vectors import unpack, unpacked
 from processors.merging.plan import Known
-from processors.merging.support import Said
+from processors.merging.support import PersonTurn
 from processors.text.validation import decode
 from streams.agents.memory.fact_state import line_of
 from streams.agents.memory.fact_writing import KnownLines
@@ -209,11 +209,11 @@ def known(person: Person, key: bytes, work: Work) -> tuple[list[Known], set[str]
     return found, gone
 
 
-def said_by(person: Person, work: Work) -> list[Said]:
+def said_by(person: Person, work: Work) -> list[PersonTurn]:
     """Return the person's utterances since the last comparison, where the vectors can be compared."""
     spoken = ((turn_id, work.get(spoken_key(turn_id), SPOKEN)) for turn_id in person.said)
     return [
-        Said(turn_id, each.saying, unpacked(each.vector))
+        PersonTurn(turn_id, each.saying, unpacked(each.vector))
         for turn_id, each in spoken
         if each is not None and each.model == person.model
     ]

@@ -35,7 +35,7 @@ _SOURCE = "/switchboard/memory"
 _UNKNOWN_VERSIONS = 1_000
 
 
-class _Said(msgspec.Struct, frozen=True, gc=False):
+class _Evidence(msgspec.Struct, frozen=True, gc=False):
     conversation_id: str
 
 
@@ -44,7 +44,7 @@ class FactHeader(msgspec.Struct, frozen=True):
 
     fact_id: str
     user_id: str
-    provenance: tuple[_Said, ...]
+    provenance: tuple[_Evidence, ...]
     tenant_id: str = DEFAULT_TENANT
 
     @property

@@ -55,7 +55,7 @@ class Erased(NamedTuple):
         return version_at(turn.arrived_at) <= self.until_ms
 
 
-class _Said(NamedTuple):
+class _TurnsOf(NamedTuple):
     """The turns of a conversation, of everybody or (``user_id``) of one person; see :class:`Where`."""
 
     tenant_id: str
@@ -148,7 +148,7 @@ class TurnLog:
         order.
         """
         tenant_id, conversation_id, user_id, until = erasing
-        where = _Said(tenant_id, conversation_id, user_id)
+        where = _TurnsOf(tenant_id, conversation_id, user_id)
         buried: set[str] = set()
         for index in each_of(self._index):
             start: str | None = None

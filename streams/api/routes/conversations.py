@@ -22,9 +22,9 @@ from streams.conversations.exporting import Exported
 from streams.conversations.listing import (
     Conversations,
     ListedConversation,
+    LoggedMessage,
     NotReadYet,
     OpenWindow,
-    Said,
     Tokens,
 )
 from streams.conversations.windows import WindowRetriever
@@ -104,7 +104,7 @@ class ConversationAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     conversation_id: str
     tenant_id: str
-    messages: list[Said]
+    messages: list[LoggedMessage]
     total: int
     tokens: Tokens | None
     open_window: OpenWindow | None
