@@ -62,12 +62,12 @@ SHORT_TESTS := not soak and (short or not long)
 LONG_TESTS := long and not short and not soak
 
 test: $(STAMP)  ## What a change may break, with branch coverage.  A part: .venv/bin/pytest tests/unit
-	$(BIN)/python -m pytest -m "$(SHORT_TESTS)" -n $(TEST_JOBS) --dist loadfile --no-loadscope-reorder --durations=20 \
+	TMPDIR=$$(.ci/scratch) $(BIN)/python -m pytest -m "$(SHORT_TESTS)" -n $(TEST_JOBS) --dist loadfile --no-loadscope-reorder --durations=20 \
 		--cov --cov-report=term:skip-covered --cov-fail-under=80
 
 # Only these folders have long tests; the others need not be collected again.
 test-long: $(STAMP)  ## The rest: most faults, the console in Chromium, secured brokers, the benchmarks' short form
-	$(BIN)/python -m pytest -m "$(LONG_TESTS)" -n $(TEST_JOBS) --dist loadfile --no-loadscope-reorder --durations=20 \
+	TMPDIR=$$(.ci/scratch) $(BIN)/python -m pytest -m "$(LONG_TESTS)" -n $(TEST_JOBS) --dist loadfile --no-loadscope-reorder --durations=20 \
 		tests/browser tests/faults tests/integration
 
 test-all: test test-long  ## All tests but the soak, then the mutants that CI makes
