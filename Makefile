@@ -1,7 +1,7 @@
 # What people and CI run.  `make install` first; everything else uses the .venv that it makes.
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock vendor screenshots check format test test-model image test-image demo down bench train mutants soak clean
+.PHONY: help install lock vendor screenshots check format test test-long test-all test-model image test-image demo down bench train mutants soak clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
@@ -57,9 +57,21 @@ format: $(STAMP)  ## Put the code into its form
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-test: $(STAMP)  ## All tests but the soak, with branch coverage.  A part: .venv/bin/pytest tests/unit
-	$(BIN)/python -m pytest -m "not soak" -n $(TEST_JOBS) --dist loadfile --no-loadscope-reorder \
+# The two halves are complements: a test that is not for `make soak` is in exactly one of them.
+SHORT_TESTS := not soak and (short or not long)
+LONG_TESTS := long and not short and not soak
+
+test: $(STAMP)  ## What a change may break, with branch coverage.  A part: .venv/bin/pytest tests/unit
+	TMPDIR=$$(.ci/scratch) $(BIN)/python -m pytest -m "$(SHORT_TESTS)" -n $(TEST_JOBS) --dist loadfile --no-loadscope-reorder --durations=20 \
 		--cov --cov-report=term:skip-covered --cov-fail-under=80
+
+# Only these folders have long tests; the others need not be collected again.
+test-long: $(STAMP)  ## The rest: most faults, the console in Chromium, secured brokers, the benchmarks' short form
+	TMPDIR=$$(.ci/scratch) $(BIN)/python -m pytest -m "$(LONG_TESTS)" -n $(TEST_JOBS) --dist loadfile --no-loadscope-reorder --durations=20 \
+		tests/browser tests/faults tests/integration
+
+test-all: test test-long  ## All tests but the soak, then the mutants that CI makes
+	.ci/mutants
 
 # Processes that test side by side, each with a broker of its own: two keep two cores busy.
 TEST_JOBS ?= 2

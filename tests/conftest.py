@@ -60,6 +60,9 @@ _LONGEST = {
     "test_worker_faults",
 }
 
+#: Folders that `make test-long` collects: a long test elsewhere would run nowhere.
+_LONG_FOLDERS = {"browser", "faults", "integration"}
+
 #: Marks of tests that are not counted for coverage.
 _UNCOUNTED = ("property", "uncounted", "kafka", "browser", "faults")
 
@@ -129,9 +132,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
-    """Mark what draws examples, for `make soak`."""
+    """Mark what draws examples, for `make soak`, and refuse what `make test-long` would not collect."""
     if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
         item.add_marker("property")
+    if item.get_closest_marker("long") and item.path.parent.name not in _LONG_FOLDERS:
+        folders = ", ".join(sorted(_LONG_FOLDERS))
+        raise pytest.UsageError(f"{item.nodeid} is marked long; make test-long collects only {folders}")
 
 
 @pytest.hookimpl(trylast=True)

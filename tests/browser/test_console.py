@@ -12,7 +12,7 @@ from looking import Tab, Visitor, age, asked, close, kept, known, publish_bad, s
 from playwright.sync_api import Locator, Route, expect
 from serve_rig import ServeRig, eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.browser]
+pytestmark = [pytest.mark.kafka, pytest.mark.browser, pytest.mark.long]
 
 LIVE = re.compile("^live$")
 
@@ -63,6 +63,7 @@ def live(tab: Tab) -> None:
     expect(tab.page.locator(".livemark")).to_have_text(LIVE)
 
 
+@pytest.mark.short
 def test_the_flow_shows_who_runs_and_what_to_do(tab: Tab) -> None:
     page = tab.open("/")
     live(tab)
@@ -72,6 +73,7 @@ def test_the_flow_shows_who_runs_and_what_to_do(tab: Tab) -> None:
     tab.check()
 
 
+@pytest.mark.short
 def test_a_sentence_is_followed_from_its_window_to_the_fact_and_back_to_its_offset(
     tab: Tab, rig: ServeRig
 ) -> None:
@@ -95,6 +97,7 @@ def test_a_sentence_is_followed_from_its_window_to_the_fact_and_back_to_its_offs
     expect(page.locator(".message", has_text="I love blueberries").locator(".place")).to_contain_text(place)
 
 
+@pytest.mark.short
 def test_what_people_wrote_is_text_and_nothing_else(tab: Tab, rig: ServeRig) -> None:
     def inert() -> None:
         assert page.locator("main img").count() == 0
@@ -250,6 +253,7 @@ def test_what_changes_is_told_politely_and_moves_for_nobody_who_asks_it_not_to(t
         assert page.evaluate(MOVING) == moves
 
 
+@pytest.mark.short
 def test_a_fact_is_corrected_by_hand(tab: Tab, rig: ServeRig) -> None:
     speak(rig, "gil-home", "gil", [("user", "I live in Berlin."), ("assistant", "Noted.")])
     close(rig, "gil-home")
@@ -642,6 +646,7 @@ def test_whom_somebody_speaks_of_is_drawn_and_each_tie_leads_to_its_sentence(tab
     )
 
 
+@pytest.mark.short
 def test_a_browser_signs_in_once_and_no_script_sees_the_token(visitor: Visitor, rig: ServeRig) -> None:
     made = json.loads(rig.command("token", "create", "--json", "--user", "ava", "--scope", "read").stdout)
 

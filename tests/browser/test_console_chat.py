@@ -11,7 +11,7 @@ from looking import Tab, Visitor, asked, ended, kept, known, reach, say, speak
 from playwright.sync_api import Page, Route, expect
 from serve_rig import ServeRig, eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.browser]
+pytestmark = [pytest.mark.kafka, pytest.mark.browser, pytest.mark.long]
 
 
 def tokens(page: Page) -> int:

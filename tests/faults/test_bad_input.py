@@ -10,7 +10,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.partitioner import DefaultPartitioner
 from verdict import DEAD_LETTERS, MESSAGES, SUMMARIES, read_topic
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 NOW = datetime.now(UTC)
 KEY = b"c"
@@ -92,6 +92,7 @@ async def producer(stream):
     await producer.stop()
 
 
+@pytest.mark.short
 async def test_each_bad_record_is_kept_and_its_neighbours_are_processed(stream, producer):
     partitions = list(range(stream.catalog.partitions(MESSAGES)))
     partition = DefaultPartitioner()(KEY, partitions, partitions)

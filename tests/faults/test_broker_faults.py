@@ -10,7 +10,7 @@ import pytest
 from harness import SHORT_SESSION
 from workers import eventually
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 #: How long the broker is away; the long form is what an operator may well take.
 GONE_SECONDS = float(os.environ.get("SWITCHBOARD_TEST_GONE_SECONDS", "10"))

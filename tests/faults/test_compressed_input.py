@@ -20,7 +20,7 @@ from verdict import DEAD_LETTERS, MESSAGES, WINDOWS
 
 from streams.runtime.deadletters import letters
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 KEY = b"c"
 

@@ -16,7 +16,7 @@ from streams.settings import load_settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 
 @asynccontextmanager
@@ -52,6 +52,7 @@ async def has_processed(runtime: ServiceRuntime, count: int) -> None:
     await eventually(lambda: processed() >= wanted, f"{count} records are processed")
 
 
+@pytest.mark.short
 async def test_services_come_and_go_and_hand_over_what_they_hold(stream):
     load = stream.load(rate=2000)
     async with serving(stream, "a", **SHORT_SESSION) as first:
@@ -66,6 +67,7 @@ async def test_services_come_and_go_and_hand_over_what_they_hold(stream):
         await stream.verdict()
 
 
+@pytest.mark.short
 async def test_what_would_lose_records_is_a_failure_that_says_so(stream):
     load = stream.load(2000, rate=4000)
     await load.finish()

@@ -27,7 +27,7 @@ from processors.prompts import examples
 from streams.adapters.local_valkey import LocalValkey
 from streams.runtime.partitioner import partition_of
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 MEMORY = [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "memory"]
 WINDOWS, CANDIDATES, FACTS, MEMOS = (

@@ -9,7 +9,7 @@ import sys
 import pytest
 from workers import Worker, eventually, ingest_command, process_is_alive
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 PROCESSES = [*ingest_command(), "--processes", "2"]
 

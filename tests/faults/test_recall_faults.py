@@ -28,7 +28,7 @@ from streams.adapters.qdrant_kinds import TURNS as KIND
 from streams.settings import Settings
 from streams.topics import reset
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 RECALL = [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "recall"]
 SHAPE = Shape(conversations=20, length=20)

@@ -17,7 +17,7 @@ from workers import eventually
 
 from streams.runtime.stored import StoredPartition
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 SOURCES = (MESSAGES, SUMMARIES)
 

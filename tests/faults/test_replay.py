@@ -23,7 +23,7 @@ from streams import commands
 from streams.cli import main
 from streams.settings import load_settings
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 MESSAGES_SENT = int(os.environ.get("SWITCHBOARD_TEST_REPLAY_MESSAGES", "60000"))
 

@@ -20,7 +20,7 @@ from workers import Worker
 
 from streams.agents.respond.routing import CHUNKS, ROUTED
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 
 class Responding(Deployment):
@@ -117,6 +117,7 @@ async def test_respond_needs_no_folder_that_it_can_write(stream):
     assert await worker.stops() == 0
 
 
+@pytest.mark.short
 async def test_killed_between_outputs_and_state(stream):
     """What is processed again gives what it gave before, and what the clock has decided stays decided."""
     load = stream.chunks(rate=2000)

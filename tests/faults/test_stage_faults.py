@@ -10,7 +10,7 @@ from harness import SHORT_SESSION
 from misbehaving import DEPENDENCY, OVERSIZED, POISON
 from workers import eventually, switch
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 
 async def hangs(stream) -> None:
@@ -114,6 +114,7 @@ async def test_a_dependency_that_is_down_is_waited_for_in_place(stream):
     assert await worker.metric("dependency_wait_seconds_total", dependency=DEPENDENCY) > 0
 
 
+@pytest.mark.short
 async def test_a_record_that_the_step_fails_on_costs_no_other(stream):
     """It goes to the dead-letter queue, alone; so does one that would make an output too large."""
     worker = stream.worker("a", how="sync")
@@ -126,6 +127,7 @@ async def test_a_record_that_the_step_fails_on_costs_no_other(stream):
     assert await worker.metric("dead_letters_total") == 12
 
 
+@pytest.mark.short
 async def test_a_step_that_fails_on_everything_stops_the_worker(stream):
     """It is the step that is wrong, not the records: nothing is dead-lettered, and nothing is lost."""
     load = stream.load(6000, rate=20_000)

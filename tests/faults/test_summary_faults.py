@@ -20,7 +20,7 @@ from workers import Worker, eventually
 from streams.adapters.builtin_summarizer import BuiltinSummarizer
 from streams.adapters.tokenizer import cl100k_counter
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 SUMMARIZING = [sys.executable, str(Path(__file__).with_name("summarizing.py"))]
 MEMORY = [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "memory"]

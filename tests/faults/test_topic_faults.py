@@ -19,7 +19,7 @@ from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
 from streams.topics import admin
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 
 async def test_a_topic_that_was_deleted_and_made_again_stops_the_worker(stream):
@@ -43,6 +43,7 @@ async def test_a_topic_that_was_deleted_and_made_again_stops_the_worker(stream):
     assert "deleted and made again" in said["error"] and "switchboard state reset ingest" in said["error"]
 
 
+@pytest.mark.short
 async def test_records_in_the_wrong_partition_are_sent_to_the_right_one(stream):
     """Of a producer that hashes with CRC32 (librdkafka's default), and of one that sets no key."""
 
@@ -222,6 +223,7 @@ async def test_a_partition_that_is_added_while_it_runs_splits_no_conversation(st
     assert expected.messages == len(set(records)), "each is counted where it belongs, once"
 
 
+@pytest.mark.short
 async def test_it_refuses_to_start_on_topics_that_would_lose_or_split_data(stream):
     await add_a_partition(stream)
     worker = stream.worker("a")

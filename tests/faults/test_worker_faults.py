@@ -10,9 +10,10 @@ from workers import eventually
 
 OTHER_TOPICS = "waiting until the workers of this service that read other topics have ended"
 
-pytestmark = [pytest.mark.kafka, pytest.mark.faults]
+pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 
+@pytest.mark.short
 async def test_killed_at_random_times_and_restarted(stream, seed):
     """Also while it starts, and while it recovers what it was killed in the middle of."""
     chance = random.Random(seed)
@@ -30,6 +31,7 @@ async def test_killed_at_random_times_and_restarted(stream, seed):
     await stream.verdict()
 
 
+@pytest.mark.short
 async def test_sigterm_hands_over(stream):
     """Alone, then with another worker at hand: exit code 0 within 30 s, and the other one goes on.
 

@@ -27,7 +27,7 @@ from streams.api.catalog import OPERATIONS
 from streams.api.openapi import openapi
 
 # What runs here makes requests; who answers runs elsewhere.
-pytestmark = [pytest.mark.kafka, pytest.mark.uncounted]
+pytestmark = [pytest.mark.kafka, pytest.mark.uncounted, pytest.mark.long]
 
 #: Without an end of their own (tests/unit/test_api_schema.py has what they refuse), or seconds long.
 ENDLESS = {"get_events", "get_turn_events", "post_turn"}

@@ -34,6 +34,7 @@ def numbers(figures: Any) -> list[float]:
 
 @pytest.mark.kafka
 @pytest.mark.timeout(660)
+@pytest.mark.long
 def test_the_short_form_measures_everything(tmp_path: Path) -> None:
     figures_at = tmp_path / "figures.json"
     done = subprocess.run(
@@ -53,6 +54,7 @@ def test_the_short_form_measures_everything(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(300)
+@pytest.mark.long
 def test_ingest_is_measured_alone_and_beside_consolidation() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.pipeline.consolidation", "20"],

@@ -272,6 +272,7 @@ def on(kafka: LocalKafka, prefix: str) -> dict[str, str]:
         ("starting the services", signal.SIGKILL),
     ],
 )
+@pytest.mark.long
 def test_nothing_is_left_however_it_ends(demo: Demo, given: Path, moment: str, number: signal.Signals) -> None:
     running = demo.start(given)
     demo.wait_for(moment, running)
@@ -320,6 +321,7 @@ class Terminal:
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_it_ends_when_its_terminal_closes_as_it_starts(demo: Demo, given: Path) -> None:
     terminal = Terminal(demo, "trap : HUP", INPUT=str(given))
     terminal.wait_for("starting Kafka")
@@ -329,6 +331,7 @@ def test_it_ends_when_its_terminal_closes_as_it_starts(demo: Demo, given: Path) 
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_it_ends_when_its_terminal_closes_and_nobody_passes_that_on(
     demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
 ) -> None:
@@ -340,6 +343,7 @@ def test_it_ends_when_its_terminal_closes_and_nobody_passes_that_on(
 
 
 @pytest.mark.kafka
+@pytest.mark.long
 def test_the_demo_with_the_scripted_model_and_a_broker_of_ones_own_at_a_terminal(
     demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
 ) -> None:
@@ -361,6 +365,7 @@ def test_the_demo_with_the_scripted_model_and_a_broker_of_ones_own_at_a_terminal
     assert asked == answered >= 2 and 1 <= calls <= asked
 
 
+@pytest.mark.long
 def test_it_ends_with_its_terminal_while_it_waits_for_a_broker_that_never_answers(
     demo: Demo, given: Path
 ) -> None:
@@ -373,6 +378,7 @@ def test_it_ends_with_its_terminal_while_it_waits_for_a_broker_that_never_answer
     assert demo.left() == []
 
 
+@pytest.mark.long
 def test_under_nohup_it_does_not_end_with_its_terminal(demo: Demo, given: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent:
         servers = f"127.0.0.1:{silent.getsockname()[1]}"

@@ -26,7 +26,7 @@ from streams.cli.main import app
 from streams.runtime.partitioner import partition_of
 from streams.tokens import topic as tokens
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 ROOT = Path(__file__).parents[2]
 TUTORIAL = ROOT / "docs" / "tutorial.md"

@@ -34,7 +34,7 @@ from streams.settings import Settings, load_settings
 from streams.topics import load_catalog
 from streams.topics.rights import ROLES, Right, rights_of
 
-pytestmark = pytest.mark.kafka
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
 PATIENCE = 120.0
 #: Users who are given rights one by one, each by one test.
@@ -433,6 +433,7 @@ def read(settings: Settings, topic: str) -> list[bytes | None]:
     return asyncio.run(everything())
 
 
+@pytest.mark.short
 def test_every_mechanism_of_the_settings_is_one_that_the_broker_offers():
     field = Settings.model_fields["kafka_sasl_mechanism"]
     assert set(MECHANISMS) == set(field.annotation.__args__)

@@ -579,6 +579,7 @@ def test_nobody_reads_what_is_another_persons(road: Road) -> None:
             assert not [word for word in secrets if word in json.dumps(told).lower()], (path, user, told)
 
 
+@pytest.mark.long
 def test_a_person_with_no_name_and_a_thousand_conversations(road: Road) -> None:
     """Listed whole and each once; what was said in one of them is found and known, and contexts are made."""
     count, user = 1_000, "7f3a9c"

@@ -762,6 +762,7 @@ async def kill_at_each_step(place: Place, service: str, patch: pytest.MonkeyPatc
     raise AssertionError
 
 
+@pytest.mark.long
 async def test_a_reset_of_memory_killed_at_any_step_keeps_what_was_erased(bare_place, monkeypatch):
     place = bare_place
     made = await place.make_topics_of("memory")
@@ -781,6 +782,7 @@ async def test_a_reset_of_memory_killed_at_any_step_keeps_what_was_erased(bare_p
 
 
 @pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.long
 async def test_a_reset_of_recall_killed_at_any_step_keeps_what_was_erased(bare_place, monkeypatch, asked):
     place = bare_place
     made = await place.make_topics_of("recall")

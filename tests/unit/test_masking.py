@@ -40,9 +40,12 @@ CARDS = (
 )
 
 
-@pytest.mark.parametrize("number", CARDS)
+AROUND_CARDS = ("{}", "card:{},thanks", "({})", "“{}”", "a\n{}\nb", "{} 12/28 123")
+
+
 @pytest.mark.parametrize(
-    "around", ["{}", "my card is {}.", "card:{},thanks", "({})", "“{}”", "a\n{}\nb", "{} 12/28 123"]
+    ("number", "around"),
+    [*((number, "my card is {}.") for number in CARDS), *((CARDS[0], around) for around in AROUND_CARDS)],
 )
 def test_a_card_number_goes(number: str, around: str) -> None:
     text, found = MASKER.mask(around.format(number))
@@ -140,11 +143,9 @@ def test_what_only_looks_like_a_secret_stays(text: str) -> None:
         ("json web token", f"eyJ{token(20)}.eyJ{token(60)}.{token(43)}"),
     ],
 )
-@pytest.mark.parametrize(
-    "around", ["{}", "use {} please", 'KEY="{}"', "key={};", "({})", "https://x.example/?k={}&b=1"]
-)
-def test_a_key_or_token_goes(kind: str, secret: str, around: str) -> None:
-    assert MASKER.mask(around.format(secret)) == (around.format(f"[masked: {kind}]"), {kind: 1})
+def test_a_key_or_token_goes(kind: str, secret: str) -> None:
+    for around in ("{}", "use {} please", 'KEY="{}"', "key={};", "({})", "https://x.example/?k={}&b=1"):
+        assert MASKER.mask(around.format(secret)) == (around.format(f"[masked: {kind}]"), {kind: 1})
 
 
 @pytest.mark.parametrize(
@@ -303,7 +304,7 @@ def test_luhn() -> None:
     assert not is_card_number("79927398713")
 
 
-@pytest.mark.timeout(150)
+@pytest.mark.timeout(24)
 @pytest.mark.uncounted
 @pytest.mark.parametrize(
     "piece",
@@ -351,5 +352,5 @@ def test_luhn() -> None:
 )
 def test_time_is_linear(piece: str) -> None:
     """Were it quadratic, the test would not end in time."""
-    size = 1_000_000
+    size = 400_000
     MASKER.mask((piece * (size // len(piece) + 1))[:size])

@@ -93,13 +93,20 @@ PLANTED += [(name, url.format(scheme=scheme)) for name, scheme in schemes().item
 def planted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[str, str]:
     """A setting and what it holds, set in the environment."""
     name, value = request.param
-    file = tmp_path / "secret"
+    for variable, held in environment_of(name, value, tmp_path).items():
+        monkeypatch.setenv(variable, held)
+    return name, value
+
+
+def environment_of(name: str, value: str, folder: Path) -> dict[str, str]:
+    """Variables that set one setting to a value, by a file in ``folder`` if that is how it is given."""
+    file = folder / "secret"
     file.write_text(value)
     given = str(file) if name.endswith("_file") else value
-    monkeypatch.setenv(env_name(name, Settings.model_fields[name]), given)
-    for variable, companion in COMPANIONS.get(name.removesuffix("_file"), {}).items():
-        monkeypatch.setenv(variable, companion)
-    return name, value
+    return {
+        env_name(name, Settings.model_fields[name]): given,
+        **COMPANIONS.get(name.removesuffix("_file"), {}),
+    }
 
 
 @pytest.fixture
@@ -208,17 +215,32 @@ def test_no_complaint_about_the_setting_itself_shows_it(monkeypatch: pytest.Monk
     assert CANARY not in str(refused.value)
 
 
-def test_no_traceback_shows_it(planted: tuple[str, str]) -> None:
+def test_no_traceback_shows_it(tmp_path: Path) -> None:
+    """One process for all settings, which forgets each secret before the next."""
     script = (
-        "import sys; from streams.cli import main, settings; from streams.settings import load_settings\n"
+        "import json, os, sys; from streams import redaction; from streams.cli import main, settings\n"
+        "from streams.settings import load_settings\n"
         "def fail():\n"
-        "    load_settings(); raise ZeroDivisionError(sys.stdin.read())\n"
-        "settings.load_settings = fail; main.main()"
+        "    load_settings(); raise ZeroDivisionError(value)\n"
+        "settings.load_settings = fail\n"
+        "for value, variables in json.load(sys.stdin):\n"
+        "    os.environ.update(variables)\n"
+        "    try: main.main()\n"
+        "    except SystemExit as ended: assert ended.code == 1\n"
+        "    for each in variables: del os.environ[each]\n"
+        "    redaction.forget_secrets()\n"
     )
+    cases = []
+    for number, (name, value) in enumerate(PLANTED):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        cases.append((value, environment_of(name, value, folder)))
     done = subprocess.run(
-        [sys.executable, "-c", script, "settings"], input=planted[1], capture_output=True, text=True, timeout=60
-    )
-    assert "ZeroDivisionError" in done.stderr
+        [sys.executable, "-c", script, "settings"],
+        input=json.dumps(cases), capture_output=True, text=True, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert done.stderr.count("ZeroDivisionError: ") == len(PLANTED)
     assert CANARY not in done.stderr
 
 

@@ -14,14 +14,19 @@ from streams.telemetry.metrics import Metrics
 from streams.topics.catalog import load_catalog
 
 
-@pytest.mark.parametrize("memory", ["response", "conversation"])
-@pytest.mark.parametrize("service", SERVICES)
+@pytest.mark.parametrize(
+    ("service", "memory"), [*((service, "response") for service in SERVICES), ("respond", "conversation")]
+)
 async def test_the_services_can_be_bound(service: str, memory: str, tmp_path: Path) -> None:
+    """No source, table or name twice, and topics whose partitions line up, or no worker would start."""
+    catalog = load_catalog()
     async with AsyncExitStack() as resources:
         settings = Settings(data_dir=tmp_path, response_memory=memory)
         opened = await open_service(service, settings, Metrics(), resources)
-        bound = bind(opened.stages, service, load_catalog())
+        bound = bind(opened.stages, service, catalog)
     assert [each.stage for each in bound] == [*opened.stages]
     for each in bound:
         assert each.hashed.keys() == {*each.stage.sources}
         assert bool(each.changelog) == bool(each.stage.table)
+        for source in each.stage.sources:
+            assert service in catalog.get(source).readers, f"schemas/topics says that {service} reads {source}"
