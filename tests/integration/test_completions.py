@@ -16,13 +16,13 @@ import httpx
 import openai
 import pytest
 from serve_rig import ServeRig, eventually
+from streams.process.leash import spawn
 
 from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
 from deploy.local.ports import free_ports
 from deploy.local.scripted_model import calling
 from streams.process import leash
-from streams.process.leash import spawn
 from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka
