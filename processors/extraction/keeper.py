@@ -23,7 +23,7 @@ WEIGHTS = Path(__file__).with_name("weights.npz")
 KEEP_FROM = 0.47
 
 #: The probability from which on a kept unit has importance 3: it never fades, and is in every prompt.
-LASTING_FROM = 0.43
+LASTING_FROM = 0.35
 
 #: The confidence of a unit that is just kept: the rest of the scale is for those that are kept more surely.
 LEAST_CONFIDENCE = 0.7

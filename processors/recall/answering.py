@@ -23,7 +23,7 @@ FLOOR = 0.3
 #: answers as well, and a time is seldom named.
 _TELLING = np.array([name not in ("importance", "length", "period", GRAPH) for name in FEATURES])
 
-#: Where nobody said any word of the question, something must be as near by meaning: "What is my job?" is .33 from
+#: Where nobody said any word of the question, something must be near by meaning: "What is my job?" is .33 from
 #: "I work as a nurse"; "What is my favourite colour?" is .19 from eight sentences about other things.
 _LEAST_NEARNESS = 0.25
 
