@@ -22,6 +22,9 @@ WEIGHTS = Path(__file__).with_name("weights.npz")
 #: The probability from which on a unit is kept.
 KEEP_FROM = 0.47
 
+#: The probability from which on a kept unit has importance 3: it never fades, and is in every prompt.
+LASTING_FROM = 0.35
+
 #: The confidence of a unit that is just kept: the rest of the scale is for those that are kept more surely.
 LEAST_CONFIDENCE = 0.7
 
@@ -112,12 +115,17 @@ def judge(units: Sequence[Unit], vectors: Floats) -> list[Judgement]:
         Judgement(
             float(1.0 - shares[0]),
             KINDS[int(kind[row])],
-            1 + int(np.argmax(shares[1:])),
+            importance_of(shares),
             _why(cues[row], features[row], known.keep),
             float(shares @ _LEVELS),
         )
         for row, shares in enumerate(keep)
     ]
+
+
+def importance_of(shares: Floats) -> int:
+    """Return the importance of a unit by the probabilities of none, 1, 2 and 3."""
+    return 3 if shares[3] >= LASTING_FROM else 1 + int(shares[2:].sum() > shares[1])
 
 
 def _linear(features: Floats, rows: Floats) -> Floats:

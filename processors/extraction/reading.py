@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from models.statements import Kind, Precision, Statement, attribute_of
 from processors.extraction.affirmations import affirmed_or_denied
+from processors.extraction.cues import CUES
 from processors.extraction.keeper import KEEP_FROM, Judgement
 from processors.extraction.slots import Slot, answered_slot, slots_of
 from processors.extraction.units import Unit, is_question, leans
@@ -85,12 +86,31 @@ _GREETS = re.compile(
 )
 
 
+#: What was just said, as the subject, or as what is done with: "Oh, that helps", "Right, forget that rule".
+_REACTS = re.compile(
+    r"(?:(?:oh|ooh|ah|ha|haha|wow|yes|yeah|ok|okay|right|well|no|lol|hm+|fine|great|nice|and|but|so)\b[,.!]* )*"
+    r"(?:(?:that|this|it|das|es|eso|esto|ça|cela|isso|isto)\b|(?!remember|note)[^\W_]+ (?:that|this|these|those)\b)",
+    re.IGNORECASE,
+)
+#: Cues of what a sentence says of its own, besides that to which it reacts.
+_OWN_NAMES = (
+    "first person,mine,we,you,name inside,digit,date,weekday,family,friend or colleague,pet,health,job,home,"
+    "taste,always,from now on,keep secret"
+)
+_OWN = tuple(cue.pattern for cue in CUES if cue.name in _OWN_NAMES.split(","))
+
+
+def reacts(unit: Unit) -> bool:
+    """Whether a unit only says something about what the assistant just said: "Oh, that helps straight away"."""
+    if unit.asked or unit.number or not _REACTS.match(unit.text):
+        return False
+    return not any(each.search(unit.text) for each in _OWN)
+
+
 def _is_empty(unit: Unit, judgement: Judgement) -> bool:
-    """Return whether a unit greets, asks about others, or announces a quotation ("The letter from my
-    aunt:").
-    """
+    """Return whether a unit reacts, greets, asks about others, or announces a text of theirs."""
     announces = unit.is_partial and unit.text.endswith((":", "："))
-    if announces or (not unit.asked and _GREETS.fullmatch(unit.text)):
+    if announces or reacts(unit) or (not unit.asked and _GREETS.fullmatch(unit.text)):
         return True
     is_wish = judgement.kind is Kind.INSTRUCTION or _FIRST_PERSON.search(unit.text) is not None
     return is_question(unit.text) and not is_wish

@@ -7,6 +7,7 @@ what it was trained on.  A fact that is ended by mistake is lost: only what is n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import lru_cache
@@ -16,7 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from processors.merging.pair_features import Said, features, is_of_another, read
+from processors.merging.exchanges import is_exchanged
+from processors.merging.pair_features import Said, features, is_of_another, rarity, read
+from processors.text.stemming import stem_of
 
 #: Earlier facts that a new one is compared with: the nearest.
 NEAREST = 16
@@ -24,8 +27,21 @@ NEAREST = 16
 #: The most facts that one statement ends: "I left the flat, the job and the town" ends three.
 MOST_ENDED = 4
 
-#: A cosine from which on two statements may be about the same, and how rare a shared word must be below it.
-_NEAR, _RARE = 0.4, 4.0
+#: A cosine from which on two statements may be about the same.  Below it: how rare a shared word must be, and
+#: which share of what the earlier one says the shared words must be.
+_NEAR, _RARE, _SHARE = 0.5, 4.0, 0.15
+#: What follows is a condition or a reason, not what the statement is about: "£600 is possible if Mondays work".
+_SUBORDINATE = re.compile(r"\b(?:if|unless|because|wenn|falls|weil|porque|parce que|puisque)\b", re.IGNORECASE)
+
+#: The probability from which on a death ends what names who died.
+_DEAD_FROM = 0.3
+_DIED = re.compile(
+    r"(?P<name>[^\W\d_]\w+)(?: \w+){0,2}? (?:died|dead|passed away|gestorben|tot|murió|mort[eo]?|morreu)\b",
+    re.IGNORECASE,
+)
+
+#: The probability and the cosine from which on an order that is done another way replaces the earlier.
+_ORDER_FROM, _ORDER_NEAR = 0.25, 0.6
 
 _WEIGHTS = Path(__file__).with_name("endings.npz")
 
@@ -78,21 +94,39 @@ def decide(new: Said, others: Sequence[Said]) -> list[Ending]:
     found = []
     for at, old in enumerate(others):
         verdict = Verdict.SAME if same[at] > 0.5 and same[at] > ends[at] else Verdict.NONE
+        cosine = float(new.vector @ old.vector)
+        is_exchange = cosine >= _ORDER_NEAR and is_exchanged(new, old)
+        is_death = _is_death(new, old, model)
+        threshold = _ORDER_FROM if is_exchange else _DEAD_FROM if is_death else model.threshold
         may_end = _is_about_the_same(new, old, model) and not is_of_another(new, old)
-        if ends[at] > model.threshold and at in likeliest and may_end:
-            verdict = Verdict.REPLACES if replaces[at] > 0.5 else Verdict.ENDS
-        found.append(Ending(verdict, float(ends[at]), float(new.vector @ old.vector)))
+        if ends[at] > threshold and at in likeliest and may_end:
+            is_replaced = is_exchange or (replaces[at] > 0.5 and not is_death)
+            verdict = Verdict.REPLACES if is_replaced else Verdict.ENDS
+        found.append(Ending(verdict, float(ends[at]), cosine))
     return found
 
 
+def _is_death(new: Said, old: Said, model: _Model) -> bool:
+    """Whether a statement tells the death of somebody whom the earlier one names: "Rex died last week"."""
+    if _DIED.search(old.text):
+        return False
+    names = read(new.text).names & read(old.text).names
+    died = (each["name"].casefold() for each in _DIED.finditer(new.text))
+    return any(name in names and model.words.get(stem_of(name), model.unknown) >= _RARE for name in died)
+
+
 def _is_about_the_same(new: Said, old: Said, model: _Model) -> bool:
-    """Return whether two statements are near, or share a rare word: "I've quit coffee" ends no "I work
-    nights".
+    """Return whether two statements are near, or share a rare word that is much of the earlier one.
+
+    "I've quit coffee" ends no "I work nights", and "I have changed my mind about Mondays" no plan of much else.
     """
     if float(new.vector @ old.vector) >= _NEAR:
         return True
-    shared = read(new.text).words & read(old.text).words
-    return any(model.words.get(word, model.unknown) >= _RARE for word in shared)
+    main = _SUBORDINATE.split(old.text, maxsplit=1)[0]
+    shared = read(new.text).words & read(main).words
+    whole = rarity(read(old.text).words, model.words, model.unknown)
+    is_rare = any(model.words.get(word, model.unknown) >= _RARE for word in shared)
+    return is_rare and rarity(shared, model.words, model.unknown) >= _SHARE * whole
 
 
 def _chance(rows: NDArray[np.float32], weights: NDArray[np.float32]) -> NDArray[np.float32]:

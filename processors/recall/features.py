@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from models.messages import Role
 from processors.recall.asking import NAME, NUMBER, PLACE, TIME, asks_for, names_unsaid
 from processors.recall.dating import told_by
-from processors.recall.question import Question
+from processors.recall.question import Question, says_nothing
 from processors.recall.rarity import Rarity
 from processors.recall.weights import WEIGHTS
 from processors.text.languages import is_phrase, language_of
@@ -111,12 +111,14 @@ class Seen(NamedTuple):
     share of the question's words in each, by rarity.  ``asked`` are signs of the question itself: ``unsaid``,
     the share of its words that no candidate has; ``bare``, it has no other words, and none that only asks;
     ``stranger``, it names somebody of whom none tells; what it asks for
-    (``time``, ``number``, ``name``, ``place``), and whether it names a time in the ``past``.
+    (``time``, ``number``, ``name``, ``place``), and whether it names a time in the ``past``.  ``is_empty``: the
+    question has only words that ask, and asks for none of these ("the", "what is it").
     """
 
     values: NDArray[np.float64]
     coverage: Sequence[float]
     asked: Mapping[str, float]
+    is_empty: bool = False
 
     def parts(self, weights: Mapping[str, Feature] = FEATURES) -> NDArray[np.float64]:
         """Return each feature's contribution, in the shape of ``values``."""
@@ -152,7 +154,7 @@ def features(question: Question, candidates: Sequence[Candidate]) -> Seen:
         GRAPH: [float(each.tied) for each in candidates],
     }
     values = np.array([columns[name] for name in FEATURES], dtype=np.float64).T
-    return Seen(values, words.coverage, _asked(question, candidates, words))
+    return Seen(values, words.coverage, _asked(question, candidates, words), says_nothing(question))
 
 
 def _asked(question: Question, candidates: Sequence[Candidate], words: Rarity) -> dict[str, float]:

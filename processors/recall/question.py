@@ -11,6 +11,7 @@ from unicodedata import normalize
 import msgspec
 
 from models.messages import Role
+from processors.recall.asking import asks_for
 from processors.recall.dating import Period
 from processors.recall.framing import subject_of
 from processors.text.languages import FUNCTION_WORDS, language_of
@@ -199,6 +200,14 @@ def asked_words(query: str) -> tuple[str, ...]:
     """
     words, empty = words_of(query), _FUNCTION_WORDS[language_of(query)]
     return tuple([word for word in words if word not in empty]) or words
+
+
+def says_nothing(question: Question) -> bool:
+    """Whether a question has only words that ask, names nobody, and asks for no time, number, name or place."""
+    query = question.query
+    language = language_of(query)
+    empty = frozenset[str]() if language == "en" else _FUNCTION_WORDS[language]
+    return not question.asked and empty.issuperset(words_of(query)) and not asks_for(query)
 
 
 _FUNCTION_WORDS = {

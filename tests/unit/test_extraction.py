@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pytest
 
 from benchmarks.notebook.labels import HERE, people, window_of
@@ -11,6 +12,7 @@ from models.messages import Role
 from models.statements import Kind, Polarity, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.affirmations import affirmed_or_denied
+from processors.extraction.keeper import LASTING_FROM, importance_of
 from processors.facts.candidates import objection
 from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.adapters.onnx_embedder import OnnxEmbedder
@@ -85,6 +87,28 @@ async def test_a_question_asked_back_gives_way_to_the_persons_own(extractor: Bui
 async def test_small_talk_and_plain_questions_are_not_kept(extractor: BuiltinExtractor) -> None:
     turns = ("hi!", "haha ok thanks", "What is the capital of France?", "how long do eggs take", "lol true")
     assert await kept(extractor, *turns) == ()
+
+
+@pytest.mark.parametrize(
+    "reply",
+    ["Oh, that helps straight away.", "Ha, right, forget that rule.", "Ooh, this tastes much better already."],
+)
+async def test_a_reaction_to_the_assistant_is_not_kept(extractor: BuiltinExtractor, reply: str) -> None:
+    assert await kept(extractor, "any tips?", "A: Try counting backwards.", reply) == ()
+
+
+async def test_a_reaction_that_tells_of_the_person_is_kept(extractor: BuiltinExtractor) -> None:
+    (found,) = await kept(
+        extractor, "any cakes?", "A: Try walnut cake.", "That would kill me, I'm allergic to walnuts."
+    )
+    assert "walnuts" in found.statement
+
+
+def test_importance_3_needs_more_than_to_be_the_likeliest() -> None:
+    shares = np.array(
+        [[0.0, 0.1, 0.4, LASTING_FROM - 0.01], [0.0, 0.1, 0.4, LASTING_FROM], [0.0, 0.5, 0.1, 0.1]]
+    )
+    assert [importance_of(each) for each in shares] == [2, 3, 1]
 
 
 async def test_messages_of_the_overlap_are_not_read_again(extractor: BuiltinExtractor) -> None:
