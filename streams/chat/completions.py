@@ -266,7 +266,7 @@ class Completions:
         async with aclosing(self._responder.stream(made)) as pieces:
             async for piece in pieces:
                 if isinstance(piece, Spoken):
-                    yield piece.text
+                    yield fit(piece.text)
                 else:
                     ended = piece
         trouble = ended.trouble

@@ -16,13 +16,12 @@ import httpx
 import openai
 import pytest
 from serve_rig import ServeRig, eventually
-from streams.process.leash import spawn
 
 from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
 from deploy.local.ports import free_ports
 from deploy.local.scripted_model import calling
-from streams.process import leash
+from streams.process import child_process
 from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka
@@ -96,7 +95,7 @@ class Model:
         }
         self._log = rig.log("serve-completions")
         with self._log.open("ab") as output:
-            self._serve = spawn(
+            self._serve = child_process.spawn(
                 [*_SERVE], output=output, env=rig.environment(**asked, **settings), cwd=rig.folder
             )
         eventually(self._answers, "serve answers")
@@ -124,7 +123,7 @@ class Model:
         return self.server.calls[-1].body
 
     def close(self) -> None:
-        leash.end(self._serve, 10.0)
+        child_process.end(self._serve, 10.0)
         self._stop.set()
         self._thread.join()
 
@@ -268,7 +267,7 @@ def test_a_thousand_messages_are_taken(person: Person, model: Model) -> None:
     began = time.monotonic()
     person.ask(*history[:-1])
     person.ask(*history, "Is it?")
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
     found = [each["message_id"] for each in person.written()]
     assert len(found) == len(set(found)) == 1003  # the last answer was another one
     sent = [each for each in model.asked["messages"] if each["role"] != "system"]
