@@ -27,7 +27,7 @@ class Said(NamedTuple):
 
 
 def spoken(message: Mapping[str, Any]) -> tuple[Role, str] | None:
-    """Return who says what in a client's message; ``None``: nothing that is remembered.
+    """Return the author and the text of a client's message; ``None`` if nothing of it is remembered.
 
     What a client tells a model as the system is its own business, and changes with every request.
 
@@ -46,7 +46,7 @@ def spoken(message: Mapping[str, Any]) -> tuple[Role, str] | None:
 
 
 def key_of(role: Role, text: str) -> str:
-    """Return what messages with the same words share; clients change white space."""
+    """Return a key that messages with the same words share; clients change white space."""
     return text_hash(f"{role.value} {' '.join(text.split())}")
 
 

@@ -101,7 +101,7 @@ _OWN = tuple(cue.pattern for cue in CUES if cue.name in _OWN_NAMES.split(","))
 
 
 def reacts(unit: Unit) -> bool:
-    """Whether a unit only says something about what the assistant just said: "Oh, that helps straight away"."""
+    """Return whether a unit only reacts to the assistant's message: "Oh, that helps straight away"."""
     if unit.asked or unit.number or not _REACTS.match(unit.text):
         return False
     return not any(each.search(unit.text) for each in _OWN)

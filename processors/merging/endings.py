@@ -107,7 +107,7 @@ def decide(new: Said, others: Sequence[Said]) -> list[Ending]:
 
 
 def _is_death(new: Said, old: Said, model: _Model) -> bool:
-    """Whether a statement tells the death of somebody whom the earlier one names: "Rex died last week"."""
+    """Return whether a statement tells the death of a person or pet that the earlier one names ("Rex died")."""
     if _DIED.search(old.text):
         return False
     names = read(new.text).names & read(old.text).names

@@ -28,7 +28,7 @@ _NEW_PART = frozenset(_PART_LINE.split())
 
 
 def is_exchanged(new: Said, old: Said) -> bool:
-    """Whether an order says how to do what the earlier one ordered done another way.
+    """Return whether an order asks for the thing of an earlier one in another way.
 
     What is forbidden adds up ("Never mention my ex", "Never mention my salary"), and so does what is ordered
     ("Always add a title", "Always add a date"): only how it is done is exchanged, before the noun that it

@@ -1,4 +1,4 @@
-"""What is remembered of a person, in front of a client's own messages to a model."""
+"""Memory of a person in front of a client's own messages to a model."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ def asked_words(query: str) -> tuple[str, ...]:
 
 
 def says_nothing(question: Question) -> bool:
-    """Whether a question has only words that ask, names nobody, and asks for no time, number, name or place."""
+    """Return whether a question has only words that ask, and asks for no name, time, number or place."""
     query = question.query
     language = language_of(query)
     empty = frozenset[str]() if language == "en" else _FUNCTION_WORDS[language]

@@ -113,7 +113,7 @@ class Answerer:
         )
 
     async def recalled(self, turn: Turn, said: Sequence[Turn]) -> tuple[Asked, list[Notice]]:
-        """Return what is at hand to answer a turn after what was ``said``, and what memory does not tell."""
+        """Return the memory at hand for an answer after ``said``, and the parts of memory that are down."""
         looking = self.look(turn)
         try:
             return await self._asked(turn, looking, said)

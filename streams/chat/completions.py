@@ -228,7 +228,7 @@ class Completions:
         return answer, _is_read(answer.notices)
 
     async def _dialogue(self, wanted: Wanted, said: Sequence[Said]) -> tuple[Made, bool]:
-        """Return what the model is asked: what is remembered, then the client's messages as they are."""
+        """Return the messages to the model: memory, then the client's messages as they are."""
         turn, before = self._turns(wanted, said)
         asked, notices = await self._answerer.recalled(turn, before)
         # What the client sends is in front of the model already.

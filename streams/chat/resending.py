@@ -34,7 +34,7 @@ Place = tuple[str, str]
 
 
 class _Known:
-    """What a conversation has: ids of messages, and keys of their words."""
+    """Known messages of a conversation: their ids, and the keys of their words."""
 
     def __init__(self) -> None:
         self.ids: set[str] = set()

@@ -112,7 +112,7 @@ def _usage(done: Done) -> dict[str, int]:
 
 
 def headers_of(begun: Begun) -> dict[str, str]:
-    """Return what is said of an answer besides: of which conversation it is, and what memory lacks."""
+    """Return the headers of an answer: its conversation, and what memory lacks."""
     lacks = [*(() if begun.is_read else ("not-read",)), *(() if begun.is_written else ("not-written",))]
     name = begun.conversation_id
     shown = {"x-switchboard-conversation": name} if name.isascii() and name.isprintable() else {}
@@ -120,7 +120,7 @@ def headers_of(begun: Begun) -> dict[str, str]:
 
 
 def problem_of(error: NoRoom | NotFound | AnswerFailed) -> Problem:
-    """Return what is answered instead."""
+    """Return the problem that is answered instead."""
     if isinstance(error, NoRoom):
         return Problem(TOO_MANY_TURNS, f"{error}. Ask again in a moment.", {"retry-after": _ROOM_SECONDS})
     if isinstance(error, NotFound):

@@ -41,14 +41,14 @@ _TokenLimit = Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
 
 
 class CompletionParameters(Parameters, frozen=True, kw_only=True):
-    """Whose memory it is, where neither token nor body say it."""
+    """Person whose memory it is, where neither token nor body name one."""
 
     user_id: Identifier | None = None
     tenant_id: Identifier = DEFAULT_TENANT
 
 
 class CompletionOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What goes to the model as it is."""
+    """Options that go to the model unchanged."""
 
     tools: list[dict[str, Any]] | None = None
     tool_choice: str | dict[str, Any] | None = None
