@@ -54,6 +54,8 @@ class TestLedger:
             ledger.deliver(TP0, message, 1, arrived)
         assert ledger.oldest(TP0) == 101
         assert ledger.oldest(TP1) is None
+        ledger.deliver(TP1, Message(9))
+        assert ledger.oldest(TP1) == 0
         messages[1].acked = messages[2].acked = True
         assert ledger.oldest(TP0) is None
 
