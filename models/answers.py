@@ -1,4 +1,4 @@
-"""An answer to what a person asks: what it was made of, and what a model was asked for it (seeds 002 §6, 004).
+"""An answer to a person: what it was made of, and what a model was asked for it (requirements 3.6 and 5.4).
 
 Three words that are never mixed: *found* (a search returned it), *in the prompt* (it was sent), *quoted* (the
 answer names it).
@@ -75,7 +75,7 @@ class PromptLaid(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MemorySearched(msgspec.Struct, frozen=True, kw_only=True):
-    """A search that the model asked for (seed 002, ``search_memory``), and the ids of what it found.
+    """A search that the model asked for (requirement 3.2), and the ids of what it found.
 
     ``problem``: why there was none, in a sentence.
     """

@@ -1,6 +1,6 @@
 """``memory.context-requests.v1`` and ``memory.context.v1``: what should be known before the next turn.
 
-A context is made of what was just said, before anybody asks for it (seed 002, passive streaming).
+A context is made of what was just said, before anybody asks for it (requirement 3.2).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Tier(StrEnum):
-    """A share of the budget (seed 002 §6), in the order of their claims.
+    """A share of the budget (requirement 3.6), in the order of their claims.
 
     ``system``: what the model is told besides, which has what remains; it is a tier of answers only.
     """

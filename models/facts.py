@@ -110,7 +110,7 @@ class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """A statement about a person, before it is compared with what is known.  Key: ``user_id``.
 
     What it says is taken apart as in :class:`models.statements.Statement`.  ``refines`` lists the ``fact_id``
-    of partial statements in the same slot that this one completes (seed 000: "likes blueberries" and then
+    of partial statements of the slot that this one completes (requirement 1.4: "likes blueberries" and then
     "likes blueberries, especially in smoothies").  ``corrects``: the fact, in the same slot, that somebody said
     is not so, and this is.  ``change``: what it means for the fact ``known``, which its extractor was shown.
     ``also``: what else says it, where it was said more than once: evidence as

@@ -188,7 +188,7 @@ class Validated(msgspec.Struct, frozen=True):
 
 
 class MergeValidator(Protocol):
-    """Decides whether facts that are near each other say the same, where no rule can (seed 002 §4)."""
+    """Decides whether facts that are near each other say the same, where no rule can (requirement 3.4)."""
 
     @property
     def name(self) -> str:

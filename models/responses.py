@@ -1,4 +1,4 @@
-"""``chat.response-chunks.v1``, ``chat.responses.v1`` and ``chat.duplicates.v1`` (seed 003)."""
+"""``chat.response-chunks.v1``, ``chat.responses.v1`` and ``chat.duplicates.v1`` (requirement 4)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ResponseChunk(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ContentDuplicationEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """A passage that was filtered out of a response, and the one it repeats (seed 003).
+    """A passage that was filtered out of a response, and the one it repeats (requirement 4).
 
     ``position_in_response`` is the 0-based character position of the passage in the incoming text.  ``kept``:
     it was not taken out, for it differs in something that may matter, or its beginning had left already.

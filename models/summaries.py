@@ -1,4 +1,4 @@
-"""``memory.summary-requests.v1`` and ``memory.summaries.v1`` (seed 004)."""
+"""``memory.summary-requests.v1`` and ``memory.summaries.v1`` (requirement 5.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Meaning of a question: whether it must be clarified, how it can be read, what it refers to (seed 004)."""
+"""Meaning of a question: whether it must be clarified, its readings, what it refers to (requirement 5.3)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Reference(msgspec.Struct, frozen=True):
 
 
 class QueryUnderstanding(msgspec.Struct, frozen=True, kw_only=True):
-    """A question, understood: seed 004's fields by its names, with reasons and references."""
+    """A question, understood: the fields of requirement 5.3 by their names, with reasons and references."""
 
     query: str
     is_ambiguous: bool

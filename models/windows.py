@@ -1,4 +1,4 @@
-"""``memory.windows.v1``: overlapping windows of a conversation (seed 000)."""
+"""``memory.windows.v1``: overlapping windows of a conversation (requirement 1.1)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Window(msgspec.Struct, frozen=True, kw_only=True):
 
     ``from_index`` and ``to_index`` are absolute, 0-based and inclusive; the first ``overlap`` messages
     were also in the window before.  ``message_ids[-1]`` is the window's end mark (``window_end_id`` in
-    seed 000): a window whose end was processed is never processed again.  ``window_id`` is made of the
+    requirement 1.1): a window whose end was processed is never processed again.  ``window_id`` is made of the
     conversation, the first and last message id and the overlap.
     """
 

@@ -1,4 +1,4 @@
-"""Answers a person from what is remembered (seed 002 §6, seed 004): pure, driven by a chat, a bot or a test.
+"""Answers a person from what is remembered (requirements 3.6 and 5.4): pure, driven by a chat, a bot or a test.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Material of an answer: all that was found, by tiers, and what of it is in the prompt (seed 002)."""
+"""Material of an answer: all that was found, by tiers, and what of it is in the prompt (requirement 3)."""
 
 from __future__ import annotations
 

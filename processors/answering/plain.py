@@ -65,7 +65,7 @@ def _who(item: AnswerItem) -> str:
 
 
 def asked_back(understanding: QueryUnderstanding) -> str:
-    """Return the readings of an open question and what would settle it (seed 004)."""
+    """Return the readings of an open question and what would settle it (requirement 5)."""
     lines = [ASKS_BACK[language_of(understanding.query)]]
     lines += [f"{n}. {each}" for n, each in enumerate(understanding.possible_interpretations, 1)]
     if understanding.clarifying_questions:

@@ -1,4 +1,4 @@
-"""Selection and packing of the context for a conversation's next turn (seed 002 §2 and §6).
+"""Selection and packing of the context for a conversation's next turn (requirements 3.2 and 3.6).
 
 :mod:`.ranking` says what bears on what was just said, and which of several that say the same stands for them;
 :mod:`.packing` gives each tier its share of the budget; :mod:`.wording` is how an item reads in the prompt, and

@@ -1,4 +1,4 @@
-"""Giving each tier its share of the budget (seed 002 §6).
+"""Giving each tier its share of the budget (requirement 3.6).
 
 The last messages come first and always fit; search results are next.  Standing notes, instructions and lasting
 facts, are in whatever is spoken of: the most relevant of them, up to half of the budget.  Other facts and what

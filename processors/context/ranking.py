@@ -1,4 +1,4 @@
-"""Ranking of context candidates by relevance to the last message (seed 002 §2).
+"""Ranking of context candidates by relevance to the last message (requirement 3.2).
 
 Relevance is .6 similarity + .3 confidence + .1 recency.  Of things that say nearly the same (similarity .8 and
 above) the surest one stands for all.

@@ -1,4 +1,4 @@
-"""Summary requests of a conversation, and the use of their answers (seed 004).
+"""Summary requests of a conversation, and the use of their answers (requirement 5.2).
 
 :mod:`.token_table` says when and which messages; here they are put into a request, and the summary is kept.
 """

@@ -1,4 +1,4 @@
-"""The token table of a conversation: what is summarized, what is not, when to ask for a summary (seed 004).
+"""The token table of a conversation: what is summarized, when to ask for a summary (requirement 5.1).
 
 Messages are numbered 0, 1, 2, ... in the order of the log.  The table cuts them in three: those that accepted
 summaries cover, those that the open request covers, and the rest::
@@ -6,8 +6,8 @@ summaries cover, those that the open request covers, and the rest::
     0 ............ 9 | 10 ........... 19 | 20 ....... 23
     summary (81)     | open request      | unsummarized       context = 81 + tokens of 10..23
 
-The seed's rule: when the unsummarized messages and the summaries together exceed the threshold, ask for a
-summary of the unsummarized messages.  What the seed leaves open is decided here:
+The rule: when the unsummarized messages and the summaries together exceed the threshold, ask for a summary
+of the unsummarized messages.  What the requirement leaves open is decided here:
 
 * **Where a range ends.**  At the first message that carries the context above the threshold, even if later
   ones are already in the table.  Ranges then depend on the messages and the summaries alone, not on how they

@@ -1,4 +1,4 @@
-"""Overlapping windows over one conversation (seed 000): where they begin, where they end, what they repeat.
+"""Overlapping windows over one conversation (requirement 1.1): where they begin and end, what they repeat.
 
 With size 10 and overlap 3 a window ends at its tenth message and the next begins with its last three:
 [1-10], [8-17], [15-24], ...  A pause of the conversation ends a window early (``idle``); the next one still

@@ -1,4 +1,4 @@
-"""Fold of candidates into facts: a new fact, more evidence for one, or the end of one (seeds 000 and 002).
+"""Fold of candidates into facts: a new fact, more evidence for one, or the end of one (requirements 1 and 3).
 
 :mod:`.candidates` says what of an extractor's words is taken, :mod:`.claims` which slot and which fact they are
 about.  Begin with :class:`.consolidation.Consolidation`, which folds one candidate in, as a fact of its own or

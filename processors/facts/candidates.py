@@ -47,7 +47,7 @@ _LIMITS = {"quote": 4096, "statement": 4096, "subject": 256, "attribute": 128, "
 
 
 def already_extracted(source_message_ids: Iterable[str], extracted_ids: Collection[str]) -> bool:
-    """Return whether all source messages of a statement were extracted before (seed 000, method 2)."""
+    """Return whether all source messages of a statement were extracted before (requirement 1.3)."""
     return all(message_id in extracted_ids for message_id in source_message_ids)
 
 

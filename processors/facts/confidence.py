@@ -1,4 +1,4 @@
-"""How sure a fact is by now: what was last heard of it fades as time goes by (seed 002).
+"""How sure a fact is by now: what was last heard of it fades as time goes by (requirement 3.3).
 
 Computed when it is read, and never stored: a fade that is stored is applied to what faded already.
 ``confidence`` of a fact is that of ``last_evidence_at``.
@@ -16,13 +16,13 @@ import msgspec
 from models.facts import Fact, FactStatus
 from models.statements import Kind
 
-#: Below this a fact is no answer to an explicit search (seed 002).
+#: Below this a fact is no answer to an explicit search (requirement 3.3).
 ACTIVE_FROM = 0.3
 
-#: Below this it is not offered unasked (seed 002).
+#: Below this it is not offered unasked (requirement 3.3).
 PASSIVE_FROM = 0.5
 
-#: Per day and kind: seed 002's rate.  Instructions hold until they are taken back.
+#: Per day and kind: the rate of requirement 3.3.  Instructions hold until they are taken back.
 RATES: Mapping[Kind, float] = MappingProxyType(
     {kind: 0.0 if kind is Kind.INSTRUCTION else 0.01 for kind in Kind}
 )

@@ -1,6 +1,6 @@
 """Outcome of a candidate: a new fact, more evidence for one, the end or the correction of others.
 
-Pure decisions for the facts stage (seeds 000 and 002).  Nothing here depends on when it is decided: times are
+Pure decisions for the facts stage (requirement 3.4).  Nothing here depends on when it is decided: times are
 those of the messages.  And nothing depends on a state that only later candidates made: a batch whose state was
 stored in part is read again, the slot's own line is stored last, and of the other lines those that were stored
 already are left as they are (:meth:`Lines.is_folded`).

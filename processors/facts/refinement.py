@@ -1,4 +1,4 @@
-"""A partial statement and the one that completes it become one fact (seed 000)."""
+"""A partial statement and the one that completes it become one fact (requirement 1.4)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def absorbed(
     """Return the merged partial fact, its stub, the line that it leaves, and the whole fact's line with it.
 
     The whole fact inherits evidence, marks and the higher confidence (what supports the whole supports the
-    part), but nothing that was erased of it.  The partial one stays on the topic, with a pointer (seed 002:
+    part), but nothing that was erased of it.  The partial one stays on the topic, with a pointer (as in 3.4:
     never delete).  If both are in one line, both lines returned are that one.
     """
     is_one_line = partial_line_id == own.line_id

@@ -1,4 +1,4 @@
-"""Graph of the people and things a person speaks of (seed 000, the second pipeline).
+"""Graph of the people and things a person speaks of (requirement 1.5).
 
 :mod:`.reading` takes statements from the turns of an episode ("my sister Anna lives in Berlin"), sentence by
 sentence (:mod:`.telling`), by tables of what is said plainly (:mod:`.roles`, :mod:`.wordings`, :mod:`.names`);

@@ -1,4 +1,4 @@
-"""Merging of a person's equal facts (seed 002 §4).
+"""Merging of a person's equal facts (requirement 3.4).
 
 Nearness of vectors only proposes: it does not know "not", "first" from "fourth", nor whose cat it is.
 :mod:`.guards` says which of two near facts may be one, and which deny each other; begin with :mod:`.plan`,

@@ -16,7 +16,7 @@ from processors.embedding.wording import text_of
 from processors.facts.claims import normalized_attribute, normalized_subject
 from processors.text.stemming import stem_of
 
-#: Of two facts that are to be one without anybody being asked, one at least is as sure (seed 002).
+#: Of two facts that are to be one without anybody being asked, one at least is as sure (requirement 3.4).
 SURE_FROM = 0.6
 
 

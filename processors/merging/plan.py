@@ -20,7 +20,7 @@ from models.vectors import Saying
 from processors.facts.ending import latest
 from processors.merging.guards import Relation, Told, relation_of
 
-#: From where on seed 002 takes two facts for near.
+#: From where on two facts are near (requirement 3.4).
 NEAR_FROM = 0.85
 
 #: How many facts of a cluster, and how many clusters, somebody is asked about at once.

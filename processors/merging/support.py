@@ -1,7 +1,7 @@
-"""Support of facts by later messages (seed 002 §3: +0.05 · (1 - c)).
+"""Support of facts by later messages (requirement 3.3: +0.05 · (1 - c)).
 
 The vector of a whole episode tells little of one fact: of 107 facts of LoCoMo, at a nearness that hardly any
-episode of other people has (.45 with the built-in model), 30 episodes are left, and the seed's .75 is never
+episode of other people has (.45 with the built-in model), 30 episodes are left, and .75 is never
 reached.  The turns of the person themselves do: at .60 there are 58, and one of 117,000 turns of other people.
 So it is those that count, once on each occasion.  A vector does not know "not", nor a question from a
 statement: what of a turn's wording says so is noted where the turn is read (:mod:`.sayings`).
@@ -167,7 +167,7 @@ def faded(
 
 
 def is_faint(fact: Fact, at: datetime, rates: Mapping[Kind, float] = RATES) -> bool:
-    """Return whether an active fact is below the confidence of every search (seed 002: below .3)."""
+    """Return whether an active fact is below the confidence of every search (requirement 3.3: below .3)."""
     return fact.status is FactStatus.ACTIVE and confidence_at(fact, at, rates) < ACTIVE_FROM
 
 

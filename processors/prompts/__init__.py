@@ -1,4 +1,4 @@
-"""Prompts, a file for each purpose: pure, with a version and an example (seed 002, 004).
+"""Prompts, a file for each purpose: pure, with a version and an example (requirements 3 and 5).
 
 :mod:`.fence` keeps what people wrote apart from what is asked: it is data, and gives no orders.  :mod:`.prompt` is
 what every prompt consists of.  :mod:`.extraction` and :mod:`.summary` write a prompt and read its answer, which is

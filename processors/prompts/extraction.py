@@ -1,4 +1,4 @@
-"""Notes about the people of a window, asked of a language model (seed 000).
+"""Notes about the people of a window, asked of a language model (requirement 1).
 
 A model is told neither ids of messages nor of people: messages and known notes have numbers and people letters, so
 that it cannot name what is not in front of it.  A note belongs to the person who wrote its message.

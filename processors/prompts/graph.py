@@ -1,4 +1,4 @@
-"""Relations in a model's answer about a window (seed 000).
+"""Relations in a model's answer about a window (requirement 1.5).
 
 They are asked for in the call that asks for notes (:mod:`.extraction`).  Of what a model says only that is read of
 which the quote stands in that message of a person, in their own words, and the names in what the people of the window

@@ -1,4 +1,4 @@
-"""Prompt for merge questions: whether near facts say the same, or one is out of date (seed 002 §4, stage 3).
+"""Prompt for merge questions: whether near facts say the same, or one is out of date (requirement 3.4).
 
 All clusters of a person are asked about at once.  Clusters and facts have numbers, so a model can only decide about
 what is in front of it; what it does not say, or says malformed, leaves a cluster as it is.

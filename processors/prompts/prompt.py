@@ -70,5 +70,5 @@ def _unwrapped(answer: str) -> bytes:
 
 
 def items(value: Any) -> list[Any]:
-    """Return a list as it is, and of anything else, ``null`` too, none (seed 004)."""
+    """Return a list as it is, and of anything else, ``null`` too, none (requirement 5)."""
     return value if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""The summary of a range of messages, or of earlier summaries, asked of a language model (seed 004).
+"""The summary of a range of messages, or of earlier summaries, asked of a language model (requirement 5.2).
 
 What is no JSON is read as an empty summary, a list that is ``null`` as an empty one.  A sentence is checked as a note
 is (:mod:`.checks`): in the language of the conversation, with no number and no name that nobody wrote.
@@ -110,7 +110,7 @@ def validated(answer: object) -> SessionSummary:
 
     ``answer``: the JSON text (``str`` or ``bytes``, perhaps inside a Markdown fence) or the decoded value.  A
     list that is null or missing is empty, an item that is no text is left out.  What holds no JSON object at
-    all is an empty summary, which is accepted and marks its messages like any other (seed 004): asking a
+    all is an empty summary, which is accepted and marks its messages like any other (requirement 5.2): asking a
     model again and again for what it cannot give would block the conversation for ever.
     """
     if isinstance(answer, bytes):

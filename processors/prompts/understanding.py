@@ -1,4 +1,4 @@
-"""Prompt for the meaning of a question (seed 004 "Ambiguity Resolver").
+"""Prompt for the meaning of a question (requirement 5.3).
 
 A model is shown the question, what was said before it and statements that a search found, which have numbers: it can
 only say that it needs what is in front of it.  What it says of words that the question does not have is left out.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from processors.recall.features import FEATURES, GRAPH, Candidate, Seen
 from processors.recall.weights import CHANCE, START
 
-#: Below this chance nothing is returned (seed 002's .3 for an explicit search).
+#: Below this chance nothing is returned (requirement 3.2: .3 for a search).
 FLOOR = 0.3
 
 #: These tell which candidate is better, and not whether one answers: a memory without facts, or of few words,

@@ -1,4 +1,4 @@
-"""The window around a match: the turns before and after a range of messages of one conversation (seed 001).
+"""The window around a match: the turns before and after a range of messages (requirement 2).
 
 A turn is approximated as two messages, what a person says and what is answered, so a window of 3 turns reaches
 6 messages to each side of the match.

@@ -1,4 +1,4 @@
-"""Detection and ordering of repetitions in a response stream (seed 003).
+"""Detection and ordering of repetitions in a response stream (requirement 4).
 
 Begin with :mod:`.filter`, which reads a response element by element (:mod:`.elements` of :mod:`.lines` and
 :mod:`.sentences`).  :mod:`.decisions` says what becomes of each, with :mod:`.history` (what was said),

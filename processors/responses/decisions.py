@@ -223,7 +223,7 @@ class Decisions:
         return self._state.held_characters + len(said.text) <= self._policy.repeat_hold_characters
 
     def _try(self, look: Callable[[], T], otherwise: T) -> T:
-        """Return the result of ``look``; if detection fails, keep the text (seed 003)."""
+        """Return the result of ``look``; if detection fails, keep the text (requirement 4)."""
         try:
             return look()
         except Exception as error:  # noqa: BLE001 - see above

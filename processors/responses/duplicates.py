@@ -1,11 +1,11 @@
-"""Does a sentence repeat an earlier one?  Symmetric; a duplicate if and only if score >= threshold (seed 003).
+"""Similarity of sentences: symmetric; a duplicate if and only if score >= threshold (requirement 4).
 
 The same content words in the same order score 1, and less for each light word that differs and each content
 word that one of the two has and the other has not: .85 allows about one content word in ten.  A sentence with
 another number, negation, name or any other content word in the place of one is not a repetition and scores 0,
 however alike the characters are: "Room 12 is free" does not repeat "Room 13 is free".
 
-The seed's ``difflib`` ratio depends on the order of its arguments and takes 0.5 ms per pair; here the
+The ratio of ``difflib`` depends on the order of its arguments and takes 0.5 ms per pair; here the
 distances are rapidfuzz's Indel distance over words.
 """
 

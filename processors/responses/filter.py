@@ -1,4 +1,4 @@
-"""Takes out of a response stream what a reader has read already (seed 003), and nothing else.
+"""Takes out of a response stream what a reader has read already (requirement 4), and nothing else.
 
 What is a repetition
     A *sentence* of prose whose words were all said before, in the same order, but for harmless variants
@@ -7,7 +7,7 @@ What is a repetition
     the line that introduces it to the end of its block.  A heading goes with what stands under it; if anything
     else under it is kept, it comes back.  What a new heading or a line that ends in ":" announces is shown
     again on purpose (a draft, and the draft revised): it stays, and so does what goes on with it in the order
-    in which it was said first.  The seed's similarity proposes; what it finds and the words do not bear out is
+    in which it was said first.  The similarity proposes; what it finds and the words do not bear out is
     told and kept (``FilterPolicy.fuzzy`` takes it out).
 
 How long text waits

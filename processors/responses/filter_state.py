@@ -1,4 +1,4 @@
-"""Input, state and output of the response filter (seed 003)."""
+"""Input, state and output of the response filter (requirement 4)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class FilterPolicy(msgspec.Struct, frozen=True):
     """How responses are filtered.  Times in seconds; ``threshold`` 1 turns content filtering off.
 
     ``fuzzy``: take out what is similar by ``threshold`` to one of the last ``window_sentences``, too (as the
-    code of seed 003 does); else it is only told.  ``hold_seconds``: how long text waits that may become
+    prototype did, requirement 4); else it is only told.  ``hold_seconds``: how long text waits that may become
     similar; ``repeat_hold_seconds`` and ``repeat_hold_characters``: how long an element waits that was read
     before word for word, and how much with all that is held before it.
 

@@ -1,4 +1,4 @@
-"""Summary values: counted, and turned into records (seed 004)."""
+"""Summary values: counted, and turned into records (requirement 5.2)."""
 
 from __future__ import annotations
 

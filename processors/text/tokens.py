@@ -1,4 +1,4 @@
-"""How many tokens a chat message takes (seed 004, "Token Counting")."""
+"""How many tokens a chat message takes (requirement 5.1)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def overheads(count: TokenCounter) -> Mapping[str, int]:
 def message_tokens(role: str, content: str, count: TokenCounter) -> int:
     """Return the tokens of one message: its content, its role and the overhead.
 
-    "Hello" from ``user`` is 1 + 1 + 4 = 6 (seed 004).  Text that looks like a special token
+    "Hello" from ``user`` is 1 + 1 + 4 = 6 (requirement 5.1).  Text that looks like a special token
     (``<|endoftext|>``) is counted as the ordinary text that it is.
     """
     return count(content) + overheads(count)[role]

@@ -1,4 +1,4 @@
-"""Meaning of a question, without a language model (seed 004, feature 2)."""
+"""Meaning of a question, without a language model (requirement 5.3)."""
 
 from __future__ import annotations
 

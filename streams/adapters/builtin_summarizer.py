@@ -11,7 +11,7 @@ from processors.summaries.extractive import roll_up, summarize_messages
 from processors.summaries.reading import read
 from processors.text.tokens import TokenCounter
 
-#: Of the tokens that led to the request, for the seed's compression by 93 to 95 % ...
+#: Of the tokens that led to the request, for a compression by 93 to 95 % ...
 SHARE = 0.07
 
 #: ... and of the summaries that a roll-up replaces: room for several more before the next.

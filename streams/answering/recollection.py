@@ -162,7 +162,7 @@ class Recollection:
         return found_of(new[:limit], results.floor)
 
 
-#: What the tool's words mean here: "episodes" is what was said, turn by turn (seed 002's episodic memory).
+#: What the tool's words mean here: "episodes" is what was said, turn by turn (requirement 3.2).
 _TYPES: Mapping[str, SearchType] = {
     "facts": SearchType.FACTS,
     "episodes": SearchType.TURNS,

@@ -1,4 +1,4 @@
-"""Understanding of a person's question, from recent turns and memory (seed 004)."""
+"""Understanding of a person's question, from recent turns and memory (requirement 5.3)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A chat with memory (seed 004): a producer and a reader of topics like any other.
+"""A chat with memory (requirement 5): a producer and a reader of topics like any other.
 
 ::
 

@@ -1,4 +1,4 @@
-"""How many tokens a session takes: messages that are in no summary yet, and the summaries (seed 004)."""
+"""How many tokens a session takes: messages that are in no summary yet, and the summaries (requirement 5.1)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from processors.text.tokens import TokenCounter, message_tokens
 
 
 class SessionTokens(msgspec.Struct, frozen=True, kw_only=True):
-    """Token use of a session, shown as "Context: X / 1200 tokens" (seed 004).
+    """Token use of a session, shown as "Context: X / 1200 tokens" (requirement 5.1).
 
     A summary stands for its range as soon as it is there.
     """

@@ -1,4 +1,4 @@
-"""Making the context for a conversation's next turn, of what was just said (seed 002 §2, passive streaming).
+"""Making the context for a conversation's next turn, of what was just said (requirement 3.2).
 
 Facts, instructions, episodes and turns are found by meaning and by words with the last two turns, ranked
 (:mod:`processors.context.ranking`) and packed (:mod:`processors.context.packing`).  A vector is waited for
@@ -52,7 +52,7 @@ EpisodeIndex: TypeAlias = SearchIndex[Episode, EpisodeFilter]
 Item = TypeVar("Item")
 Filter = TypeVar("Filter")
 
-#: Turns and episodes that each way of searching brings in (seed 002).
+#: Turns and episodes that each way of searching brings in (requirement 3).
 CANDIDATES = 20
 
 #: Facts that are looked at: as many as fill the budget.

@@ -89,7 +89,7 @@ class Happened(msgspec.Struct, frozen=True, kw_only=True):
     """An event: its kind, where its record stands, when that arrived, and what it says.
 
     ``topic`` is the contract's name.  ``value`` is ``None`` for a tombstone: what ``key`` names was erased.
-    ``tokens``: how many a message takes (seed 004); ``index``: its place in its conversation, from 0, which the
+    ``tokens``: of a message (requirement 5.1); ``index``: its place in its conversation, from 0, which the
     log alone says: a stream tells of messages before anybody has counted them.
     """
 

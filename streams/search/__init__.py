@@ -1,4 +1,4 @@
-"""Finding what a person said and what is known of them, by meaning and by words at once (seed 002).
+"""Finding what a person said and what is known of them, by meaning and by words at once (requirement 3).
 
 :mod:`.wanted` says what may be asked, :mod:`.results` what is answered; :mod:`.pools` gets candidates from the
 indexes, :mod:`.memory` has them ranked (:mod:`processors.recall.ranking`).

@@ -1,4 +1,4 @@
-"""ingest/conversations, called without a broker: seed 000's windows, idleness, duplicates, bad input."""
+"""ingest/conversations, called without a broker: requirement 1's windows, idleness, duplicates, bad input."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def without_offsets(thing: Window | SummaryRequest) -> Window | SummaryRequest:
 
 
 def spans(windows: list[Window]) -> list[tuple[int, int]]:
-    """Return the windows in the seed's 1-based numbers."""
+    """Return the windows in 1-based numbers."""
     return [(window.from_index + 1, window.to_index + 1) for window in windows]
 
 

@@ -1,4 +1,4 @@
-"""memory/extraction, called without a broker: seed 000's methods against extracting anything twice."""
+"""memory/extraction, called without a broker: requirement 1's methods against extracting anything twice."""
 
 from __future__ import annotations
 

@@ -685,7 +685,7 @@ async def test_calls_open_at_once(rig: Rig) -> None:
     assert again.statements, "a call that was given up still counts as open"
 
 
-# -- summaries (seed 004) ----------------------------------------------------------------------------------
+# -- summaries ---------------------------------------------------------------------------------------------
 
 
 class Summing:

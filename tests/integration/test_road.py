@@ -44,7 +44,7 @@ MESSAGES, WINDOWS, FACTS = "chat.messages.v1", "memory.windows.v1", "memory.fact
 EPISODES, EMBEDDINGS = "memory.episodes.v1", "memory.embeddings.v1"
 PATIENCE = 120.0
 
-#: The person, and what was said; the assistant's lines are marked.  The first is the seed's own.
+#: The person, and what was said; the assistant's lines are marked.  The first is the requirement's own.
 CONVERSATIONS = {
     "kitchen": (
         "ada",

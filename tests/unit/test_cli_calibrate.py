@@ -20,7 +20,7 @@ def test_the_built_in_model_gets_the_threshold_that_is_set_for_it(capsys: pytest
     found = json.loads(capsys.readouterr().out)
     assert (found["model"], found["now"], found["support_now"]) == (MODEL, 0.85, 0.6)
     assert found["support"]["near_from"] == pytest.approx(Settings().support_similarity, abs=0.01)
-    # The seed's .85 stays: what lies between has to pass more guards than those of words alone.
+    # The .85 stays: what lies between has to pass more guards than those of words alone.
     assert found["near_from"] == pytest.approx(Settings().merge_similarity, abs=0.05)
     assert found["right"] >= 0.95 * found["proposed"] > 0
 

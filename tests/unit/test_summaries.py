@@ -1,4 +1,4 @@
-"""Summaries: made safe, bounded, traceable to the messages (seed 004)."""
+"""Summaries: made safe, bounded, traceable to the messages (requirement 5.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The token table, example by example (seed 004)."""
+"""The token table, example by example (requirement 5.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Token counts agree with tiktoken, to the token (seed 004)."""
+"""Token counts agree with tiktoken, to the token (requirement 5.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The window around a match: seed 001's numbers, its clamps and its errors, word for word."""
+"""The window around a match: requirement 2's numbers, its clamps and its errors, word for word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ingest/conversations: messages in, overlapping windows and summary requests out (seeds 000 and 004).
+"""ingest/conversations: messages in, overlapping windows and summary requests out (requirements 1 and 5).
 
 State per conversation: :class:`processors.conversations.state.ConversationState`.  Accepted summaries come back
 as the stage's second source and close the request that they answer.

@@ -1,4 +1,4 @@
-"""memory/facts, what it does about facts that say the same (seed 002 §4).
+"""memory/facts, what it does about facts that say the same (requirement 3.4).
 
 Vectors of facts come by ``memory.embeddings.v1``: a vector that is new says that its fact changed.  When
 somebody says so on ``memory.consolidation.v1`` (a schedule or a command), what changed of a person is compared

@@ -1,4 +1,4 @@
-"""memory/extraction: windows in, candidates for facts out (seed 000), and
+"""memory/extraction: windows in, candidates for facts out (requirement 1), and
 what a graph reader finds of how things are related.  What must not be kept verbatim is masked in the window, as
 it is in turns, before anything reads it: by then a value stands without what told that it is a secret.
 

@@ -1,4 +1,4 @@
-"""memory/facts: the only writer of ``memory.facts.v1`` (seed 002).
+"""memory/facts: the only writer of ``memory.facts.v1`` (requirement 3).
 
 Candidates create facts, reinforce them, end them or complete partial ones; steps merge facts
 (:mod:`.consolidating`) or put one right (:mod:`.fact_correcting`); what is written on the topic itself erases

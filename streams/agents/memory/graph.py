@@ -1,4 +1,4 @@
-"""memory/graph: what a person says of people, pets, places and organizations becomes a graph (seed 000).
+"""memory/graph: what a person says of people, pets, places and organizations becomes a graph (requirement 1.5).
 
 Statements come from the stage that forms episodes, which reads each turn once.  The graph is that of all of a
 person's statements, whatever way they came: it does not depend on their order, and what is erased is as if it

@@ -1,4 +1,4 @@
-"""memory/summaries: requests in, structured summaries out (seed 004).
+"""memory/summaries: requests in, structured summaries out (requirement 5.2).
 
 Every request is answered, repeats included: after a crash an early answer may have been ignored, and the
 repeat needs its own.  A summarizer that fails marks nothing: the request waits, or is asked again.  It sees

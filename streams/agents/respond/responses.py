@@ -1,4 +1,4 @@
-"""respond/responses: response chunks in, the same without repeated sentences out (seed 003).
+"""respond/responses: response chunks in, the same without repeated sentences out (requirement 4).
 
 State per response: :class:`processors.responses.sequence.ResponseState`.  With a conversation-wide memory the
 chunks first pass :mod:`streams.agents.respond.routing`, which sends all responses of a conversation to one

@@ -1,4 +1,4 @@
-"""respond/routing: the stage before the filter when its memory spans a conversation (seed 003).
+"""respond/routing: the stage before the filter when its memory spans a conversation (requirement 4).
 
 Chunks come in keyed by response; this sends all those of a conversation, as they are, to one partition.
 """
