@@ -23,10 +23,6 @@ FLOOR = 0.3
 #: answers as well, and a time is seldom named.
 _TELLING = np.array([name not in ("importance", "length", "period", GRAPH) for name in FEATURES])
 
-#: Where nobody said any word of the question, something must be near by meaning: "What is my job?" is .33 from
-#: "I work as a nurse"; "What is my favourite colour?" is .19 from eight sentences about other things.
-_LEAST_NEARNESS = 0.25
-
 #: What was not compared by meaning answers by its words alone, if it has so many of the question's.
 _LEAST_COVERAGE = 0.5
 
@@ -42,9 +38,6 @@ def chance_of_answer(candidates: Sequence[Candidate], seen: Seen, parts: NDArray
     chance = max(by_words, default=0.0)
     chance = chance if chance >= _LEAST_COVERAGE else 0.0
     if len(by_words) == len(candidates):
-        return chance
-    nearest = max(each.cosine for each in candidates if each.cosine is not None)
-    if seen.asked["unsaid"] == 1.0 and not seen.asked["past"] and nearest < _LEAST_NEARNESS:
         return chance
     odds = START + sum(CHANCE[name] * value for name, value in signs(candidates, seen, parts).items())
     return max(chance, 1.0 / (1.0 + math.exp(-max(-60.0, min(60.0, odds)))))

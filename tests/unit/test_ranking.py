@@ -285,12 +285,6 @@ def test_a_short_question_with_content_is_answered(query: str) -> None:
     assert rank(read(query), [turn("I am Ada, 31, from Leeds, and I like tea.", 0, 0.9)])
 
 
-def test_words_that_nobody_said_need_something_near() -> None:
-    asked = read("What is my favourite colour?")
-    assert rank(asked, [turn("I love green", at, 0.4) for at in range(8)])
-    assert rank(asked, [turn("My brother loves football", at, 0.2) for at in range(8)]) == []
-
-
 @pytest.mark.parametrize(
     ("query", "period"),
     [("What did I eat in March?", True), ("Was hab ich im März gegessen?", True), ("Tea?", False)],
