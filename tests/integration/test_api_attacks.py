@@ -65,6 +65,8 @@ ELSEWHERE = {
     "/v1/conversations/{conversation_id}/turns",
     "/v1/turns/{turn_id}/events",
     "/v1/turns/{turn_id}/stop",
+    # tests/integration/test_completions.py
+    "/v1/chat/completions",
 }
 
 #: Who there is, and the word that only they know.  All talk in conversations of the same name.
