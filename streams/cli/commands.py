@@ -77,9 +77,7 @@ COMMANDS = {
         "consolidate:ask",
         "Look at what changed of the facts about a person, and make those one that say the same.",
     ),
-    "costs": Entry(
-        "costs:show", "What language models were asked for, and what it cost: as far as it is not erased."
-    ),
+    "costs": Entry("costs:show", "Show the requests to language models and their cost, without erased ones."),
     "status": Entry(
         "status:show", "Show each service's readiness and counts, and how far each group has read each topic."
     ),
