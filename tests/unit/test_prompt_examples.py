@@ -11,7 +11,7 @@ import pytest
 
 import processors.prompts
 from models.consolidation import Decision
-from processors.prompts import answer, memory, examples, extraction, fence, merging, summary, understanding
+from processors.prompts import answer, examples, extraction, fence, memory, merging, summary, understanding
 from processors.prompts.prompt import Prompt
 
 #: What a prompt is made of its example, by version.
@@ -26,7 +26,8 @@ PROMPTS: dict[str, Callable[[], Prompt]] = {
 def test_every_prompt_has_an_example() -> None:
     found = {import_module(f"processors.prompts.{each.name}") for each in _modules()}
     versions = {module.VERSION for module in found if hasattr(module, "VERSION")}
-    read_elsewhere = {answer.VERSION, memory.VERSION}  # test_answering.py, tests/integration/test_completions.py
+    # test_answering.py and tests/integration/test_completions.py read these.
+    read_elsewhere = {answer.VERSION, memory.VERSION}
     assert versions == {*PROMPTS, *read_elsewhere}
 
 
