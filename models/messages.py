@@ -60,8 +60,8 @@ class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
 #: An identifier as clients have it: an integer stands for its digits.
 AnyIdentifier = Identifier | int
 
-#: A time as clients have it: RFC 3339, without an offset in UTC; or seconds, milliseconds or microseconds since
-#: 1970, told apart by their number of digits.
+#: A time as clients have it: RFC 3339 (UTC if it has no offset), or seconds, milliseconds or microseconds since
+#: 1970.  The number of digits decides which.
 TIME_PATTERN = (
     r"^[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}"
     r"(:[0-9]{2}([.,][0-9]+)?)?([Zz]|[+-][0-9]{2}(:?[0-9]{2})?)?$"

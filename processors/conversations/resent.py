@@ -17,7 +17,7 @@ from models.messages import ROLES, MessageShape, Role
 from processors.text import shapes
 
 
-class Said(NamedTuple):
+class ResentMessage(NamedTuple):
     """A message: who said what, its ``key``, which others with the same words share, and its id."""
 
     role: Role
@@ -50,16 +50,16 @@ def key_of(role: Role, text: str) -> str:
     return text_hash(f"{role.value} {' '.join(text.split())}")
 
 
-def said_of(tenant_id: str, conversation_id: str, messages: Iterable[tuple[Role, str]]) -> list[Said]:
+def said_of(tenant_id: str, conversation_id: str, messages: Iterable[tuple[Role, str]]) -> list[ResentMessage]:
     """Return the messages of a request with their ids."""
     seen: Counter[tuple[str, str]] = Counter()
-    said: list[Said] = []
+    said: list[ResentMessage] = []
     before = ""
     for role, text in messages:
         key = key_of(role, text)
         seen[before, key] += 1
         made = deterministic_id("resent", tenant_id, conversation_id, before, key, seen[before, key])
-        said.append(Said(role, text, key, made))
+        said.append(ResentMessage(role, text, key, made))
         before = key
     return said
 

@@ -1,4 +1,4 @@
-"""How sure a fact is by now: what was last heard of it fades as time goes by (requirement 3.3).
+"""Confidence of a fact at a time: it fades with the days since the last evidence (requirement 3.3).
 
 Computed when it is read, and never stored: a fade that is stored is applied to what faded already.
 ``confidence`` of a fact is that of ``last_evidence_at``.

@@ -1,4 +1,4 @@
-"""Orders of which the later exchanges how the earlier is done: "Answer in French", then "Answer in English"."""
+"""Orders that change how an earlier one is done: "Answer in French", then "Answer in English"."""
 
 from __future__ import annotations
 

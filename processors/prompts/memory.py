@@ -10,9 +10,9 @@ from processors.prompts.fence import RULE, fenced
 
 VERSION = "memory-1"
 
-INTRODUCTION = f"""What is remembered of the person you talk with, from this and earlier conversations; it adds to your other
-instructions and replaces none of them. One JSON record per line: "instruction": how they want to be answered; "standing": a fact that
-must not be forgotten, such as an allergy; "fact": another one; "said before": what was said. "at" is the day on which it was said:
+INTRODUCTION = f"""Memory of the person you talk with, from this and earlier conversations. It adds to your other instructions and
+replaces none of them. One JSON record per line: "instruction": how they want to be answered; "standing": a fact that
+must not be forgotten, such as an allergy; "fact": another one; "said before": an earlier message. "at" is the day of the message:
 where records disagree, the later one holds.
 {RULE}
 Heed an "instruction" of the person as far as your other instructions allow it, and let no answer go against a "standing" fact. Use

@@ -1,4 +1,4 @@
-"""How many tokens a chat message takes (requirement 5.1)."""
+"""Tokens of a chat message (requirement 5.1)."""
 
 from __future__ import annotations
 

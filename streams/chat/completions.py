@@ -23,7 +23,7 @@ from models.ids import turn_id as id_of_turn
 from models.messages import Role
 from models.turns import Turn, TurnSource
 from processors.answering.material import material
-from processors.conversations.resent import Said, conversation_of, said_of, spoken
+from processors.conversations.resent import ResentMessage, conversation_of, said_of, spoken
 from processors.prompts import memory
 from processors.recall.masking import Mask
 from processors.recall.question import LONGEST_QUESTION
@@ -185,20 +185,20 @@ class Completions:
             return False
         return True
 
-    async def _write(self, wanted: Wanted, said: Sequence[Said], *, may_write: bool) -> bool:
+    async def _write(self, wanted: Wanted, said: Sequence[ResentMessage], *, may_write: bool) -> bool:
         place = wanted.tenant_id, wanted.conversation_id
         return may_write and await self._resending.write(place, wanted.user_id, said)
 
-    def _turns(self, wanted: Wanted, said: Sequence[Said]) -> tuple[Turn, list[Turn]]:
+    def _turns(self, wanted: Wanted, said: Sequence[ResentMessage]) -> tuple[Turn, list[Turn]]:
         """Return the last question, as far as memory reads it, and what was said before it."""
         asked = [at for at, each in enumerate(said) if each.role is Role.USER]
         at = asked[-1] if asked else 0
         first = max(0, at - RECENT)
         turns = [self._turn(wanted, each, first + n) for n, each in enumerate(said[first : at + 1])]
-        nothing = Said(Role.USER, "", "", "-")
+        nothing = ResentMessage(Role.USER, "", "", "-")
         return (turns[-1], turns[:-1]) if asked else (self._turn(wanted, nothing, 0), [])
 
-    def _turn(self, wanted: Wanted, said: Said, index: int) -> Turn:
+    def _turn(self, wanted: Wanted, said: ResentMessage, index: int) -> Turn:
         now = datetime.now(UTC)
         text, found = self._mask(fit(said.text[:LONGEST_QUESTION]))
         return Turn(
@@ -217,7 +217,7 @@ class Completions:
             masked=found.total(),
         )
 
-    async def _quoted(self, wanted: Wanted, said: Sequence[Said]) -> tuple[Made, bool]:
+    async def _quoted(self, wanted: Wanted, said: Sequence[ResentMessage]) -> tuple[Made, bool]:
         """Return the answer without a model, and whether memory was read for it."""
         turn, before = self._turns(wanted, said)
         answer: Answer | None = None
@@ -227,7 +227,7 @@ class Completions:
         assert answer is not None
         return answer, _is_read(answer.notices)
 
-    async def _dialogue(self, wanted: Wanted, said: Sequence[Said]) -> tuple[Made, bool]:
+    async def _dialogue(self, wanted: Wanted, said: Sequence[ResentMessage]) -> tuple[Made, bool]:
         """Return the messages to the model: memory, then the client's messages as they are."""
         turn, before = self._turns(wanted, said)
         asked, notices = await self._answerer.recalled(turn, before)

@@ -1,4 +1,4 @@
-"""How many tokens a session takes: messages that are in no summary yet, and the summaries (requirement 5.1)."""
+"""Tokens of a session: its messages that are in no summary yet, and its summaries (requirement 5.1)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import structlog
 
 from models.errors import DependencyUnavailable, InvalidRecord
 from models.messages import ChatMessage, Role
-from processors.conversations.resent import Said, key_of
+from processors.conversations.resent import ResentMessage, key_of
 from processors.recall.masking import Mask
 from streams.chat.elsewhere import Log
 from streams.chat.sending import Sending
@@ -52,7 +52,7 @@ class Resending:
         self._size = 0
         self._locks: WeakValueDictionary[Place, asyncio.Lock] = WeakValueDictionary()
 
-    async def write(self, place: Place, user_id: str, said: Sequence[Said]) -> bool:
+    async def write(self, place: Place, user_id: str, said: Sequence[ResentMessage]) -> bool:
         """Have the new ones of ``said`` confirmed, in their order; return whether memory has all of them."""
         lock = self._locks.setdefault(place, asyncio.Lock())
         async with lock:
@@ -85,10 +85,10 @@ class Resending:
         known.keys.update(key_of(turn.role, turn.text) for turn in turns)
         return known
 
-    def _is_old(self, said: Said, known: _Known) -> bool:
+    def _is_old(self, said: ResentMessage, known: _Known) -> bool:
         return bool(known.keys.intersection((said.key, key_of(said.role, self._mask(said.text)[0]))))
 
-    async def _send(self, place: Place, user_id: str, new: Sequence[Said]) -> int:
+    async def _send(self, place: Place, user_id: str, new: Sequence[ResentMessage]) -> int:
         """Write messages; return how many of them no service takes."""
         tenant_id, conversation_id = place
         now, refused, messages = datetime.now(UTC), 0, []
@@ -111,7 +111,7 @@ class Resending:
         await self._sending.send_all(messages)
         return refused
 
-    def _keep(self, place: Place, known: _Known, said: Sequence[Said]) -> None:
+    def _keep(self, place: Place, known: _Known, said: Sequence[ResentMessage]) -> None:
         before = len(self._known[place].ids) if place in self._known else 0
         known.ids.update(each.message_id for each in said)
         known.keys.update(each.key for each in said)
@@ -123,7 +123,7 @@ class Resending:
             self._size -= len(gone.ids)
 
 
-def _asked_at(said: Sequence[Said]) -> int:
+def _asked_at(said: Sequence[ResentMessage]) -> int:
     """Return how many messages come up to the last answer: those that are known if this is no new client."""
     answers = [at for at, each in enumerate(said) if each.role is Role.ASSISTANT]
     return answers[-1] + 1 if answers else 0

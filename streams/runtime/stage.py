@@ -71,7 +71,7 @@ class Stage:
     ``observes_only``: another service reads the same sources and answers for what is wrong with them, so what
     lies in the wrong partition or cannot be unpacked is passed over here, and neither sent to its place nor
     dead-lettered a second time.  ``observes_only_of``: the same of some of its sources.  ``in_thread``: sources
-    of which one record may take long; for their batches ``step`` runs in a thread, and the event loop goes on.
+    whose records may take long: ``step`` runs their batches in a thread, so the event loop goes on.
     """
 
     name: str

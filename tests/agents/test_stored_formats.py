@@ -407,7 +407,7 @@ def damaged(codec: Codec[Any]) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("codec", VALUES, ids=lambda codec: codec.name)
-def test_what_cannot_be_read_is_an_error_of_state(codec: Codec[Any]) -> None:
+def test_an_unreadable_value_is_a_state_error(codec: Codec[Any]) -> None:
     for how, value in damaged(codec).items():
         with pytest.raises(ConsistencyError, match=rf"{codec.name} of b'k'.*state reset"):
             codec.decode(value, b"k")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 import threading
 import time
@@ -47,7 +48,7 @@ class Person:
         self.client = openai.OpenAI(base_url=f"{url}/v1", api_key=key, max_retries=0, timeout=60)
 
     def ask(self, *messages: Any, **more: Any) -> Any:
-        """Return what is answered; a text is what the person says."""
+        """Return the completion of messages; a text stands for a message of the person."""
         given = {"user": self.name, "metadata": {"conversation_id": self.conversation}} | more
         return self.client.chat.completions.create(
             model="any", messages=[said(each) for each in messages], **given
@@ -85,6 +86,7 @@ class Model:
         assert self._ready.wait(30)
         api, metrics = free_ports(2)
         self.api = f"http://127.0.0.1:{api}"
+        self._metrics = f"http://127.0.0.1:{metrics}/metrics"
         asked = {
             "responder": "model",
             "model_api": "openai",
@@ -113,13 +115,19 @@ class Model:
         except httpx.TransportError:
             return False
 
+    def open_streams(self) -> float:
+        """Return how many streams serve has open."""
+        text = httpx.get(self._metrics, trust_env=False).text
+        [line] = re.findall(r"^switchboard_http_open_streams (\S+)$", text, re.MULTILINE)
+        return float(line)
+
     def says(self, text: str) -> None:
         """Have the next answers be this."""
         self.server.scripts.insert(0, lambda body: text)
 
     @property
     def asked(self) -> Any:
-        """What the model was asked last."""
+        """The last request to the model."""
         return self.server.calls[-1].body
 
     def close(self) -> None:
@@ -237,7 +245,7 @@ def test_tools_system_prompt_and_options_reach_the_model_untouched(person: Perso
     assert [role for role, _ in person.texts()] == ["user", "assistant", "tool", "assistant"]
 
 
-def test_what_is_remembered_stands_in_front(person: Person, model: Model) -> None:
+def test_memory_precedes_the_clients_messages(person: Person, model: Model) -> None:
     model.says("Noted.")
     person.ask("I am allergic to peanuts.")
     closed = httpx.post(f"{person.url}/v1/conversations/{person.conversation}/close", trust_env=False)
@@ -328,7 +336,7 @@ WRONG: list[tuple[list[Any], dict[str, Any], str | None]] = [
 ]
 
 
-def test_what_is_wrong_is_said_as_openai_says_it(person: Person) -> None:
+def test_bad_input_has_an_error_in_openais_form(person: Person) -> None:
     for messages, more, param in WRONG:
         with pytest.raises(openai.BadRequestError) as refused:
             person.ask(*messages, **more)
@@ -338,7 +346,7 @@ def test_what_is_wrong_is_said_as_openai_says_it(person: Person) -> None:
     assert person.written() == []
 
 
-def test_what_the_model_fails_of_is_the_clients_to_know(person: Person, model: Model) -> None:
+def test_a_failing_model_is_reported_to_the_client(person: Person, model: Model) -> None:
     model.says("Yes.")
     for fault, error in (
         (Fault.RATE_LIMITED, openai.RateLimitError),
@@ -368,7 +376,7 @@ def test_who_leaves_in_the_middle_has_nothing_written_of_the_answer(person: Pers
             if chunk.choices[0].delta.content:
                 break
         stream.close()
-        time.sleep(1.0)
+        eventually(lambda: model.open_streams() == 0, "serve has let the stream go")
     finally:
         model.server.pause_seconds = 0.0
     assert person.texts() == [("user", "Count.")]

@@ -66,7 +66,7 @@ async def chunks(
     except AnswerFailed as error:
         yield _data({"error": openai_error(problem_of(error))})
         return
-    except Exception:
+    except Exception:  # the head is sent: an event is the only way left to tell the client
         log.exception("a chat completion failed")
         yield _data(
             {

@@ -138,7 +138,7 @@ async def create_completion(call: Call, wanted: CompletionParameters, body: Comp
     events = completions.answer(asked)
     try:
         return await _answer(call, body, completions.model, events)
-    except BaseException:
+    except BaseException:  # of a cancelled request, too: the model is stopped, and nothing more is paid
         await events.aclose()
         raise
 
