@@ -13,7 +13,7 @@ from models.errors import ConfigurationError
 from streams.cli.output import Json, count, print_json
 from streams.cli.worker import Service
 from streams.settings import Settings, load_settings
-from streams.topics import Catalog, catalog_for, reset
+from streams.topics.catalog import Catalog, catalog_for, reset
 from streams.topics.groups import Member, Rewound
 
 app = typer.Typer(

@@ -17,7 +17,7 @@ from streams.process.service_registry import folder_id, notes
 from streams.services import SERVICES
 from streams.settings import Settings
 from streams.telemetry.health import EXPIRY, INDEX_REBUILD, health_port
-from streams.topics import catalog_for
+from streams.topics.catalog import catalog_for
 
 _ANSWER_SECONDS = 3.0
 

@@ -39,7 +39,7 @@ from streams.runtime.records import Record
 from streams.runtime.table import PartitionState
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.settings import Settings
-from streams.topics import load_catalog
+from streams.topics.catalog import load_catalog
 from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
 CANARY = "quokka"

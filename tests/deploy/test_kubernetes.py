@@ -20,7 +20,7 @@ from streams.process.processes import most_processes
 from streams.services import SERVICES
 from streams.settings import load_settings
 from streams.telemetry.services import ANSWERING, stated_places
-from streams.topics import load_catalog
+from streams.topics.catalog import load_catalog
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy/kubernetes"

@@ -33,7 +33,7 @@ from processors.text.validation import decode
 from streams.kafka import broker
 from streams.settings import load_settings
 from streams.telemetry.health import health_port
-from streams.topics import Catalog, admin, catalog_for
+from streams.topics.catalog import Catalog, admin, catalog_for
 
 PATIENCE = 240
 

@@ -16,7 +16,7 @@ from streams.cli import digest, main
 from streams.kafka import described
 from streams.runtime.partitioner import partition_of
 from streams.settings import load_settings
-from streams.topics import load_catalog
+from streams.topics.catalog import load_catalog
 
 pytestmark = pytest.mark.kafka
 

@@ -14,7 +14,7 @@ from aiokafka import AIOKafkaProducer
 
 from deploy.local.kafka import LocalKafka
 from streams.settings import Settings
-from streams.topics import Catalog, TopicSpec, load_catalog
+from streams.topics.catalog import Catalog, TopicSpec, load_catalog
 from streams.topics.admin import apply
 from tests.topic_records import records_of
 

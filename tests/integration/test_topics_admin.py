@@ -16,7 +16,7 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.settings import Settings
-from streams.topics import Catalog, load_catalog
+from streams.topics.catalog import Catalog, load_catalog
 from streams.topics.admin import apply, check, list_topics
 
 pytestmark = pytest.mark.kafka

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from streams.cli import rendering
 from streams.runtime.records import Record
-from streams.topics import load_catalog
+from streams.topics.catalog import load_catalog
 
 MESSAGE = {
     "message_id": "m-1",

@@ -21,7 +21,7 @@ from streams.settings import Settings, load_settings
 from streams.telemetry import services
 from streams.telemetry.health import INDEX_REBUILD, HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
-from streams.topics import load_catalog
+from streams.topics.catalog import load_catalog
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from streams.runtime.stage import Stage
 from streams.services import SERVICES, open_service
 from streams.settings import load_settings
 from streams.telemetry.metrics import process_metrics
-from streams.topics import load_catalog, reset
+from streams.topics.catalog import load_catalog, reset
 from streams.topics.groups import Member, Rewound
 from streams.topics.reset_facts import Kept
 

@@ -23,7 +23,7 @@ from streams.live.records import EventKind, Happened
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import Record
 from streams.settings import load_settings
-from streams.topics import catalog_for
+from streams.topics.catalog import catalog_for
 
 MESSAGES = "chat.messages.v1"
 FACTS = "memory.facts.v1"
