@@ -16,7 +16,7 @@ from streams import commands
 from streams.cli import context, costs, search
 from streams.kafka import broker
 from streams.search import Wanted
-from streams.services import SERVICES
+from streams.settings.services import SERVICES
 from streams.telemetry import services
 from streams.topics.catalog import catalog_for
 

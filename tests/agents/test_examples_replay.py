@@ -23,8 +23,9 @@ from streams.agents.respond.routing import CHUNKS, ROUTED, ChunkRouting
 from streams.runtime.effects import Effects, Output
 from streams.runtime.stage import Stage
 from streams.runtime.testing import StageHarness
-from streams.services import SERVICES, open_service
+from streams.services import open_service
 from streams.settings import Settings
+from streams.settings.services import SERVICES
 from streams.telemetry.metrics import Metrics
 from streams.topics.catalog import load_catalog
 from streams.topics.examples import Example, load_examples, load_invalid_examples

@@ -22,7 +22,7 @@ from streams.adapters.local_valkey import _binary
 from streams.api.access import Access
 from streams.process import child_process
 from streams.settings import Settings, load_settings
-from streams.telemetry.health import health_port
+from streams.settings.services import health_port
 from streams.telemetry.services import ANSWERING, stated_places
 
 ROOT = Path(__file__).parents[2]

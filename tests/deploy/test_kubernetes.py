@@ -16,11 +16,10 @@ import yaml
 from running import health, parse, settings_of
 
 from deploy.kubernetes import users
-from streams.process.processes import most_processes
-from streams.services import SERVICES
 from streams.settings import load_settings
+from streams.settings.services import SERVICES
 from streams.telemetry.services import ANSWERING, stated_places
-from streams.topics.catalog import load_catalog
+from streams.topics.catalog import catalog_for, load_catalog
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy/kubernetes"
@@ -259,7 +258,7 @@ def test_keda_adds_at_most_a_pod_a_partition(build) -> None:
     assert set(scaled) == set(SERVICES)
     for name, each in scaled.items():
         assert each["spec"]["scaleTargetRef"]["name"] == name
-        assert each["spec"]["maxReplicaCount"] == most_processes(name, settings)
+        assert each["spec"]["maxReplicaCount"] == catalog_for(settings).most_processes(name)
         assert each["spec"]["triggers"][0]["metadata"]["consumerGroup"] == settings.group(name)
         assert "replicas" not in named(objects, "StatefulSet")[name]["spec"], "the number is KEDA's"
     secrets = {*named(objects, "Secret"), *named(objects, "KafkaUser"), "kafka-cluster-ca-cert"}

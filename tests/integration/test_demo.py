@@ -32,8 +32,9 @@ from models.messages import ChatMessage
 from processors.text.validation import decode
 from streams.kafka import broker
 from streams.settings import load_settings
-from streams.telemetry.health import health_port
-from streams.topics.catalog import Catalog, admin, catalog_for
+from streams.settings.services import health_port
+from streams.topics import admin
+from streams.topics.catalog import Catalog, catalog_for
 
 PATIENCE = 240
 

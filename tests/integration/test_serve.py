@@ -16,7 +16,7 @@ from serve_rig import ServeRig, eventually
 from deploy.local.ports import free_ports
 from streams.kafka import broker
 from streams.remembered.recall_rpc import recall_socket
-from streams.services import SERVICES
+from streams.settings.services import SERVICES
 from tests.collector import collecting
 
 pytestmark = pytest.mark.kafka

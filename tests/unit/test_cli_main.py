@@ -16,7 +16,7 @@ import typer
 from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable, InvalidRecord, NotFound
 from streams.cli import main, worker
 from streams.cli import settings as settings_command
-from streams.services import SERVICES
+from streams.settings.services import SERVICES
 
 
 @pytest.fixture(autouse=True)

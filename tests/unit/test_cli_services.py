@@ -13,11 +13,11 @@ import pytest
 from deploy.local.ports import free_ports, is_free
 from models.errors import ConfigurationError
 from streams.cli import doctor, status
-from streams.process.processes import port_of
 from streams.runtime.epoch import Epoch, Progress
 from streams.runtime.faust_internals import TP
 from streams.runtime.service import ServiceRuntime
 from streams.settings import Settings, load_settings
+from streams.settings.services import port_of
 from streams.telemetry import services
 from streams.telemetry.health import INDEX_REBUILD, HealthServer, HealthState
 from streams.telemetry.metrics import Metrics

@@ -10,8 +10,7 @@ import yaml
 
 from models.errors import ConfigurationError
 from streams.settings import WINDOW_CONTENT_BYTES, Settings, load_settings
-from streams.topics.catalog import load_catalog
-from streams.topics.catalog import read_specs
+from streams.topics.catalog import load_catalog, read_specs
 from streams.topics.differences import (
     Difference,
     FoundTopic,
