@@ -381,5 +381,5 @@ def test_consolidation_is_asked_of_the_service_that_does_it(
 def test_nobody_is_consolidated_whose_name_is_blank(
     environment: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main.run(["consolidate", "--user", " "]) == 78
+    assert main.run(["consolidate", "--user", " "]) == 65
     assert "--user is blank" in capsys.readouterr().err

@@ -6,6 +6,7 @@ import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -17,8 +18,8 @@ from models.statements import Kind
 from streams.adapters.index_factory import open_index
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.qdrant_kinds import FACTS
-from streams.cli import main
-from streams.settings import load_settings
+from streams.cli import main, people, recall_api
+from streams.settings import Settings, load_settings
 
 NOW = datetime.now(UTC)
 SLOT = ids.slot_id("default", "ada", "user", "home")
@@ -193,10 +194,28 @@ def test_nobody_elses_fact_is_shown(capsys: pytest.CaptureFixture[str], fact_id:
 
 
 @pytest.mark.parametrize(
-    "arguments", [["facts", "--user", " "], ["explain", "f", "--user", ""], ["explain", "a/b", "--user", "ada"]]
+    ("arguments", "status"),
+    [
+        (["facts", "--user", " "], 65),
+        (["explain", "f", "--user", ""], 65),
+        (["explain", "a/b", "--user", "ada"], 78),
+    ],
 )
-def test_blank_people_and_ids_that_are_none_are_refused(arguments: list[str]) -> None:
-    assert main.run(arguments) == 78
+def test_blank_people_and_ids_that_are_none_are_refused(arguments: list[str], status: int) -> None:
+    assert main.run(arguments) == status
+
+
+@pytest.mark.parametrize(("user", "meant"), [("Amara", "amara"), ("amarra", "amara"), ("zoe", "")])
+async def test_a_name_nearly_right_is_asked_about(
+    user: str, meant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def get(settings: Settings, path: str, parameters: object, kind: Any) -> Any:
+        return msgspec.convert({"people": [{"user_id": "amara"}, {"user_id": "kwame"}]}, kind)
+
+    monkeypatch.setattr(recall_api, "get", get)
+    said = await people.unknown(load_settings(), user, "default")
+    assert said.startswith(f"Nobody called {user} is known")
+    assert said.endswith(f"Did you mean {meant}?" if meant else "case-sensitive.")
 
 
 def test_without_an_index_it_is_said_how_to_begin(

@@ -250,17 +250,17 @@ def test_what_cannot_be_found_is_refused_before_anybody_is_asked(
 
 
 def test_a_query_that_is_too_long_is_refused(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["search", "x" * 1_000_000, "-u", "amara"]) == 78
+    assert main.run(["search", "x" * 1_000_000, "-u", "amara"]) == 65
     assert "1,000,000 characters" in capsys.readouterr().err
 
 
 def test_a_blank_query_is_refused_before_anybody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["search", "  ", "-u", "amara"]) == 78
+    assert main.run(["search", "  ", "-u", "amara"]) == 65
     assert "blank" in capsys.readouterr().err
 
 
 def test_a_blank_user_is_refused_before_anybody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["search", "fruit", "--user", " "]) == 78
+    assert main.run(["search", "fruit", "--user", " "]) == 65
     assert "--user is blank" in capsys.readouterr().err
 
 
