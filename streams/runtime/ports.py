@@ -25,7 +25,7 @@ from streams.topics.catalog import Catalog
 
 
 class StepperHost(Protocol):
-    """The service, to a stepper."""
+    """The service, to a stepper.  ``withheld``: topics that only the live generation writes."""
 
     name: str
     settings: Settings
@@ -33,6 +33,7 @@ class StepperHost(Protocol):
     health: HealthState
     log: Any
     publisher: Publisher
+    withheld: frozenset[str]
 
     @property
     def reset_hint(self) -> str: ...

@@ -57,6 +57,7 @@ class ServiceRuntime:
         self.metrics = metrics
         self.health = health
         self.catalog = catalog
+        self.withheld = catalog.withheld
         self.log = structlog.get_logger("streams.runtime").bind(service=name)
         self.slots = asyncio.Semaphore(settings.batches_in_flight)
         self.lease = Lease(settings.session_timeout_seconds, settings.static_member(name))

@@ -109,6 +109,7 @@ class Rig:
             health=HealthState(60),
             log=structlog.get_logger(),
             publisher=self.publisher,
+            withheld=frozenset(),
             slots=asyncio.Semaphore(8),
             discard=lambda message: self.discarded.append(message.offset),
             fail=self._fail,

@@ -51,6 +51,7 @@ class Service:
         self.health.clear("starting")
         self.log = structlog.get_logger()
         self.publisher = publisher
+        self.withheld: frozenset[str] = frozenset()
         self.reset_hint = "switchboard state reset ingest"
 
     def value(self, metric: str, *labels: str) -> float:
