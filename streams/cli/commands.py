@@ -122,4 +122,9 @@ COMMANDS = {
     "digest": Entry(
         DEVELOP, "digest:compare", "Digest the latest value of each key of a topic, or compare two topics."
     ),
+    "replay": Entry(
+        OPERATE,
+        "replay:app",
+        "Run the services once more over the log, beside the live ones, and compare what comes out.",
+    ),
 }
