@@ -127,12 +127,15 @@ def resume(
 
 
 @app.command("pause")
-def pause(name: Name) -> None:
+def pause(name: Name, json: Json = False) -> None:
     """Stop the workers of a replay on this machine; what it has made stays."""
     _, generation = _of(name)
     record.known(generation)
     stopped = asyncio.run(running.pause(generation))
-    print(f"paused {name}" if stopped else f"{name} does not run here")
+    if json:
+        print_json({"generation": name, "paused": stopped})
+    else:
+        print(f"paused {name}" if stopped else f"{name} does not run here")
 
 
 @app.command("status")
