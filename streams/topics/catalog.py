@@ -196,6 +196,11 @@ class Catalog:
         return self.name(spec.contract_name + DEAD_LETTER_SUFFIX)
 
     @property
+    def prefix(self) -> str:
+        """The prefix of the deployment."""
+        return self.namespace.prefix
+
+    @property
     def withheld(self) -> frozenset[str]:
         """Contract names of the topics that stages of this generation read and must not write.
 
