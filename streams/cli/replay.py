@@ -95,7 +95,7 @@ def start(
         held = asyncio.run(look(live, tell))
     if not accept_loss:
         refuse_loss(held.gone)
-    lock = record.take(replayed)
+    lock = asyncio.run(record.take(replayed))
     try:
         asyncio.run(starting.refuse_existing(replayed))  # somebody may have been faster
         record.write(replayed, replay)
@@ -118,7 +118,7 @@ def resume(
     replay = record.known(generation)
     if max_rate is not None:
         replay = record.with_rate(replay, max_rate)
-    lock = record.take(generation)
+    lock = asyncio.run(record.take(generation))
     try:
         record.write(generation, replay)
         raise typer.Exit(_run(live, replay, until_caught_up))

@@ -64,7 +64,7 @@ async def drop(replayed: Settings, on_wait: OnWait = lambda members, seconds: No
                 f"there is no generation {replayed.generation}, neither at {replayed.bootstrap_servers} nor in "
                 f"{folder}: `switchboard replay status` lists those there are"
             )
-        lock = record.take(replayed)
+        lock = await record.take(replayed)
         try:
             for service in SERVICES:
                 await wait_until_left(admin, replayed, service, on_wait)

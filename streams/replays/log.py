@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import NamedTuple
 
+import msgspec
 from aiokafka import TopicPartition
 
 from models.errors import ConfigurationError, ConsistencyError
@@ -24,7 +25,7 @@ MESSAGES, COMMANDS = "chat.messages.v1", "memory.commands.v1"
 _TURNS_TABLE = "switchboard-recall-turns-changelog"
 
 
-class Gone(NamedTuple):
+class Gone(msgspec.Struct, frozen=True):
     """What retention has taken: records of messages and of commands, and conversations without a beginning.
 
     ``conversations``: those that began before the first message that their partition still has.

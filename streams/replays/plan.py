@@ -64,7 +64,7 @@ async def make(
         ConfigurationError: there is no log.  DependencyUnavailable: the broker does not answer.
     """
     held = await look(live, tell)
-    rate, rate_is = _rate(live, replayed, rate)
+    rate, rate_is = _rate(live, rate)
     return Plan(
         generation=replayed.generation,
         messages=held.messages,
@@ -102,14 +102,11 @@ def refuse_loss(gone: Gone) -> None:
     )
 
 
-def _rate(live: Settings, replayed: Settings, stated: float) -> tuple[float, str]:
+def _rate(live: Settings, stated: float) -> tuple[float, str]:
+    if stated:
+        return stated, "stated"
     measured = record.last_measured(live)
-    rate, rate_is = (
-        (stated, "stated") if stated else (measured, "measured") if measured else (ASSUMED_RATE, "assumed")
-    )
-    if replayed.max_rate and replayed.max_rate < rate:
-        return replayed.max_rate, "stated"
-    return rate, rate_is
+    return (measured, "measured") if measured else (ASSUMED_RATE, "assumed")
 
 
 async def _calls(live: Settings, replayed: Settings, held: Held) -> ModelCalls:

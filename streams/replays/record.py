@@ -7,7 +7,9 @@ environment.
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -25,6 +27,8 @@ from streams.settings.places import PlaceSettings
 from streams.settings.text import PREFIX, env_name, env_names
 
 _FILE, _LOCK = "replay.json", "replay.lock"
+
+_PATIENCE_SECONDS = 0.5
 
 #: The services that a replay runs.
 SERVICES = ("ingest", "memory", "recall")
@@ -187,25 +191,30 @@ def write(settings: Settings, replay: Replay) -> None:
         ) from error
 
 
-def take(settings: Settings) -> FileLock:
+async def take(settings: Settings) -> FileLock:
     """Be the only process that changes or runs this replay.
 
     Raises:
         ConfigurationError: another one does.
     """
     path = settings.folder / _LOCK
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return FileLock(path)
-    except LockHeld as error:
-        raise ConfigurationError(
-            f"replay {settings.generation} runs ({error.holder}): `switchboard replay pause "
-            f"{settings.generation}` stops it"
-        ) from error
-    except OSError as error:
-        raise ConfigurationError(
-            f"cannot write {path}: {error.strerror}. Make it writable, or set SWITCHBOARD_DATA_DIR"
-        ) from error
+    # `runner` holds it for a moment.
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return FileLock(path)
+        except LockHeld as error:
+            if time.monotonic() > deadline:
+                raise ConfigurationError(
+                    f"replay {settings.generation} runs ({error.holder}): `switchboard replay pause "
+                    f"{settings.generation}` stops it"
+                ) from error
+        except OSError as error:
+            raise ConfigurationError(
+                f"cannot write {path}: {error.strerror}. Make it writable, or set SWITCHBOARD_DATA_DIR"
+            ) from error
+        await asyncio.sleep(_PATIENCE_SECONDS / 10)
 
 
 def runner(settings: Settings) -> Holder | None:

@@ -213,7 +213,7 @@ def test_a_replay_makes_the_same_another_setting_other_facts_and_a_drop_leaves_n
 
     plan = live.replay("plan", "b", "--json")
     assert (plan["messages"], plan["conversations"], plan["commands"], plan["calls"]) == (200, 20, 20, None)
-    assert plan["gone"] == [0, 0, 0]
+    assert plan["gone"] == {"messages": 0, "commands": 0, "conversations": 0}
 
     # The same code and settings.
     live.replay("start", "b", "--until-caught-up")

@@ -103,17 +103,17 @@ def test_a_record_is_read_as_written_and_listed(live: Settings) -> None:
     assert record.last_measured(live) == 300.0
 
 
-def test_one_process_runs_a_replay(live: Settings) -> None:
+async def test_one_process_runs_a_replay(live: Settings) -> None:
     generation = record.generation_settings(live, "b")
     assert record.runner(generation) is None
-    lock = record.take(generation)
+    lock = await record.take(generation)
     holder = record.runner(generation)
     assert holder is not None
     assert holder.pid == str(os.getpid())
     with pytest.raises(ConfigurationError, match=r"replay b runs .*replay pause b"):
-        record.take(generation)
+        await record.take(generation)
     lock.release()
-    record.take(generation).release()
+    (await record.take(generation)).release()
 
 
 def test_what_is_no_name_is_refused(live: Settings) -> None:
