@@ -14,7 +14,7 @@ from models.errors import ConfigurationError
 from streams.kafka import broker
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings
-from streams.topics import catalog_for
+from streams.topics.catalog import catalog_for
 from streams.topics.digest_reading import read_digests
 from streams.topics.digests import PartitionDigests, Recipe, combined, difference, differing_fields
 

@@ -14,9 +14,10 @@ import msgspec
 from models.errors import ConfigurationError, NotFound
 from streams.process.service_registry import notes
 from streams.replays import record
-from streams.services import SERVICES
 from streams.settings import Settings
-from streams.topics import catalog_for, cluster
+from streams.settings.services import SERVICES
+from streams.topics import cluster
+from streams.topics.catalog import catalog_for
 from streams.topics.groups import OnWait, delete_group, longest_wait, wait_until_left
 from streams.topics.reset import delete_topics
 

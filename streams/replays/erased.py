@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streams.settings import Settings
-from streams.topics import catalog_for, reset_conversations, reset_episodes, reset_facts, reset_log
-from streams.topics.catalog import TopicSpec
+from streams.topics import reset_conversations, reset_episodes, reset_facts, reset_log
+from streams.topics.catalog import TopicSpec, catalog_for
 from streams.topics.reset_log import Placed
 
 

@@ -18,7 +18,8 @@ from streams.kafka import broker
 from streams.runtime.marks import Layout
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings
-from streams.topics import catalog_for, reset_log
+from streams.topics import reset_log
+from streams.topics.catalog import catalog_for
 
 MESSAGES, COMMANDS = "chat.messages.v1", "memory.commands.v1"
 

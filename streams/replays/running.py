@@ -22,7 +22,7 @@ from streams.replays.log import MESSAGES
 from streams.replays.record import SERVICES, Replay
 from streams.settings import Settings
 from streams.telemetry.services import sources_by_group
-from streams.topics import catalog_for
+from streams.topics.catalog import catalog_for
 
 _POLL_SECONDS = 2.0
 

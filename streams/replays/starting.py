@@ -8,7 +8,8 @@ from models.errors import ConfigurationError
 from streams.replays import erased, record
 from streams.replays.record import Replay
 from streams.settings import Settings
-from streams.topics import catalog_for, cluster
+from streams.topics import cluster
+from streams.topics.catalog import catalog_for
 
 
 async def refuse_existing(replayed: Settings) -> None:

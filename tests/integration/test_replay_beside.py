@@ -31,7 +31,8 @@ from streams.llm.memo.topic import Entry, MemoTopic
 from streams.process import child_process
 from streams.settings import Settings, load_settings
 from streams.telemetry.services import sources_by_group
-from streams.topics import admin, catalog_for
+from streams.topics import admin
+from streams.topics.catalog import catalog_for
 from tests.topic_records import records_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]

@@ -12,7 +12,7 @@ from models.errors import ConfigurationError
 from streams.namespace import RESERVED, Namespace, is_generation, is_prefix
 from streams.runtime.effects import Effects
 from streams.settings import Settings, load_settings
-from streams.topics import catalog_for, load_catalog
+from streams.topics.catalog import catalog_for, load_catalog
 
 SHARED = {
     "access.tokens.v1",
