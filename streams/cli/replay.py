@@ -89,7 +89,6 @@ def start(
     """
     live, replay = _new(name, given or (), max_rate)
     replayed = replay.load()
-    _refuse_live(live)
     asyncio.run(starting.refuse_existing(replayed))
     with progress.showing("reading the log") as tell:
         held = asyncio.run(look(live, tell))
@@ -118,6 +117,7 @@ def resume(
     replay = record.known(generation)
     if max_rate is not None:
         replay = record.with_rate(replay, max_rate)
+        replay.load()  # refuses what is no rate before it is recorded
     lock = asyncio.run(record.take(generation))
     try:
         record.write(generation, replay)
@@ -232,6 +232,7 @@ def drop(
 
 def _new(name: str, given: Sequence[str], max_rate: float) -> tuple[Settings, Replay]:
     live = load_settings()
+    _refuse_generation(live)
     record.generation_settings(live, name)  # refuses what is no name
     return live, Replay(
         name=name,
@@ -244,11 +245,11 @@ def _new(name: str, given: Sequence[str], max_rate: float) -> tuple[Settings, Re
 
 def _of(name: str) -> tuple[Settings, Settings]:
     live = load_settings()
-    _refuse_live(live)
+    _refuse_generation(live)
     return live, record.generation_settings(live, name)
 
 
-def _refuse_live(live: Settings) -> None:
+def _refuse_generation(live: Settings) -> None:
     if live.generation:
         raise ConfigurationError(
             f"SWITCHBOARD_GENERATION={live.generation} is set: a replay stands beside the live generation, so "
