@@ -99,6 +99,11 @@ COMMANDS = {
         "state:app",
         "Let a service start over from what the topics hold, or read a topic again. Stop its workers first.",
     ),
+    "replay": Entry(
+        OPERATE,
+        "replay:app",
+        "Run the services once more over the log, beside the live ones, and compare what comes out.",
+    ),
     "token": Entry(OPERATE, "token:app", "Tokens of the HTTP API: make, list and revoke them."),
     "costs": Entry(
         OPERATE, "costs:show", "Show the requests to language models and their cost, without erased ones."

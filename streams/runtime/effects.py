@@ -175,6 +175,11 @@ class Effects:
         for (metric, labels), n in other.counts.items():
             self.count(metric, *labels, by=n)
 
+    def withhold(self, topics: frozenset[str]) -> None:
+        """Drop outputs to ``topics``, which are somebody else's to write."""
+        if topics:
+            self.outputs = [output for output in self.outputs if output.topic not in topics]
+
     def in_order(self) -> None:
         """Put the changes in the order in which they are written.
 

@@ -16,7 +16,6 @@ from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 from models.errors import ConfigurationError
 from streams import kafka
 from streams.kafka.operations import allowed_on_group, allowed_on_topics
-from streams.namespace import Namespace
 from streams.settings import Settings
 from streams.settings.services import SERVICES
 from streams.topics.catalog import Catalog, TopicSpec
@@ -118,7 +117,7 @@ def _on(spec: TopicSpec, *operations: str) -> list[Right]:
 
 
 def _group(service: str, catalog: Catalog, operation: str) -> Right:
-    return Right("group", Namespace(catalog.prefix).group(service), operation)
+    return Right("group", catalog.namespace.group(service), operation)
 
 
 async def check_rights(role: str, catalog: Catalog, settings: Settings, *, timeout_seconds: float) -> None:

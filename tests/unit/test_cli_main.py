@@ -169,7 +169,7 @@ def test_ctrl_c_while_the_commands_load_shows_no_traceback(raised: str, shown: b
 
 
 #: They run until they are stopped, and say what they have to say in logs, or speak a protocol.
-PROCESSES = {("worker",), ("serve",), ("mcp",)}
+PROCESSES = {("worker",), ("serve",), ("mcp",), ("replay", "start"), ("replay", "resume")}
 
 
 def test_every_command_answers_as_json_if_asked() -> None:

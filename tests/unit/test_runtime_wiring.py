@@ -151,6 +151,19 @@ class TestFaust:
         credentials: Any = service.app.conf.broker_credentials
         assert credentials.username == "ada"
 
+    async def test_a_rate_cuts_batches_of_shared_topics_small(self, settings: Settings) -> None:
+        service = ServiceRuntime(
+            "ingest",
+            STAGES,
+            settings=settings.model_copy(update={"max_rate": 16.0}),
+            catalog=load_catalog("x-"),
+            metrics=Metrics(),
+            health=HealthState(60),
+        )
+        bound_of = service.app.conf.ConsumerScheduler()._bound
+        assert bound_of(f"x-{MESSAGES}")[0] == 2
+        assert bound_of(f"x-{SUMMARIES}")[0] == 7, "as the stage says"
+
     async def test_it_makes_no_folder(self, service: ServiceRuntime, settings: Settings) -> None:
         service.app._create_directories()
         assert not (settings.folder / "faust").exists()
