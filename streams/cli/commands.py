@@ -100,6 +100,7 @@ COMMANDS = {
         "Let a service start over from what the topics hold, or read a topic again. Stop its workers first.",
     ),
     "token": Entry(OPERATE, "token:app", "Tokens of the HTTP API: make, list and revoke them."),
+    "policy": Entry(OPERATE, "policy:app", "Policies of tenants: what is noted, what never, for how long."),
     "costs": Entry(
         OPERATE, "costs:show", "Show the requests to language models and their cost, without erased ones."
     ),
