@@ -28,7 +28,7 @@ _POLL_SECONDS = 0.1
 _ERASED_BY_SERVE = ("memory.facts.v1", "models.memo.v1")
 
 #: Roles that read and write the topics that they own.
-_OWNERS = ("token", "policy")
+_OWNERS = ("token", "policy", "webhook")
 
 #: What each role is for; the services run under theirs.
 ROLES = {
@@ -36,6 +36,7 @@ ROLES = {
     "serve": "switchboard serve",
     "token": "switchboard token create, list and revoke",
     "policy": "switchboard policy set and show",
+    "webhook": "switchboard webhook add, list, remove, deliver (and Read on groups switchboard-webhook-*)",
     "producer": "whoever sends messages and response chunks",
     "reader": "whoever reads what comes out",
     "apply": "switchboard topics apply and check",
@@ -62,7 +63,8 @@ def rights_of(role: str, catalog: Catalog) -> list[Right]:
     if role == "serve":
         return _serve(catalog)
     if role in _OWNERS:
-        return [right for spec in catalog if spec.owner == role for right in _on(spec, "Read", "Write")]
+        owned = [right for spec in catalog if spec.owner == role for right in _on(spec, "Read", "Write")]
+        return owned + [right for spec in catalog if role in spec.looked_up_by for right in _on(spec, "Read")]
     if role == "producer":
         return [right for spec in catalog if spec.owner == "producers" for right in _on(spec, "Write")]
     if role == "reader":
