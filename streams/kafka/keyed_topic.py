@@ -23,8 +23,8 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 _SOURCE = "/switchboard/cli"
 
-#: How long a fetch waits for what is new: a value counts after so long at most, and a moment.
-_FETCH_WAIT_MS = 250
+#: How long a fetch waits for what is new; the broker answers as soon as there is something.
+_FETCH_WAIT_MS = 1000
 
 log = structlog.get_logger("streams.kafka")
 

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import time
+from contextlib import AsyncExitStack
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from models.errors import ConfigurationError
+from models.errors import ConfigurationError, DependencyUnavailable
 from models.policies import NO_RULES, Category, NeverKept, Policy, Rules, check, lifetimes, rules_hash
 from models.statements import Kind
 from processors.policies.never import NeverKeptWords
 from processors.prompts import examples, extraction, notes
 from streams.cli.main import run
 from streams.policies.known import KnownPolicies
+from streams.services import open_service
 from streams.settings import Settings
+from streams.telemetry.metrics import Metrics
 from tests.agents.memory_samples import said, window
 
 RULES = Rules(
@@ -138,6 +142,16 @@ class TestPrompt:
 
 
 class TestKnown:
+    async def test_the_memory_service_needs_them_before_the_first_window(self, tmp_path: Path) -> None:
+        settings = Settings(
+            bootstrap_servers="127.0.0.1:1", data_dir=tmp_path, request_timeout_seconds=1.0, metrics_port=0
+        )
+        async with AsyncExitStack() as resources:
+            service = await open_service("memory", settings, Metrics(), resources)
+            (needed,) = service.needed
+            with pytest.raises(DependencyUnavailable, match=r"memory\.policies\.v1 has not been read"):
+                await needed()
+
     def test_a_policy_that_cannot_be_followed_leaves_the_last(self) -> None:
         known = KnownPolicies(Settings())
         good = self.policy(RULES)
