@@ -135,6 +135,10 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka is 
                 except (SwitchboardError, KafkaError, OSError) as error:
                     attempt = 1 if self._clock() - began > _LONGEST_SECONDS else attempt + 1
                     log.warning("a webhook waits for kafka", webhook=self._webhook.webhook_id, error=str(error))
+                except Exception:
+                    # A mistake of ours about one record must not end what this endpoint is sent for ever.
+                    attempt += 1
+                    log.exception("a webhook begins anew", webhook=self._webhook.webhook_id)
                 await self._sleep(backoff(attempt, _FIRST_SECONDS, 30.0))
         finally:
             await self._sender.close()

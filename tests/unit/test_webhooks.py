@@ -305,6 +305,24 @@ class TestDelivering:
         assert rig.now - began < 3601
         assert [each.offset for each in letters] == [7, 8]
 
+    async def test_a_mistake_does_not_end_the_deliveries(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        rig, began = Rig(""), []
+
+        async def consume(_: Delivery) -> None:
+            began.append(rig.now)
+            if len(began) == 3:
+                raise asyncio.CancelledError
+            raise ValueError("a defect")
+
+        async def close() -> None:
+            rig.slept.append(-1.0)
+
+        monkeypatch.setattr(Delivery, "_consume", consume)
+        rig.close = close  # type: ignore[attr-defined]
+        with pytest.raises(asyncio.CancelledError):
+            await rig.delivery.run()
+        assert (len(began), rig.slept[-1]) == (3, -1.0), "its connections are closed at the end"
+
     async def test_what_is_not_for_it_is_passed_over(self) -> None:
         rig = Rig("it answered 500")
         await rig.delivery.deliver(PLACE, record(b"{"))
