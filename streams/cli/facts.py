@@ -14,7 +14,7 @@ import typer
 
 from models.errors import ConfigurationError, InvalidRecord, NotFound
 from models.facts import Fact, FactStatus, Revision
-from models.index import FactFilter, FactIndex, VectorSpace
+from models.index import FactFilter, FactReader, VectorSpace
 from models.messages import DEFAULT_TENANT
 from models.statements import SELF, Kind, Polarity
 from processors.facts.confidence import confidence_at
@@ -155,14 +155,14 @@ async def _is_known(settings: Settings, user: str, tenant: str) -> bool:
         return await MemorySearch(facts, embedder, turns).knows(user, tenant)
 
 
-async def _all(index: FactIndex, where: FactFilter) -> list[Fact]:
+async def _all(index: FactReader, where: FactFilter) -> list[Fact]:
     found: list[Fact] = []
     async for fact in _each(index, where):
         found.append(fact)
     return found
 
 
-async def _each(index: FactIndex, where: FactFilter) -> AsyncIterator[Fact]:
+async def _each(index: FactReader, where: FactFilter) -> AsyncIterator[Fact]:
     facts, following = await index.page(where, _PAGE)
     while True:
         for fact in facts:
@@ -195,17 +195,19 @@ async def one(settings: Settings, fact_id: str, user: str, tenant: str) -> Fact:
     )
 
 
-async def _opened(settings: Settings, ask: Callable[[FactIndex], Awaitable[T]]) -> T:
+async def _opened(settings: Settings, ask: Callable[[FactReader], Awaitable[T]]) -> T:
     from streams.adapters.index_factory import open_index
     from streams.adapters.living_embedder import open_living
     from streams.adapters.qdrant_kinds import FACTS
+    from streams.policies.expiring_index import shown_facts
+    from streams.policies.known import read_policies
 
     recall_api.require_index(settings)
     async with AsyncExitStack() as resources:
         embedder = await open_living(settings, resources)
         index = open_index(settings, FACTS, VectorSpace(embedder.model, embedder.dimensions))
         resources.push_async_callback(index.close)
-        return await ask(index)
+        return await ask(shown_facts(index, await read_policies(settings)))
 
 
 def _print_line(fact: Fact, settings: Settings) -> None:

@@ -189,6 +189,7 @@ async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
     # the engine and the model take a second to import: only who needs them waits
     from streams.adapters.living_embedder import open_living
     from streams.adapters.log_factory import open_views
+    from streams.policies.known import read_policies
     from streams.remembered.opening import open_search
 
     recall_api.require_index(settings)
@@ -197,7 +198,8 @@ async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
     async with AsyncExitStack() as resources:
         log = open_views(settings, resources).log if settings.redis_url else None
         embedder = await open_living(settings, resources, start=True)
-        search, _, _ = open_search(settings, embedder, log, resources)
+        policies = await read_policies(settings)
+        search, _, _ = open_search(settings, embedder, log, resources, policies)
         found = await search.search(wanted)
         known = found.empty is not Empty.UNKNOWN_PERSON
         return Answer(list(found), found.degraded, known, found.empty, found.scope)

@@ -87,6 +87,8 @@ async def _main(service: str, settings: Settings, opener: Opener, place: Place) 
         )
         watchdog = Watchdog(health, settings.hang_timeout_seconds)
         resources.callback(watchdog.close)
+        for known in parts.needed:
+            await known()
         return await _serve(runtime, parts, stop)
 
 

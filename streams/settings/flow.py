@@ -67,6 +67,12 @@ class FlowSettings(ModelSettings):
     )
     commit_interval_seconds: float = setting(1.0, "how often offsets are committed", "s", gt=0, le=60)
 
+    # Webhooks
+    webhook_timeout_seconds: float = setting(15.0, "longest call of a webhook", "s", gt=0, le=300)
+    webhook_private_addresses: Literal["refuse", "allow"] = setting(
+        "refuse", "webhooks to addresses that are not public: this machine, private networks"
+    )
+
     # Runtime: patience
     session_timeout_seconds: float = setting(
         10.0,

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from models import ids
 from models.episodes import Episode
 from models.messages import PUNCTUATION_HEADER, Punctuation, Role
+from models.policies import NeverKept, Rules
 from models.turns import Turn, TurnSource
 from models.vectors import EmbeddingRequest, VectorKind
 from streams.agents.recall.episode_pages import PAGE, PAGE_EPISODES
@@ -22,6 +23,7 @@ from streams.agents.recall.episodes import EPISODES, STATE, Episodes
 from streams.agents.recall.punctuations import TURNS
 from streams.agents.recall.turn_log import CONVERSATION_HEADER
 from streams.erasure.erasures import UNTIL_HEADER
+from streams.policies.known import TenantPolicy, prepared
 from streams.runtime.effects import Output
 from streams.runtime.records import Record
 from streams.runtime.stage import Stage
@@ -363,3 +365,20 @@ def test_state_of_an_idle_conversation_is_small() -> None:
     assert STATE.decode(payload, b"c").formed == 1
     assert len(payload) < 1_000
     assert datetime.fromtimestamp(harness.timers[b"c"], UTC) > START + 300 * DAY
+
+
+def test_nothing_that_a_policy_never_keeps_gets_into_the_graph() -> None:
+    class Never:
+        def of(self, tenant_id: str) -> TenantPolicy:
+            return prepared(Rules(never_kept=NeverKept(topics=("Anna",))))
+
+        async def settled(self) -> None:
+            pass
+
+    found = []
+    for policies in (None, Never()):
+        harness = Harness()
+        harness.spec = Episodes(Settings(episode_size=4, episode_overlap=1), policies).stage()
+        harness.feed(harness.turn(text="My sister Anna lives in Berlin."), *[harness.turn() for _ in range(3)])
+        found.append([output for output in harness.outputs if output.topic == "memory.graph-statements.v1"])
+    assert found[0] and not found[1]
