@@ -18,7 +18,19 @@ PREFIX_HEADER = "switchboard-topic-prefix"
 
 #: Words that no generation may be called: domains of topics, services, and the word for no generation.
 RESERVED = frozenset(
-    {"access", "chat", "memory", "models", "respond", "ingest", "recall", "serve", "switchboard", "live"}
+    {
+        "access",
+        "chat",
+        "memory",
+        "models",
+        "respond",
+        "webhooks",
+        "ingest",
+        "recall",
+        "serve",
+        "switchboard",
+        "live",
+    }
 )
 
 GENERATION_RULE = (
