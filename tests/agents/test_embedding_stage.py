@@ -91,19 +91,6 @@ class TestVectors:
         assert embedder.asked == [[CELLO, ENGINEER]]
         assert [result.id for result in harness.results] == [first.id, second.id, repeated.id]
 
-    async def test_of_two_texts_of_a_thing_the_later_counts(self, harness: Harness) -> None:
-        await harness.call(
-            harness.record(request(CELLO, about="x")), harness.record(request(ESPRESSO, about="x"))
-        )
-        assert [result.text_hash for result in harness.results] == [text_hash(ESPRESSO)]
-
-    async def test_a_replay_writes_the_same(self, harness: Harness) -> None:
-        record = harness.record(request(CELLO))
-        await harness.call(record)
-        await harness.call(record)
-        first, second = harness.outputs
-        assert first == second
-
     async def test_the_real_model_is_near_what_means_the_same(self) -> None:
         embedder = OnnxEmbedder()
         harness = Harness(embedder)
@@ -159,13 +146,6 @@ class TestBadInput:
         assert [letter.reason for letter in effects.dead_letters] == ["invalid_key"]
         assert effects.outputs == []
 
-    async def test_a_batch_of_bad_records_asks_for_nothing(
-        self, harness: Harness, embedder: WordEmbedder
-    ) -> None:
-        effects = await harness.call(*[harness.record(value) for value in BAD.values()])
-        assert [letter.reason for letter in effects.dead_letters] == [*BAD]
-        assert embedder.asked == []
-
 
 async def test_an_embedder_that_is_down_is_waited_for() -> None:
     class Down(WordEmbedder):
@@ -198,12 +178,6 @@ async def test_the_vector_of_a_turn_goes_where_topics_are_told_apart(embedder: W
     assert (output.key, output.route) == (b"t-1", b"c-1")
     (expected,) = await embedder.embed([CELLO])
     assert unpack(vector) == pytest.approx(expected, abs=1e-3)
-
-
-async def test_where_topics_do_not_matter_it_does_not(embedder: WordEmbedder) -> None:
-    wanted = request_for(VectorKind.TURN, "t-1", CELLO, "ada", "acme", PLACE)
-    assert await sent_on(embedder, wanted) == []
-    assert await sent_on(embedder, request(CELLO), episodes="adaptive") == []
 
 
 class Purse:
@@ -291,15 +265,6 @@ class TestOverBudget:
         assert self.embedded(harness)[2:] == [text_hash(CELLO)]
         assert not [*harness.state.items()] and not harness.timers
 
-    async def test_still_over_it_waits_for_the_next_day(self, harness: StageHarness) -> None:
-        await harness.call(harness.record(request(CELLO, tenant="acme")))
-        harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
-        first = self.again(harness)
-        await harness.call(*first)
-        assert len(harness.timers) == 1
-        await harness.call(*self.again(harness))  # read again: it is another one that waits now
-        assert len(self.again(harness)) == 1 and not self.embedded(harness)
-
     async def test_after_a_restart_it_is_asked_again_at_once(self, harness: StageHarness) -> None:
         theirs = request(CELLO, tenant="acme")
         await harness.call(harness.record(theirs))
@@ -327,16 +292,6 @@ class TestOverBudget:
         (told,) = [each for each in harness.outputs if each.topic == EMBEDDINGS]
         assert (told.value is None) is erased
         assert not [*harness.state.items()]
-
-    async def test_what_is_asked_for_later_waits_in_its_place(
-        self, harness: StageHarness, purse: Purse
-    ) -> None:
-        for text in (CELLO, ESPRESSO):
-            await harness.call(harness.record(request(text, about="it", tenant="acme")))
-        purse.broke.clear()
-        harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
-        await harness.call(*self.again(harness))
-        assert purse.asked == [ESPRESSO]
 
     async def test_once_it_is_answered_whoever_reads_the_topic_anew_finds_the_request(
         self, harness: StageHarness, purse: Purse
@@ -369,22 +324,6 @@ class TestOverBudget:
         anew = StageHarness(Embedding(Settings(), embedder, purse, Building(Marks(), "build")).stage())
         await anew.call(newer, *self.again(harness))
         assert self.embedded_or_erased(anew) == [None if erased else text_hash(ESPRESSO)]
-
-    async def test_what_waited_before_an_index_was_built_anew_was_answered_or_erased_by_that(
-        self, embedder: WordEmbedder, purse: Purse
-    ) -> None:
-        """Which keeps no account of what waits."""
-        index = Marks()
-        harness = StageHarness(Embedding(Settings(), embedder, purse, index=index).stage())
-        await harness.call(harness.record(request(CELLO, tenant="acme")))
-        index.answered = 1
-        await harness.call(harness.record(request(ESPRESSO, tenant="acme")))
-        harness.recover()
-        purse.broke.clear()
-        harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
-        await harness.call(*self.again(harness))
-        assert purse.asked == [ESPRESSO]
-        assert not [*harness.state.items()] and not harness.timers
 
     async def test_one_that_fails_each_time_is_dead_lettered_after_five_times(self) -> None:
         purse = Purse(Broken())

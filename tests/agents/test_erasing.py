@@ -12,7 +12,6 @@ from memory_samples import candidate
 
 from models import ids
 from models.context import ContextRequest
-from models.errors import InvalidRecord
 from models.facts import Fact
 from models.index import SearchIndex
 from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, Role
@@ -39,7 +38,6 @@ from streams.runtime.records import Record
 from streams.runtime.table import PartitionState
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.settings import Settings
-from streams.topics import load_catalog
 from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
 CANARY = "quokka"
@@ -166,19 +164,6 @@ class TestSummaries:
         assert self.buried(harness) == {self.summary(0).summary_id.encode()}
         assert not harness.stored(LEDGER, is_ledger)
 
-    def test_the_erasure_of_one_is_read_without_a_word_and_its_page_goes_with_the_topic(self) -> None:
-        harness = ingest()
-        harness.feed(harness.record(self.summary(0), SUMMARIES))
-        harness.feed(harness.record(None, SUMMARIES, key=b"some-summary"))
-        assert harness.dead_letters == []
-        assert len(harness.stored(LEDGER, is_ledger)) == 1
-        harness.wait(timedelta(days=400))
-        assert not harness.stored(LEDGER, is_ledger)
-
-    def test_a_summary_has_a_key_of_its_own(self) -> None:
-        spec = load_catalog().get(SUMMARIES)
-        assert (tuple(spec.key_fields), spec.is_compacted) == (("summary_id",), True)
-
 
 class TestIngest:
     def test_nothing_of_the_open_window_is_left_or_comes_out(self) -> None:
@@ -227,14 +212,6 @@ class TestIngest:
         values = [output.value for output in other.outputs if output.topic == TURNS and output.value]
         turns = [msgspec.json.decode(value, type=Turn) for value in values]
         assert [turn.index for turn in turns] == [0, 1, 2, 3, 4, 0, 1, 2]
-
-    def test_pages_of_earlier_messages_go_too(self) -> None:
-        harness = ingest()
-        harness.feed(*[harness.record(message(n)) for n in range(20)])
-        assert harness.stored(PAGE, is_page), "there are some"
-        later(harness)
-        harness.feed(erase(harness))
-        assert not harness.stored(PAGE, is_page)
 
     def test_of_one_person_the_words_go_and_others_keep_theirs_and_their_places(self) -> None:
         harness = ingest()
@@ -440,12 +417,3 @@ class TestFacts:
         assert self.living(harness) == {"kept"}
         assert len(scans) == 1
         assert FACTS in harness.spec.in_thread
-
-    def test_one_that_names_nothing_erases_nothing(self) -> None:
-        harness = self.harness()
-        harness.feed(harness.record(candidate("of c", 1)))
-        self.tell(harness, Erasing("default", "", "", START + timedelta(seconds=50)))
-        assert self.living(harness) == {"of c"}
-        record = Record(None, b"x", headers=[*Erasing("default", "", "", START).headers()])
-        with pytest.raises(InvalidRecord, match="names a conversation"):
-            erasures.read(record)

@@ -13,7 +13,7 @@ from models.facts import Fact, FactCandidate, FactChange, FactStatus, Provenance
 from models.statements import Assertion, Kind, Polarity, attribute_of
 from models.vectors import EmbeddingRequest
 from processors.facts.claims import claim_of, normalized_value, singular
-from processors.facts.confidence import FOREVER, RATES, active_until, confidence_at, passive_until
+from processors.facts.confidence import FOREVER, active_until, confidence_at
 from processors.facts.lines import ENTRIES_LIMIT, VALUES_LIMIT, Line
 from processors.facts.timeline import MARKS_LIMIT
 from streams.agents.memory.consolidation_records import CONSOLIDATION
@@ -283,12 +283,6 @@ class TestWhatIsAskedForOnce:
         assert (known["Italian"].tentative, known["Thai"].tentative) == (False, True)
         assert ada.known()["Italian"].version == 1
 
-    def test_whichever_arrives_first(self) -> None:
-        ada = Person()
-        ada.says("favourite/cuisine", "Thai", at=20, confidence=self.ASKED)
-        ada.says("favourite/cuisine", "Italian", at=10)
-        assert ada.holding() == {"Italian", "Thai"}
-
     def test_another_request_takes_its_place_and_a_statement_that_of_both(self) -> None:
         ada = Person()
         ada.says("favourite/cuisine", "Italian")
@@ -308,12 +302,6 @@ class TestWhatIsAskedForOnce:
             ada.says("favourite/cuisine", value, confidence=confidence)
         assert ada.holding() == {"Italian"}
         assert ada.known()["Thai"].superseded_by == ada.known()["Italian"].fact_id
-
-    def test_it_denies_nothing_either(self) -> None:
-        ada = Person()
-        ada.says("favourite/music", "jazz")
-        ada.says("favourite/music", "jazz", polarity=Polarity.NEGATED, confidence=self.ASKED)
-        assert ada.holding() == {"jazz", "not jazz"}
 
 
 class TestWhatIsNamedElsewhere:
@@ -355,23 +343,6 @@ class TestWhatIsNamedElsewhere:
         ada.says("favourite/music", "Harbour Radio", confidence=self.ASKED)
         assert ada.holding() == {"Harbour Radio"}
         assert ada.known()["Harbour Radio"].evidence_count == 2
-
-    def test_who_states_it_of_another_subject_states_another(self) -> None:
-        ada = Person()
-        ada.says("favourite/colour", "orange")
-        ada.says("favourite/fruit", "orange")
-        assert {fact.attribute for fact in ada.stage.values(FACTS, Fact)} == {
-            "favourite/colour",
-            "favourite/fruit",
-        }
-
-    def test_only_of_the_same_person(self) -> None:
-        ada = Person()
-        ada.says("favourite/radio station", "Harbour Radio")
-        said = ada.candidate("like", "Harbour Radio", Assertion.ENDED)
-        ada.stage.feed(ada.stage.record(msgspec.structs.replace(said, user_id="bob")))
-        ended = [fact for fact in ada.stage.values(FACTS, Fact) if fact.status is FactStatus.ENDED]
-        assert [fact.user_id for fact in ended] == ["bob"]
 
     @pytest.mark.parametrize("attribute", ["like", "favourite/music"])
     def test_a_crash_in_between_changes_nothing(self, attribute: str) -> None:
@@ -461,20 +432,6 @@ def test_the_same_event_on_another_day_is_another_event() -> None:
     assert sorted(fact.evidence_count for fact in facts.values()) == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("attribute", "value", "reason"),
-    [
-        ("shoe size", "41", "unknown_attribute"),
-        ("favourite", "red", "unknown_attribute"),
-        ("home", " ", "empty_value"),
-    ],
-)
-def test_what_fits_no_slot_is_dead_lettered(attribute: str, value: str, reason: str) -> None:
-    ada = Person()
-    ada.says(attribute, value)
-    assert [letter.reason for letter in ada.stage.dead_letters] == [reason]
-
-
 @pytest.mark.uncounted
 @pytest.mark.parametrize(("attribute", "values"), [("home", 600), ("like", 10_000)])
 def test_a_slot_with_very_many_values_stays_small(attribute: str, values: int) -> None:
@@ -492,19 +449,6 @@ def test_a_slot_with_very_many_values_stays_small(attribute: str, values: int) -
     ada.says(attribute, "Place 3 of many")
     assert ada.known()["Place 3 of many"].version > before
     assert "Place 3 of many" in ada.holding()
-
-
-@pytest.mark.parametrize("year", [1, 9999])
-def test_an_event_at_the_end_of_time_stops_nobody(year: int) -> None:
-    """An extractor of ours refuses it; whoever writes candidates need not."""
-    ada = Person()
-    ada.says("event", "the sun goes out", event_at=datetime(year, 12, 31, 23, 59, tzinfo=UTC))
-    ada.says("event", "the sun goes out", event_at=datetime(year, 12, 31, 23, 59, tzinfo=UTC))
-    ada.says("home", "Leeds")
-    assert ada.stage.dead_letters == []
-    (event,) = [fact for fact in ada.known().values() if fact.attribute == "event"]
-    assert (event.event_at.year if event.event_at else None, event.evidence_count) == (year, 2)
-    assert "Leeds" in ada.holding()
 
 
 def test_values_are_folded_only_where_it_is_safe() -> None:
@@ -537,18 +481,8 @@ class TestConfidence:
         assert confidence_at(fact, later) == confidence_at(fact, later) == pytest.approx(0.695, abs=0.001)
         assert confidence_at(fact, fact.last_evidence_at - timedelta(days=9)) == 0.8
 
-    def test_the_dates_say_when_it_falls_below(self) -> None:
-        fact = self.fact()
-        assert confidence_at(fact, active_until(fact)) == pytest.approx(0.3)
-        assert confidence_at(fact, passive_until(fact)) == pytest.approx(0.5)
-        unsure = self.fact(confidence=0.4)
-        assert passive_until(unsure) == unsure.last_evidence_at
-
     @pytest.mark.parametrize("attribute", ["allergy", "constraint", "instruction"])
     def test_what_must_not_be_forgotten_does_not_fade(self, attribute: str) -> None:
         fact = self.fact(attribute)
         assert active_until(fact) == FOREVER
         assert confidence_at(fact, datetime(2200, 1, 1, tzinfo=UTC)) == 0.8
-
-    def test_a_rate_of_next_to_nothing_ends_no_later_than_time(self) -> None:
-        assert active_until(self.fact(), dict.fromkeys(RATES, 1e-12)) == FOREVER

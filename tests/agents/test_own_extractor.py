@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from memory_samples import ScriptedExtractor, said, statement, window
-from pydantic import ValidationError
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.facts import FactCandidate
@@ -107,11 +106,6 @@ async def test_one_that_does_not_answer_is_waited_for(monkeypatch: pytest.Monkey
         await harness.call(harness.record(TALK))
 
 
-async def test_one_that_leaves_a_window_out_is_told_so() -> None:
-    with pytest.raises(ValueError, match="odd-1 was given 1 windows and told of 0"):
-        await OwnExtractor(Odd([]), nothing_erased).extract([TALK])
-
-
 @pytest.mark.parametrize(
     ("where", "why"),
     [
@@ -126,14 +120,3 @@ def test_what_cannot_be_opened_says_why_and_what_to_do(shown: str, where: str, w
     with pytest.raises(ConfigurationError, match=why) as refused:
         load(where.format(shown=shown))
     assert "package.module:name" in str(refused.value)
-
-
-@pytest.mark.parametrize("value", ["mine", "my-package:Reader", "a:b:c", ":x", "a:", "os.system('x'):y"])
-def test_what_names_nothing_is_refused_at_start(value: str) -> None:
-    with pytest.raises(ValidationError, match="is not builtin, model, gemini, or where one of your own stands"):
-        Settings(extractor=value)
-
-
-def test_a_choice_may_be_written_large_and_a_name_stays_as_it_is() -> None:
-    assert Settings(extractor="BUILTIN").extractor == "builtin"
-    assert Settings(extractor="My.Own:Reader").names_own_extractor

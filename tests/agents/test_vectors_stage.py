@@ -127,19 +127,6 @@ async def test_a_vector_that_was_erased_is_gone(harness: Harness) -> None:
     assert await harness.index.without_vector([TEA.fact_id]) == {TEA.fact_id}
 
 
-@pytest.mark.parametrize("one_batch", [True, False])
-async def test_the_last_of_a_thing_counts(harness: Harness, one_batch: bool) -> None:
-    await harness.index.upsert([TEA])
-    records = [
-        harness.record(result(TEA, ONE)),
-        harness.record(None, key=key(TEA)),
-        harness.record(result(TEA, OTHER)),
-    ]
-    for batch in [records] if one_batch else [[record] for record in records]:
-        await harness.call(*batch)
-    assert await harness.nearest(OTHER) == [("likes tea", 1.0)]
-
-
 async def test_vectors_of_another_model_are_left_out_and_counted(harness: Harness) -> None:
     """They have as many dimensions, and mean something else."""
     await harness.index.upsert([TEA, CELLO])
@@ -149,11 +136,6 @@ async def test_vectors_of_another_model_are_left_out_and_counted(harness: Harnes
     assert effects.dead_letters == []
     assert harness.skipped("other_model") == 1
     assert await harness.nearest(ONE) == [("plays the cello", 1.0)]
-
-
-async def test_what_has_no_index_here_is_left_out_and_counted(harness: Harness) -> None:
-    await harness.call(harness.record(result(TEA, ONE, kind=VectorKind.EPISODE)))
-    assert harness.skipped("no_index") == 1
 
 
 BAD: dict[str, EmbeddingResult] = {

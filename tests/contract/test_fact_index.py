@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from fact_samples import ADA, DIMENSIONS, SPACE, make_fact, unit
 
-from models.errors import ConfigurationError, ConsistencyError, InvalidRecord
+from models.errors import ConfigurationError, InvalidRecord
 from models.facts import Fact, FactChange, FactStatus
 from models.index import FactFilter, FactIndex, VectorSpace
 from models.statements import Kind as StatementKind
@@ -76,33 +76,12 @@ async def test_get_returns_an_equal_fact(index: FactIndex) -> None:
     assert await index.get([fact.fact_id]) == [fact]
 
 
-async def test_get_knows_only_what_is_stored(index: FactIndex) -> None:
-    assert await index.get([]) == []
-    assert await index.get([make_fact().fact_id, "not a uuid"]) == []
-
-
 @pytest.mark.parametrize("as_one_batch", [True, False])
 async def test_an_older_version_never_replaces_a_newer_one(index: FactIndex, as_one_batch: bool) -> None:
     versions = [make_fact(version=number, confidence=number / 10) for number in (2, 3, 1)]
     for batch in [versions] if as_one_batch else [[fact] for fact in versions]:
         await index.upsert(batch)
     assert await index.get([versions[0].fact_id]) == [versions[1]]
-
-
-async def test_a_batch_of_old_new_and_known_facts(index: FactIndex) -> None:
-    await index.upsert([make_fact("one", version=5), make_fact("two", version=5)])
-    batch = [make_fact("one", version=4), make_fact("two", version=6), make_fact("three", version=1)]
-    await index.upsert(batch)
-    stored = await index.get([fact.fact_id for fact in batch])
-    assert {fact.statement: fact.version for fact in stored} == {"one": 5, "two": 6, "three": 1}
-
-
-async def test_a_new_version_drops_the_fields_it_no_longer_has(index: FactIndex) -> None:
-    first = make_fact(valid_to=datetime(2026, 4, 1, tzinfo=UTC))
-    second = make_fact(version=2)
-    await index.upsert([first])
-    await index.upsert([second])
-    assert await index.get([first.fact_id]) == [second]
 
 
 async def test_a_fact_id_that_is_no_uuid_is_refused(index: FactIndex) -> None:
@@ -131,15 +110,6 @@ async def test_vectors_are_those_that_are_stored(index: FactIndex) -> None:
     assert [*found] == [known.fact_id]
     np.testing.assert_allclose(found[known.fact_id], unit(1.0, 2.0), atol=1e-6)
     assert await index.vectors([]) == {}
-
-
-async def test_without_vector_names_stored_facts_only(index: FactIndex) -> None:
-    facts = [make_fact(f"statement {number}") for number in range(4)]
-    await index.upsert(facts[:3])
-    await index.store_vectors([facts[1].fact_id], np.array([unit(1.0)]), SPACE.model)
-    asked = [fact.fact_id for fact in facts] + ["not a uuid"]
-    assert await index.without_vector(asked) == {facts[0].fact_id, facts[2].fact_id}
-    assert await index.without_vector([]) == set()
 
 
 async def test_a_vector_that_comes_before_its_fact_belongs_to_nobody_until_that_is_there(
@@ -177,15 +147,6 @@ async def test_a_vector_that_is_forgotten_leaves_its_fact(index: FactIndex) -> N
     assert [found.item for found in await index.search_text("tea", ADA, 5)] == [fact]
 
 
-async def test_a_vector_may_be_replaced(index: FactIndex) -> None:
-    fact = make_fact()
-    await index.upsert([fact])
-    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), SPACE.model)
-    await index.store_vectors([fact.fact_id], np.array([unit(0.0, 1.0)]), SPACE.model)
-    [found] = await index.search_vector(unit(1.0), ADA, 5)
-    assert found.score == pytest.approx(0.0, abs=1e-5)
-
-
 async def test_vectors_of_another_model_are_refused(index: FactIndex) -> None:
     """By its name: it may have as many dimensions."""
     fact = make_fact()
@@ -217,12 +178,6 @@ async def test_text_ranks_more_shared_words_higher(index: FactIndex) -> None:
     assert [result.item for result in found] == [both, one]
     assert found[0].score > found[1].score
     assert [result.item for result in await index.search_text("coffee morning drinks", ADA, 1)] == [both]
-
-
-@pytest.mark.parametrize("query", ["", "   ", "?!", "zeppelin", "\x00", '"; DROP', "(", "a" * 5000])
-async def test_text_without_a_match_finds_nothing(index: FactIndex, query: str) -> None:
-    await index.upsert([make_fact()])
-    assert await index.search_text(query, ADA, 5) == []
 
 
 @pytest.mark.parametrize(
@@ -383,15 +338,6 @@ async def test_the_same_statement_of_two_people_is_two_facts(index: FactIndex) -
     for fact in facts:
         where = FactFilter(user_id=fact.user_id, tenant_id=fact.tenant_id)
         assert [found.item for found in await index.search_text("tea", where, 5)] == [fact]
-
-
-async def test_the_filter_follows_the_newest_version(index: FactIndex) -> None:
-    fact = make_fact()
-    await index.upsert([fact])
-    await index.upsert([make_fact(version=2, status=FactStatus.DEPRECATED, confidence=0.2)])
-    assert await index.count(ADA) == 0
-    assert await index.search_text("blueberries", ADA, 5) == []
-    assert await index.count(FactFilter(user_id="ada", statuses=(FactStatus.DEPRECATED,))) == 1
 
 
 async def test_what_was_found_before_is_found_as_it_is_now(index: FactIndex) -> None:
@@ -589,9 +535,3 @@ async def test_marks_are_those_of_the_index_and_nobodys_item(reopen: Reopen) -> 
     assert await index.get([mark_id(places[0]), SEAL_ID]) == []
     await index.set_mark(places[0], 3)
     assert await index.marks(places[:1]) == {places[0]: 3}, "what is filled again begins again"
-
-
-async def test_a_point_that_is_no_fact_is_an_error_that_says_so(index: FactIndex) -> None:
-    await index.upsert([make_fact(confidence=2.0)])
-    with pytest.raises(ConsistencyError, match="none of this version"):
-        await index.get([make_fact().fact_id])

@@ -59,13 +59,6 @@ def test_the_committed_lock_names_kafka_its_tools_and_its_logging():
     assert "://" not in kafka_jars.LOCK_FILE.read_text()
 
 
-def test_jars_are_downloaded_once(tmp_path, lock_file, maven):
-    folder = kafka_jars.ensure_jars(tmp_path / "cache", lock_file)
-    assert sorted(path.name for path in folder.iterdir()) == [f"part-{n}-1.0.jar" for n in range(3)]
-    assert kafka_jars.ensure_jars(tmp_path / "cache", lock_file) == folder
-    assert len(maven.asked) == 3
-
-
 def test_a_damaged_jar_is_fetched_again_and_only_that(tmp_path, lock_file, maven):
     folder = kafka_jars.ensure_jars(tmp_path / "cache", lock_file)
     (folder / "part-1-1.0.jar").write_bytes(b"half of i")
@@ -97,12 +90,6 @@ def test_two_at_once_download_once(tmp_path, lock_file, maven):
     assert len(maven.asked) == 3
 
 
-def test_another_lock_file_is_another_folder(tmp_path, lock_file, maven):
-    first = kafka_jars.ensure_jars(tmp_path / "cache", lock_file)
-    lock_file.write_text(lock_file.read_text() + f"{sha256(b'org.example:new:2')}  org.example:new:2\n")
-    assert kafka_jars.ensure_jars(tmp_path / "cache", lock_file) != first
-
-
 def test_without_a_network_it_says_what_to_do(tmp_path):
     """The real client, with a proxy that nothing listens on."""
     program = "from deploy.local.kafka_jars import ensure_jars; ensure_jars()"
@@ -114,14 +101,6 @@ def test_without_a_network_it_says_what_to_do(tmp_path):
     assert "Apache Kafka could not be downloaded" in answer.stderr
     assert "Check the network" in answer.stderr
     assert list((tmp_path / "switchboard").glob("kafka-*/*.jar")) == []
-
-
-def test_the_cache_follows_the_xdg_specification(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert kafka_jars.cache_folder() == tmp_path / "switchboard"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert kafka_jars.cache_folder() == tmp_path / "home" / ".cache" / "switchboard"
 
 
 def test_a_damaged_lock_file_is_named_with_its_line(tmp_path):

@@ -49,19 +49,6 @@ def objects(build, request) -> Objects:
     return build(f"overlays/{request.param}")
 
 
-@pytest.fixture(scope="module")
-def with_models(build, tmp_path_factory) -> Objects:
-    """An overlay of somebody's own: the small one, and a language model."""
-    folder = tmp_path_factory.mktemp("own")
-    there = [
-        str(Path("../" * len(folder.parts[1:])) / str(path)[1:])
-        for path in (FOLDER / "overlays/small", FOLDER / "components/models")
-    ]
-    written = {"kind": "Kustomization", "resources": there[:1], "components": there[1:]}
-    (folder / "kustomization.yaml").write_text(yaml.safe_dump(written))
-    return build(folder)
-
-
 class Container(NamedTuple):
     """One of ours: the pod's specification, the container, and its environment as Kubernetes fills it."""
 
@@ -163,13 +150,6 @@ def _with_files(each: Container, tmp_path: Path) -> dict[str, str]:
     return environment
 
 
-def test_a_model_gets_its_key_and_a_way_out(with_models, monkeypatch, tmp_path) -> None:
-    for each in ours(with_models):
-        settings = settings_of(_with_files(each, tmp_path), monkeypatch)
-        assert settings.reads_with_model and settings.gemini_api_key.get_secret_value() == "a-secret"
-    assert "models" in named(with_models, "NetworkPolicy")
-
-
 def test_each_pod_is_confined_as_the_image_allows(objects) -> None:
     user, group = re.search(r"^USER (\d+):(\d+)$", DOCKERFILE, re.MULTILINE).groups()
     data = re.search(r"SWITCHBOARD_DATA_DIR=(\S+)", DOCKERFILE)[1]
@@ -265,12 +245,3 @@ def test_keda_adds_at_most_a_pod_a_partition(build) -> None:
     secrets = {*named(objects, "Secret"), *named(objects, "KafkaUser"), "kafka-cluster-ca-cert"}
     for entry in named(objects, "TriggerAuthentication")["kafka"]["spec"]["secretTargetRef"]:
         assert entry["name"] in secrets
-
-
-def test_the_monitoring_labels_what_alerts_ask_for(build) -> None:
-    spec = named(build("overlays/strimzi"), "PodMonitor")["switchboard"]["spec"]
-    assert spec["jobLabel"] == "app.kubernetes.io/name"
-    assert spec["selector"]["matchLabels"] == {"app.kubernetes.io/name": "switchboard"}
-    assert 'job="switchboard"' in (ROOT / "deploy/prometheus/alerts.yml").read_text()
-    [endpoint] = spec["podMetricsEndpoints"]
-    assert [each["targetLabel"] for each in endpoint["relabelings"]] == ["service"]

@@ -172,52 +172,6 @@ async def test_a_record_that_its_queue_cannot_hold_is_kept_in_parts(stream, send
     assert await worker.metric("misrouted_records_total") == 1
 
 
-async def test_headers_that_lie_about_sizes_cost_nothing(stream, sender):
-    worker, before = await ready(stream, sender)
-    content = compressed.payload(b"x" * 3000)
-    lies = {
-        "lz4: 1 TB": (LZ4, compressed.lz4(content, 1 << 40)),
-        "lz4: 5 bytes": (LZ4, compressed.lz4(content, 5)),
-        "lz4: the truth": (LZ4, compressed.lz4(content, len(content))),
-        "zstd: 1 TB": (ZSTD, compressed.zstd(content, 1 << 40)),
-        "zstd: 50 MB": (ZSTD, compressed.zstd(content, 50_000_000)),
-        "zstd: the truth": (ZSTD, compressed.zstd(content, len(content))),
-        "snappy: 50 MB": (SNAPPY, compressed.xerial(content, 50_000_000)),
-        "gzip: 4 GB": (GZIP, compressed.gzip(content)[:-4] + b"\xff\xff\xff\xff"),
-    }
-    for what, (codec, payload) in lies.items():
-        await sender.odd(what, compressed.batch(codec, payload))
-    accepted = {what: offset for what, offset in sender.offsets.items() if offset is not None}
-    assert {"lz4: 1 TB", "lz4: 5 bytes", "lz4: the truth", "zstd: the truth"} <= accepted.keys()
-    await stream.drained()
-    assert worker.running
-    assert peak(worker) - before <= _SPARE_BYTES
-    await sender.assert_neighbours_were_processed()
-    found = await sender.letters()
-    assert found.keys() == set(accepted.values())
-    for what, offset in accepted.items():
-        expected = {"invalid_json"} if what.endswith("the truth") else {"batch_unreadable", "batch_too_large"}
-        assert found[offset].why["reason"] in expected, what
-
-
-async def test_a_header_whose_name_is_no_text_ends_no_worker(stream, sender):
-    """Brokers and the clients of other languages take any bytes; aiokafka would refuse the whole fetch."""
-    worker, _ = await ready(stream, sender)
-    payload = compressed.with_name(
-        compressed.payload(b"bad", KEY, [("HHHH", b"\xff")]), b"HHHH", b"\xffn\xfe\xfd"
-    )
-    for what, data in (("plain", payload), ("gzip", compressed.gzip(payload))):
-        await sender.odd(what, compressed.batch(GZIP if what == "gzip" else 0, data))
-    await stream.drained()
-    assert worker.running
-    await sender.assert_neighbours_were_processed()
-    found = await sender.letters()
-    assert found.keys() == set(sender.offsets.values())
-    for letter in found.values():
-        assert (letter.key, letter.value, letter.why["reason"]) == (KEY, b"bad", "invalid_json")
-        assert list(letter.headers) == [("\ufffdn\ufffd\ufffd", b"\xff")]
-
-
 async def test_a_worker_that_takes_over_is_not_stopped_by_what_it_finds(stream, sender):
     """Also with another limit, in the middle of a fetch, and read from the beginning."""
     await sender.good(10)

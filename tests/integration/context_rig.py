@@ -16,7 +16,6 @@ from zlib import crc32
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from models import ids
 from models.context import Context, ContextItem, ContextRequest, Tier
@@ -168,15 +167,6 @@ class Rig:
         assert self.valkey.pid is not None
         os.kill(self.valkey.pid, signal.SIGKILL)
         self.log._ready = self.contexts._ready = None
-
-    def hurry(self) -> None:
-        """Let nobody wait for a vector, however patient."""
-        get = self.vectors.get
-
-        async def at_once(texts: Sequence[str], patience: float) -> dict[str, NDArray[np.float32]]:
-            return await get(texts, 0)
-
-        self.vectors.get = at_once  # type: ignore[method-assign]
 
     def _missed(self) -> None:
         self.misses += 1

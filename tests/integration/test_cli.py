@@ -141,25 +141,6 @@ def test_tail_shows_what_is_there_in_order_and_stops_when_asked(
     assert len(capsys.readouterr().out.splitlines()) == 2
 
 
-def test_tail_without_from_beginning_shows_nothing_old(
-    topics: None, send: Sender, capsys: pytest.CaptureFixture[str]
-) -> None:
-    send("chat.messages.v1", [message("c-1", 0)])
-    assert main.run(["tail", "chat.messages.v1", "--no-follow"]) == 0
-    assert capsys.readouterr().out == ""
-
-
-def test_tail_does_not_show_an_aborted_transaction(
-    topics: None, send: Sender, capsys: pytest.CaptureFixture[str], topic_prefix: str
-) -> None:
-    send("chat.messages.v1", [message("c-1", 0)])
-    send("chat.messages.v1", [message("c-1", 1)], transaction=f"{topic_prefix}aborted")
-    assert main.run(["tail", "chat.messages.v1", "-b", "--no-follow"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 1
-    assert lines[0].endswith("message number 0")
-
-
 def test_tail_of_a_topic_that_is_not_there_suggests_one_and_creates_nothing(
     environment: dict[str, str], kafka: LocalKafka, capsys: pytest.CaptureFixture[str], topic_prefix: str
 ) -> None:
@@ -208,18 +189,6 @@ def test_tail_ends_when_its_reader_has_gone(topics: None, send: Sender, environm
     assert tail.stderr is not None
     with tail.stderr as errors:
         assert errors.read() == ""
-
-
-def test_status_counts_what_was_never_read(
-    topics: None, send: Sender, capsys: pytest.CaptureFixture[str], topic_prefix: str
-) -> None:
-    send("chat.messages.v1", [message("c-1", n) for n in range(3)])
-    assert main.run(["status", "--json"]) == 1
-    answer = json.loads(capsys.readouterr().out)
-    lag = next(row for row in answer["groups"] if row["topic"] == f"{topic_prefix}chat.messages.v1")
-    assert (lag["group"], lag["lag"], lag["started"]) == (f"{topic_prefix}switchboard-ingest", 3, False)
-    assert main.run(["status"]) == 1
-    assert "never" in capsys.readouterr().out
 
 
 def test_status_follows_what_a_group_commits_and_is_0_when_what_runs_is_ready(
@@ -273,11 +242,6 @@ def test_doctor_names_the_producer_with_the_wrong_partitioner_and_the_dead_lette
     assert main.run(["dlq", "drop", "chat.messages.v1", "--all"]) == 0
     assert main.run(["doctor"]) == 0
     assert "there are no dead letters" in capsys.readouterr().out
-
-
-def test_doctor_finds_missing_topics(environment: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["doctor"]) == 1
-    assert "is missing" in capsys.readouterr().out
 
 
 def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
@@ -350,13 +314,6 @@ def test_conversations_close_asks_for_each_once(
         assert record["partition"] == partition_of(name.encode(), PARTITIONS)
 
 
-def test_conversations_close_without_topics_says_so(
-    environment: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main.run(["conversations", "close", "c-1"]) == 66
-    assert "switchboard topics apply" in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("user", ["ada", ""])
 def test_consolidation_is_asked_of_the_service_that_does_it(
     topics: None, capsys: pytest.CaptureFixture[str], user: str
@@ -376,10 +333,3 @@ def test_consolidation_is_asked_of_the_service_that_does_it(
     assert [each.get("user_id", "") for each in values] == [user, user]
     assert [each.get("dry_run", False) for each in values] == [False, True]
     assert asked["command_id"] == values[1]["command_id"]
-
-
-def test_nobody_is_consolidated_whose_name_is_blank(
-    environment: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main.run(["consolidate", "--user", " "]) == 78
-    assert "--user is blank" in capsys.readouterr().err

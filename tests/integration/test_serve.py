@@ -87,26 +87,6 @@ def test_a_conversation_is_read_whatever_the_recall_service_is_busy_with(deploym
         os.kill(recall, signal.SIGCONT)
 
 
-def test_the_command_line_asks_serve_or_the_recall_service_itself(deployment: ServeRig) -> None:
-    deployment.need("recall")
-    (nobodys,) = free_ports(1)
-    for more in ({}, {"api_port": nobodys}):
-        done = deployment.command("search", "peanuts", "--user", "nobody-at-all", "--json", **more)
-        assert done.returncode == 0, done.stderr
-        assert '"empty": "unknown_person"' in done.stdout.replace('":"', '": "')
-
-
-def test_several_may_run_and_each_says_where(deployment: ServeRig) -> None:
-    deployment.need("recall")
-    shown = deployment.command("status", "--json").stdout
-    assert '"serve"' in shown.replace("'", '"')
-    other_api, other_metrics = free_ports(2)
-    with second(deployment, api_port=other_api, metrics_port=other_metrics) as url:
-        assert httpx.get(f"{url}/v1/facts?user_id=ada", trust_env=False, timeout=30).status_code == 200
-        taken = deployment.command("serve", metrics_port=free_ports(1)[0])
-        assert (taken.returncode, "SWITCHBOARD_API_PORT" in taken.stderr) == (78, True)
-
-
 async def test_it_joins_no_consumer_group(deployment: ServeRig) -> None:
     """Any number may run: nobody has to share anything out among them."""
     await asyncio.to_thread(deployment.need, "ingest", "recall", "respond")
@@ -127,21 +107,6 @@ async def test_it_joins_no_consumer_group(deployment: ServeRig) -> None:
     own = {name for name in groups if deployment.settings.topic_prefix in name}
     assert deployment.settings.group("recall") in own
     assert own <= {deployment.settings.group(service) for service in SERVICES}
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"api_host": "0.0.0.0"}, "SWITCHBOARD_API_AUTH=off"),
-        ({"api_host": "203.0.113.9", "api_auth": "off"}, ""),
-    ],
-)
-def test_what_cannot_be_served_is_refused_at_the_start(
-    deployment: ServeRig, changes: dict[str, str], said: str
-) -> None:
-    done = deployment.command("serve", metrics_port=0, **{"api_port": 0} | changes)
-    assert done.returncode == 78, done.stderr
-    assert said in done.stderr
 
 
 def test_without_kafka_it_answers_what_needs_none(

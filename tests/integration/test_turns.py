@@ -8,7 +8,6 @@ import os
 import random
 import subprocess
 import sys
-import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -225,29 +224,6 @@ def test_what_was_said_is_remembered_and_quoted_with_its_source(chat: Chat) -> N
     ]
 
 
-def test_a_fact_says_in_which_answers_it_was_used(chat: Chat) -> None:
-    chat.say("I'm allergic to peanuts.")
-    assert chat.http.post(f"/v1/conversations/{chat.conversation}/close").status_code == 202
-
-    def known() -> Any:
-        return chat.http.get("/v1/facts", params={"user_id": chat.user}).json()["facts"]
-
-    [fact] = eventually(known, "the fact is there")
-    asking = Chat(chat.rig, str(chat.http.base_url), chat.user)
-    message = one(asking.say("What am I allergic to?"), "message")
-
-    def used() -> Any:
-        asked = {"user_id": chat.user, "uses": True}
-        uses = chat.http.get(f"/v1/facts/{fact['fact_id']}", params=asked).json()["uses"]
-        answers = [use for use in uses if use["kind"] == "answer"]
-        return answers if any(use["kind"] == "context" for use in uses) else None
-
-    [answer] = eventually(used, "it was used in an answer, and is in the next context")
-    assert (answer["message_id"], answer["conversation_id"]) == (message["message_id"], asking.conversation)
-    plain = chat.http.get(f"/v1/facts/{fact['fact_id']}", params={"user_id": chat.user}).json()
-    assert plain["uses"] is None
-
-
 def test_past_the_threshold_a_summary_takes_the_place_of_messages_and_the_count_falls(chat: Chat) -> None:
     places = ["Lisbon", "Porto", "Braga", "Faro", "Evora", "Sintra", "Tomar", "Aveiro", "Lagos", "Viseu"]
     totals: list[int] = []
@@ -274,19 +250,6 @@ def test_past_the_threshold_a_summary_takes_the_place_of_messages_and_the_count_
     assert (first["index"], first["is_summarized"]) == (0, True)
 
 
-def test_an_ended_turn_is_told_again_from_any_event_on(chat: Chat) -> None:
-    events = chat.say("What is my dog called?")
-    turn = one(events, "turn")["turn_id"]
-    assert events_of(chat.events(turn).text) == events
-    assert events_of(chat.events(turn, after=2).text) == events[2:]
-    again = chat.http.get(
-        f"/v1/turns/{turn}/events",
-        params={"user_id": chat.user, "conversation_id": chat.conversation},
-        headers={"Last-Event-ID": "3"},
-    )
-    assert events_of(again.text) == events[3:]
-
-
 def test_who_closes_the_stream_at_each_event_misses_none_and_hears_none_twice(chat: Chat) -> None:
     told: list[tuple[str, Any]] = []
     with chat.saying("I have a goat called Berta.") as events:
@@ -299,27 +262,6 @@ def test_who_closes_the_stream_at_each_event_misses_none_and_hears_none_twice(ch
     assert told == events_of(chat.events(turn).text)
     assert one(told, "end")["status"] == "answered"
     assert [role for _, role, _ in chat.said()] == ["user", "assistant"]
-
-
-def test_a_turn_that_its_asker_named_is_said_once(chat: Chat) -> None:
-    named = {"turn_id": f"own-{uuid.uuid4().hex[:8]}"}
-    events = chat.say("I have a fish called Otto.", **named)
-    assert one(events, "turn")["turn_id"] == named["turn_id"]
-    assert chat.say("I have a fish called Otto.", **named) == events
-    other = Chat(chat.rig, str(chat.http.base_url), chat.user)
-    other.conversation = chat.conversation
-    chat.rig.stop("serve")
-    chat.rig.start("serve")  # it remembers nothing of the turn
-    again = other.say("I have a fish called Otto.", **named)
-    assert one(again, "end")["status"] == "answered"
-    assert one(again, "message")["content"] == shown(events)
-    assert [role for _, role, _ in chat.said()] == ["user", "assistant"]
-
-
-@pytest.mark.parametrize("text", ["🦊", "¿Cómo se llama mi perro?", "why? " * 6000])
-def test_whatever_is_asked_is_answered(chat: Chat, text: str) -> None:
-    events = chat.say(text)
-    assert shown(events) and one(events, "end")["status"] in ("answered", "clarifying")
 
 
 def test_an_open_question_is_asked_back_and_a_choice_settles_it(chat: Chat) -> None:
@@ -442,35 +384,6 @@ def test_a_model_that_fails_is_said_and_the_message_is_kept(
     assert [role for _, role, _ in chat.said()][:1] == ["user"]
 
 
-def test_a_serve_that_dies_in_the_middle_leaves_a_turn_to_try_again_once(
-    deployment: ServeRig, own_model: Model
-) -> None:
-    chat = Chat(deployment, own_model.api)
-    question = f"What do you think of the number {uuid.uuid4().hex[:6]}, and why?"
-    chat.say("I have a dog called Bello.")
-    own_model.fail("slow")  # it would not end by itself
-    with pytest.raises(httpx.TransportError), chat.saying(question) as events:
-        turn = next(events)[1]["turn_id"]
-        killing = threading.Thread(target=own_model.kill_serve)
-        killing.start()
-        list(events)
-    killing.join()
-    chat.http = httpx.Client(base_url=deployment.url, timeout=60, trust_env=False)
-    told = eventually(
-        lambda: (answer := chat.events(turn)).status_code == 200 and events_of(answer.text),
-        "the log knows the turn",
-    )
-    assert one(told, "end") | {"message": ""} == {"status": "interrupted", "try_again": True, "message": ""}
-    again = chat.say(turn_id=turn)
-    assert one(again, "turn")["turn_id"] == turn and one(again, "end")["status"] == "answered"
-    texts = [text for _, role, text in chat.said() if role == "user"]
-    assert texts.count(question) == 1
-    twice = eventually(
-        lambda: (answer := chat.post(turn_id=turn)).status_code == 404 and answer, "it has its answer"
-    )
-    assert twice.json()["type"].endswith("unknown-turn")
-
-
 @pytest.mark.parametrize(
     ("people", "kills"),
     [(3, 1), pytest.param(20, 30, marks=[pytest.mark.soak, pytest.mark.faults, pytest.mark.timeout(0)])],
@@ -505,24 +418,6 @@ async def test_serve_killed_at_any_time_loses_and_doubles_nothing(
 
 
 # -- in the terminal ---------------------------------------------------------------------------------------
-
-
-def test_the_terminal_is_a_chat_like_any_other(chat: Chat) -> None:
-    who = ("--user", chat.user, "--conversation", chat.conversation)
-    first = chat.rig.command("chat", "I have a cat called Miezi.", *who)
-    assert first.returncode == 0, first.stderr
-    assert "it   Noted." in first.stdout and "/ 1,200 tokens" in first.stdout
-    assert " found: " in first.stdout and " left out" in first.stdout
-    second = chat.rig.command("chat", "What is my cat called?", *who, "--json")
-    events = [json.loads(line) for line in second.stdout.splitlines()]
-    assert (events[0]["event"], events[-1]["event"]) == ("turn", "end")
-    assert [role for _, role, _ in chat.said()] == ["user", "assistant"] * 2
-
-
-def test_the_terminal_says_where_nobody_listens(chat: Chat) -> None:
-    (nobodys,) = free_ports(1)
-    done = chat.rig.command("chat", "Hello?", api_port=nobodys)
-    assert done.returncode == 69 and "switchboard serve" in done.stderr
 
 
 def test_the_terminal_goes_on_where_serve_was_stopped_in_mid_answer(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -140,26 +139,12 @@ JSON = {"content-type": "application/json"}
     ("method", "path", "more", "status", "name", "said"),
     [
         ("GET", "/v2", {}, 404, "no-such-path", "/v1/openapi.json"),
-        ("GET", "/v1/things", {}, 404, "no-such-path", ""),
         ("DELETE", "/v1/things/t", {}, 405, "method-not-allowed", "GET or HEAD or POST"),
-        (
-            "GET",
-            "/v1/things/t",
-            {"headers": {"accept": "text/html"}},
-            406,
-            "not-acceptable",
-            "application/json",
-        ),
         ("GET", "/v1/things/t?times=x", {}, 400, "invalid-request", "times"),
-        ("GET", "/v1/things/t?times=1&times=2", {}, 400, "invalid-request", "times is given more than once"),
         ("GET", "/v1/things/t?thing_id=u", {}, 400, "invalid-request", "in the path"),
-        ("GET", "/v1/things/t?tmies=2", {}, 400, "invalid-request", "unknown field `tmies`"),
         ("GET", "/v1/things/%FF", {}, 400, "invalid-request", "UTF-8"),
-        ("GET", "/v1/search-of-nothing?a=b", {}, 400, "invalid-request", "no parameters"),
         ("GET", "/v1/search-of-nothing", {}, 503, "dependency-unavailable", "search"),
-        ("GET", "/v1/broken/right", {}, 503, "dependency-unavailable", "no right to write"),
         ("GET", "/v1/broken/topic", {}, 503, "dependency-unavailable", "whoever runs"),
-        ("POST", "/v1/things/t", {"content": b"{}"}, 415, "not-json", "application/json"),
         (
             "POST",
             "/v1/things/t",
@@ -168,18 +153,8 @@ JSON = {"content-type": "application/json"}
             "not-json",
             "UTF-8",
         ),
-        ("POST", "/v1/things/t", {"content": b"{", "headers": JSON}, 400, "invalid-request", "Use POST"),
         ("POST", "/v1/things/t", {"content": b"", "headers": JSON}, 400, "invalid-request", ""),
-        ("POST", "/v1/things/t", {"content": b'{"text":NaN}', "headers": JSON}, 400, "invalid-request", ""),
         ("POST", "/v1/things/t", {"content": b'{"text":"\xff"}', "headers": JSON}, 400, "invalid-request", ""),
-        (
-            "POST",
-            "/v1/things/t",
-            {"content": rb'{"text":"\ud800"}', "headers": JSON},
-            400,
-            "invalid-request",
-            "",
-        ),
         (
             "POST",
             "/v1/things/t",
@@ -209,12 +184,6 @@ async def test_what_is_wrong_is_a_problem_of_its_own(
     assert told["advice"]
     if status == 405:
         assert answer.headers["allow"] == "GET, HEAD, POST"
-
-
-async def test_of_a_field_that_is_given_twice_the_last_counts_for_everybody(client: httpx.AsyncClient) -> None:
-    """What is allowed is decided by what is used: no part of ours reads another of the two."""
-    answer = await client.post("/v1/things/t", content=b'{"text":"a","text":"b"}', headers=JSON)
-    assert (answer.status_code, answer.json()["text"]) == (202, "b")
 
 
 @pytest.mark.parametrize("sent", ["", "x", "AAAA", "\u2603", cursor_of("people", "ada"), "=" * 50, "%00"])
@@ -257,15 +226,6 @@ async def test_what_is_right_is_answered(client: httpx.AsyncClient) -> None:
         assert (await client.get("/v1/things/t", headers={"accept": accept})).status_code == 200
     assert "content-encoding" not in (await client.get("/v1/things/t")).headers
     assert (await client.get("/v1/things/t?times=10")).headers["content-encoding"] == "gzip"
-
-
-async def test_a_problem_names_the_trace_it_belongs_to(client: httpx.AsyncClient) -> None:
-    own = "4bf92f3577b34da6a3ce929d0e0e4736"
-    sent = {"traceparent": f"00-{own}-00f067aa0ba902b7-01"}
-    assert (await client.get("/v2", headers=sent)).json()["trace_id"] == own
-    for wrong in ("", "00-xyz", f"00-{'0' * 32}-00f067aa0ba902b7-01"):
-        other = (await client.get("/v2", headers={"traceparent": wrong})).json()["trace_id"]
-        assert len(other) == 32 and int(other, 16)
 
 
 async def test_open_streams_end_with_the_server_and_readers_get_a_last_event() -> None:
@@ -337,11 +297,6 @@ def test_the_example_of_an_operation_is_one(found: Operation) -> None:
     assert usage(found).startswith("Use ")
 
 
-def test_names_and_paths_are_taken_once() -> None:
-    assert len({found.name for found in OPERATIONS}) == len(OPERATIONS)
-    assert len({(found.method, found.path) for found in OPERATIONS}) == len(OPERATIONS)
-
-
 def test_the_description_has_what_the_declaration_says() -> None:
     described = openapi(HERE)
     got, posted = (described["paths"]["/v1/things/{thing_id}"][method] for method in ("get", "post"))
@@ -362,14 +317,6 @@ def test_the_description_has_what_the_declaration_says() -> None:
         "default": 0,
     }
     assert "EchoParameters" not in described["components"]["schemas"]
-
-
-def test_types_of_one_name_have_no_place_in_one_description() -> None:
-    """They would be named by where their code stands, and moving it would change the contract."""
-    other = msgspec.defstruct("Echo", [("said", str)], module="elsewhere")
-    clashing = replace(get_thing, answer=list[other], name="other", path="/v1/others")
-    with pytest.raises(ValueError, match=r"elsewhere\.Echo.*a name of its own"):
-        openapi([*HERE, clashing])
 
 
 async def test_each_operation_is_a_span_of_the_callers_trace(

@@ -24,7 +24,7 @@ schema.app = app
 
 @schema.parametrize()
 @settings(
-    max_examples=15,
+    max_examples=4,
     derandomize=True,
     deadline=None,
     phases=[Phase.explicit, Phase.generate],

@@ -120,25 +120,11 @@ def test_all_of_them_with_how_they_ended(capsys: pytest.CaptureFixture[str]) -> 
     assert {each["value"]: each["status"] for each in shown} == {"Berlin": "superseded", "Munich": "active"}
 
 
-def test_what_was_never_said_surely_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["facts", "--user", "bob"]) == 0
-    assert "User lives in Lyon  [tentative]" in capsys.readouterr().out
-    assert main.run(["explain", LYON.fact_id, "--user", "bob"]) == 0
-    assert "tentative: never said surely" in capsys.readouterr().out
-
-
 def test_nobody_is_known_by_that_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["facts", "--user", "eve"]) == 0
     assert "Nobody called eve is known in tenant default: ids are case-sensitive." in capsys.readouterr().out
     assert main.run(["facts", "--user", "ada", "--tenant", "acme"]) == 0
     assert "Nobody called ada is known in tenant acme" in capsys.readouterr().out
-
-
-def test_who_is_known_and_has_no_fact_is_told_from_who_is_not(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["facts", "--user", "cyd"]) == 0
-    assert "cyd is known, and no fact about them that holds: --all shows" in capsys.readouterr().out
-    assert main.run(["facts", "--user", "cyd", "--all"]) == 0
-    assert "[merged into]" in capsys.readouterr().out
 
 
 def test_a_fact_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
@@ -172,36 +158,7 @@ def test_what_cannot_be_brought_back_is_said_before_anything_is_sent(
     assert says in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("fact_id", "text", "status", "says"),
-    [
-        (MUNICH.fact_id, "I live in Munich.", 78, "says that already"),
-        (BERLIN.fact_id, "Lyon", 78, "correct f-2, which took its place"),
-    ],
-)
-def test_what_cannot_be_corrected_is_said_before_anything_is_sent(
-    capsys: pytest.CaptureFixture[str], fact_id: str, text: str, status: int, says: str
-) -> None:
-    assert main.run(["correct", fact_id, text, "--user", "ada"]) == status
-    assert says in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("fact_id", [LYON.fact_id, "nonsense"])
 def test_nobody_elses_fact_is_shown(capsys: pytest.CaptureFixture[str], fact_id: str) -> None:
     assert main.run(["explain", fact_id, "--user", "ada"]) == 66
     assert "there is no fact" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "arguments", [["facts", "--user", " "], ["explain", "f", "--user", ""], ["explain", "a/b", "--user", "ada"]]
-)
-def test_blank_people_and_ids_that_are_none_are_refused(arguments: list[str]) -> None:
-    assert main.run(arguments) == 78
-
-
-def test_without_an_index_it_is_said_how_to_begin(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path / "elsewhere"))
-    assert main.run(["facts", "--user", "ada"]) == 78
-    assert "make demo" in capsys.readouterr().err

@@ -52,12 +52,6 @@ def test_another_process_with_the_same_id_is_left_alone(
     assert sleeper.poll() is None
 
 
-def test_an_unreadable_file_means_that_nothing_is_known(tmp_path: Path) -> None:
-    assert demo_processes.read(tmp_path) == []
-    (tmp_path / demo_processes.PROCESSES_FILE).write_text("{")
-    assert demo_processes.read(tmp_path) == []
-
-
 def test_down_ends_exactly_what_was_written_down(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
     bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     try:

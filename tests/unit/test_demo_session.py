@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import io
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from deploy.local import demo_run, demo_session
+from deploy.local import demo_run
 from deploy.local.demo_next import print_next
 from deploy.local.demo_parts import Parts
 from deploy.local.demo_report import Progress
 from models.responses import ResponseChunk
 from streams.settings import Settings, load_settings
-
-
-class Reader(io.StringIO):
-    """A terminal at which somebody presses Ctrl-C at once when it says what that does."""
-
-    def write(self, text: str, /) -> int:
-        written = super().write(text)
-        if "Ctrl-C" in text:
-            raise KeyboardInterrupt
-        return written
-
-
-def test_ctrl_c_as_soon_as_it_is_named_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    terminal = Reader()
-    monkeypatch.setattr(sys, "stdout", terminal)
-    try:
-        demo_session._stay(Parts.__new__(Parts))
-    except KeyboardInterrupt:
-        pytest.fail("it was not yet listening")
-    assert terminal.getvalue().endswith("ending ...\n")
 
 
 def test_what_was_given_to_the_demo_is_given_to_the_next_commands_too(

@@ -121,13 +121,6 @@ def test_a_folder_that_is_no_model_is_refused(folder: Path, spoil: Any, words: s
     assert str(folder) in str(caught.value)
 
 
-def test_a_damaged_model_is_refused(folder: Path) -> None:
-    (folder / "model.onnx").unlink()
-    (folder / "model.onnx").write_bytes(b"not a model")
-    with pytest.raises(ConfigurationError, match=r"model\.onnx cannot be read"):
-        OnnxFolder(folder)
-
-
 async def test_the_setting_chooses(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with AsyncExitStack() as resources:
         assert (await open_embedder(Settings(), resources)).model == MODEL
@@ -193,27 +186,6 @@ async def test_what_a_text_took_is_in_one_budget_whoever_asked_first(
         assert [*embedder.take_owed(many)] == many[32:]
         embedder.owe(taken)
         assert embedder.take_owed(many[:1]) == {many[0]: taken[many[0]]}
-
-
-@pytest.mark.parametrize(
-    "fault", [Fault.RATE_LIMITED, Fault.INTERNAL, Fault.CUT, Fault.HTML, Fault.BAD_REQUEST]
-)
-async def test_what_is_wrong_with_gemini_is_waited_for(
-    server: ModelServer, tmp_path: Path, fault: Fault
-) -> None:
-    async with AsyncExitStack() as resources:
-        embedder = await open_embedder(by_gemini(server, tmp_path), resources)
-        server.fail(fault)
-        with pytest.raises(DependencyUnavailable):
-            await embedder.embed(["tea"])
-        assert (await embedder.embed(["tea"])).shape == (1, 768)
-
-
-async def test_a_model_that_is_not_there_is_refused_at_start(server: ModelServer, tmp_path: Path) -> None:
-    settings = by_gemini(server, tmp_path, embedding_name="gemini-embedding-9")
-    async with AsyncExitStack() as resources:
-        with pytest.raises(ConfigurationError, match="SWITCHBOARD_EMBEDDING_NAME"):
-            await open_embedder(settings, resources)
 
 
 @pytest.mark.parametrize(

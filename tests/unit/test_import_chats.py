@@ -25,12 +25,6 @@ def test_a_cut_and_later_export_with_other_names_continues_its_chat() -> None:
     assert found == Continued("one", {"Fay Smith": "Fay", "Mo": "mo"})
 
 
-def test_a_message_sent_to_two_chats_does_not_join_them() -> None:
-    other = [Exported("x1", 1.0, "Mo"), Exported("x2", 1.5, "Mo"), *exported(2), Exported("x3", 2.5, "Mo")]
-    assert chats(one=FIRST).continued("default", other) is None
-    assert chats(one=FIRST).continued("acme", exported(1, 2, 3)) is None
-
-
 def test_an_erased_chat_is_not_continued() -> None:
     held = chats(one=FIRST)
     held.forget("default", "one", "mo")

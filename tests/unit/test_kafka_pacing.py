@@ -75,18 +75,6 @@ async def test_a_broker_that_has_sent_records_is_asked_a_little_later(rig: Rig) 
     assert rig.decide() == ([HERE, THERE], TIMEOUT)
 
 
-async def test_one_that_has_sent_nothing_or_something_else_is_asked_at_once(rig: Rig) -> None:
-    await rig.hear(b"")
-    await rig.hear(b"records", request="no fetch")
-    assert rig.decide() == ([HERE, THERE], TIMEOUT)
-
-
-async def test_who_is_not_to_be_asked_anyway_sets_no_time(rig: Rig) -> None:
-    await rig.hear(b"records")
-    rig.wanted = [THERE]
-    assert rig.decide() == ([THERE], TIMEOUT)
-
-
 async def test_a_fetch_waits_longer_where_nothing_happens(rig: Rig) -> None:
     assert rig.waits() == USUAL_MS
     rig.now += 2.5
@@ -103,12 +91,6 @@ async def test_a_fetch_waits_longer_where_nothing_happens(rig: Rig) -> None:
     assert rig.waits() == USUAL_MS
     rig.now += 2.5
     assert rig.waits() == 500
-
-
-async def test_who_is_asked_other_things_meanwhile_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = Rig(monkeypatch, rests=False)
-    rig.now += 2.5
-    assert rig.waits() == USUAL_MS
 
 
 @pytest.mark.kafka

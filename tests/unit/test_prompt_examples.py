@@ -70,23 +70,3 @@ def test_decisions_about_near_facts_are_read() -> None:
         ("a", Decision.MERGE),
         ("b", Decision.KEEP_BOTH),
     ]
-
-
-def test_what_a_question_means_is_read() -> None:
-    read = understanding.read(examples.UNDERSTOOD, examples.ASKED)
-    assert read is not None
-    assert read.rewritten_query == "Is the coffee better in Munich?"
-    assert read.needed_context_from_memory == examples.ASKED.remembered
-    assert [each.words for each in read.references] == ["there"]
-
-
-def test_the_speakers_of_a_conversation_are_told_apart() -> None:
-    shown = understanding.records_of(examples.ASKED)
-    assert [each.get("by") for each in shown] == ["A", "assistant", None, None, None]
-
-
-@pytest.mark.parametrize(("said", "score"), [("1" + "0" * 400, 1.0), ("-7", 0.0), ("NaN", 0.0), ("true", 0.0)])
-def test_a_score_that_is_none_is_no_error(said: str, score: float) -> None:
-    answer = f'{{"is_ambiguous": false, "score": {said}}}'
-    read = understanding.read(answer, examples.ASKED)
-    assert read is not None and read.score == score

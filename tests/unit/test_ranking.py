@@ -15,7 +15,7 @@ from models.messages import Role
 from processors.recall import question
 from processors.recall.dating import period_of
 from processors.recall.features import FEATURES, SESSION_GAP, Candidate, features
-from processors.recall.question import InvalidQuestion, asked_words, cleaned, read, words_of
+from processors.recall.question import InvalidQuestion, cleaned, read, words_of
 from processors.recall.ranking import SOURCE, STEEPNESS, rank
 from processors.text.stemming import stem_of, without_particle
 
@@ -41,15 +41,10 @@ def values(query: str, *candidates: Candidate, name: str) -> list[float]:
     ("query", "text", "asked", "role"),
     [
         ("What does Mara like?", "What does like?", "Mara Voss", None),
-        ("what does mara's boat cost", "what does boat cost", "Mara Voss", None),
         ("Where did Mara Voss go?", "Where did go?", "Mara Voss", None),
-        ("What did I order?", "What did I order?", "", Role.USER),
         ("Which soup was it?", "Which soup was it?", "", Role.USER),
-        ("Do Mara and Will swim?", "Do and swim?", "", None),
         ("Will it rain?", "Will it rain?", "", Role.USER),
-        ("what will it cost?", "what will it cost?", "", Role.USER),
         ("Where is Will going?", "Where is going?", "Will", None),
-        ("Mara", "Mara", "Mara Voss", None),
         ("Marathon training", "Marathon training", "", Role.USER),
     ],
 )
@@ -62,20 +57,9 @@ def test_a_question_is_read(query: str, text: str, asked: str, role: Role | None
     ("query", "text"),
     [
         ("Hey, can you please recommend a quiet hotel near the lake?", "a quiet hotel near the lake?"),
-        (
-            "Can you list the order in which I brought up different aspects of the herb garden throughout our "
-            "conversations, in order? Mention ONLY and ONLY five items.",
-            "the herb garden?",
-        ),
-        ("What price did I mention for the oak table?", "What price for the oak table?"),
         ("Give me a short summary of how my pottery classes went so far.", "my pottery classes went."),
-        ("Do you have any tips for sharp knives?", "sharp knives?"),
-        ("What did you recommend?", "What did you recommend?"),
         ("Can you summarize our conversations?", "Can you summarize our conversations?"),
-        ("Can you find the nearest bakery that opens early?", "find bakery that opens early?"),
-        ("Is there a quiet beach around here?", "Is there a quiet beach?"),
         ("What grows in the area of the old harbour?", "What grows in the area of the old harbour?"),
-        ("Can you swim?", "Can you swim?"),
         ("Who covered the herb garden?", "Who covered the herb garden?"),
     ],
 )
@@ -107,16 +91,6 @@ def test_a_name_is_known_however_its_letters_are_written(name: str, query: str) 
 def test_what_is_no_question(query: str) -> None:
     with pytest.raises(InvalidQuestion, match="the query"):
         cleaned(query)
-
-
-def test_control_characters_part_words() -> None:
-    assert cleaned(" green\x00tea\n\t?") == "green tea ?"
-    assert cleaned("緑茶は好き？") == "緑茶は好き？"
-
-
-def test_full_width_letters_are_folded() -> None:
-    assert cleaned("ｍｙ ﾈｺ, ½") == "my ネコ, 1⁄2"
-    assert words_of("Ｔａｎｇｏ ﾀﾞﾝｽ ５") == words_of("tango ダンス 5")
 
 
 @pytest.mark.parametrize(
@@ -232,10 +206,6 @@ def test_where_words_are_not_told_apart_letters_and_pairs_of_them_are(
     assert words_of(text) == words
 
 
-def test_a_cosine_that_is_not_known_is_the_lowest_known_one() -> None:
-    assert values("tea", turn("a", cosine=0.4), turn("b", cosine=None), name="meaning") == [0.4, 0.4]
-
-
 def test_nothing_answers() -> None:
     far = [turn(f"black coffee {index}", index, 0.15) for index in range(24)]
     assert rank(read("violin repairs"), far) == []
@@ -296,18 +266,6 @@ def test_what_was_said_before_the_end_of_a_named_time_comes_first(query: str, pe
     after, before = (turn("I eat no meat", at, said_at=moment) for at, moment in enumerate(moments))
     assert (asked.period is not None) is period
     assert rank(asked, [after, before])[0].position == int(period)
-
-
-def test_words_that_only_ask_are_not_compared() -> None:
-    assert asked_words("wie heißt meine Oma") == ("oma",)
-    assert asked_words("¿Dónde vive?") == words_of("vive")
-    assert asked_words("où est-il") == words_of("où est-il"), "it has no others"
-
-
-def test_without_any_cosine_words_decide() -> None:
-    found = rank(read("green tea"), [turn("coffee", cosine=None), turn("green tea", cosine=None)])
-    assert found[0].position == 1
-    assert rank(read("green tea"), [turn("coffee", cosine=None)]) == []
 
 
 TEXTS = st.text(alphabet="tea green?\n.X緑", max_size=30)

@@ -10,13 +10,8 @@ import numpy as np
 
 from benchmarks.quality.recall import chance
 from benchmarks.quality.recall.cases import cases, fit, left_out
-from benchmarks.quality.recall.people import remembered
 from models.index import Vectors
-from models.messages import Role
-from processors.recall.answering import signs
-from processors.recall.features import FEATURES, GRAPH, Candidate, features
-from processors.recall.question import read
-from processors.recall.weights import CHANCE, WEIGHTS
+from processors.recall.features import FEATURES, GRAPH
 
 
 class Letters:
@@ -58,11 +53,6 @@ def person(number: int) -> dict[str, Any]:
     }
 
 
-def test_a_person_is_remembered_with_the_facts_that_hold() -> None:
-    facts = [each for each in remembered(person(1)) if each.index is None]
-    assert [(each.text, each.importance) for each in facts] == [("What is your boat called? – Zephyr1.", 3)]
-
-
 async def test_the_same_people_give_the_same_weights(tmp_path: Path) -> None:
     people = [person(number) for number in range(9)]
     written = tmp_path / "unanswerable.jsonl"
@@ -82,9 +72,3 @@ async def test_the_same_people_give_the_same_weights(tmp_path: Path) -> None:
         9,
         1,
     )
-
-
-def test_the_weights_that_ship_are_those_of_the_features() -> None:
-    assert [*WEIGHTS, GRAPH] == [*FEATURES]
-    seen = features(read("tea"), [Candidate(text="tea", role=Role.USER, cosine=0.5)])
-    assert {*signs([Candidate(text="tea", role=Role.USER, cosine=0.5)], seen, seen.parts())} == {*CHANCE}

@@ -43,13 +43,6 @@ async def test_a_service_that_has_just_been_started_is_waited_for(settings: Sett
         await server.stop()
 
 
-@pytest.mark.parametrize("service", ["", "memory"])
-async def test_where_none_runs_nobody_is_waited_for(settings: Settings, service: str) -> None:
-    if service:
-        note(settings, service)
-    assert await recall_api.get(settings, "/v1/x", {}, dict) is None
-
-
 async def test_one_that_never_answers_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     note(settings)
     monkeypatch.setattr(recall_api, "_START_SECONDS", 0.0)

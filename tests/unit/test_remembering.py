@@ -66,11 +66,6 @@ def test_who_said_what_is_shown_where_several_spoke() -> None:
     assert (found.text, found.role) == ("user: said in a … assistant: said in b", None)
 
 
-def test_a_turn_that_has_nothing_to_do_with_it_is_not_shown_nor_by_itself() -> None:
-    (found,) = remembered([candidate("a", 0.1)], [episode("e", "a")])
-    assert (found.id, found.text, found.message_ids) == ("e", "all of it", ("m-a",))
-
-
 def test_a_turn_of_two_episodes_is_shown_once_and_one_of_none_by_itself() -> None:
     turns = [candidate("a", 0.8), candidate("open", 0.7)]
     found = remembered(

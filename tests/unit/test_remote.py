@@ -143,17 +143,6 @@ async def test_what_somebody_has_given_up_is_not_gone_on_with(
         assert await stays == 7
 
 
-async def test_nor_is_what_took_too_long(server: ObjectServer, path: Path, here: Here) -> None:
-    impatient = Remote(path, "recall", "start it", [NotFound], answer_seconds=0.2)
-    try:
-        with pytest.raises(DependencyUnavailable, match="did not answer within"):
-            await impatient.object(Places, "places").wait()
-        async with asyncio.timeout(60):
-            await here.ended.wait()
-    finally:
-        await impatient.close()
-
-
 async def test_errors_that_mean_something_are_told_and_others_tell_nothing(
     server: ObjectServer, remote: Remote
 ) -> None:

@@ -61,15 +61,6 @@ def test_what_stands_behind_what_has_no_end_is_filtered_again(text: str, kept: s
     assert filter_text(text).text == in_pieces(text, 1) == in_pieces(text, 600) == kept
 
 
-def test_the_first_words_of_a_response_do_not_wait_for_ever() -> None:
-    response_filter = ResponseFilter()
-    step = response_filter.push(KNOWN, "The museum", 5.0)
-    assert (step.text, step.held, response_filter.wake_at(step.state)) == ("", len("The museum"), 15.0)
-    step = response_filter.tick(step.state, 15.0)
-    assert (step.text, step.waited, step.errors) == ("The museum", 10.0, ())
-    assert response_filter.wake_at(step.state) is None
-
-
 def test_what_leaves_when_its_time_is_over_is_still_one_sentence_with_its_rest() -> None:
     response_filter = ResponseFilter()
     step = response_filter.push(KNOWN, "The museum", 0.0)
@@ -80,14 +71,6 @@ def test_what_leaves_when_its_time_is_over_is_still_one_sentence_with_its_rest()
         sent += step.text
     assert sent == " is closed. Bye."
     assert [each.text for each in step.state.said[-2:]] == ["The museum is closed.", "Bye."]
-
-
-def test_all_that_waits_is_counted_as_held() -> None:
-    response_filter = ResponseFilter()
-    step = response_filter.push(FilterState(), f"{TICKETS}\n\n{WAY}\n\n{OPENING}\n\n", 0.0)
-    again = WAY[:-4]
-    step = response_filter.push(step.state, again, 0.0)
-    assert (step.text, step.held) == ("", len(again))
 
 
 @pytest.mark.parametrize(

@@ -38,10 +38,6 @@ def test_a_topic_that_two_stages_read_is_refused() -> None:
     assert "service" in said
 
 
-def test_a_topic_that_a_stage_names_twice_is_refused() -> None:
-    assert "(by one, one)" in refusal(stage("one", MESSAGES, MESSAGES))
-
-
 def test_a_source_without_a_dead_letter_topic_is_refused() -> None:
     assert refusal(stage("one", "chat.responses.v1")) == (
         "chat.responses.v1 has no dead-letter topic: set dead_letter: true in its file"

@@ -34,11 +34,6 @@ def test_what_cannot_be_read_is_named_with_its_key_and_what_to_do(payload: bytes
     assert str(refused.value) == f"the stored text of b'ada' cannot be read: {why}{AFTER}"
 
 
-def test_without_a_key_none_is_named() -> None:
-    with pytest.raises(ConsistencyError, match=r"^the stored text of b'' cannot be read: it is empty"):
-        TEXTS.decode(b"")
-
-
 @pytest.mark.parametrize("version", [1, 63])
 def test_each_version_that_fits_into_the_format_byte_is_written_and_read(version: int) -> None:
     codec = Codec("text", str, version=version, older={version - 1: older})

@@ -20,12 +20,12 @@ from aiokafka.structs import TopicPartition
 
 from models.errors import ConfigurationError, ConsistencyError
 from streams.runtime import consumer_thread
-from streams.runtime.aiokafka_internals import ConsumerStoppedError, DefaultRecordBatchBuilder, MemoryRecords
+from streams.runtime.aiokafka_internals import DefaultRecordBatchBuilder, MemoryRecords
 from streams.runtime.consumer import BatchConsumer
 from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
 from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
 from streams.runtime.faust_internals import TP, Consumer
-from streams.runtime.records import FetchedRecord, Record, RecordBatch
+from streams.runtime.records import FetchedRecord, Record
 from streams.runtime.scheduler import BatchScheduler
 from streams.runtime.unpacking import Unpacker
 
@@ -210,14 +210,6 @@ class TestSeek:
         assert consumer._thread.sought == [{TP0: start}]
         assert consumer.epoch.partitions[TP0] == Progress.at(start, 100, committed)
 
-    async def test_what_is_read_again_for_a_view_is_committed_as_it_goes(self, consumer: BareConsumer) -> None:
-        """A crash on the way is then no matter of the views' marks alone, and the lag is seen."""
-        consumer._thread.known = Offsets(0, 100, 50)
-        consumer.service.marks[TP0] = 10
-        await consumer.perform_seek()
-        assert await consumer.force_commit()
-        assert consumer._thread.commits == [{TP0: 10}]
-
     async def test_a_view_that_cannot_be_used_stops_the_worker(self, consumer: BareConsumer) -> None:
         async def refused(epoch: Epoch, tps: set[TP]) -> dict[TP, int]:
             raise ConfigurationError("of another model")
@@ -275,12 +267,6 @@ class TestSeek:
         with pytest.raises(EpochOver):
             await consumer.perform_seek()
         assert consumer.service.failure is None
-
-    async def test_a_revoke_before_the_seek_is_not_undone_by_it(self, consumer: BareConsumer) -> None:
-        consumer.stop_flow()
-        with pytest.raises(EpochOver):
-            await consumer.perform_seek()
-        assert consumer.service.happened == []
 
     async def test_a_commit_beyond_the_end_stops_the_worker(self, consumer: BareConsumer) -> None:
         consumer._thread.known = Offsets(0, 5, 6)
@@ -376,14 +362,6 @@ class TestEpochs:
         await sought.take()
         assert sought._thread.wanted == [{TP0}, {TP0}]
 
-    async def test_a_paused_partition_is_not_fetched(self, sought: BareConsumer) -> None:
-        sought._active_partitions.discard(TP0)
-        taking = asyncio.create_task(sought.take())
-        await asyncio.sleep(0)
-        sought.epoch.stop()
-        await taking
-        assert sought._thread.wanted == []
-
 
 class TestRevoke:
     async def test_it_drains_then_commits_then_drops(self, sought: BareConsumer) -> None:
@@ -478,13 +456,6 @@ class TestCommits:
         assert await sought.force_commit()
         assert sought._thread.commits == [{TP0: 14}], "the end of the transaction is read, too"
 
-    async def test_what_was_given_up_is_not_committed(self, sought: BareConsumer) -> None:
-        sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
-        (message,) = await sought.take()
-        sought.epoch.drop()
-        sought.ack(message)
-        assert not await sought.force_commit(), "two records were given up; a commit would skip them"
-
     async def test_a_commit_that_failed_is_tried_again(self, sought: BareConsumer) -> None:
         sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
         (message,) = await sought.take()
@@ -516,22 +487,11 @@ class TestCommits:
         await sought.force_commit()
         assert sought.epoch.partitions[TP0].committed == 12
 
-    async def test_an_ack_counts_once(self, sought: BareConsumer) -> None:
-        sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
-        (message,) = await sought.take()
-        sought._unacked_messages = {message, "another"}
-        assert sought.ack(message)
-        assert not sought.ack(message)
-        assert sought._unacked_messages == {"another"}, "or shutdown waits for it"
-
     async def test_aborted_records_alone_are_committed_over(self, sought: BareConsumer) -> None:
         sought._thread.answers = [{TP0: Fetch(10, [], 17)}]
         assert await sought.take() == []
         assert await sought.force_commit()
         assert sought._thread.commits == [{TP0: 17}]
-
-    async def test_nothing_new_is_not_committed_again(self, sought: BareConsumer) -> None:
-        assert not await sought.force_commit()
 
 
 class TestDelivery:
@@ -594,20 +554,6 @@ class TestDelivery:
             await sought._drain_messages(fetcher)
         assert sought.service.failure is failure
 
-    @pytest.mark.parametrize("what", [ConsumerStoppedError, asyncio.CancelledError])
-    async def test_what_ends_it_at_shutdown_is_no_failure_then(
-        self, sought: BareConsumer, fetcher: Any, what: type[BaseException]
-    ) -> None:
-        async def ends(*_: Any) -> dict[TP, Fetch]:
-            raise what
-
-        sought._thread.fetch = ends  # type: ignore[method-assign]
-        with pytest.raises(what):
-            await sought._drain_messages(fetcher)
-        sought.app.should_stop = True  # type: ignore[misc]  # a fake
-        await sought._drain_messages(fetcher)
-        assert sought.service.failure is None
-
     async def test_a_batch_carries_the_epoch_and_the_partition_of_its_fetch(self, sought: Any) -> None:
         """By its epoch it is dropped when it arrives too late."""
         sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12), 15)}]
@@ -617,14 +563,6 @@ class TestDelivery:
             assert message.value.epoch is sought.epoch
             fetched.append(sought.epoch.partitions[TP0].fetched)
         assert fetched == [12, 15], "what is not yet delivered is not yet read"
-
-    async def test_a_flow_that_stops_keeps_the_rest_of_a_fetch_back(self, sought: Any) -> None:
-        sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12), 13)}]
-        delivered = []
-        async for _, message in sought.getmany(timeout=0.01):
-            delivered.append(message.offset)
-            sought.flow_active = False
-        assert delivered == [11]
 
     async def test_a_topic_has_room_for_so_many_bytes_over_all_its_partitions(self, sought: Any) -> None:
         """One partition takes up to half of it, so that one that waits leaves room for the others."""
@@ -656,22 +594,6 @@ class TestDelivery:
         assert sought._thread.wanted[-2:] == [{TP0, other}, {TP0}]
         assert sought._thread.timeouts[-2] == 0.25
         assert sought._thread.timeouts[-1] < 0.1
-
-    async def test_a_message_says_where_its_batch_ends_and_when_that_was_written(
-        self, sought: BareConsumer
-    ) -> None:
-        last = Record(b"v", b"k", 11, "messages", 3, 7_500)
-        batch = RecordBatch([*records(10), last], source="messages")
-        message = sought._to_message(TP0, batch)
-        assert message.value is batch
-        assert (message.topic, message.partition, message.offset) == ("messages", 3, 11)
-        assert (message.timestamp, message.timestamp_type) == (7.5, batch.timestamp_type)
-        assert (message.tp, message.generation_id) == (TP0, 1)
-        assert (message.key, message.headers, message.checksum) == (None, None, None)
-
-    async def test_the_end_of_a_partition_is_that_of_its_last_fetch(self, sought: BareConsumer) -> None:
-        assert sought.end_of(TP0) == 40
-        assert sought.end_of(TP("messages", 1)) is None
 
 
 class Fetcher:
@@ -777,24 +699,6 @@ class TestThread:
         fetcher.fetched_records = aborted  # type: ignore[method-assign]
         assert await thread._fetch({TP0}, 60.0, Epoch()) == {TP0: Fetch(10, [], 15)}
 
-    async def test_a_partition_that_is_no_longer_assigned_has_no_position(
-        self, thread: BatchConsumerThread
-    ) -> None:
-        assert thread._positions({TP0, TP("messages", 1)}) == {TP0: 10}
-
-    async def test_nothing_is_taken_while_partitions_are_being_assigned(
-        self, thread: BatchConsumerThread, fetcher: Fetcher
-    ) -> None:
-        fetcher.reassignment_in_progress = True
-        fetcher.comes(40)
-        assert await thread._fetch({TP0}, 0.01, Epoch()) == {}
-
-    async def test_an_empty_topic_is_waited_for_no_longer_than_asked(
-        self, thread: BatchConsumerThread, fetcher: Fetcher
-    ) -> None:
-        assert await thread._fetch({TP0}, 0.01, Epoch()) == {}
-        assert all(waiter.cancelled() for waiter in fetcher.waiters)
-
     @pytest.mark.parametrize(
         "error", [UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no"), CorruptRecordException()]
     )
@@ -866,8 +770,3 @@ class TestThread:
         fetcher.waiters[0].set_exception(TopicAuthorizationFailedError("messages"))
         with pytest.raises(TopicAuthorizationFailedError):
             await fetch
-
-    async def test_a_closed_consumer_says_so(self, thread: BatchConsumerThread, fetcher: Fetcher) -> None:
-        fetcher._closed = True
-        with pytest.raises(ConsumerStoppedError):
-            await thread._fetch({TP0}, 0.01, Epoch())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -61,11 +60,6 @@ def test_a_letter_is_the_record_and_says_why() -> None:
         "dlq_offset": "7",
         "dlq_attempts": "2",
     }
-
-
-def test_a_long_explanation_is_cut_and_what_cannot_be_encoded_is_escaped() -> None:
-    [output] = outputs(RECORD, message="\ud800" + "x" * 600)
-    assert said(output)["dlq_message"] == "\\ud800" + "x" * 499
 
 
 def test_only_a_letter_that_does_not_fit_is_split() -> None:
@@ -132,14 +126,6 @@ def test_a_dead_letter_that_is_dead_lettered_again_keeps_the_headers_it_had() ->
     assert (joined.value, joined.why["attempts"], "part" in joined.why) == (first.value, "2", False)
 
 
-def test_a_short_key_is_on_every_part_and_a_long_one_in_the_content() -> None:
-    assert {output.key for output in outputs(RECORD._replace(value=bytes(5000)))} == {b"key"}
-    assert {output.key for output in outputs(RECORD._replace(key=b"k" * 1024, value=bytes(5000)))} == {
-        b"k" * 1024
-    }
-    assert {output.key for output in outputs(RECORD._replace(key=b"k" * 1025, value=bytes(5000)))} == {None}
-
-
 def test_a_missing_or_damaged_part_is_noticed() -> None:
     parts = as_read(outputs(RECORD._replace(value=bytes(5000))))
     with pytest.raises(ValueError, match=r"parts \[2\] of \d+ are missing"):
@@ -172,12 +158,6 @@ def test_of_what_is_larger_than_16_mib_the_beginning_the_length_and_the_hash_are
     assert joined.why["sha256"] == hashlib.sha256(value).hexdigest()
     assert (joined.why["topic"], joined.why["partition"], joined.why["offset"]) == (RECORD.topic, "3", "7")
     assert joined.why["content"] == "cut"
-
-
-def test_a_record_whose_key_and_headers_are_what_is_large_is_cut_too() -> None:
-    [output] = outputs(RECORD._replace(value=None, key=None, headers=[("h", bytes(17 << 20))]), 2 << 20)
-    assert (output.key, output.value, said(output)["dlq_bytes"]) == (None, b"", "0")
-    assert join_parts(as_read([output])).value == b""
 
 
 @pytest.mark.parametrize("size", [100, 5000])
@@ -213,33 +193,6 @@ def test_letters_are_found_among_others_and_parts_that_come_twice_are_taken_once
         ("7", b"value"),
         ("8", b"a" * 5000),
         ("9", b"b" * 5000),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("change", "stage"),
-    [
-        ({"topic": "other.v1"}, "stage"),
-        ({"partition": 4}, "stage"),
-        ({"offset": 8}, "stage"),
-        ({"value": b"b" * 5000}, "stage"),
-        ({}, "another stage"),
-    ],
-)
-def test_parts_of_letters_that_differ_in_one_thing_are_not_mixed(change: dict[str, Any], stage: str) -> None:
-    one = RECORD._replace(value=b"a" * 5000)
-    two = one._replace(**change)
-    first = as_read(outputs(one))
-    second = as_read(
-        to_outputs(DeadLetter(two, "invalid_json", "no", 2), source=SOURCE, stage=stage, limit=LIMIT)
-    )
-    mixed = [record for both in zip(first, second, strict=True) for record in both]
-    found = [(dict(letter.why), letter.value, letter.complete) for letter in letters(mixed)]
-    assert [(value, complete) for _, value, complete in found] == [(one.value, True), (two.value, True)]
-    places = [(why["topic"], why["partition"], why["offset"], why["stage"]) for why, *_ in found]
-    assert places == [
-        (record.topic, str(record.partition), str(record.offset), name)
-        for record, name in ((one, "stage"), (two, stage))
     ]
 
 

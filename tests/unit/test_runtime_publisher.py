@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import KafkaTimeoutError, ProducerClosed
 
 from models.errors import ConsistencyError
-from streams.runtime.aiokafka_internals import MemoryRecords, ProduceRequest
+from streams.runtime.aiokafka_internals import MemoryRecords
 from streams.runtime.effects import Output
 from streams.runtime.partitioner import partition_of
 from streams.runtime.publisher import (
@@ -80,15 +79,6 @@ class TestPack:
             b"6": ("prefix-b", partition_of(b"", 3)),
         }
 
-    async def test_many_outputs_go_where_each_goes_alone(self, publisher: Publisher) -> None:
-        outputs = [Output("ab"[n % 2], b"key-%d" % n, b"") for n in range(700)]
-        found = {
-            key: partition
-            for _, partition, records in read(publisher.pack(iter(outputs)))
-            for key, _, _ in records
-        }
-        assert found == {o.key: partition_of(o.key or b"", PARTITIONS[o.topic]) for o in outputs}
-
     async def test_records_of_a_partition_keep_their_order_over_several_batches(
         self, publisher: Publisher
     ) -> None:
@@ -111,9 +101,6 @@ class TestPack:
         assert records == [(key, value or None, []) for key, value in values.items()]
         assert len(packed) == 2, "as few batches as hold them"
 
-    async def test_of_a_stage_without_state_there_is_nothing_to_pack(self, publisher: Publisher) -> None:
-        assert publisher.pack_values("", 5, {}) == []
-
     async def test_a_value_that_an_empty_batch_refuses_is_no_loop(
         self, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -121,12 +108,6 @@ class TestPack:
         monkeypatch.setattr(publisher._producer, "create_batch", lambda: builder)
         with pytest.raises(ConsistencyError, match="an empty batch for a refused 5 bytes"):
             publisher.pack_values("a", 5, {b"k": b"value"})
-
-    async def test_what_is_packed_is_what_was_given(self, publisher: Publisher) -> None:
-        headers = (("h", None), ("h", b""), ("\u00fc", b"\xff"))
-        outputs = [Output("a", b"k", b"v", headers), Output("a", b"k", None, [*headers])]
-        [(_, _, records)] = read(publisher.pack(outputs))
-        assert records == [(b"k", b"v", [*headers]), (b"k", None, [*headers])]
 
     async def test_all_but_copies_get_the_stamp_and_it_counts(self, publisher: Publisher) -> None:
         stamp = (("sw_code", b"1"), ("sw_config", b"2"))
@@ -138,9 +119,6 @@ class TestPack:
         publisher.pack([Output("a", b"k", bytes(spare + 1), copy=True)], stamp)
         with pytest.raises(OutputTooLarge):
             publisher.pack([Output("a", b"k", bytes(spare + 1))], stamp)
-
-    async def test_nothing_is_packed_of_nothing(self, publisher: Publisher) -> None:
-        assert publisher.pack([]) == []
 
     async def test_a_record_may_be_as_large_as_its_topic_takes(self, publisher: Publisher) -> None:
         take = publisher.pack
@@ -258,20 +236,6 @@ async def test_the_producer_is_idempotent_and_patient() -> None:
     assert MemoryRecords(bytes(builder._build())).next_batch().compression_type == 0
     await producer.stop()
     await plain.stop()
-
-
-async def test_the_producer_puts_its_requests_together_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[Any] = []
-
-    async def send(client: AIOKafkaClient, node_id: int, request: Any) -> None:
-        sent.append(request)
-
-    monkeypatch.setattr(AIOKafkaClient, "send", send)
-    producer = make_producer(Settings(), "ingest")
-    request = ProduceRequest(None, -1, 3000, [])
-    await producer.client.send(1, request)
-    assert type(sent[0].prepare({0: (7, 7)})).encode is not type(request.prepare({0: (7, 7)})).encode
-    await producer.stop()
 
 
 def test_a_topic_is_looked_up_once() -> None:

@@ -154,24 +154,6 @@ class TestRecover:
         task.cancel()
         assert set(beats) >= set(range(1, 10))
 
-    async def test_it_goes_on_where_it_stood(self, part: StoredPartition, settings: Any) -> None:
-        part.read_to = 7
-        assert await read(Log(0, 10), part, settings) == 3
-
-    async def test_nothing_is_read_of_what_is_known(self, part: StoredPartition, settings: Any) -> None:
-        part.read_to = 10
-        log = Log(0, 10)
-        assert await read(log, part, settings) == 0
-        assert log.polls == 0
-
-    async def test_it_begins_where_the_changelog_does(self, part: StoredPartition, settings: Any) -> None:
-        assert await read(Log(4, 10), part, settings) == 6
-
-    async def test_what_carries_no_record_is_read_too(self, part: StoredPartition, settings: Any) -> None:
-        """The ends of transactions, and what compaction has removed."""
-        assert await read(Log(0, 10, skips=frozenset(range(4, 10))), part, settings) == 4
-        assert part.read_to == 10
-
     async def test_a_large_state_may_take_longer_than_one_request(
         self, part: StoredPartition, settings: Any
     ) -> None:
@@ -252,9 +234,6 @@ class TestRecover:
         epoch.stop()
         with pytest.raises(EpochOver):
             await read(log, part, settings, epoch)
-
-    async def test_a_worker_without_changelogs_asks_nobody(self, settings: Any) -> None:
-        assert await recover({}, Epoch(), settings, "test", "") == 0
 
 
 class Batch(list[Output]):

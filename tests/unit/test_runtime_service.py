@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +10,6 @@ from typing import Any
 
 import pytest
 
-import streams
 from models.errors import ConsistencyError, DependencyUnavailable
 from streams.runtime import service as service_module
 from streams.runtime.consumer import BatchConsumer
@@ -115,13 +113,6 @@ class TestViewMarks:
         found = await runtime.view_marks(Epoch(), [at(FACTS), at("memory.embedding-requests.v1")])
         assert found == {at(FACTS): 17}
 
-    async def test_each_view_is_asked_for_its_own(self, settings: Settings) -> None:
-        async def marks(places: Any) -> dict[tuple[str, int], int]:
-            return {place: len(place[0]) for place in places}
-
-        found = await self.runtime(settings, marks).view_marks(Epoch(), [at(FACTS), at(MESSAGES)])
-        assert found == {at(FACTS): len(FACTS), at(MESSAGES): len(MESSAGES)}
-
     async def test_a_view_that_does_not_answer_is_asked_again(self, settings: Settings) -> None:
         asked = 0
 
@@ -162,10 +153,6 @@ class TestViewMarks:
             await runtime.view_marks(epoch, [at(FACTS)])
         assert runtime.health.waited_for() == {}
 
-    def test_a_stage_with_state_keeps_no_view(self) -> None:
-        with pytest.raises(ValueError, match="would not be read again"):
-            Stage(name="s", sources=(FACTS,), step=step, table="t", view_marks=lambda places: None)
-
 
 class TestFaustApp:
     """Rule 11, and what else the app must be told."""
@@ -183,12 +170,6 @@ class TestFaustApp:
             assert agent.concurrency == 1
             assert (agent.channel.key_type, agent.channel.value_type) == (None, None), "no models on ingress"
 
-    def test_records_are_never_taken_by_number(self) -> None:
-        """``Stream.take`` acks what a crash then loses."""
-        root = Path(streams.__file__).parent
-        taking = [path for path in root.rglob("*.py") if re.search(r"stream\w*\.take\(", path.read_text())]
-        assert taking == []
-
     async def test_it_waits_for_streams_and_makes_no_topics(self, service: ServiceRuntime) -> None:
         conf = service.app.conf
         assert conf.stream_wait_empty, "or a revoke does not drain"
@@ -199,14 +180,6 @@ class TestFaustApp:
         assert conf.broker_session_timeout == service.settings.session_timeout_seconds
         assert conf.broker_heartbeat_interval == service.settings.heartbeat_seconds
 
-    async def test_recovery_is_ours(self, service: ServiceRuntime) -> None:
-        recovery = service.app.tables.recovery
-        assert type(recovery) is SeekingRecovery
-        table = service._tables["conversations"]
-        recovery.add_active(table, at(CHANGELOG))
-        recovery.add_standby(table, at(CHANGELOG))
-        assert (recovery.active_tps, recovery.standby_tps) == (set(), set())
-
     async def test_the_consumer_is_ours_and_cuts_batches_as_the_stage_wants_them(
         self, service: ServiceRuntime
     ) -> None:
@@ -216,10 +189,6 @@ class TestFaustApp:
         batches = [batch for _, batch in service.consumer.scheduler.iterate(fetched)]
         assert [len(batch) for batch in batches] == [7, 2]
         assert {(batch.source, batch.source_index) for batch in batches} == {(SUMMARIES, 1)}
-
-    async def test_the_group_and_the_name_in_it(self, service: ServiceRuntime, settings: Settings) -> None:
-        assert service.app.conf.id == settings.group("ingest")
-        assert service.app.conf.consumer_group_instance_id.startswith(f"{settings.static_member('ingest')}-")
 
 
 class TestDelivery:
@@ -257,14 +226,6 @@ class TestDelivery:
         service.on_sought(epoch)
         assert set(epoch._lanes) == {("conversations", 1), ("conversations", 2)}
         assert "recovering" not in service.health.why_not_ready()
-
-    async def test_a_worker_that_has_no_partitions_says_so(self, service: ServiceRuntime) -> None:
-        service.on_assigned(set())
-        service.on_sought(sought(service))
-        assert service.health.is_standby
-        assert service.health.why_not_ready() == []
-        service.on_assigned({at(MESSAGES)})
-        assert "recovering" in str(service.health.why_not_ready()), "until its state is read"
 
 
 class TestChecks:
@@ -329,15 +290,6 @@ class TestDrain:
         await service.drain(epoch)
         assert (service.failure is not None) is fails
         assert service.failed.is_set() is fails
-
-    async def test_at_shutdown_it_is_given_up_without_a_failure(
-        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        epoch = sought(service)
-        epoch.lane("conversations", 3, lambda: StubLane(unconfirmed=True))
-        monkeypatch.setattr(type(service.app), "should_stop", True)
-        await service.drain(epoch)
-        assert service.failure is None
 
     async def test_after_a_failure_nothing_is_waited_for(self, service: ServiceRuntime) -> None:
         service.settings = service.settings.model_copy(update={"session_timeout_seconds": 600})
@@ -458,15 +410,6 @@ class TestLife:
         await asyncio.wait([task])
         await asyncio.sleep(0)
         assert "the group said no" in str(service.failure)
-
-    async def test_a_pause_of_the_event_loop_is_noticed(
-        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        now = service.watch._last_beat
-        monkeypatch.setattr("streams.runtime.watch.time", SimpleNamespace(monotonic=lambda: now))
-        assert not service.stalled()
-        now += 3
-        assert service.stalled()
 
 
 class Rebalances:

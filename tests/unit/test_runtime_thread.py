@@ -139,10 +139,6 @@ class TestCommits:
         assert await thread._commit({TP0: 5, TP1: 9})
         assert thread._consumer.commits == [{("messages", 0): 5}]
 
-    async def test_nothing_assigned_is_nothing_committed(self, thread: BatchConsumerThread) -> None:
-        assert not await thread._commit({TP1: 9})
-        assert thread._consumer.commits == []
-
     @pytest.mark.parametrize(
         "answer",
         [
@@ -196,13 +192,6 @@ class TestPartitions:
         assert thread._consumer.sought == [(TopicPartition("messages", 0), 5)]
         assert queued == ["_offsets", "_fetch", "_seek_all"]
 
-    async def test_a_seek_goes_to_each_partition(self, thread: BatchConsumerThread) -> None:
-        await thread._seek_all({TP0: 5, TP1: 9})
-        assert thread._consumer.sought == [
-            (TopicPartition("messages", 0), 5),
-            (TopicPartition("messages", 1), 9),
-        ]
-
     async def test_an_assignment_renews_the_lease_and_leaves_changelogs_to_recovery(
         self, thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -239,20 +228,3 @@ class TestPartitions:
         thread._consumer.coordination = TopicAuthorizationFailedError("messages")
         with pytest.raises(TopicAuthorizationFailedError):
             await thread.check_errors()
-
-    async def test_before_the_client_has_met_the_broker_nothing_is_coordinated(
-        self, thread: BatchConsumerThread
-    ) -> None:
-        # On a loaded machine the first look comes while the client still starts.
-        thread.thread_loop = asyncio.get_running_loop()
-        thread._consumer._coordinator = None
-        await thread.check_errors()
-        thread._consumer = None
-        await thread.check_errors()
-
-    async def test_where_the_thread_has_ended_nothing_is_coordinated(self, thread: BatchConsumerThread) -> None:
-        # A service that stops still looks once a second, until it is told not to.
-        thread.thread_loop = asyncio.new_event_loop()
-        thread.thread_loop.close()
-        thread._consumer.coordination = TopicAuthorizationFailedError("messages")
-        await thread.check_errors()

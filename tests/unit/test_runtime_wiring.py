@@ -11,23 +11,19 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
-from structlog.testing import capture_logs
 
 from models.errors import ConsistencyError
 from streams.kafka import clients
 from streams.runtime import recovery as recovery_module
 from streams.runtime import service as service_module
 from streams.runtime import watch as watch_module
-from streams.runtime.consumer import BatchConsumer, BatchTransport
 from streams.runtime.effects import Effects
-from streams.runtime.epoch import Epoch, Offsets, Progress
+from streams.runtime.epoch import Epoch, Progress
 from streams.runtime.faust_internals import TP
 from streams.runtime.publisher import DELIVERY_TIMEOUT_SECONDS
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.service import ServiceRuntime
 from streams.runtime.stage import Stage
-from streams.runtime.stamp import config_hash
-from streams.runtime.table import NoState
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
@@ -151,17 +147,6 @@ class TestFaust:
         credentials: Any = service.app.conf.broker_credentials
         assert credentials.username == "ada"
 
-    async def test_it_makes_no_folder(self, service: ServiceRuntime, settings: Settings) -> None:
-        service.app._create_directories()
-        assert not (settings.folder / "faust").exists()
-        assert service.app.conf.datadir == settings.folder / "faust", "and nothing where the worker stands"
-
-    async def test_the_transport_delivers_batches(self, service: ServiceRuntime) -> None:
-        assert isinstance(service.app.transport, BatchTransport)
-        assert service.app.transport.Consumer is BatchConsumer
-        assert service.app.runtime is service
-        assert [url.host for url in service.app.transport.url] == ["a", "b"]
-
     async def test_each_stage_has_an_agent_on_its_sources_and_a_table_if_it_keeps_state(
         self, service: ServiceRuntime
     ) -> None:
@@ -198,13 +183,6 @@ class TestFaust:
         (agent,) = [agent for name, agent in service.app.agents.items() if name.endswith("facts")]
         await agent.fun(stream)
         assert delivered == [("facts", "first"), ("facts", "second")]
-
-    async def test_batches_are_cut_by_the_bytes_that_a_step_may_get(self, service: ServiceRuntime) -> None:
-        topic = at(CANDIDATES).topic
-        records = [Record(b"v" * size, b"k", n, topic, 3) for n, size in enumerate((900, 900, 900, 1, 1, 1, 1))]
-        batches = [batch for _, batch in service.consumer.scheduler.iterate({at(CANDIDATES): records})]
-        assert [len(batch) for batch in batches] == [2, 3, 2]
-        assert {(batch.source, batch.source_index) for batch in batches} == {(CANDIDATES, 0)}
 
 
 async def test_the_consumer_of_recovery_belongs_to_no_group_and_begins_nowhere_else(
@@ -289,12 +267,6 @@ class TestLife:
         assert all(task.cancelled() for task in background)
         assert service.failure is None
 
-    async def test_a_service_that_never_started_can_be_stopped(
-        self, service: ServiceRuntime, producer: Producer
-    ) -> None:
-        await service.stop()
-        assert len(producer.happened) == 1
-
     async def test_a_broker_that_does_not_answer_ends_the_start(
         self, service: ServiceRuntime, producer: Producer
     ) -> None:
@@ -318,18 +290,6 @@ class TestLife:
         await service.stop()
         assert "the group said no" in str(service.failure)
         assert service.health.why_unhealthy() == ["ConsistencyError: the group said no"]
-
-    async def test_what_records_carry_as_a_hash_is_in_the_log(
-        self, service: ServiceRuntime, producer: Producer
-    ) -> None:
-        """``sw_config`` of a record says no more than that something else decided: here is what it was."""
-        with capture_logs() as logs:
-            await service.start()
-        await service.stop()
-        said = {line["stage"]: line for line in logs if line["event"] == "stage"}
-        assert said["windows"]["decided_by"] == {"idle_minutes": 15}
-        assert said["windows"]["config"] == config_hash({"idle_minutes": 15})
-        assert said["facts"]["decided_by"] == {}
 
 
 class Ended(Exception):
@@ -379,14 +339,6 @@ class TestWatch:
         monkeypatch.setattr(watch_module, "asyncio", Clock(nothing))
         await service.watch.look()
         assert service.failure is reason
-
-    async def test_a_crash_without_a_reason_stops_it_too(
-        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        service.app._crashed.set()
-        monkeypatch.setattr(watch_module, "asyncio", Clock(nothing))
-        await service.watch.look()
-        assert isinstance(service.failure, RuntimeError)
 
     async def test_a_worker_whose_name_was_taken_does_not_go_on(
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
@@ -444,21 +396,6 @@ class TestWatch:
         missing = value(service, "lag_records", stage="windows", topic=SUMMARIES, partition="3")
         assert missing is None, "nobody knows it yet"
 
-    async def test_the_beat_is_what_a_pause_is_measured_by(
-        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        await service.slots.acquire()
-        service.watch._last_beat -= 60
-        service.health._last_beat -= 60
-        clock = Clock()
-        monkeypatch.setattr(watch_module, "asyncio", clock)
-        with pytest.raises(Ended):
-            await service.watch.beat()
-        assert clock.slept == [watch_module.BEAT_SECONDS]
-        assert not service.stalled()
-        assert service.health.silence() < 30
-        assert value(service, "batches_in_flight", service="ingest") == 1
-
 
 class TestStalled:
     @pytest.mark.parametrize(
@@ -474,18 +411,6 @@ class TestStalled:
 
 
 class TestEpochs:
-    async def test_a_stage_without_a_table_has_no_state(self, service: ServiceRuntime) -> None:
-        epoch = sought(service, at(CANDIDATES))
-        batch = RecordBatch(
-            [Record(b"v", b"k", 10, at(CANDIDATES).topic, 3)], epoch=epoch, source=CANDIDATES, position=10
-        )
-        event = SimpleNamespace(value=batch, message=SimpleNamespace(offset=10))
-        bound = service._by_source[CANDIDATES]
-        service.deliver(bound, event)
-        lane: Any = epoch.lane("facts", 3, lambda: pytest.fail("there should be one"))
-        assert isinstance(lane.state, NoState)
-        assert (lane.runtime, lane.bound) == (service, bound)
-
     async def test_a_lane_gets_the_event_and_the_state_of_its_partition(self, service: ServiceRuntime) -> None:
         epoch = sought(service, at(MESSAGES))
         bound = service._by_source[MESSAGES]
@@ -496,9 +421,6 @@ class TestEpochs:
         batch = RecordBatch([Record(b"v", b"k", 10, at(MESSAGES).topic, 3)], epoch=epoch, position=10)
         service.deliver(bound, event := SimpleNamespace(value=batch))
         assert put == [event]
-
-    async def test_a_topic_that_is_still_empty_is_no_contradiction(self, service: ServiceRuntime) -> None:
-        service.check_end(at(MESSAGES), Offsets(0, 0, None))
 
     async def test_only_stages_with_timers_get_lanes_before_a_record_comes(
         self, service: ServiceRuntime
@@ -548,13 +470,6 @@ class TestEpochs:
         assert "switchboard state reset ingest" in service.reset_hint
         assert value(service, "recovery_seconds", table="conversations") == 7
         assert value(service, "recovery_records_total", table="conversations") == 1234
-
-    async def test_the_lease_is_for_a_session_under_the_name_in_the_group(
-        self, service: ServiceRuntime
-    ) -> None:
-        assert service.lease._session == 12
-        assert service.lease._name == service.settings.static_member("ingest")
-        assert service.slots._value == 4
 
     async def test_a_drain_that_leaves_nothing_gives_nothing_up(self, service: ServiceRuntime) -> None:
         class Drained(Epoch):

@@ -100,24 +100,6 @@ def test_an_alert_on_a_first_count_sees_the_first_one() -> None:
     assert seen == {"switchboard_dead_letters_total", "switchboard_misrouted_records_total"}
 
 
-def test_panels_do_not_overlap_and_use_the_provisioned_data_source() -> None:
-    taken: set[tuple[int, int]] = set()
-    [source] = yaml.safe_load((DEPLOY / "grafana/datasources.yml").read_text())["datasources"]
-    for panel in DASHBOARD["panels"]:
-        place = panel["gridPos"]
-        cells = {
-            (x, y)
-            for x in range(place["x"], place["x"] + place["w"])
-            for y in range(place["y"], place["y"] + place["h"])
-        }
-        assert not cells & taken, panel["title"]
-        assert max(x for x, _ in cells) < 24
-        taken |= cells
-        if panel["type"] != "row":
-            assert panel["datasource"]["uid"] == source["uid"]
-            assert panel["description"]
-
-
 def test_every_alert_says_what_happened_and_where_to_begin() -> None:
     for group in ALERTS["groups"]:
         for rule in group["rules"]:

@@ -60,14 +60,6 @@ def test_the_level_is_ours_and_libraries_speak_from_warning_on() -> None:
     assert line["logger"] == "faust.app"
 
 
-def test_debug_shows_our_debug_only() -> None:
-    out = io.StringIO()
-    configure_logging("debug", "json", out)
-    get_logger("streams.process.worker").debug("shown")
-    logging.getLogger("aiokafka").debug("not shown")
-    assert [line["event"] for line in lines(out)] == ["shown"]
-
-
 def test_a_library_that_set_itself_up_is_routed_like_the_rest() -> None:
     own = logging.getLogger("noisy.library")
     own.addHandler(logging.StreamHandler(io.StringIO()))
@@ -108,15 +100,6 @@ def test_tracebacks_show_no_local_variables(form: Any) -> None:
     assert "walnuts" not in out.getvalue()
 
 
-def test_configuring_twice_writes_each_line_once() -> None:
-    first, second = io.StringIO(), io.StringIO()
-    configure_logging("info", "json", first)
-    configure_logging("info", "json", second)
-    get_logger("streams.process.worker").info("once")
-    assert first.getvalue() == ""
-    assert len(lines(second)) == 1
-
-
 def test_a_library_that_repeats_itself_is_heard_now_and_then() -> None:
     now = 0.0
     calm = Calm(lambda: now)
@@ -140,19 +123,3 @@ def test_a_library_that_repeats_itself_is_heard_now_and_then() -> None:
         "Unable connect to 9 (and 4 times before)",
         "Unable connect to 10",
     ]
-
-
-def test_we_are_always_heard() -> None:
-    out = io.StringIO()
-    configure_logging("info", "json", out)
-    for _ in range(3):
-        get_logger("streams.process.worker").info("window published")
-    assert len(lines(out)) == 3
-
-
-def test_the_starting_and_stopping_of_parts_is_not_told_but_their_trouble_is() -> None:
-    out = io.StringIO()
-    configure_logging("info", "json", out)
-    logging.getLogger("streams.runtime.consumer").info("[^-BatchConsumer]: Starting...")
-    logging.getLogger("streams.runtime.consumer").warning("[^-BatchConsumer]: slow")
-    assert [line["event"] for line in lines(out)] == ["[^-BatchConsumer]: slow"]

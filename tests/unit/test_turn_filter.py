@@ -11,7 +11,6 @@ import pytest
 from models.messages import Role
 from models.responses import ContentDuplicationEvent
 from models.turns import Turn, TurnSource
-from streams.chat import filtering as module
 from streams.chat.events import TurnNames
 from streams.chat.filtering import AnswerFilter, FilterRules
 from streams.settings import Settings
@@ -74,18 +73,6 @@ async def test_text_is_shown_when_it_was_held_for_long_enough() -> None:
             await asyncio.sleep(0.005)
     assert answer.text.count(ONCE) + len(answer.filter.duplicates) == 2
     assert (answer.counted("response_hold_seconds_count") or 0) > 0
-
-
-async def test_pieces_that_come_together_are_shown_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_TOGETHER_SECONDS", 3600.0)
-    answer = Answer()
-    answer.filter.add("Water ")
-    await until_told(answer)
-    for word in OTHER.split():
-        answer.filter.add(f"{word} ")
-        await asyncio.sleep(0)
-    answer.filter.finish()
-    assert answer.told == ["Water ", f"{OTHER} "], "the first waits for nothing"
 
 
 async def test_an_error_of_the_filter_is_raised_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:

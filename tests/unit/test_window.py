@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import msgspec
 import pytest
 
 from models.errors import NotFound
 from models.messages import Role
 from models.turns import Turn, TurnSource
-from processors.recall.window import MOST_TURNS, InvalidWindow, bounds, window
+from processors.recall.window import InvalidWindow, bounds, window
 from streams.conversations.windows import WindowRetriever
 from streams.runtime.testing import START
 
@@ -110,11 +109,6 @@ def test_what_is_no_window(name: str, first: int, last: int, turns: int, said: s
     assert str(caught.value) == said
 
 
-def test_in_json_it_has_the_seeds_names() -> None:
-    found = msgspec.to_builtins(window("c", 0, 0, MOST_TURNS, [turn(0)]))
-    assert found.keys() == {"messages", "matchedSequenceRange", "windowStart", "windowEnd", "conversationId"}
-
-
 class Kept:
     """A log and a topic in memory: what each holds, and whether the topic was read."""
 
@@ -151,14 +145,6 @@ async def indices(kept: Kept, first: int, last: int, user: str = "ada", tenant: 
     retriever = WindowRetriever(LogOf(kept), TopicOf(kept))
     found = await retriever.window(tenant, user, "conv-123", first, last)
     return [each.index for each in found.messages]
-
-
-async def test_what_the_log_has_is_not_looked_for_elsewhere() -> None:
-    kept = Kept(conversation(20), [])
-    assert await indices(kept, 10, 11) == list(range(4, 18))
-    assert await indices(kept, 18, 19) == list(range(12, 20))
-    assert await indices(kept, 100, 101) == []
-    assert kept.read == 0
 
 
 async def test_an_expired_log_and_one_that_began_anew_in_the_middle_are_completed_from_the_topic() -> None:
