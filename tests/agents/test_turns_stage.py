@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,16 +55,9 @@ class Harness(StageHarness):
         self.feed(*[self.record(message, **replace) for message in messages])
 
 
-def message(n: int, content: str = "", **replace: Any) -> ChatMessage:
-    said = ChatMessage(
-        message_id=f"m{n}",
-        conversation_id="c",
-        user_id="ada",
-        role=Role.ASSISTANT if n % 2 else Role.USER,
-        content=content or f"message number {n}",
-        sent_at=START + timedelta(seconds=n),
-    )
-    return msgspec.structs.replace(said, **replace)
+def message(n: int, content: str = "", **changes: Any) -> ChatMessage:
+    role = Role.ASSISTANT if n % 2 else Role.USER
+    return samples.message(n, content or f"message number {n}", **({"role": role} | changes))
 
 
 def punctuation(harness: StageHarness, kind: str, conversation: str = "c") -> Record:

@@ -12,16 +12,15 @@ from typing import Any
 
 import httpx
 import pytest
+import samples
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from models import ids
 from models.errors import ConfigurationError
-from models.facts import Fact, FactChange, FactStatus, Provenance
+from models.facts import Fact, FactStatus
 from models.index import VectorSpace
-from models.statements import Kind
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
@@ -32,44 +31,9 @@ from streams.api.server import ApiServer, serve
 from streams.search import MemorySearch, Results
 
 
-def make_fact(
-    statement: str,
-    status: FactStatus = FactStatus.ACTIVE,
-    user_id: str = "ada",
-    tenant_id: str = "default",
-) -> Fact:
-    now = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-    return Fact(
-        fact_id=ids.text_fact_id(tenant_id, user_id, statement),
-        slot_id=ids.slot_id(tenant_id, user_id, "", ""),
-        user_id=user_id,
-        kind=Kind.PREFERENCE,
-        statement=statement,
-        confidence=0.8,
-        status=status,
-        change=FactChange.CREATED,
-        version=1,
-        evidence_count=1,
-        provenance=(
-            Provenance(
-                conversation_id="c-1",
-                window_id="w-1",
-                window_end_id="m-2",
-                message_ids=("m-1",),
-                quote=statement,
-                topic="chat.messages.v1",
-                partition=0,
-                offsets=(7,),
-                sent_at=datetime(2026, 3, 1, tzinfo=UTC),
-                arrived_at=datetime(2026, 3, 1, tzinfo=UTC),
-            ),
-        ),
-        valid_from=now,
-        learned_at=now,
-        changed_at=now,
-        last_evidence_at=datetime.now(UTC),
-        tenant_id=tenant_id,
-    )
+def make_fact(statement: str, **changes: Any) -> Fact:
+    said = samples.evidence(statement, at=datetime(2026, 3, 1, tzinfo=UTC), window_end_id="m-2")
+    return samples.fact(statement, provenance=(said,), last_evidence_at=datetime.now(UTC), **changes)
 
 
 FACTS = [

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from pathlib import Path
 
 import httpx
 import msgspec
 import pytest
+from samples import turn
 
 from models.facts import Fact
-from models.ids import slot_id, text_fact_id, turn_id
+from models.ids import slot_id, text_fact_id
 from models.index import VectorSpace
-from models.messages import Role
-from models.turns import Turn, TurnSource
 from models.understanding import QueryUnderstanding
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.local_valkey import LocalValkey
@@ -27,28 +25,10 @@ from streams.api.app import create_api
 from streams.api.parts import Parts
 from streams.api.server import serve
 from streams.namespace import Namespace
-from streams.runtime.testing import START
 from streams.search import MemorySearch
 from tests.integration.test_api import make_fact
 
 SAID = ["I saw my sister Anna yesterday.", "How is she?", "Very well, thank you."]
-
-
-def turn(index: int, text: str, tenant: str = "default") -> Turn:
-    return Turn(
-        turn_id=turn_id(tenant, "c", f"m{index}"),
-        message_id=f"m{index}",
-        conversation_id="c",
-        user_id="ada",
-        tenant_id=tenant,
-        role=Role.ASSISTANT if index % 2 else Role.USER,
-        text=text,
-        sent_at=START,
-        arrived_at=START + timedelta(seconds=index),
-        began_at=START,
-        index=index,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
-    )
 
 
 def home() -> Fact:

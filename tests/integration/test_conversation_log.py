@@ -10,15 +10,14 @@ import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import pytest
+import samples
 from redis.asyncio import Redis
 
 from models.errors import ConsistencyError, DependencyUnavailable
-from models.ids import turn_id
-from models.messages import Role
-from models.turns import Turn, TurnSource
+from models.turns import Turn
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.redis_client import open_redis
@@ -29,22 +28,8 @@ from streams.settings import Settings
 SPACE = Namespace("test-")
 
 
-def turn(index: int, conversation: str = "c", **replace: object) -> Turn:
-    tenant = str(replace.get("tenant_id", "default"))
-    made = Turn(
-        turn_id=turn_id(tenant, conversation, f"m{index}"),
-        message_id=f"m{index}",
-        conversation_id=conversation,
-        user_id="ada",
-        role=Role.ASSISTANT if index % 2 else Role.USER,
-        text=f"message {index}",
-        sent_at=START,
-        arrived_at=START + timedelta(seconds=index),
-        began_at=START,
-        index=index,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
-    )
-    return msgspec.structs.replace(made, **replace)
+def turn(index: int, conversation: str = "c", **changes: Any) -> Turn:
+    return samples.turn(index, at=START, **({"sent_at": START, "conversation_id": conversation} | changes))
 
 
 def ms(index: int) -> int:

@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 import pytest
+import samples
 from aiokafka import AIOKafkaProducer
 
 from deploy.local.kafka import LocalKafka
-from models.ids import turn_id
 from models.messages import Role
 from models.summaries import SessionSummary, Summary
-from models.turns import Turn, TurnSource
+from models.turns import Turn
 from models.windows import WindowSource
 from streams.cli import main
 from streams.runtime.deadletters import to_outputs
@@ -175,19 +175,7 @@ def test_later_cut_and_renamed_exports_of_a_chat_add_what_is_new(run: Run, log: 
 
 
 def turn(index: int, text: str) -> Turn:
-    return Turn(
-        turn_id=turn_id("default", "c-1", f"m-{index}"),
-        message_id=f"m-{index}",
-        conversation_id="c-1",
-        user_id="ada",
-        role=Role.USER,
-        text=text,
-        sent_at=AT,
-        arrived_at=AT,
-        began_at=AT,
-        index=index,
-        source=TurnSource(topic=MESSAGES, partition=0, offset=index),
-    )
+    return samples.turn(index, text, at=AT, conversation_id="c-1", message_id=f"m-{index}", role=Role.USER)
 
 
 def test_a_conversation_is_exported_and_can_be_imported_again(

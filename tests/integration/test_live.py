@@ -11,10 +11,11 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+import samples
 
 from deploy.local.kafka import LocalKafka
 from models.errors import DependencyUnavailable
-from models.messages import ChatMessage, Role
+from models.messages import ChatMessage
 from streams import kafka as clients
 from streams.api.app import create_api
 from streams.api.parts import Parts
@@ -73,16 +74,9 @@ async def serving(settings: Settings, facts: Any = None) -> AsyncIterator[tuple[
         await status.close()
 
 
-def message(number: int, conversation: str = "c-1", **other: Any) -> ChatMessage:
-    return ChatMessage(
-        message_id=f"m-{number}",
-        conversation_id=conversation,
-        user_id=other.pop("user_id", "ada"),
-        role=Role.USER,
-        content=f"message {number}\nof two lines",
-        sent_at=START,
-        **other,
-    )
+def message(number: int, conversation: str = "c-1") -> ChatMessage:
+    names = {"message_id": f"m-{number}", "conversation_id": conversation}
+    return samples.message(number, f"message {number}\nof two lines", sent_at=START, **names)
 
 
 async def publish(settings: Settings, *messages: ChatMessage) -> None:

@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 import msgspec
 import pytest
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, StreamingResponse
-from starlette.routing import Route
+from starlette.responses import StreamingResponse
 from structlog.testing import capture_logs
 
 from models.errors import ConfigurationError, NotFound
 from models.messages import Identifier
 from streams.api import tracing
-from streams.api.app import Mounted, create_api
+from streams.api.app import create_api
 from streams.api.catalog import OPERATIONS
-from streams.api.cursors import after, cursor_of
 from streams.api.dispatch import MOST_BYTES
-from streams.api.openapi import openapi
 from streams.api.operations import Call, Operation, Parameters, Scope, operation
 from streams.api.parts import Parts
-from streams.api.problems import CONFLICT, GENERAL, Problem
+from streams.api.problems import CONFLICT, GENERAL
 from streams.api.server import serve
-from streams.api.tracing import traceparent_of
 from streams.api.usage import call_of, usage
 
 
@@ -186,29 +179,6 @@ async def test_what_is_wrong_is_a_problem_of_its_own(
         assert answer.headers["allow"] == "GET, HEAD, POST"
 
 
-@pytest.mark.parametrize("sent", ["", "x", "AAAA", "\u2603", cursor_of("people", "ada"), "=" * 50, "%00"])
-def test_a_cursor_of_another_list_is_none_of_this(sent: str) -> None:
-    assert after("people", cursor_of("people", "ada")) == "ada"
-    with pytest.raises(Problem, match="cursor"):
-        after("conversations", sent)
-
-
-_TRACE = "00-" + "ab" * 16 + "-" + "cd" * 8 + "-01"
-
-
-@pytest.mark.parametrize(
-    ("sent", "is_handed_on"),
-    [(_TRACE, True), (f"{_TRACE}-later", True), (f"{_TRACE}-{'x' * 201}", False), ("00-" + "0" * 32, False)],
-)
-def test_what_a_trace_may_be_called_is_bounded_for_it_is_put_on_every_record(
-    sent: str, is_handed_on: bool
-) -> None:
-    request = Request({"type": "http", "headers": [(b"traceparent", sent.encode())], "state": {}})
-    assert (traceparent_of(request) == sent) is is_handed_on
-    assert len(traceparent_of(request)) <= len(_TRACE) + 201
-    assert traceparent_of(request) == traceparent_of(request)
-
-
 async def test_a_body_without_an_announced_length_is_bounded_too(client: httpx.AsyncClient) -> None:
     async def pieces() -> AsyncIterator[bytes]:
         for _ in range(20):
@@ -246,27 +216,6 @@ async def test_open_streams_end_with_the_server_and_readers_get_a_last_event() -
             await ended
 
 
-async def test_what_is_mounted_runs_while_the_server_does() -> None:
-    said: list[str] = []
-
-    @asynccontextmanager
-    async def running() -> AsyncIterator[None]:
-        said.append("begun")
-        yield
-        said.append("ended")
-
-    async def page(_: Request) -> PlainTextResponse:
-        return PlainTextResponse(" ".join(said))
-
-    inner = Starlette(routes=[Route("/page", page)])
-    server = await serve(create_api(Parts(), mounted=[Mounted("/inner", inner, running)]), "127.0.0.1", 0)
-    async with httpx.AsyncClient(base_url=server.url, trust_env=False) as client:
-        assert (await client.get("/inner/page")).text == "begun"
-        assert (await client.get("/inner/other")).status_code == 404
-    await server.stop()
-    assert said == ["begun", "ended"]
-
-
 async def test_headers_that_are_too_long_and_what_is_no_http() -> None:
     server = await serve(create_api(Parts()), "127.0.0.1", 0)
     for sent, status, name in (
@@ -295,28 +244,6 @@ def test_the_example_of_an_operation_is_one(found: Operation) -> None:
     if found.body is not None:
         msgspec.convert(found.example_body, found.body)
     assert usage(found).startswith("Use ")
-
-
-def test_the_description_has_what_the_declaration_says() -> None:
-    described = openapi(HERE)
-    got, posted = (described["paths"]["/v1/things/{thing_id}"][method] for method in ("get", "post"))
-    assert (got["operationId"], got["summary"], got["description"]) == (
-        "get_thing",
-        "A thing.",
-        "Whatever it is.",
-    )
-    assert [(each["name"], each["in"], each["required"]) for each in got["parameters"]] == [
-        ("thing_id", "path", True),
-        ("times", "query", False),
-    ]
-    assert posted["requestBody"]["content"]["application/json"]["example"] == {"text": "hello"}
-    assert set(posted["responses"]) >= {"202", "400", "401", "403", "409", "413", "415", "429", "500", "503"}
-    assert "413" not in got["responses"]
-    assert described["components"]["schemas"]["Echo"]["properties"]["times"] == {
-        "type": "integer",
-        "default": 0,
-    }
-    assert "EchoParameters" not in described["components"]["schemas"]
 
 
 async def test_each_operation_is_a_span_of_the_callers_trace(

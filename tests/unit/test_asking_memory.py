@@ -137,14 +137,6 @@ class Finds:
         return True
 
 
-async def test_what_was_said_is_read_while_memory_is_searched() -> None:
-    search = Finds()
-    understanding = Understanding(search, Log(search.asked, knows=True))
-    async with asyncio.timeout(60):
-        found = await understanding.read("What is her job?", "ada", "default", "c-1")
-    assert found.rewritten_query == "What is Anna's job?"
-
-
 async def test_what_bears_on_a_question_is_what_was_found_above_the_floor() -> None:
     why = Explanation(milliseconds={}, candidates=9, chance=0.9, floor=0.3, left_out={}, best=[])
 

@@ -24,9 +24,7 @@ from streams.chat import chats as module
 from streams.chat import elsewhere as module_of_others
 from streams.chat import leases as module_of_leases
 from streams.chat import stopping as module_of_stopping
-from streams.chat import unread as module_of_unread
 from streams.chat.chats import Chats
-from streams.chat.leases import TurnRunning
 from streams.chat.turn_limiter import NoRoom, TurnLimiter
 from streams.kafka.lookup import Found
 from streams.remembered.ports import Held
@@ -241,22 +239,6 @@ async def test_a_turn_is_named_within_its_conversation_by_its_asker(rig: Rig) ->
     assert ours.ended is not None and theirs.ended is not None
 
 
-async def test_memory_is_searched_while_the_broker_takes_its_time(rig: Rig) -> None:
-    rig.sending.may.clear()
-    begins = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "My card is 4111 1111 1111 1111"))
-    await until(lambda: bool(rig.sending.said))
-    [(text, looking)] = rig.answerer.looking.items()
-    assert text == "My card is [masked: card number]" and not looking.done()
-    assert not begins.done(), "nothing is told before it is confirmed"
-    rig.sending.may.set()
-    turn = await begins
-    async for _ in turn.events():
-        break
-    await turn.stop()
-    with pytest.raises(asyncio.CancelledError):
-        await looking
-
-
 @pytest.mark.parametrize("rig", [Answers], indirect=True)
 async def test_an_answer_is_made_of_what_the_log_keeps_of_a_question(rig: Rig) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-1", "My card is 4111 1111 1111 1111")
@@ -297,14 +279,6 @@ async def test_a_turn_waits_until_the_log_has_the_answer_before_it(rig: Rig) -> 
         assert (await beginning).names.turn_id != "t-1"
 
 
-async def test_a_turn_that_is_stopped_before_its_first_step_has_ended(rig: Rig) -> None:
-    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
-    async with asyncio.timeout(60):
-        await turn.stop()
-        assert turn.ended is not None and turn.ended.status == "stopped"
-        assert await rig.chats.begin("acme", "ada", "c-1", "Hello again") is not turn
-
-
 async def test_a_turn_is_stopped_from_another_process(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module_of_stopping, "_POLL_SECONDS", 0.01)
     turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
@@ -342,17 +316,6 @@ async def test_a_turn_whose_process_dies_while_it_is_stopped_was_interrupted(rig
         assert await asked == "interrupted"
 
 
-async def test_whose_conversation_it_is_comes_before_whether_it_is_busy(rig: Rig) -> None:
-    rig.log.theirs["c-1"] = "ada"
-    for conversation in ("c-1", "c-new"):
-        await rig.chats.begin("acme", "ada", conversation, "Hello", "t-1")
-        with pytest.raises(NotFound):
-            await rig.chats.begin("acme", "bob", conversation, "What was said?")
-        with pytest.raises(TurnRunning, match="t-1"):
-            await rig.chats.begin("acme", "ada", conversation, "And now?")
-    assert {each.user_id for each in rig.sending.said} == {"ada"}
-
-
 async def test_a_conversation_that_the_log_reads_while_it_is_asked_is_still_its_owners(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -378,15 +341,6 @@ async def test_a_conversation_that_the_log_reads_while_it_is_asked_is_still_its_
     assert (await rig.chats.begin("acme", "ada", "c-new", "And now?")).ended is None
     with pytest.raises(NotFound):
         await rig.chats.begin("acme", "bob", "c-new", "What was said?")
-
-
-async def test_a_turn_at_another_process_is_not_named_to_somebody_else(rig: Rig) -> None:
-    rig.leases.begun_by["acme", "c-new"] = "ada"
-    rig.leases.held_by["acme", "c-new"] = "t-1"
-    with pytest.raises(NotFound):
-        await rig.chats.begin("acme", "bob", "c-new", "What was said?")
-    with pytest.raises(TurnRunning, match="t-1"):
-        await rig.chats.begin("acme", "ada", "c-new", "And now?")
 
 
 async def test_a_lease_is_kept_while_the_broker_takes_its_time(
@@ -475,33 +429,6 @@ async def test_a_turn_that_only_the_topic_has_yet_is_told(rig: Rig, monkeypatch:
     assert rig.lookup.asked == asked + 1, "the topic is asked once"
 
 
-async def test_a_turn_that_runs_elsewhere_is_told_however_late_the_log_reads_it(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module_of_others, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(module_of_others, "_LOGGED_SECONDS", 0.0)
-    rig.leases.held_by["acme", "c-1"] = "t-1"
-    first = asyncio.create_task(anext(told := rig.chats.elsewhere("acme", "ada", "c-1", "t-1")))
-    await until(lambda: rig.lookup.asked > 1)
-    monkeypatch.setattr(module_of_others, "_ELSEWHERE_SECONDS", 0.0)
-    rig.lookup.said = [msgspec.json.encode(SAID)]
-    assert (await first).name == "turn", "it is waited for until what was said is confirmed"
-    again = rig.chats.elsewhere("acme", "ada", "c-1", "t-1")
-    assert (await anext(again)).name == "turn"
-    rest = asyncio.create_task(anext(again))
-    for _ in range(3):
-        rig.log.asked.clear()
-        await rig.log.asked.wait()
-    assert not rest.done(), "it runs"
-    with pytest.raises(NotFound):
-        await anext(rig.chats.elsewhere("acme", "bob", "c-1", "t-1"))
-    rig.leases.held_by.clear()
-    end = await rest
-    assert end.name == "end" and b"interrupted" in end.data
-    await told.aclose()
-    await again.aclose()
-
-
 @pytest.mark.parametrize(
     "erased",
     [
@@ -519,20 +446,6 @@ async def test_a_turn_that_was_erased_is_unknown_though_the_topic_has_it_still(
         await rig.chats.begin("acme", "ada", "c-1", "", "t-1")
     with pytest.raises(NotFound):
         await anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1"))
-
-
-async def test_a_turn_that_the_topic_cannot_tell_of_in_time_is_asked_for_again(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A serve that has just started reads all of a topic first."""
-    monkeypatch.setattr(module_of_others, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(module_of_unread, "_LOOKUP_SECONDS", 0.01)
-    rig.lookup.answers = False
-    first = asyncio.create_task(anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1")))
-    await until(lambda: rig.lookup.asked > 1)
-    rig.lookup.answers = True
-    with pytest.raises(NotFound):
-        await first
 
 
 def said_in(conversation_id: str, turn_id: str) -> Turn:
@@ -572,22 +485,6 @@ async def test_a_turn_that_finds_no_room_is_refused_before_anything_is_written(r
     await until(lambda: not rig.room.is_full)
     assert (await rig.chats.begin("acme", "ada", "c-new", "And me?", "t-mine")).ended is None
     assert len([each for each in rig.sending.said if each.content == "And me?"]) == 1
-
-
-async def test_many_that_begin_at_once_find_no_more_room_than_there_is(rig: Rig) -> None:
-    begun = await asyncio.gather(
-        *(rig.chats.begin("acme", "ada", f"c-{number}", "Hello") for number in range(10)),
-        return_exceptions=True,
-    )
-    assert sum(isinstance(each, NoRoom) for each in begun) == 7
-
-
-async def test_a_turn_that_does_not_begin_takes_no_room(rig: Rig) -> None:
-    rig.log.theirs["c-1"] = "bob"
-    for _ in range(5):
-        with pytest.raises(NotFound):
-            await rig.chats.begin("acme", "ada", "c-1", "Hello")
-    assert read(rig, "chat_turns_running") == 0
 
 
 @pytest.mark.parametrize("content", ["", "Hello"])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import msgspec
 import numpy as np
 import pytest
+import samples
 
-from models import ids
 from models.context import Context, FoundBy, LeftOut, Tier
 from models.messages import Role
-from models.turns import Turn, TurnSource
+from models.turns import Turn
 from processors.context.packing import Budget, Packed, Packer, without
 from processors.context.ranking import ALIKE, Candidate, Ranked, diverse, ranked
 
@@ -47,20 +47,7 @@ class TestWhatIsAlike:
 
 
 def turn(index: int, text: str = "hello there", speaker: str = "") -> Turn:
-    return Turn(
-        turn_id=ids.turn_id("default", "c", f"m{index}"),
-        message_id=f"m{index}",
-        conversation_id="c",
-        user_id="ada",
-        speaker=speaker,
-        role=Role.ASSISTANT if index % 2 else Role.USER,
-        text=text,
-        sent_at=NOW + timedelta(seconds=index),
-        arrived_at=NOW,
-        began_at=NOW,
-        index=index,
-        source=TurnSource(topic="t", partition=0, offset=index),
-    )
+    return samples.turn(index, text, at=NOW, speaker=speaker)
 
 
 def pack(budget: Budget, *recent: Turn, **found: list[Candidate]) -> Packed:
@@ -146,11 +133,6 @@ class TestTiers:
         assert 400 < 20 * len(instructions) + 20 * min(len(lasting), len(instructions)) <= 540
         assert outside(packed, Tier.INSTRUCTIONS)["i00"] is LeftOut.NO_ROOM
 
-    def test_what_another_stands_for_says_so(self) -> None:
-        packed = pack(Budget(), facts=[candidate("a", 0.9), candidate("b", 0.4, words=("a",))])
-        (gone,) = [item for item in packed.items if item.left_out is not None]
-        assert (gone.id, gone.left_out, gone.like) == ("b", LeftOut.LIKE_ANOTHER, "a")
-
     def test_the_last_message_is_cut_to_its_room_and_older_ones_stop_there(self) -> None:
         packed = pack(Budget(recent=20, recent_turns=2), turn(0, "one"), turn(1, "two " * 60), turn(2, "three"))
         assert inside(packed, Tier.RECENT) == [turn(2).turn_id]
@@ -171,9 +153,6 @@ class TestWhatIsGoneSince:
             began_at=NOW, made_at=NOW, by_meaning=True, budget=1500, tokens=packed.tokens, tiers=packed.tiers,
             items=packed.items,
         )  # fmt: skip
-
-    def test_nothing_changes_if_nothing_is(self) -> None:
-        assert without(self.context(), {"z": LeftOut.ERASED}) == self.context()
 
     @pytest.mark.parametrize("why", [LeftOut.ERASED, LeftOut.ENOUGH])
     def test_it_takes_no_room_and_of_what_was_erased_nothing_is_told(self, why: LeftOut) -> None:

@@ -21,7 +21,7 @@ from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.onnx_folder import OnnxFolder
 from streams.adapters.onnx_model import DIMENSIONS, MODEL
 from streams.llm.embedder import ModelEmbedder
-from streams.llm.embedders import open_embedder, open_vectors
+from streams.llm.embedders import open_embedder
 from streams.settings import Settings, load_settings
 from streams.telemetry.metrics import Metrics
 
@@ -92,15 +92,6 @@ async def test_pooling_and_prefix(folder: Path) -> None:
     np.testing.assert_allclose(prefixed, said, atol=1e-5)
     await embedder.close()
     await plainly.close()
-
-
-@pytest.mark.parametrize("how", ["mean", "cls", "last"])
-async def test_a_vector_does_not_depend_on_what_else_is_in_the_batch(folder: Path, how: str) -> None:
-    (folder / "switchboard.json").write_text(json.dumps({"pooling": how}))
-    loaded = OnnxFolder(folder).load(1)
-    together = loaded.embed(TEXTS)
-    for row, text in zip(together, TEXTS, strict=True):
-        assert float(row @ loaded.embed([text])[0]) > 0.98
 
 
 @pytest.mark.parametrize(
@@ -186,27 +177,3 @@ async def test_what_a_text_took_is_in_one_budget_whoever_asked_first(
         assert [*embedder.take_owed(many)] == many[32:]
         embedder.owe(taken)
         assert embedder.take_owed(many[:1]) == {many[0]: taken[many[0]]}
-
-
-@pytest.mark.parametrize(
-    ("budget", "changes", "refused"),
-    [
-        (0.0, {}, True),
-        (0.07, {}, True),
-        (0.08, {}, False),
-        (5.0, {"call_batch_records": 10_000}, True),
-        (5.0, {"model_prices": "gemini-embedding-001=10/0"}, True),
-    ],
-)
-async def test_a_budget_below_what_texts_may_cost_at_once_is_refused(
-    server: ModelServer, tmp_path: Path, budget: float, changes: dict[str, Any], refused: bool
-) -> None:
-    """They would wait for ever."""
-    settings = by_gemini(server, tmp_path, model_budget_usd=budget, **changes)
-    async with AsyncExitStack() as resources:
-        if not refused:
-            await open_vectors(settings, resources, Metrics())
-            return
-        with pytest.raises(ConfigurationError, match=r"BUDGET_USD is .*SWITCHBOARD_EMBEDDER=builtin"):
-            await open_vectors(settings, resources, Metrics())
-    assert server.count() == 0

@@ -5,15 +5,14 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import msgspec
 import pytest
+import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
 from models import ids
 from models.episodes import Episode, EpisodeReason
 from models.errors import ConfigurationError
-from models.messages import Role
 from models.turns import Turn, TurnSource
 from processors.conversations.windows import WindowSizes
 from processors.episodes.fold import EpisodeFold
@@ -24,22 +23,9 @@ NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 SMALL = EpisodePolicy(WindowSizes(5, 2), idle_seconds=60)
 
 
-def turn(index: int, **replace: Any) -> Turn:
-    at = NOON + timedelta(seconds=index)
-    said = Turn(
-        turn_id=ids.turn_id("default", "c", f"m{index}"),
-        message_id=f"m{index}",
-        conversation_id="c",
-        user_id="ada",
-        role=Role.ASSISTANT if index % 2 else Role.USER,
-        text=f"turn {index}",
-        sent_at=at,
-        arrived_at=at,
-        began_at=NOON,
-        index=index,
-        source=TurnSource(topic="chat.messages.v1", partition=5, offset=10 + index),
-    )
-    return msgspec.structs.replace(said, **replace)
+def turn(index: int, **changes: Any) -> Turn:
+    source = TurnSource(topic="chat.messages.v1", partition=5, offset=10 + index)
+    return samples.turn(index, at=NOON, **({"text": f"turn {index}", "source": source} | changes))
 
 
 def fold(state: EpisodesState | None = None, policy: EpisodePolicy = SMALL) -> EpisodeFold:
@@ -99,18 +85,6 @@ def test_a_silence_ends_an_episode_by_either_clock() -> None:
     assert spans(formed(folding)) == [(0, 0, 0, "idle"), (0, 1, 1, "idle")]
 
 
-@pytest.mark.parametrize("more", [0, 1, 500])
-def test_of_a_long_turn_an_episode_keeps_the_beginning(more: int) -> None:
-    said = "a" * (TURN_CHARACTERS + more)
-    folding = fold()
-    add(folding, turn(0, text=f" {said}\n"))
-    folding.close("default")
-    (episode,) = formed(folding)
-    kept = episode.text.removeprefix("user: ")
-    assert len(kept) == TURN_CHARACTERS
-    assert kept == (said if not more else f"{said[: TURN_CHARACTERS - 1]}…")
-
-
 def test_a_punctuation_ends_what_was_silent_until_then() -> None:
     folding = fold()
     add(folding, turn(0), turn(1))
@@ -131,15 +105,6 @@ def test_what_is_closed_ends_and_may_go_on() -> None:
     add(folding, turn(1))
     folding.close("default")
     assert spans(formed(folding)) == [(0, 0, 0, "closed"), (0, 1, 1, "closed")]
-
-
-def test_a_turn_that_comes_again_changes_nothing() -> None:
-    folding = fold()
-    add(folding, *map(turn, range(4)))
-    state = folding.finish()
-    again = fold(state)
-    add(again, *map(turn, range(4)))
-    assert (again.changed, again.repeated, again.finish()) == (False, 4, state)
 
 
 def test_an_erased_turn_is_left_out() -> None:
@@ -170,25 +135,6 @@ def test_every_turn_has_its_share_of_what_is_embedded(lengths: list[int]) -> Non
         assert len(line) >= min(len(text), share - 3)
     if sum(map(len, texts)) <= EMBEDDED_CHARACTERS:
         assert lines == texts
-
-
-@given(
-    gaps=st.lists(st.sampled_from([1, 1, 1, 1, 70]), max_size=60),
-    size=st.integers(2, 9),
-    overlap=st.integers(0, 8),
-)
-def test_every_turn_is_in_an_episode_and_new_in_one(gaps: list[int], size: int, overlap: int) -> None:
-    folding = fold(policy=EpisodePolicy(WindowSizes(size, min(overlap, size - 1)), 60))
-    at = NOON
-    for index, gap in enumerate(gaps):
-        at += timedelta(seconds=gap)
-        add(folding, turn(index, sent_at=at, arrived_at=at))
-    folding.close("default")
-    episodes = formed(folding)
-    new = [index for each in episodes for index in range(each.from_index + each.overlap, each.to_index + 1)]
-    assert new == list(range(len(gaps)))
-    assert all(each.to_index - each.from_index < size for each in episodes)
-    assert len({each.episode_id for each in episodes}) == len(episodes)
 
 
 @pytest.mark.parametrize(("size", "overlap"), [(3, 3), (3, 4), (3, -1), (1, 0)])

@@ -15,8 +15,6 @@ import pytest
 from models.errors import InvalidRecord
 from processors.importing import chatgpt, claude, jsonl, whatsapp
 from processors.importing.drafts import Draft, Owner, Skipped, make_message
-from processors.importing.elements import elements
-from processors.importing.whatsapp import DateOrder
 from streams.importing.scratch import Repeats
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -254,28 +252,6 @@ class TestWhatsApp:
         found = self.read(f"28/03/2026, 21:30 - Ann: {typed}\n")
         assert [each.content for each in drafts_of(found)] == ([left] if left else [])
 
-    @pytest.mark.parametrize(
-        ("text", "order"),
-        [
-            ("2026-01-05, 07:12 - Ada: hi\n", DateOrder.YEAR_FIRST),
-            ("05/01/2026, 07:12 - Ada: a\n01/02/2026, 07:12 - Ada: b\n", DateOrder.DAY_FIRST),
-            ("01/05/2026, 07:12 - Ada: a\n02/01/2026, 07:12 - Ada: b\n", DateOrder.MONTH_FIRST),
-        ],
-    )
-    def test_how_dates_are_written_shows_in_the_file(self, text: str, order: DateOrder) -> None:
-        assert whatsapp.survey([text.encode()]).order() == order
-
-    def test_broken_lines_are_named_and_the_rest_goes_on(self) -> None:
-        data = b"stray\n13.01.26, 07:12 - Ada: a\n13.01.26, 07:13 - Ada: \xff\n"
-        data += b"13.01.26, 25:99 - Ada: x\n13.01.26, 07:14 - Ada: b\n"
-        found = list(whatsapp.read(pieces(data), {}, speaking={"Ada"}, order=DateOrder.DAY_FIRST, zone=UTC))
-        assert [each.content for each in drafts_of(found)] == ["a", "b"]
-        assert reasons_of(found) == {
-            "no_beginning": "line 1",
-            "invalid_utf8": "line 3",
-            "invalid_time": "line 4",
-        }
-
 
 def test_lines_of_messages() -> None:
     good = {"role": "user", "content": "hi", "sent_at": "2026-01-05T08:00:00Z"}
@@ -368,21 +344,6 @@ class TestMessages:
         with pytest.raises(InvalidRecord) as refused:
             make_message(draft._replace(**change), OWNER, max_content_bytes=65536, now=NOW)
         assert refused.value.reason == reason
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_elements_do_not_depend_on_the_pieces(seed: int) -> None:
-    things = [{"a": 'x"]},{\\'}, [1, [2]], "s,]", 3, True, None, {}, [], {"é\n": "\\\\"}]
-    data = json.dumps(things, indent=2).encode()
-    found = list(elements(pieces(data, seed)))
-    assert [json.loads(each.data or b"") for each in found] == things
-    assert [each.line for each in found] == [each.line for each in elements([data])]
-
-
-def test_what_is_no_array() -> None:
-    for data in (b"", b"  \n", b'{"a": 1}', b"\x89PNG....", b'"text"'):
-        with pytest.raises(InvalidRecord, match="begins no JSON array"):
-            list(elements([data]))
 
 
 def test_a_large_file_is_not_held() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -12,27 +11,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.errors import ConfigurationError, DependencyUnavailable
+from models.errors import ConfigurationError
 from models.index import FactFilter, SearchIndex, VectorSpace
-from models.vectors import EmbeddingResult, VectorKind
-from processors.embedding.vectors import pack
-from processors.embedding.wording import request_for
 from streams.adapters.dual_write_index import DualWriteIndex
 from streams.adapters.folder_lock import FolderLock
 from streams.adapters.index_dirs import IndexDirs, find_index_dirs, noted
-from streams.adapters.living_embedder import open_former, open_living
 from streams.adapters.onnx_model import DIMENSIONS, MODEL
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS
-from streams.agents.recall.embedding import ANSWERED_TO, Building, Embedding
 from streams.agents.recall.index import Index
-from streams.agents.recall.vectors import VectorViews
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
-from streams.topics.reset import _empty
 from streams.vectors.recall_indexes import Indexes, open_indexes
-from streams.vectors.requests import EMBEDDINGS, REQUESTS
+from streams.vectors.requests import REQUESTS
 from tests.agents.memory_samples import fact
 
 BEFORE, AFTER = VectorSpace(MODEL, DIMENSIONS), VectorSpace("after/2", 3)
@@ -145,44 +137,6 @@ def test_what_another_process_has_keeps_its_place(settings: Settings) -> None:
         assert there(settings)[:2] == ["qdrant", "qdrant-after-2-3"]
 
 
-def test_who_goes_back_has_what_is_missing_made_in_place(settings: Settings) -> None:
-    started(settings, BEFORE)
-    started(chosen(settings, "onnx:after"), AFTER)
-    back = started(settings, BEFORE)
-    assert (back.built, back.beside) == (back.folder, None)
-    assert there(settings) == ["qdrant"], "what was begun is gone"
-    back.mark_ready()
-    assert started(settings, BEFORE).built is None
-
-
-def test_a_folder_of_somebody_elses_stays(settings: Settings, tmp_path: Path) -> None:
-    theirs = [settings.folder / name for name in ("qdrant-server", "qdrant-old", "qdrant-copy")]
-    for each in theirs[:2]:
-        each.mkdir(parents=True)
-    started(settings, BEFORE)
-    shutil.copytree(settings.folder / "qdrant", theirs[2])
-    begun = started(chosen(settings, "onnx:after"), AFTER).built
-    linked = settings.folder / "qdrant-linked"
-    linked.symlink_to(begun)
-    started(settings, BEFORE)
-    started(chosen(settings, "onnx:after"), AFTER).mark_ready()
-    started(chosen(settings, "onnx:after"), AFTER)
-    assert all(each.is_dir() for each in theirs) and linked.is_symlink()
-
-
-def test_what_a_crash_left_does_not_come_back_once_the_indexes_were_emptied(settings: Settings) -> None:
-    after = chosen(settings, "onnx:after")
-    started(settings, BEFORE)
-    (settings.folder / "qdrant" / "facts" / "mine").touch()
-    dirs = started(after, AFTER)
-    dirs.mark_ready()
-    crashed(settings, dirs, "out")
-    assert _empty(dirs.folder)
-    assert there(settings) == []
-    again = started(after, AFTER)
-    assert (again.built, [*(again.folder / "facts").iterdir()]) == (None, [])
-
-
 # -- both at once ------------------------------------------------------------------------------------------
 
 ADA = FactFilter(user_id="ada")
@@ -257,26 +211,6 @@ async def test_the_living_ones_answer_and_it_is_seen_how_far_the_others_are(
         assert await found.rebuild.progress(ends) == (14, 60)
 
 
-@pytest.mark.parametrize("embedder", ["builtin", "onnx:/gone"])
-async def test_an_embedder_that_is_gone_or_another_by_now_leaves_the_words(embedder: str) -> None:
-    was = VectorSpace("what-it-was", 2)
-    async with AsyncExitStack() as resources:
-        found = await open_former(was, Settings(embedder=embedder), resources)
-        assert (found.model, found.dimensions) == was
-        with pytest.raises(DependencyUnavailable, match="cannot be loaded any more"):
-            await found.embed(["tea"])
-
-
-async def test_a_command_asks_with_the_embedder_of_the_living_ones(settings: Settings, tmp_path: Path) -> None:
-    async with AsyncExitStack() as resources:
-        assert (await open_living(settings, resources)).model == MODEL
-        started(chosen(settings, f"onnx:{tmp_path / 'gone'}"), AFTER)
-        assert await open_living(settings, resources, start=True) is not None
-        assert (await open_living(settings, resources)).model == AFTER.model
-        elsewhere = settings.model_copy(update={"qdrant_url": "http://q"})
-        assert (await open_living(elsewhere, resources)).model == MODEL
-
-
 # -- what is erased, and what is said of vectors, while one is built -----------------------------------------
 
 
@@ -293,56 +227,3 @@ async def test_what_was_erased_before_does_not_come_back_in_the_new_one(
         await stage.call(*part)
     for index in (both.active, both.candidate):
         assert [each.fact_id for each in await index.get([TEA.fact_id, CELLO.fact_id])] == [CELLO.fact_id]
-
-
-def vector(of: Any, model: str, length: int, place: int) -> EmbeddingResult:
-    return EmbeddingResult(
-        kind=VectorKind.FACT,
-        id=of.fact_id,
-        user_id="ada",
-        text_hash="h",
-        model=model,
-        dimensions=length,
-        vector=pack(axis(length, place)[0]),
-    )
-
-
-def views(both: DualWriteIndex[Any, Any], build: str = "mine") -> StageHarness:
-    made = VectorViews(Settings(), {VectorKind.FACT: both}, built=Building(both.candidate, build))
-    return StageHarness(made.stage())
-
-
-async def test_a_vector_of_one_model_does_not_stand_for_the_others(both: DualWriteIndex[Any, Any]) -> None:
-    stage = views(both)
-    await both.upsert([TEA, CELLO])
-    await stage.call(
-        stage.record(vector(TEA, "before", 2, 0)),
-        stage.record(vector(TEA, "after", 3, 1)),
-        stage.record(vector(CELLO, "before", 2, 1)),
-        stage.record(vector(CELLO, "other", 2, 1)),
-    )
-    assert {*await both.active.vectors([TEA.fact_id, CELLO.fact_id])} == {TEA.fact_id, CELLO.fact_id}
-    assert {*await both.candidate.vectors([TEA.fact_id, CELLO.fact_id])} == {TEA.fact_id}
-    key = f"fact/{TEA.fact_id}".encode()
-    await stage.call(stage.record(None, key=key), stage.record(vector(TEA, "after", 3, 2)))
-    assert {*await both.active.vectors([TEA.fact_id])} == set(), "erased, and only the other model has it anew"
-    assert {*await both.candidate.vectors([TEA.fact_id])} == {TEA.fact_id}
-
-
-async def test_how_far_requests_are_answered_is_said_for_one_build_only(both: DualWriteIndex[Any, Any]) -> None:
-    """Those of another stay in the topic, and what they say is not true of a later one."""
-    request = request_for(VectorKind.FACT, TEA.fact_id, "likes tea", "ada", "default")
-    for build, mark in (("earlier", 0), ("mine", 1)):
-        asked = Embedding(Settings(), Length(AFTER), built=Building(both.candidate, build))
-        asking = StageHarness(asked.stage())
-        await asking.call(asking.record(request))
-        [said] = [each for each in asking.last.outputs if each.topic == EMBEDDINGS]
-        stage = views(both)
-        await stage.call(stage.record(said.value, key=said.key, headers=list(said.headers)))
-        place = REQUESTS, stage.partition
-        assert (await both.candidate.marks([place]))[place] == mark
-        assert (await both.active.marks([place]))[place] == 0
-    stage = views(both)
-    headers = [(ANSWERED_TO, value) for value in (b"mine", b"mine x", b"", b" 7")]
-    await stage.call(*[stage.record(None, key=b"fact/x", headers=[each]) for each in headers])
-    assert (await both.candidate.marks([place]))[place] == 1

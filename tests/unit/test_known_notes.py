@@ -7,10 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
+import samples
 from test_search import WordEmbedder, embedder, index, make_fact, store
 
 from models.errors import DependencyUnavailable
-from models.facts import Fact, FactStatus, Provenance
+from models.facts import Fact, FactStatus
 from models.index import FactIndex
 from models.messages import Role
 from models.windows import Window
@@ -26,22 +27,7 @@ BEGAN = WINDOW.messages[0].sent_at
 
 def fact(text: str, days: float, **changes: Any) -> Fact:
     """Return a fact about Mara that was said so many days before the window began."""
-    at = BEGAN - timedelta(days=days)
-    said = Provenance(
-        conversation_id="c-0",
-        window_id="w-0",
-        window_end_id="m-9",
-        message_ids=("m-9",),
-        quote=text,
-        topic="chat.messages.v1",
-        partition=0,
-        offsets=(9,),
-        sent_at=at,
-        arrived_at=at,
-    )
-    return msgspec.structs.replace(
-        make_fact(text, user_id="mara"), provenance=(said,), valid_from=at, last_evidence_at=at, **changes
-    )
+    return samples.fact(text, at=BEGAN - timedelta(days=days), user_id="mara", **changes)
 
 
 @pytest.fixture

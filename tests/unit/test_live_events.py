@@ -16,8 +16,6 @@ from streams.live.history import ConversationLog, History
 from streams.live.hub import GAP, LINGER_SECONDS, MOST_EVENTS, Hub, Watcher
 from streams.live.interest import Interest, View
 from streams.live.numbering import Reached
-from streams.live.records import EventKind, Happened
-from streams.runtime.partitioner import partition_of
 from streams.runtime.records import Record
 from streams.settings import load_settings
 from streams.topics import catalog_for
@@ -186,12 +184,6 @@ def test_who_comes_back_too_late_is_told_so(hub: Hub, clock: Clock) -> None:
     assert not back.resumed
 
 
-@pytest.mark.parametrize("last_id", ["", "-", "abc", "-1", "xyz-3", "9999-99999999999999999999", "²-²", "a-²"])
-def test_a_foreign_id_resumes_nothing(hub: Hub, last_id: str) -> None:
-    _, watcher = hub.join(Interest(conversation_id="c-1"), last_id)
-    assert not watcher.resumed
-
-
 def test_a_slow_reader_finds_a_gap_and_holds_up_nobody(hub: Hub) -> None:
     interest = Interest(conversation_id="c-1")
     _, slow = hub.join(interest)
@@ -214,29 +206,6 @@ def test_trouble_with_the_broker_is_a_gap_for_everybody(hub: Hub) -> None:
     assert names(watcher) == [GAP]
     _, back = hub.join(Interest(conversation_id="c-1"), before)
     assert not back.resumed
-
-
-def test_only_partitions_that_can_hold_it_are_read(hub: Hub) -> None:
-    assert hub.places() == frozenset()
-    hub.join(Interest(conversation_id="c-1", user_id="ada"))
-    places = hub.places()
-    by_conversation, by_person = partition_of(b"c-1", 8), partition_of(b"ada", 8)
-    assert {number for topic, number in places if topic == MESSAGES} == {by_conversation}
-    assert {number for topic, number in places if topic == FACTS} == {by_person}
-    # Nothing of a response says beforehand whose it is.
-    assert {number for topic, number in places if topic == "chat.responses.v1"} == set(range(8))
-    assert not any(topic.endswith(".dlq") for topic, _ in places)
-
-
-def test_the_state_of_the_services_goes_to_those_who_watch_it(hub: Hub) -> None:
-    _, flow = hub.join(Interest(view=View.FLOW))
-    _, other = hub.join(Interest(conversation_id="c-1"))
-    assert hub.watches(EventKind.STATUS)
-    event = msgspec.convert(
-        {"kind": "status", "at": "2026-01-05T07:12:00Z", "value": {"broker": "ok"}}, Happened
-    )
-    hub.status(event)
-    assert (names(flow), names(other)) == (["status"], [])
 
 
 async def _body_of(events: AsyncIterator[bytes], enough: bytes) -> bytes:

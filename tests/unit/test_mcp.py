@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,7 +9,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from mcp import Client, MCPError
+from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
@@ -22,8 +21,6 @@ from streams.api.app import create_api
 from streams.api.parts import Parts
 from streams.mcp import app as mcp_app
 from streams.mcp.answers import MOST_TOKENS, FactLine, FactList, fitting, tokens_of
-from streams.mcp.reading import EMPTY
-from streams.search import Empty
 
 COUNT = open_counter("cl100k_base")
 SAID = {"quote": "I live in Lisbon.", "conversation_id": "c-1", "sent_at": "2026-01-05T08:00:00Z"}
@@ -140,26 +137,6 @@ async def test_a_search_is_made_for_the_person_of_the_connection(api: Api) -> No
     assert (what, query) == ("POST /v1/search", {}), "what somebody asks is in no address"
     asked = {"user_id": "ada", "q": "where?", "search_type": "both", "limit": 3, "explain": False}
     assert json.loads(body) == asked
-
-
-@pytest.mark.parametrize(
-    ("why", "said"),
-    [
-        (Empty.UNKNOWN_PERSON, "Nothing was ever said by this person"),
-        (Empty.UNKNOWN_CONVERSATION, "There is no such conversation"),
-        (Empty.NO_FACTS, "Nothing that was said answers this, and no lasting fact is known"),
-        (Empty.NO_ANSWER, "There are memories of this person, and none answers this"),
-    ],
-)
-@pytest.mark.parametrize("unread", [False, True])
-async def test_nothing_found_says_why(api: Api, why: Empty, said: str, unread: bool) -> None:
-    api.answers["POST /v1/search"] = 200, {"results": [], "empty": why.value, "unread": unread}
-    async with connected() as client:
-        answer = await client.call_tool("search_memory", {"query": "where?"})
-    assert answer.structured_content is not None
-    assert answer.structured_content["empty"].startswith(said)
-    assert ("is read yet" in answer.structured_content["empty"]) is unread
-    assert EMPTY.keys() == {*Empty}, "each reason is said in words"
 
 
 @pytest.mark.parametrize(
@@ -285,25 +262,6 @@ async def test_a_correction_is_an_operation_of_its_own(api: Api) -> None:
     assert (query, json.loads(body)) == ({"user_id": "ada"}, {"text": "I live in Munich now."})
 
 
-async def test_resources_are_those_of_the_person_of_the_connection(api: Api) -> None:
-    api.answers["GET /v1/facts"] = 200, {"facts": [FACT], "next": None, "known": True}
-    api.answers["GET /v1/session"] = 200, {"user_id": None}
-    async with connected() as client:
-        read = await client.read_resource("switchboard://people/ada/facts")
-        assert json.loads(read.contents[0].text)["facts"][0]["fact_id"] == "f-1"  # type: ignore[union-attr]
-        with pytest.raises(MCPError, match="switchboard://people/ada/facts"):
-            await client.read_resource("switchboard://people/bob/facts")
-    async with connected("") as client:
-        with pytest.raises(MCPError, match="--user NAME"):
-            await client.read_resource("switchboard://people/bob/facts")
-        api.answers["GET /v1/session"] = 200, {"user_id": "bob"}
-        await client.read_resource("switchboard://people/bob/facts")
-    assert [query for what, _, query, _ in api.asked if what == "GET /v1/facts"] == [
-        {"user_id": "ada", "limit": "200"},
-        {"limit": "200"},
-    ]
-
-
 def said(first: int, last: int) -> list[dict[str, Any]]:
     text = "We talked about the garden. " * 20
     return [
@@ -344,31 +302,6 @@ async def test_a_page_elsewhere_cannot_ask(api: Api) -> None:
         answer = await http.post("/mcp", headers={"authorization": "Bearer sb_1"}, json={})
         assert answer.status_code == 401
     assert api.asked == []
-
-
-ACCEPTED = {"accept": "application/json, text/event-stream"}
-
-
-@pytest.mark.parametrize(
-    ("content", "headers", "status", "kind"),
-    [
-        (b"x" * ((1 << 20) + 1), {"content-type": "application/json"}, 413, "too-large"),
-        (b"{}", {"content-type": "text/plain"}, 415, "not-json"),
-        (b"{}", {"content-type": "application/json; charset=latin-1"}, 415, "not-json"),
-        (b"{}", {"content-type": "application/json", "accept": "text/html"}, 406, "not-acceptable"),
-    ],
-)
-async def test_what_no_operation_takes_is_the_same_problem_here(
-    api: Api, content: bytes, headers: dict[str, str], status: int, kind: str
-) -> None:
-    app = served()
-    async with (
-        app.router.lifespan_context(app),
-        httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost") as http,
-    ):
-        answer = await http.post("/mcp", content=content, headers=ACCEPTED | headers)
-    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
-    assert answer.json()["type"] == f"urn:switchboard:problem:{kind}"
 
 
 def test_an_answer_stays_within_its_budget() -> None:
@@ -449,14 +382,3 @@ async def test_no_answer_of_any_tool_is_longer_than_its_budget(api: Api, text: s
             uri = template.uri_template.replace("{user_id}", "ada").replace("{conversation_id}", "c")
             [read] = (await client.read_resource(uri)).contents
             assert COUNT(read.text) <= MOST_TOKENS, uri  # type: ignore[union-attr]
-
-
-async def test_an_app_that_cannot_be_made_is_said_to_everybody_who_asks() -> None:
-    def make() -> Any:
-        raise OSError("no such file")
-
-    app: Any = mcp_app._WhenAsked(make)
-    async with app.running():
-        for _ in range(2):
-            with pytest.raises(RuntimeError, match="could not be made"):
-                await asyncio.wait_for(app({}, None, None), 60)

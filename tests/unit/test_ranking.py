@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from models.messages import Role
 from processors.recall import question
 from processors.recall.dating import period_of
-from processors.recall.features import FEATURES, SESSION_GAP, Candidate, features
-from processors.recall.question import InvalidQuestion, cleaned, read, words_of
-from processors.recall.ranking import SOURCE, STEEPNESS, rank
+from processors.recall.features import FEATURES, Candidate, features
+from processors.recall.question import read, words_of
+from processors.recall.ranking import STEEPNESS, rank
 from processors.text.stemming import stem_of, without_particle
 
 
@@ -67,10 +67,6 @@ def test_a_question_is_compared_without_the_words_that_only_ask(query: str, text
     assert read(query).text == text
 
 
-def test_a_name_that_two_share_prefers_neither() -> None:
-    assert read("Where does Kim work?", ["Kim Ode", "Kim Lund"]).asked == ""
-
-
 @pytest.mark.parametrize(
     ("name", "query"),
     [
@@ -87,23 +83,11 @@ def test_a_name_is_known_however_its_letters_are_written(name: str, query: str) 
     assert read(query, [name]).asked == name
 
 
-@pytest.mark.parametrize("query", ["", " \n", "\x00\x1b\x7f", "\ud800", "é" * 4001])
-def test_what_is_no_question(query: str) -> None:
-    with pytest.raises(InvalidQuestion, match="the query"):
-        cleaned(query)
-
-
 @pytest.mark.parametrize(
     ("text", "question"), [("I walk.\n\nDo you?", 0.5), ("Do you walk?\n\n", 1.0), ("I walk.", 0.0)]
 )
 def test_a_turn_that_only_asks_is_told_from_one_that_also_states(text: str, question: float) -> None:
     assert values("bikes", turn(text), name="question") == [question]
-
-
-def test_a_turn_of_the_longest_length_is_read_in_linear_time() -> None:
-    """A pattern that begins anew at each place takes minutes, and nothing else runs in the meantime."""
-    for text in ("why?" + "\n" * 400_000, "always " * 70_000):
-        assert features(read("bikes"), [turn(text)])
 
 
 @pytest.mark.parametrize(
@@ -145,28 +129,6 @@ def test_near_is_the_best_other_turn_within_two_of_the_conversation() -> None:
         note("a fact of no turn here", cosine=0.8),
     ]
     assert values("tea", *candidates, name="near") == [0.5, 0.3, 0.3, 0.3, 0.5, 0.3]
-
-
-def test_a_turn_that_a_better_fact_quotes_stands_behind() -> None:
-    said = turn("I am allergic to nuts.", 4, 0.6, message_ids=("m-4",))
-    other = turn("I bought tea.", 5, 0.1, message_ids=("m-5",))
-    fact = note("I am allergic to nuts.", 3, 0.7, message_ids=("m-4",))
-    found = rank(read("What am I allergic to?"), [said, other, fact])
-    assert [each.position for each in found] == [2, 1, 0]
-    assert found[-1].parts[SOURCE] < 0
-
-
-def test_a_session_has_the_words_of_all_its_turns() -> None:
-    candidates = [
-        turn("green hills", 1),
-        turn("a cup of tea", 2),
-        turn("tea again", 3, said_at=SESSION_GAP + 1),
-        note("green tea"),
-    ]
-    shares = values("green tea", *candidates, name="session_words")
-    assert shares[:2] == [1.0, 1.0]
-    assert 0 < shares[2] < 1
-    assert math.isnan(shares[3]), "a fact of no turn here stands in no session"
 
 
 @pytest.mark.parametrize(

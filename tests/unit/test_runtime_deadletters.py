@@ -9,7 +9,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streams.runtime.aiokafka_internals import MemoryRecords
 from streams.runtime.deadletters import (
     KEPT_OF_LARGER,
     LARGEST_LETTER,
@@ -102,30 +101,6 @@ def test_every_record_comes_back_byte_for_byte(key, value, headers, limit, rando
         assert {int(said(output)["dlq_bytes"]) for output in written} == {len(content)}
 
 
-def test_what_is_split_is_a_batch_of_the_record_as_it_was() -> None:
-    """Whatever reads Kafka's batches can read it; nothing of the record is lost."""
-    record = RECORD._replace(value=b"v" * 5000)
-    content = b"".join(output.value or b"" for output in outputs(record))
-    batch = MemoryRecords(content).next_batch()
-    assert (batch.base_offset, content[16]) == (0, 2)
-    [found] = batch
-    assert (found.offset, found.timestamp, found.key, found.value) == (
-        0,
-        record.timestamp,
-        b"key",
-        record.value,
-    )
-    assert list(found.headers) == record.headers
-
-
-def test_a_dead_letter_that_is_dead_lettered_again_keeps_the_headers_it_had() -> None:
-    [first, *_] = outputs(RECORD._replace(value=bytes(5000)))
-    [again] = outputs(RECORD._replace(value=first.value, headers=first.headers), limit=9000)
-    joined = join_parts(as_read([again]))
-    assert list(joined.headers) == list(first.headers)
-    assert (joined.value, joined.why["attempts"], "part" in joined.why) == (first.value, "2", False)
-
-
 def test_a_missing_or_damaged_part_is_noticed() -> None:
     parts = as_read(outputs(RECORD._replace(value=bytes(5000))))
     with pytest.raises(ValueError, match=r"parts \[2\] of \d+ are missing"):
@@ -194,12 +169,3 @@ def test_letters_are_found_among_others_and_parts_that_come_twice_are_taken_once
         ("8", b"a" * 5000),
         ("9", b"b" * 5000),
     ]
-
-
-def test_letters_without_some_of_their_parts_come_last() -> None:
-    split = as_read(outputs(RECORD._replace(offset=8, value=b"a" * 5000)))
-    plain = as_read(outputs(RECORD))
-    first, last = letters([*split[1:], *plain])
-    assert (first.why["offset"], first.complete) == ("7", True)
-    assert (last.why["offset"], last.complete, last.value, last.key) == ("8", False, None, b"key")
-    assert list(last.headers) == []

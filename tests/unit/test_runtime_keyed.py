@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 import msgspec
 import pytest
 
 import streams.runtime
-from models.errors import ConsistencyError, InvalidRecord
+from models.errors import InvalidRecord
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import Record, SourceRecord, origin, rerouted
@@ -92,13 +91,6 @@ class TestRuns:
         assert harness.stored() == {b"b": ("b1", "b2", "b3"), b"a": ("a1", "a2")}
         assert {key: change.next_offset for key, change in effects.changes.items()} == {b"b": 5, b"a": 4}
 
-    def test_one_by_one_keeps_the_order_of_the_batch_and_reads_what_it_wrote(self) -> None:
-        harness = Harness(each=True)
-        effects = harness.feed(*harness.records("b1", "a1", "b2"))
-        assert harness.texts.runs == [(b"b", ["b1"]), (b"a", ["a1"]), (b"b", ["b2"])]
-        assert harness.stored() == {b"b": ("b1", "b2"), b"a": ("a1",)}
-        assert [*effects.changes] == [b"a", b"b"], "once each, in the order of the last"
-
     @pytest.mark.parametrize("each", [False, True])
     def test_what_was_folded_in_is_skipped_and_counted(self, each: bool) -> None:
         harness = Harness(each=each)
@@ -144,13 +136,6 @@ class TestRuns:
         assert harness.stored() == {}
 
     @pytest.mark.parametrize("each", [False, True])
-    def test_state_that_a_fold_returns_as_it_was_is_not_written(self, each: bool) -> None:
-        harness = Harness(each=each)
-        harness.feed(*harness.records("a1"))
-        assert harness.feed(harness.record(b"nothing", key=b"a")).changes == {}
-        assert harness.marks(b"a") == [1, 0]
-
-    @pytest.mark.parametrize("each", [False, True])
     def test_a_removal_has_a_mark_so_what_led_to_it_is_not_folded_in_again(self, each: bool) -> None:
         harness = Harness(each=each)
         records = [*harness.records("a1", "a2"), harness.record(b"forget", key=b"a")]
@@ -161,14 +146,6 @@ class TestRuns:
         effects = harness.feed(*records)
         assert harness.stored() == {}
         assert effects.counts["skipped_records_total", ("texts", "replayed")] == 3
-
-    @pytest.mark.parametrize("each", [False, True])
-    def test_no_state_after_removes_it(self, each: bool) -> None:
-        harness = Harness(each=each)
-        harness.feed(*harness.records("a1"))
-        harness.feed(harness.record(b"forget", key=b"a"))
-        assert harness.stored() == {}
-        assert harness.feed(harness.record(b"forget", key=b"unknown")).changes == {}
 
 
 class TestWork:
@@ -233,29 +210,6 @@ class TestWork:
         halves[0].flush()
         assert halves[0].last == set()
 
-    def test_a_later_put_with_a_mark_advances_it(self) -> None:
-        work = self.work()
-        for offset in (7, 9):
-            work.put(b"a", ("1",), TEXTS, offset)
-        work.flush()
-        assert work.changes[b"a"].next_offset == 9
-
-    def test_what_is_removed_keeps_the_mark_that_it_was_put_with(self) -> None:
-        work = self.work()
-        work.put(b"a", ("1",), TEXTS, 7)
-        work.put(b"early", "x", NOTE, 8, first=True)
-        work.put(b"both", ("1",), TEXTS, 7)
-        for key in (b"a", b"early"):
-            work.remove(key)
-        work.remove(b"both", 9)
-        work.flush()
-        assert {key: (change.payload, change.next_offset) for key, change in work.changes.items()} == {
-            b"a": (None, 7),
-            b"early": (None, 8),
-            b"both": (None, 9),
-        }
-        assert work.first == set()
-
     def test_state_is_packed_as_long_as_it_is_the_same(self) -> None:
         once, other = (tuple(text for text in ["again and again " * 50]) for _ in range(2))
         payloads = []
@@ -268,12 +222,6 @@ class TestWork:
         plain, small = TEXTS.encode(once), TEXTS.encode(once, packed=True)
         assert payloads == [small, plain, small]
 
-    def test_what_cannot_be_decoded_is_named(self) -> None:
-        work = self.work()
-        work.store(b"broken", b"?")
-        with pytest.raises(ConsistencyError, match="texts of b'broken'"):
-            work.get(b"broken", TEXTS)
-
     def test_the_keys_whose_values_hold_a_text_are_found_and_those_that_this_batch_changed(self) -> None:
         harness = Harness()
         harness.feed(*harness.records("a needle", "b hay", "c hay"))
@@ -284,31 +232,6 @@ class TestWork:
         work.put(b"early", "x", NOTE, first=True)
         work.store(b"b", TEXTS.encode(("hay",)))
         assert sorted(work.holding(b"needle")) == [b"a", b"b", b"early"]
-
-    def test_the_keys_that_end_alike_are_found_in_order(self) -> None:
-        harness = Harness()
-        harness.feed(*[harness.record(b"x", key=key) for key in (b"z|end", b"end|z", b"a|end")])
-        assert Work("texts", harness.state).keys_ending(b"|end") == [b"a|end", b"z|end"]
-
-    def test_a_value_is_decoded_once_and_encoded_once_per_batch(self) -> None:
-        counted: list[str] = []
-
-        class Counted(Codec[tuple[str, ...]]):
-            def encode(self, value: tuple[str, ...], *, packed: bool = False) -> bytes:
-                counted.append("encode")
-                return super().encode(value, packed=packed)
-
-            def decode(self, payload: bytes, key: bytes = b"") -> tuple[str, ...]:
-                counted.append("decode")
-                return super().decode(payload, key)
-
-        texts = Texts()
-        codec = Counted("texts", tuple[str, ...])
-        sources = {ONE: Source(decode=decode, fold=texts.fold, one_record_per_fold=True)}
-        harness = StageHarness(keyed_stage(name="texts", table="texts", codec=codec, sources=sources))
-        for _ in range(2):
-            harness.feed(*[harness.record(f"a{n}".encode(), key=b"a") for n in range(5)])
-        assert counted == ["encode", "decode", "encode"]
 
 
 class TestTimers:
@@ -337,20 +260,6 @@ class TestTimers:
         harness.feed(*harness.records("a1", "a2", "b1"), harness.record(b"never", key=b"c"))
         at = START.timestamp()
         assert harness.last.timers == {b"a": at + 2 * self.HOUR, b"b": at + self.HOUR, b"c": None}
-
-    def test_a_removed_key_has_no_timer(self) -> None:
-        harness = self.harness()
-        harness.feed(harness.record(b"last", key=b"a"))
-        harness.tick(START + timedelta(hours=1), b"a")
-        assert harness.last.timers == {b"a": None}
-        assert harness.stored() == {}
-
-    def test_a_timer_leaves_the_marks(self) -> None:
-        harness = self.harness()
-        harness.feed(*harness.records("a1", "a2"))
-        harness.tick(START + timedelta(hours=2), b"a")
-        assert harness.stored() == {b"a": ("a1", "a2", "tick")}
-        assert harness.marks(b"a") == [2, 0]
 
     def test_timers_survive_a_restart(self) -> None:
         harness = self.harness()

@@ -26,7 +26,6 @@ from streams.runtime.partitioner import partition_of
 from streams.runtime.publisher import OutputTooLarge, Publisher, TopicLayout, record_bytes
 from streams.runtime.records import Record, RecordBatch, UnreadBatch, rerouted
 from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
-from streams.runtime.stage_status import StageStatus
 from streams.runtime.stamp import stamp
 from streams.runtime.stepping import MOST_BURIED, Prepared, Stepper
 from streams.runtime.stored import StoredPartition
@@ -228,18 +227,6 @@ class TestInAThread:
         await bench.run(b"a")
         assert (seen, bench.values(OUT)) == ([], [b"a 0"])
 
-    async def test_a_step_that_ends_an_iterator_too_early_is_no_wait_for_ever(self, service: Service) -> None:
-        """A future takes any error but this one."""
-
-        def step(batch: RecordBatch, state: StateReader) -> Effects:
-            next(record for record in batch.records if record.value == b"good")
-            return count_step(batch, state)
-
-        bench = Bench(service, stage(step, in_thread=(SOURCE,)))
-        async with asyncio.timeout(60):
-            await bench.run(b"bad")
-        assert bench.letters() == [(b"bad", "step_failed")]
-
     def test_a_value_that_is_confirmed_meanwhile_is_read_as_before(self) -> None:
         """Confirming moves it from the overlay to the table, while a step in a thread may look for it."""
         stored = StoredPartition((SOURCE,))
@@ -304,20 +291,6 @@ class TestIsolation:
         assert bench.values(OUT) == [b"a 0", b"b 1"]
         assert bench.letters() == [(b"x" * 2000, "output_too_large")]
 
-    async def test_so_does_a_value_that_the_changelog_does_not_take(self, service: Service) -> None:
-        def step(batch: RecordBatch, state: StateReader) -> Effects:
-            effects = Effects()
-            for record in batch.records:
-                effects.store(record.value or b"", bytes(len(record.value or b"") * 10), record.offset + 1)
-            return effects
-
-        bench = Bench(service, stage(step))
-        # 500 bytes, less what a record needs, and its marks; eleven times each letter.
-        await bench.run(b"small", b"x" * 30, b"y" * 31, b"x" * 3)
-        assert bench.letters() == [(b"y" * 31, "output_too_large")]
-        assert list(bench.ready[0].values) == [b"small", b"x" * 30, b"x" * 3]
-        assert bench.states[0].read(b"y" * 31) == (0, None)
-
     async def test_effects_of_a_batch_that_fails_later_do_not_count_twice(self, service: Service) -> None:
         def step(batch: RecordBatch, state: StateReader) -> Effects:
             effects = count_step(batch, state)
@@ -346,21 +319,6 @@ class TestIsolation:
             await bench.run(*[b"m"] * size)
         assert calls == [size]
         assert not bench.stepper().running
-
-    @pytest.mark.parametrize("step", ["storing", "moving back"])
-    async def test_a_step_that_stores_what_it_may_not_is_no_record_s_fault(
-        self, service: Service, step: str
-    ) -> None:
-        def store(batch: RecordBatch, state: StateReader) -> Effects:
-            effects = Effects()
-            effects.store(b"k", b"v", 5 if step == "storing" else 10 - batch.offset)
-            return effects
-
-        bench = Bench(service, stage(store, table=None if step == "storing" else "t"))
-        with pytest.raises((TypeError, ValueError), match=r"Stage\.table|move back"):
-            for _ in range(2):
-                await bench.run(b"m")
-        assert bench.letters() == []
 
 
 class TestDefects:
@@ -432,15 +390,6 @@ class TestState:
         with pytest.raises(ConsistencyError, match=r"cannot decode its state.*switchboard state reset ingest"):
             await bench.run(*[b'{"n": 1}'] * size)
 
-    @pytest.mark.parametrize("table", ["t", None])
-    async def test_a_record_that_cannot_be_decoded_is_its_own_fault(
-        self, service: Service, table: str | None
-    ) -> None:
-        bench = Bench(service, stage(decoding_step, table=table))
-        await bench.run(b'{"n": 1}', b"no json", b'{"n": 2}')
-        assert bench.letters() == [(b"no json", "step_failed")]
-        assert bench.values(OUT) == [b'{"n": 1}', b'{"n": 2}']
-
 
 class Outside:
     """Something outside, as a step sees it: what it does not answer, and whether it is there at all."""
@@ -487,43 +436,6 @@ class TestSilence:
         assert outside.calls[:2] == [[b"a", b"b", b"silent", b"c", b"d"]] * 2
         assert outside.calls[2] == [b"a", b"b"]
 
-    @pytest.mark.parametrize("does", ["waits", "emits", "stores"])
-    async def test_who_waited_or_did_something_was_answered(self, service: Service, does: str) -> None:
-        async def step(batch: RecordBatch, state: StateReader) -> Effects:
-            effects = Effects()
-            for record in batch.records:
-                if record.value == b"silent":
-                    await asyncio.Event().wait()
-                elif does == "waits":
-                    await asyncio.sleep(0.001)
-                elif does == "emits":
-                    effects.emit(OUT, b"k", record.value)
-                else:
-                    effects.store(b"n", b"", record.offset + 1)
-            return effects
-
-        bench = Bench(service, stage(step))
-        async with asyncio.timeout(60):
-            await bench.run(b"a", b"silent")
-        assert bench.letters() == [(b"silent", "no_answer")]
-
-    async def test_one_that_is_alone_is_compared_with_an_earlier_one(self, service: Service) -> None:
-        outside = Outside(b"silent")
-        bench = Bench(service, stage(outside.step))
-        await bench.run(b"early")
-        await bench.run(b"silent")
-        assert bench.letters() == [(b"silent", "no_answer")]
-        assert bench.values(OUT) == [b"early"], "what was asked for to see an answer is not published again"
-
-    async def test_answers_in_another_partition_tell_as_well(self, service: Service) -> None:
-        outside = Outside(b"silent")
-        bench = Bench(service, stage(outside.step))
-        alone = asyncio.create_task(bench.run(b"silent", partition=1))
-        while not alone.done():
-            await bench.run(b"other", partition=2)
-            await asyncio.sleep(0.001)
-        assert bench.letters() == [(b"silent", "no_answer")]
-
     async def test_a_batch_that_takes_too_long_as_a_whole_is_done_in_parts(self, service: Service) -> None:
         async def slow(batch: RecordBatch, state: StateReader) -> Effects:
             if len(batch) > 3:
@@ -547,41 +459,6 @@ class TestSilence:
         assert bench.letters() == []
         assert bench.values(OUT) == [b"before", b"a", b"b", b"c"]
 
-    async def test_what_has_just_come_back_is_asked_again(self, service: Service) -> None:
-        """The neighbour is answered because it was asked later, not because it is another record."""
-        outside = Outside()
-        outside.hangs = True
-
-        def come_back(values: list[bytes]) -> None:
-            if values == [b"b"] and outside.calls.count([b"a"]) >= 2:
-                outside.hangs = False
-
-        outside.on_call = come_back
-        bench = Bench(service, stage(outside.step))
-        await bench.run(b"a", b"b")
-        assert not outside.hangs
-        assert bench.letters() == []
-        assert bench.values(OUT) == [b"a", b"b"]
-
-    async def test_a_record_that_needs_no_call_says_nothing_of_what_is_called(self, service: Service) -> None:
-        async def step(batch: RecordBatch, state: StateReader) -> Effects:
-            effects = Effects()
-            for record in batch.records:
-                if record.value == b"invalid":
-                    effects.dead_letter(record, InvalidRecord("invalid_json", "no"))
-                elif record.value != b"skipped":
-                    await outside.step(RecordBatch([record]), state)
-            return effects
-
-        outside = Outside()
-        outside.hangs = True
-        bench = Bench(service, stage(step))
-        waiting = asyncio.create_task(bench.run(b"skipped", b"invalid", b"needs it", b"skipped", b"invalid"))
-        await bench.until(lambda: outside.calls.count([b"needs it"]) >= 12)
-        outside.hangs = False
-        await waiting
-        assert [value for value, _ in bench.letters()] == [b"invalid", b"invalid"]
-
     async def test_what_says_that_it_is_down_is_waited_for_even_for_one_record(self, service: Service) -> None:
         outside = Outside()
         outside.down = {b"unlucky"}
@@ -593,20 +470,6 @@ class TestSilence:
         outside.down = set()
         await waiting
         assert (bench.letters(), bench.values(OUT)) == ([], [b"early", b"unlucky", b"other"])
-
-    async def test_silence_is_counted_in_a_row(self, service: Service) -> None:
-        outside = Outside(b"a", b"b")
-
-        def alternate(values: list[bytes]) -> None:
-            outside.down = {b"a"} if len(outside.calls) % 2 else set()
-
-        outside.on_call = alternate
-        bench = Bench(service, stage(outside.step))
-        waiting = asyncio.create_task(bench.run(b"a", b"b"))
-        await bench.until(lambda: len(outside.calls) >= 9)
-        assert outside.calls == [[b"a", b"b"]] * len(outside.calls)
-        outside.on_call, outside.down, outside.silent = lambda values: None, set(), set()
-        await waiting
 
 
 class TestWaiting:
@@ -650,46 +513,6 @@ class TestWaiting:
         ]
         assert not self.waits(service, "stage"), "nobody asks for it any more"
 
-    async def test_lanes_that_wait_together_are_one_wait(self, service: Service) -> None:
-        outside = Outside()
-        outside.down = {b"a", b"b"}
-        bench = Bench(service, stage(outside.step))
-        tasks = [asyncio.create_task(bench.run(value, partition=n)) for n, value in enumerate((b"a", b"b"))]
-        await bench.until(lambda: service.value("retries_total", "stage", "qdrant") >= 6)
-        assert self.waits(service, "qdrant")
-        service.now = 5.0
-        assert service.health.why_not_ready() == ["waiting for qdrant for 5 s"]
-        outside.down = {b"b"}
-        await tasks[0]
-        assert self.waits(service, "qdrant"), "the other one still does"
-        assert service.health.why_not_ready() == ["waiting for qdrant for 5 s"]
-        outside.down = set()
-        await tasks[1]
-        assert not self.waits(service, "qdrant")
-        assert service.health.why_not_ready() == []
-
-    async def test_the_time_is_counted_as_it_passes_and_once_for_all_lanes(
-        self, service: Service, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        clock = SimpleNamespace(monotonic=lambda: service.now)
-        monkeypatch.setattr("streams.runtime.stage_status.time", clock)
-        status, one, two = StageStatus("stage"), object(), object()
-        counted = []
-        for now, what, lane in (
-            (10, status.failed, one),
-            (13, status.failed, one),
-            (15, status.failed, two),
-            (20, status.settled, one),
-            (22, status.settled, one),
-            (29, status.settled, two),
-            (50, status.failed, one),
-            (51, status.settled, one),
-        ):
-            service.now = now
-            what(*((service, "qdrant", lane) if what == status.failed else (service, lane)))
-            counted.append(service.value("dependency_wait_seconds_total", "stage", "qdrant"))
-        assert counted == [0, 3, 5, 10, 10, 19, 19, 20]
-
 
 class TestAside:
     async def test_a_batch_that_was_not_unpacked_is_a_letter_and_its_neighbours_go_on(
@@ -732,24 +555,6 @@ class TestAside:
         assert {why for _, why in bench.letters()} == {"misplaced_too_large"}
         counted = {("misrouted_records_total", ("stage", SOURCE)): 2}
         assert bench.ready[0].account.counts == counted
-
-    async def test_a_bystander_passes_over_what_is_wrong_with_the_log(self, service: Service) -> None:
-        wrong = (partition_of(b"k", 8) + 1) % 8
-        right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == wrong)
-        unread = UnreadBatch(
-            SOURCE, wrong, 1, 4, 0, "zstd", 4, b"as it lies there", "batch_too_large", "600 MB"
-        )
-        records = [
-            Record(b"misplaced", b"k", 0, SOURCE, wrong),
-            unread,
-            Record(b"here", right, 5, SOURCE, wrong),
-        ]
-        bench = Bench(service, stage(observes_only=True), hashed=8)
-        bench.ready.append(await bench.stepper(wrong).run(RecordBatch(records, source=SOURCE)))
-        assert bench.values(OUT) == [b"here 0"]
-        assert {found[0] for found in read(bench.ready[0])} == {OUT}
-        assert not bench.letters()
-        assert not bench.ready[0].account.counts
 
 
 class TestTimers:

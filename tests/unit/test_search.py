@@ -12,11 +12,12 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+import samples
 
 from models import ids
 from models.episodes import Episode, EpisodeReason
 from models.errors import DependencyUnavailable
-from models.facts import Fact, FactChange, FactStatus, Provenance
+from models.facts import Fact, FactStatus, Provenance
 from models.index import FactIndex, Vectors, VectorSpace
 from models.messages import Role
 from models.statements import Kind
@@ -60,32 +61,9 @@ class WordEmbedder:
         return rows
 
 
-def make_fact(
-    statement: str,
-    status: FactStatus = FactStatus.ACTIVE,
-    confidence: float = 0.7,
-    user_id: str = "ada",
-    tenant_id: str = "default",
-) -> Fact:
-    now = datetime.now(UTC)
-    return Fact(
-        fact_id=ids.text_fact_id(tenant_id, user_id, statement),
-        slot_id=ids.slot_id(tenant_id, user_id, "", ""),
-        user_id=user_id,
-        kind=Kind.PREFERENCE,
-        statement=statement,
-        confidence=confidence,
-        status=status,
-        change=FactChange.CREATED,
-        version=1,
-        evidence_count=1,
-        provenance=(),
-        valid_from=now,
-        learned_at=now,
-        changed_at=now,
-        last_evidence_at=now,
-        tenant_id=tenant_id,
-    )
+def make_fact(statement: str, status: FactStatus = FactStatus.ACTIVE, **changes: Any) -> Fact:
+    known = {"status": status, "confidence": 0.7, "provenance": ()}
+    return samples.fact(statement, at=datetime.now(UTC), **(known | changes))
 
 
 @pytest.fixture
@@ -167,12 +145,6 @@ async def test_words_alone_while_the_embedder_is_down(
     assert found.degraded
     embedder.error, embedder.hangs = None, False
     assert not (await find(search, "coffee", "ada")).degraded
-
-
-async def test_an_index_that_is_down_is_no_empty_result(index: FactIndex, embedder: WordEmbedder) -> None:
-    await index.close()
-    with pytest.raises(DependencyUnavailable):
-        await find(MemorySearch(index, embedder), "coffee", "ada")
 
 
 @pytest.mark.parametrize("query", ["", "   ", "\n\t", "\x00\x07\x1b", "x" * 4001])
@@ -295,18 +267,6 @@ async def test_turns_and_facts_are_found_together(
         await find(search, "coffee", search_type=SearchType.EPISODES)
 
 
-async def test_one_vector_is_made_for_facts_and_turns(
-    index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
-) -> None:
-    await store(index, embedder, make_fact("drinks coffee daily"))
-    await keep(turns, embedder, make_turn(0, "strong coffee keeps me awake"))
-    search = MemorySearch(index, embedder, turns)
-    embedder.asked.clear()
-    found = await find(search, "Can you remind me what I said about strong coffee?", limit=2)
-    assert {each.kind for each in found} == {"fact", "turn"}
-    assert embedder.asked == ["what about strong coffee?"], "without the words that only ask"
-
-
 async def test_turns_of_nobody_else(index: FactIndex, turns: TurnIndex, embedder: WordEmbedder) -> None:
     others = [make_turn(0, "coffee of bob", user_id="bob"), make_turn(0, "coffee of acme", tenant_id="acme")]
     await keep(turns, embedder, make_turn(0, "coffee of mine"), *others)
@@ -405,28 +365,6 @@ async def test_a_question_that_nothing_answers_finds_nothing(
     assert len(await find(MemorySearch(index, embedder, turns, floor=0.0), "violin repairs")) == 5
     assert await find(MemorySearch(index, embedder, turns), "coffee at noon")
     assert await find(MemorySearch(index, embedder, turns, floor=1.0), "coffee at noon") == []
-
-
-async def test_a_search_says_how_it_came_to_its_answer(
-    index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
-) -> None:
-    await keep(turns, embedder, *(make_turn(2 * number, f"coffee number {number}") for number in range(8)))
-    search = MemorySearch(index, embedder, turns)
-    found = await search.search(Wanted(query="coffee", user_id="ada", limit=3))
-    told = found.explanation
-    assert told is not None
-    assert len(found) == 3
-    assert (told.candidates, told.left_out) == (8, {"beyond_limit": 5})
-    assert told.chance is not None
-    assert told.floor <= told.chance == found[0].score
-    assert [each.position for each in told.best] == [4, 5, 6, 7, 8]
-    assert {each.text for each in told.best}.isdisjoint(each.text for each in found)
-    assert list(told.milliseconds) == ["read", "find", "around", "rank"]
-    strict = MemorySearch(index, embedder, turns, floor=1.0)
-    nothing = await strict.search(Wanted(query="coffee", user_id="ada"))
-    assert nothing == []
-    assert nothing.explanation is not None
-    assert nothing.explanation.left_out == {"below_floor": 8}
 
 
 async def test_a_fact_comes_before_the_turn_it_was_taken_from_and_before_a_question(
@@ -529,18 +467,6 @@ async def test_who_is_not_known_is_told_from_who_has_nothing(
     found = await find(search, "coffee", conversation_id="c-1")
     assert found.empty is None
     assert (found.scope.user_id, found.scope.conversation_id) == ("ada", "c-1")
-
-
-async def test_a_turn_shows_what_stands_around_it(
-    index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
-) -> None:
-    said = [make_turn(number, text) for number, text in enumerate(["which roaster?", "the ferry", "coffee"])]
-    await keep(turns, embedder, *said)
-    found = await find(MemorySearch(index, embedder, turns), "ferry", search_type=SearchType.TURNS)
-    [ferry] = [each for each in found if each.text == "the ferry"]
-    assert ferry.before is not None and ferry.after is not None
-    assert (ferry.before.message_id, ferry.after.text) == (said[0].message_id, "coffee")
-    assert ferry.before.role is Role.USER
 
 
 async def test_episodes_rest_on_all_their_messages(

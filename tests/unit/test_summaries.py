@@ -19,7 +19,7 @@ from models.summaries import SessionSummary, SummaryRequest, UserProfile
 from models.windows import WindowMessage, WindowSource
 from processors.extraction.features import texts
 from processors.prompts.summary import validated as read_answer
-from processors.summaries.building import build_summary, summary_tokens
+from processors.summaries.building import summary_tokens
 from processors.summaries.extractive import roll_up, summarize_messages
 from processors.summaries.reading import read
 from streams.adapters.builtin_summarizer import LARGEST, BuiltinSummarizer
@@ -142,11 +142,6 @@ def test_decisions_to_dos_and_open_matters_have_their_lists(said: list[Said], se
     assert line.endswith(f"user: {said[-1][1]}")
 
 
-def test_a_short_answer_is_shown_behind_its_question() -> None:
-    said = summarize(("assistant", "Are you allergic to anything?"), ("user", "Penicillin."))
-    assert lines(said) == ["assistant: Are you allergic to anything? – user: Penicillin."]
-
-
 def test_what_the_assistant_suggests_is_not_told() -> None:
     said = summarize(
         ("user", "I own a bakery in Ghent and I'm saving for a new oven."),
@@ -255,20 +250,6 @@ def test_a_roll_up_keeps_lines_in_their_lists_and_says_nothing_twice() -> None:
     )
 
 
-def test_a_roll_up_is_bounded_and_prefers_recent_questions() -> None:
-    summaries = [
-        SessionSummary(
-            key_facts=(f"We visited town number {i} on day {i}.",),
-            open_questions=(f"Who is guest {i} at dinner?",),
-        )
-        for i in range(12)
-    ]
-    merged = roll_up(summaries, 120, count)
-    assert summary_tokens(merged, count) <= 120
-    assert merged.open_questions[-1] == "Who is guest 11 at dinner?"
-    assert set(lines(merged)) <= {line for summary in summaries for line in lines(summary)}
-
-
 @pytest.mark.parametrize(
     "answer",
     [
@@ -282,18 +263,6 @@ def test_a_roll_up_is_bounded_and_prefers_recent_questions() -> None:
 )
 def test_an_invalid_answer_is_an_empty_summary(answer: object) -> None:
     assert read_answer(answer) == SessionSummary()
-
-
-def test_an_answer_in_prose_is_read_from_its_first_brace_to_its_last() -> None:
-    answer = (
-        'Here: {"open_questions": ["When?"], "profile": {"preferences": ["Tea."], "constraints": ["No nuts."]},'
-        ' "todos": ["Book."]}; that is all.'
-    )
-    assert read_answer(answer) == SessionSummary(
-        profile=UserProfile(preferences=("Tea.",), constraints=("No nuts.",)),
-        open_questions=("When?",),
-        todos=("Book.",),
-    )
 
 
 JSON = st.recursive(
@@ -312,18 +281,6 @@ JSON = st.recursive(
 def test_any_answer_becomes_a_summary_that_can_be_published(answer: Any) -> None:
     summary = read_answer(answer)
     assert msgspec.json.decode(msgspec.json.encode(summary), type=SessionSummary) == summary
-
-
-def test_the_record_answers_its_request() -> None:
-    asked = request(TRIP, previous=(SessionSummary(), SessionSummary()))
-    summary = SessionSummary(key_facts=("We fly to Lisbon on May 3.",))
-    record = build_summary(asked, summary, count, "builtin-extractive-1")
-    assert record.summary_id == "request", "the id of the request that it answers"
-    assert (record.request_id, record.from_index, record.to_index) == ("request", 0, 9)
-    assert (record.conversation_id, record.user_id, record.tenant_id) == ("conversation", "ada", "acme")
-    assert (record.summary, record.tokens) == (summary, summary_tokens(summary, count))
-    assert (record.source, record.replaces) == (asked.source, ("s0", "s1"))
-    assert (record.summarizer, record.created_at) == ("builtin-extractive-1", NOW)
 
 
 async def test_the_builtin_summarizer_compresses_as_the_seed_does() -> None:

@@ -135,26 +135,6 @@ def test_under_nohup_a_terminal_that_closes_stops_nothing(supervise) -> None:
     assert [line["because"] for line in supervised.says("stopping all")] == ["SIGTERM"]
 
 
-def test_a_frozen_process_is_stopped_too(supervise) -> None:
-    supervised = supervise("a=stop", "b=stop")
-    frozen, _ = supervised.pids()
-    os.kill(frozen, signal.SIGSTOP)
-    supervised.process.terminate()
-    assert supervised.ends() == 0
-    assert not is_alive(frozen)
-
-
-def test_a_second_signal_kills_what_does_not_stop(supervise) -> None:
-    supervised = supervise("a=ignore", "b=stop")
-    pids = supervised.pids()
-    supervised.process.terminate()
-    eventually(lambda: not is_alive(pids[1]), "b has stopped")
-    assert is_alive(pids[0])
-    supervised.process.terminate()
-    assert supervised.ends() == 70
-    assert not is_alive(pids[0])
-
-
 def test_what_does_not_stop_in_time_is_killed(supervise) -> None:
     supervised = supervise("a=ignore", shutdown_timeout_seconds=0.2, commit_interval_seconds=0.1)
     pid = supervised.pid("a")

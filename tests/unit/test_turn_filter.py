@@ -7,10 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import samples
 
 from models.messages import Role
 from models.responses import ContentDuplicationEvent
-from models.turns import Turn, TurnSource
+from models.turns import Turn
 from streams.chat.events import TurnNames
 from streams.chat.filtering import AnswerFilter, FilterRules
 from streams.settings import Settings
@@ -100,18 +101,9 @@ async def test_a_silent_model_does_not_end_its_answer() -> None:
 
 
 def said(role: Role, text: str, age: timedelta = timedelta(0)) -> Turn:
-    return Turn(
-        turn_id=text,
-        message_id=text,
-        conversation_id="c",
-        user_id="ada",
-        role=role,
-        text=text,
-        sent_at=NOW - age,
-        arrived_at=NOW - age,
-        began_at=NOW,
-        index=0,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=0),
+    at = NOW - age
+    return samples.turn(
+        0, text, turn_id=text, message_id=text, role=role, sent_at=at, arrived_at=at, began_at=NOW
     )
 
 

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import pytest
+import samples
 
 from models.errors import NotFound
 from models.messages import Role
-from models.turns import Turn, TurnSource
+from models.turns import Turn
 from processors.recall.window import InvalidWindow, bounds, window
 from streams.conversations.windows import WindowRetriever
 from streams.runtime.testing import START
 
 
 def turn(index: int, user: str = "ada") -> Turn:
-    return Turn(
-        turn_id=f"t{index}",
-        message_id=f"m{index}",
-        conversation_id="conv-123",
-        user_id=user,
-        role=Role.USER,
-        text=f"message {index}",
-        sent_at=START + timedelta(seconds=index),
-        arrived_at=START,
-        began_at=START,
-        index=index,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
-    )
+    names = {"turn_id": f"t{index}", "conversation_id": "conv-123", "user_id": user, "role": Role.USER}
+    return samples.turn(index, at=START, arrived_at=START, **names)
 
 
 def conversation(count: int) -> list[Turn]:
@@ -64,12 +52,6 @@ def test_windows_are_clamped_and_say_what_they_hold(
 
 def reversed_of(turns: list[Turn]) -> list[Turn]:
     return turns[::-1]
-
-
-@pytest.mark.parametrize("count", [0, 5])
-def test_of_an_empty_window_it_says_where_was_looked(count: int) -> None:
-    found = window("conv-123", 100, 101, 3, conversation(count))
-    assert (found.messages, found.window_start, found.window_end) == ((), 94, 107)
 
 
 def test_of_an_empty_window_it_says_how_long_the_conversation_is_and_what_to_do() -> None:
