@@ -174,51 +174,6 @@ class TestMerging:
         report = harness.consolidate(step_id="s-2")
         assert (report.changed, report.merged, harness.topic(), harness.steps()) == (0, (), facts, steps)
 
-    def test_asked_for_again_while_it_is_being_done_it_is_done_once(self, harness: Harness) -> None:
-        """By another command: the steps of the first are written, and not read yet."""
-        other = Harness()
-        for each in (harness, other):
-            each.know("User likes hiking", 1)
-            each.know("User loves hiking", 2, confidence=0.9)
-            each.know("User is going to the fair", 3, FAR)
-            each.know("User is not going to the fair", 4, FAR)
-            each.know("User hums", 5, (0.0, 1.0, 0.0), confidence=0.2)
-        other.consolidate()
-        for name in ("s-1", "s-2"):
-            harness.feed(harness.record(consolidate(step_id=name), CONSOLIDATION))
-        harness.take(*[harness.record(step, CONSOLIDATION) for step in harness.steps()])
-        assert len({step.step_id for step in harness.steps()}) == 3
-        for text, fact in other.topic().items():
-            twice = harness.fact(text)
-            assert fact is not None
-            assert (twice.status, twice.confidence, twice.evidence_count, twice.version) == (
-                fact.status,
-                fact.confidence,
-                fact.evidence_count,
-                fact.version,
-            )
-
-    def test_a_dry_run_says_what_would_be_and_does_nothing(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1)
-        harness.know("User loves hiking", 2, confidence=0.9)
-        facts = harness.topic()
-        report = harness.consolidate(dry_run=True)
-        assert (len(report.merged), report.dry_run, harness.topic()) == (1, True, facts)
-        assert len(harness.consolidate(step_id="s-2").merged) == 1
-
-    def test_facts_of_two_people_stay_two(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1)
-        harness.know("User loves hiking", 2, user="bob")
-        assert harness.consolidate().merged == ()
-
-    def test_what_is_said_again_of_what_was_merged_supports_what_stays(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1)
-        harness.know("User loves hiking", 2, confidence=0.9)
-        harness.consolidate()
-        harness.take(harness.record(candidate("User likes hiking", 3)))
-        assert harness.fact("User loves hiking").evidence_count == 3
-        assert harness.fact("User likes hiking").status is FactStatus.MERGED_INTO
-
     def test_vectors_of_another_model_are_not_compared(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
         harness.take(harness.record(candidate("User loves hiking", 2)))
@@ -304,24 +259,6 @@ class TestValidatedContradictions:
         report = harness.consolidate(step_id="s-2")
         assert (report.contradicted, report.asked) == ((), 0)
 
-    async def test_twice_is_once_and_new_evidence_stays(self, harness: Harness) -> None:
-        asked = self.told(harness)
-        harness.take(harness.record(candidate("User is going to the fair", 3, confidence=0.95)))
-        surer = harness.fact("User is going to the fair").confidence
-        await self.decide(harness, asked, Decision.KEEP_BOTH, Decision.KEEP_BOTH)
-        assert harness.fact("User is going to the fair").confidence == surer
-        assert harness.fact("User is not going to the fair").confidence == 0.9
-        facts = harness.topic()
-        await self.decide(harness, asked, Decision.KEEP_BOTH)
-        assert harness.topic() == facts
-
-    @pytest.mark.parametrize("decision", [Decision.CONTRADICTION, Decision.MERGE])
-    async def test_anything_else_leaves_it_decided(self, harness: Harness, decision: Decision) -> None:
-        asked = self.told(harness)
-        facts = harness.topic()
-        await self.decide(harness, asked, decision)
-        assert harness.topic() == facts
-
     def test_no_more_are_asked_about_than_a_call_may_hold_and_the_rest_in_the_next(
         self, harness: Harness
     ) -> None:
@@ -383,14 +320,6 @@ class TestSupport:
         ]
         assert fact.last_evidence_at == START + timedelta(hours=2)
 
-    def test_looking_again_changes_nothing(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1)
-        spoken(harness, "t-1")
-        harness.consolidate()
-        facts, steps = harness.topic(), harness.steps()
-        report = harness.consolidate(step_id="s-2")
-        assert (report.said, report.supported, harness.topic(), harness.steps()) == (0, (), facts, steps)
-
     @pytest.mark.parametrize(
         "changed",
         [{"user": "bob"}, {"vector": FAR}, {"denies": True}, {"model": "test-2"}],
@@ -433,18 +362,6 @@ class TestSupport:
         record = harness.record(None, FACTS, key=erased.key(PARTITION).encode())
         harness.take(record._replace(headers=erased.headers()))
 
-    def test_what_faded_until_it_was_borne_out_is_not_faded_twice(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.8)
-        for days, conversation in ((10, "c"), (30, "another"), (40, "another")):
-            spoken(harness, f"t-{days}", hours=24 * days, conversation=conversation)
-        harness.consolidate()
-        self.erase(harness, "another")
-        fact = harness.fact("User likes hiking")
-        faded = 0.8 * math.exp(-0.01 * (START + timedelta(days=10) - fact.learned_at) / timedelta(days=1))
-        assert [each.turn_id for each in fact.support] == ["t-10"]
-        assert fact.last_evidence_at == START + timedelta(days=10)
-        assert fact.confidence == pytest.approx(faded + 0.05 * (1 - faded))
-
     def test_what_bore_it_out_is_erased_with_the_fact(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
         spoken(harness, "t-1", hours=2)
@@ -482,18 +399,6 @@ class TestSupport:
         back = harness.fact("User likes hiking")
         assert (back.status, back.support, back.version) == (FactStatus.ACTIVE, (), left.version + 1)
         assert back.confidence == pytest.approx(0.7)
-
-    def test_it_counts_for_what_the_fact_was_merged_into(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.7)
-        spoken(harness, "t-1")
-        harness.consolidate()
-        (step,) = [step for step in harness.steps() if step.step is Step.SUPPORT]
-        harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
-        harness.consolidate(step_id="s-2")
-        assert harness.fact("User likes hiking").status is FactStatus.MERGED_INTO
-        assert harness.fact("User loves hiking").support == ()
-        harness.take(harness.record(step, CONSOLIDATION))
-        assert [each.turn_id for each in harness.fact("User loves hiking").support] == ["t-1"]
 
 
 class TestFading:

@@ -12,10 +12,9 @@ import pytest
 
 from models.commands import Command
 from models.ids import window_id
-from models.messages import ChatMessage, Punctuation, Role
+from models.messages import ChatMessage, Role
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window, WindowReason, WindowSource
-from processors.conversations.state import is_page, page_key
 from processors.conversations.token_table import ranges
 from processors.summaries.building import build_summary
 from streams.adapters.builtin_summarizer import BuiltinSummarizer
@@ -28,12 +27,11 @@ from streams.agents.ingest.conversations import (
     Conversations,
 )
 from streams.agents.ingest.punctuating import COMMANDS
-from streams.agents.ingest.summary_ledger import SUMMARIES, is_ledger
+from streams.agents.ingest.summary_ledger import SUMMARIES
 from streams.runtime.effects import Effects
 from streams.runtime.records import rerouted
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
-from streams.topics.catalog import load_catalog
 
 COUNT = cl100k_counter()
 
@@ -201,15 +199,6 @@ class TestWindows:
         assert [letter.reason for letter in alone.dead_letters] == ["tenant_mismatch"]
         assert harness.feed(*records[:3]).dead_letters == []
 
-    def test_out_of_order_times_keep_offset_order_and_are_marked(self) -> None:
-        harness = Harness()
-        for message in messages(9):
-            harness.feed(harness.record(message))
-        harness.feed(harness.record(next(messages(1, first=9, sent_at=START + timedelta(seconds=2)))))
-        (window,) = harness.windows
-        assert [message.late for message in window.messages] == [False] * 9 + [True]
-        assert window.message_ids[-1] == "c-m9"
-
 
 class TestIds:
     """After retention and a reset the log begins in the middle, and what is left counts from 0 again."""
@@ -224,16 +213,6 @@ class TestIds:
         assert later.payload().tokens.summaries == ()
         later.answer(asked)
         assert [summary.summary_id for summary in later.payload().tokens.summaries] == [asked.request_id]
-
-    def test_what_is_made_of_messages_says_when_they_arrived(self) -> None:
-        harness = Harness(token_threshold=100)
-        for message in messages(12):
-            harness.arrived += timedelta(seconds=7)
-            harness.feed(harness.record(message))
-        (window,), (request,) = harness.windows, harness.requests
-        times = [START + timedelta(seconds=7 * n) for n in range(1, 11)]
-        assert [message.arrived_at for message in window.messages] == times
-        assert request.arrived_at == request.messages[-1].arrived_at
 
 
 class TestIdle:
@@ -301,23 +280,6 @@ class TestIdle:
         harness.feed(harness.record(tick.value, MESSAGES, key=tick.key, headers=tick.headers))
         assert harness.windows == []
 
-    def test_a_brokers_clock_that_is_behind_decides(self) -> None:
-        """The worker asks again, and ever more seldom."""
-        harness = Harness()
-        harness.feed(*[harness.record(message) for message in messages(5)])
-        now, behind = START + timedelta(seconds=901), timedelta(minutes=3)
-        asked = 0
-        while not harness.windows:
-            harness.silence(now, now - behind)
-            now = max(now, datetime.fromtimestamp(harness.last.timers.get(b"c") or 0, UTC))
-            asked += 1
-            now += timedelta(seconds=10 * 2**asked)
-            assert asked < 10
-        assert asked > 1
-        assert spans(harness.windows) == [(1, 5)]
-        (tick,) = {output.value for output in harness.outputs if output.topic == MESSAGES}
-        assert msgspec.json.decode(tick or b"", type=Punctuation).punctuation == "tick"
-
     def test_the_clock_decides_nothing_while_records_wait_to_be_read(self) -> None:
         harness = Harness()
         for message in messages(5):
@@ -335,19 +297,6 @@ class TestIdle:
         assert payload is not None
         assert harness.spec.timer_at is not None
         assert harness.spec.timer_at(b"c", payload) == harness.last.timers[b"c"]
-
-    def test_idle_state_shrinks_to_the_overlap(self) -> None:
-        harness = Harness(token_threshold=50)
-        for message in messages(40):
-            harness.feed(harness.record(message))
-        while harness.requests and harness.payload().tokens.open is not None:
-            harness.answer(harness.requests[-1], tokens=5)
-        harness.silence(START + timedelta(hours=1))
-        state = harness.payload()
-        assert state.kept_from == state.cursor.from_index
-        assert len(state.kept) == 3
-        _, payload = harness.state.read(b"c")
-        assert len(payload or b"") < len(STATE.encode(state)), "packed"
 
 
 class TestClose:
@@ -386,30 +335,12 @@ class TestClose:
         harness.close()
         assert spans(harness.windows) == [(1, 5), (3, 9)], "the next command is another"
 
-    def test_a_command_that_came_before_the_first_message_does_not_close_it_when_it_is_read_again(self) -> None:
-        harness = Harness()
-        command = harness.record(closing("c"), COMMANDS)
-        harness.feed(command)
-        harness.come_back()
-        harness.feed(*[harness.record(message) for message in messages(2, tenant_id="acme")])
-        harness.feed(command)
-        harness.come_back()
-        assert (harness.windows, harness.last.dead_letters) == ([], [])
-        assert harness.payload().tenant_id == "acme"
-
     def test_another_tenant_cannot_close_it(self) -> None:
         harness = Harness()
         harness.feed(*[harness.record(message) for message in messages(5)])
         harness.close(tenant_id="other")
         assert harness.windows == []
         assert [letter.reason for letter in harness.last.dead_letters] == ["tenant_mismatch"]
-
-    def test_a_command_that_is_wrong_is_dead_lettered(self) -> None:
-        harness = Harness()
-        wrong = harness.record(closing("c"), COMMANDS, key=b"d")
-        effects = harness.feed(wrong, harness.record(b'{"command":"close"}', COMMANDS, key=b"c"))
-        assert [letter.reason for letter in effects.dead_letters] == ["key_mismatch", "invalid_field"]
-        assert effects.outputs == []
 
 
 class TestCopies:
@@ -430,17 +361,6 @@ class TestForgetting:
 
     def remembered(self, harness: Harness) -> list[bytes]:
         return [key for key, _ in harness.state.items()]
-
-    def test_nobody_wrote_for_so_long(self) -> None:
-        harness = Harness(token_threshold=100)
-        harness.feed(*[harness.record(message) for message in messages(40)])
-        assert len(self.remembered(harness)) > 1, "there are pages"
-        harness.silence(START + self.DAY)
-        harness.silence(START + 90 * self.DAY - timedelta(seconds=1))
-        assert self.remembered(harness)
-        harness.silence(START + 90 * self.DAY)
-        assert self.remembered(harness) == []
-        assert harness.last.timers[b"c"] is None
 
     def test_a_message_after_that_begins_anew(self) -> None:
         """Whether the clock has found out or not, and under another tenant, too."""
@@ -503,20 +423,6 @@ class TestTokens:
         assert (repeated.request_id, repeated.attempt) == (request.request_id, 2)
         assert repeated.messages == request.messages
 
-    def test_a_request_fits_into_a_record_whatever_the_threshold_is(self) -> None:
-        """Or its message would be dead-lettered, and every later one of the conversation as well."""
-        harness = Harness(token_threshold=20_000)
-        blank = " " * 60_000  # some hundred tokens
-        for n in range(0, 120, 6):
-            harness.feed(*[harness.record(message) for message in messages(6, first=n, content=blank)])
-        while harness.payload().tokens.open is not None:
-            harness.answer(harness.requests[-1])
-        assert len(harness.requests) > 1
-        indices = [message.index for request in harness.requests for message in request.messages]
-        assert indices == list(range(len(indices)))
-        limit = load_catalog().get(REQUESTS).max_message_bytes
-        assert all(len(o.value or b"") < limit - 10_000 for o in harness.outputs if o.topic == REQUESTS)
-
     def test_summaries_that_fill_the_context_are_rolled_up(self) -> None:
         harness = Harness(token_threshold=100)
         n = 0
@@ -545,24 +451,6 @@ class TestPages:
         assert len(state.kept) < 10
         assert state.pages[0] == 0
         assert len(harness.state.read(b"c")[1] or b"") < 4000
-
-    def test_every_message_reaches_a_summary_once_even_from_pages(self) -> None:
-        harness = Harness(token_threshold=600)
-        for n in range(0, 1000, 50):
-            harness.feed(*[harness.record(message) for message in messages(50, first=n)])
-        answered = 0
-        while answered < len(harness.requests):
-            harness.answer(harness.requests[answered], tokens=20)
-            answered += 1
-        summarized = [m for request in harness.requests for m in request.messages]
-        assert [m.index for m in summarized] == list(range(len(summarized)))
-        assert [m.content for m in summarized] == [f"message number {n}" for n in range(len(summarized))]
-        assert len(summarized) > 900
-        state = harness.payload()
-        stored = {
-            key for key, _ in harness.state.items() if is_page(key) and not is_ledger(key) and b"\0i" not in key
-        }
-        assert stored == {page_key(b"c", begins) for begins in state.pages}, "pages that are done are gone"
 
 
 BAD = {

@@ -155,14 +155,6 @@ def test_what_is_said_instead_takes_the_place_of_a_fact(
     assert harness.reasons() == []
 
 
-def test_what_is_said_instead_holds_no_secret(harness: Harness) -> None:
-    harness.correct(harness.know("home", "Berlin"), "4111 1111 1111 1111")
-    assert harness.holding() == ["Lives in [masked: card number]"]
-    assert harness.commands.outputs
-    written = [output.value or b"" for output in harness.commands.outputs + harness.outputs]
-    assert not any(b"4111" in each for each in written)
-
-
 def test_who_corrects_is_told_what_will_stand_and_sends_no_secret(harness: Harness) -> None:
     berlin = harness.know("home", "Berlin")
     asked = correcting(berlin, "4111 1111 1111 1111", "eve", mask_of(Settings()))
@@ -332,11 +324,6 @@ class TestPartOfAnother:
         harness.correct(merged, "Hums in the bathroom")
         assert (harness.by_id(), harness.reasons()) == (once, [])
 
-    def test_what_says_the_same_leaves_them_one(self, harness: Harness, merged: Fact) -> None:
-        before = harness.by_id()
-        harness.correct(merged, "Hums in the kitchen")
-        assert (harness.by_id(), harness.reasons()) == (before, ["same_value"])
-
     def test_whatever_was_stored_before_a_crash(self, harness: Harness, merged: Fact) -> None:
         told_before, stored = len(harness.log), len(harness.changelog)
         harness.correct(merged, "Hums in the bathroom")
@@ -346,40 +333,6 @@ class TestPartOfAnother:
             for record in log:
                 harness.feed(record)
             self.check(harness)
-
-    def test_what_was_completed_is_corrected_by_its_whole(self, harness: Harness) -> None:
-        part = harness.know("like", "blueberries", 2)
-        whole = msgspec.structs.replace(told("like", "blueberries in smoothies", 3), refines=(part.fact_id,))
-        harness.take(harness.record(whole))
-        part = harness.by_id()[part.fact_id]
-        assert part.merged_into_id is not None
-        with pytest.raises(InvalidRecord, match=part.merged_into_id):
-            correcting(part, "milk", "eve", mask_of(Settings()))
-        harness.correct(part, "milk")
-        assert harness.reasons() == ["not_current"]
-
-
-@pytest.mark.parametrize(
-    ("attribute", "value", "text"),
-    [
-        ("home", "Berlin", "Munich"),
-        ("like", "tea", "coffee"),
-        ("like", "tea", "I don't like tea"),
-        ("home", "Berlin", "I no longer live in Berlin."),
-        ("", "Hums in the kitchen", "Hums in the bathroom"),
-    ],
-)
-def test_a_step_that_is_read_again_after_what_it_wrote_is_done(
-    harness: Harness, attribute: str, value: str, text: str
-) -> None:
-    harness.correct(harness.know(attribute, value), text)
-    step, written = harness.log[1:2], harness.log[2:]
-    again = Harness()
-    again.feed(harness.log[0])
-    again.feed(*written)
-    again.feed(*step)
-    assert (again.by_id(), again.reasons()) == (harness.by_id(), [])
-    assert [each.topic for each in written] == [CANDIDATES]
 
 
 def test_nobody_learns_that_anothers_fact_was_there(harness: Harness) -> None:

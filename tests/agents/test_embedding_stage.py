@@ -15,14 +15,13 @@ from models.errors import DependencyUnavailable
 from models.ids import text_fact_id, text_hash
 from models.index import Vectors
 from models.ports import Embedder
-from models.vectors import EmbeddingRequest, EmbeddingResult, TurnPlace, TurnVector, VectorKind
+from models.vectors import EmbeddingRequest, EmbeddingResult, VectorKind
 from processors.embedding.vectors import pack, unpack
 from processors.embedding.wording import request_for
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.onnx_model import DIMENSIONS, MODEL
 from streams.agents.recall import waiting
 from streams.agents.recall.embedding import Building, Embedding
-from streams.agents.recall.turn_vectors import TURN_VECTORS
 from streams.runtime.records import Record
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
@@ -73,15 +72,6 @@ class TestVectors:
         for result, vector in zip(harness.results, expected, strict=True):
             assert unpack(result) == pytest.approx(vector, abs=1e-3)
             assert len(result.vector) == 2 * result.dimensions
-
-    async def test_a_result_says_whose_it_is_and_what_made_it(self, harness: Harness) -> None:
-        wanted = request(CELLO, VectorKind.TURN, tenant="acme")
-        await harness.call(harness.record(wanted))
-        (result,) = harness.results
-        assert (result.kind, result.id, result.user_id, result.tenant_id) == ("turn", wanted.id, "ada", "acme")
-        assert (result.model, result.dimensions, result.text_hash) == ("words-1", 64, text_hash(CELLO))
-        (output,) = harness.outputs
-        assert (output.key, output.partition) == (f"turn/{wanted.id}".encode(), harness.partition)
 
     async def test_a_batch_is_one_call_and_a_text_that_comes_twice_costs_nothing(
         self, harness: Harness, embedder: WordEmbedder
@@ -158,28 +148,6 @@ async def test_an_embedder_that_is_down_is_waited_for() -> None:
     assert harness.outputs == []
 
 
-PLACE = TurnPlace(conversation_id="c-1", began_at=datetime(2026, 3, 1, tzinfo=UTC), index=7)
-
-
-async def sent_on(
-    embedder: Embedder, wanted: EmbeddingRequest, **settings: Any
-) -> list[tuple[TurnVector, Any]]:
-    harness = StageHarness(Embedding(Settings(**settings), embedder).stage())
-    await harness.call(harness.record(wanted))
-    outputs = [output for output in harness.outputs if output.topic == TURN_VECTORS]
-    return list(zip(harness.values(TURN_VECTORS, TurnVector), outputs, strict=True))
-
-
-async def test_the_vector_of_a_turn_goes_where_topics_are_told_apart(embedder: WordEmbedder) -> None:
-    wanted = request_for(VectorKind.TURN, "t-1", CELLO, "ada", "acme", PLACE)
-    ((vector, output),) = await sent_on(embedder, wanted, episodes="adaptive")
-    assert (vector.turn_id, vector.conversation_id, vector.index) == ("t-1", "c-1", 7)
-    assert (vector.began_at, vector.tenant_id, vector.model) == (PLACE.began_at, "acme", "words-1")
-    assert (output.key, output.route) == (b"t-1", b"c-1")
-    (expected,) = await embedder.embed([CELLO])
-    assert unpack(vector) == pytest.approx(expected, abs=1e-3)
-
-
 class Purse:
     """Makes vectors for whom there is money; asks for all or some."""
 
@@ -197,17 +165,6 @@ class Purse:
         self.asked += [request.text for request in paid.values()]
         made = await self.embedder.embed([request.text for request in paid.values()]) if paid else []
         return {key: pack(vector) for key, vector in zip(paid, made, strict=True)}
-
-
-class Broken(WordEmbedder):
-    """Cannot embed one text."""
-
-    bad = CELLO
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        if self.bad in texts:
-            raise ValueError("not this one")
-        return await super().embed(texts)
 
 
 class Marks:
@@ -324,51 +281,6 @@ class TestOverBudget:
         anew = StageHarness(Embedding(Settings(), embedder, purse, Building(Marks(), "build")).stage())
         await anew.call(newer, *self.again(harness))
         assert self.embedded_or_erased(anew) == [None if erased else text_hash(ESPRESSO)]
-
-    async def test_one_that_fails_each_time_is_dead_lettered_after_five_times(self) -> None:
-        purse = Purse(Broken())
-        purse.broke.add("acme")
-        harness = StageHarness(Embedding(Settings(), purse.embedder, purse).stage())
-        theirs = request(CELLO, tenant="acme")
-        await harness.call(harness.record(theirs))
-        purse.broke.clear()
-        for _ in range(waiting.MOST_FAILED):
-            harness.recover()
-            harness.tick(harness.arrived, *harness.timers)
-            assert len(harness.timers) == 1, "it is asked again without a restart, too"
-            with pytest.raises(ValueError, match="not this one"):
-                await harness.call(self.again(harness)[-1])
-        harness.recover()
-        harness.tick(harness.arrived, *harness.timers, caught_up=False)
-        with pytest.raises(ValueError, match="not this one"):
-            await harness.call(self.again(harness)[-1])
-        harness.tick(harness.arrived, f"fact/{theirs.id}".encode())
-        await harness.call(self.again(harness)[-1])
-        (letter,) = harness.dead_letters
-        assert (letter.reason, letter.attempts) == ("failed_too_often", waiting.MOST_FAILED)
-        assert (letter.record.topic, letter.record.partition) == (REQUESTS, harness.partition)
-        assert "switchboard dlq retry" in letter.message
-        assert msgspec.json.decode(letter.record.value or b"", type=EmbeddingRequest) == theirs
-        assert not [*harness.state.items()] and not harness.timers
-        await harness.call(self.again(harness)[-1])
-        assert len(harness.dead_letters) == 1, "read again, it finds nothing that waits"
-
-    async def test_over_budget_for_long_is_no_failure_until_it_has_waited_too_long(
-        self, harness: StageHarness
-    ) -> None:
-        await harness.call(harness.record(request(CELLO, tenant="acme")))
-        for _ in range(waiting.MOST_DAYS):
-            harness.arrived += timedelta(days=1)
-            harness.recover()
-            harness.tick(harness.arrived, *harness.timers)
-            await harness.call(self.again(harness)[-1])
-        assert not harness.dead_letters and len(harness.timers) == 1
-        harness.arrived += timedelta(days=1)
-        harness.tick(harness.arrived, *harness.timers)
-        await harness.call(self.again(harness)[-1])
-        assert [letter.reason for letter in harness.dead_letters] == ["waited_too_long"]
-        assert "SWITCHBOARD_MODEL_BUDGET_USD" in harness.dead_letters[0].message
-        assert not [*harness.state.items()] and not harness.timers
 
     async def test_of_too_many_the_oldest_are_dead_lettered(
         self, harness: StageHarness, monkeypatch: pytest.MonkeyPatch

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 from datetime import timedelta
-from random import Random
 from typing import Any
 
 import msgspec
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
 
 from models import ids
 from models.episodes import Episode
@@ -18,14 +14,11 @@ from models.turns import Turn, TurnSource
 from models.vectors import EmbeddingRequest, VectorKind
 from streams.agents.recall.episode_pages import PAGE, PAGE_EPISODES
 from streams.agents.recall.episodes import EPISODES, Episodes
-from streams.agents.recall.punctuations import TURNS
 from streams.agents.recall.turn_log import CONVERSATION_HEADER
 from streams.erasure.erasures import UNTIL_HEADER
-from streams.runtime.effects import Output
 from streams.runtime.records import Record
 from streams.runtime.stage import Stage
 from streams.runtime.testing import START, StageHarness
-from streams.runtime.trial import Trial
 from streams.settings import Settings
 from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
@@ -85,12 +78,6 @@ class Harness(StageHarness):
         key = ids.turn_id("default", conversation, f"m{index}").encode()
         return self.record(None, key=key, headers=[(CONVERSATION_HEADER, conversation.encode())])
 
-    def read_own(self) -> None:
-        """Read what the stage wrote into the log of turns."""
-        written = [output for output in self.last.outputs if output.topic == TURNS]
-        for output in written:
-            self.feed(self.record(output.value, key=output.key, headers=list(output.headers)))
-
 
 def test_an_episode_is_published_and_asks_for_its_vector() -> None:
     harness = Harness()
@@ -108,37 +95,12 @@ def test_an_episode_is_published_and_asks_for_its_vector() -> None:
     assert harness.last.counts["episodes_total", ("window",)] == 1
 
 
-def test_one_turn_is_an_episode_once_nothing_follows() -> None:
-    harness = Harness()
-    harness.say(1)
-    harness.wait(timedelta(minutes=14))
-    assert harness.outputs == []
-    harness.wait(timedelta(seconds=62))
-    (tick,) = harness.outputs
-    assert (tick.topic, tick.route) == (TURNS, b"c")
-    assert tick.key != ids.turn_id("default", "c", "m0").encode()
-    harness.read_own()
-    assert harness.spans == [(0, 0, "idle")]
-    assert harness.last.counts["episodes_total", ("idle",)] == 1
-    harness.wait(timedelta(hours=5))
-    assert len(harness.outputs) == 3
-
-
 def test_the_clock_says_nothing_while_the_log_is_behind() -> None:
     harness = Harness()
     harness.say(1)
     harness.tick(START + timedelta(hours=1), b"c", caught_up=False)
     assert harness.outputs == []
     assert harness.timers[b"c"] > (START + timedelta(hours=1)).timestamp()
-
-
-def test_a_closed_conversation_has_its_last_episode() -> None:
-    harness = Harness()
-    harness.say(2)
-    harness.feed(harness.punctuation("close"))
-    harness.say(1)
-    harness.feed(harness.punctuation("close"))
-    assert harness.spans == [(0, 1, "closed"), (1, 2, "closed")]
 
 
 def test_an_erased_turn_takes_its_episodes_with_it() -> None:
@@ -228,50 +190,3 @@ def test_each_episode_of_a_long_conversation_can_be_erased() -> None:
     for index in (0, 5_001, 9_996):
         harness.feed(harness.erasure(index))
         assert harness.last.outputs
-
-
-def log_of(chance: Random) -> list[Record]:
-    """Turns of some conversations with pauses and repeats, closings, silences, erasures, bad records."""
-    harness = Harness()
-    log: list[Record] = []
-    for _ in range(chance.randint(1, 70)):
-        harness.arrived += timedelta(seconds=chance.choice((1, 1, 1, 1, 1000)))
-        conversation = chance.choice("aab")
-        what = chance.random()
-        if what < 0.75:
-            log.append(harness.turn(conversation))
-        elif what < 0.8 and log:
-            again = chance.choice(log)
-            log.append(harness.record(again.value, key=again.key, headers=list(again.headers)))
-        elif what < 0.88:
-            log.append(harness.punctuation(chance.choice(("close", "tick")), conversation))
-        elif what < 0.96:
-            log.append(harness.erasure(chance.randint(0, harness.indices.get(conversation, 0)), conversation))
-        else:
-            log.append(harness.record(b"{not json", key=b"k"))
-    return log
-
-
-def settled(outputs: list[Output]) -> dict[tuple[str, bytes | None], bytes | None]:
-    """What a reader of the compacted topics has at the end."""
-    return {(output.topic, output.key): output.value for output in outputs}
-
-
-@settings(max_examples=300, deadline=None)
-@example(seed=6783330, crashes=5)  # an erasure is read again, and a page knows of a turn that came after it
-@given(seed=st.integers(0, 2**64), crashes=st.integers(0, 6))
-def test_no_crash_and_no_cut_changes_an_episode(seed: int, crashes: int) -> None:
-    chance = Random(seed)
-    log = log_of(chance)
-    without_clock = dataclasses.replace(stage(), on_timer=None, timer_at=None)
-    calm = Trial(without_clock, log, Random(0), latencies=[0.0], batches=[1])
-    calm.run()
-    trial = Trial(without_clock, log, chance, batches=(1, 4, 100))
-    for _ in range(crashes):
-        trial.run(chance.randint(1, 8))
-    trial.run()
-    assert settled(trial.outputs) == settled(calm.outputs)
-    assert {(each.topic, each.key, each.value) for each in trial.outputs} == {
-        (each.topic, each.key, each.value) for each in calm.outputs
-    }
-    assert trial.state() == calm.state()

@@ -249,18 +249,6 @@ class TestIngest:
             assert not any(CANARY.encode() in (output.value or b"") for output in each.outputs)
             assert not said_in_state(harness)
 
-    def test_it_is_remembered_as_long_as_a_conversation_is(self) -> None:
-        harness = ingest()
-        harness.feed(harness.record(message(0)))
-        harness.feed(erase(harness))
-        assert harness.stored(CONVERSATION)[b"c"].erased
-        harness.wait(timedelta(days=90, seconds=5))
-        ticks = [output for output in harness.outputs if output.topic == MESSAGES]
-        assert len(ticks) == 1, "one look at it, when it is forgotten"
-        (tick,) = ticks
-        harness.feed(harness.record(tick.value, MESSAGES, key=tick.key, headers=tick.headers))
-        assert harness.stored(CONVERSATION) == {}
-
 
 class TestTurns:
     def test_the_conversation_is_told_in_its_partition(self) -> None:

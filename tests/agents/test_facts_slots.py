@@ -11,7 +11,6 @@ from models import ids
 from models.consolidation import ConsolidationStep, Step
 from models.facts import Fact, FactCandidate, FactChange, FactStatus, Provenance
 from models.statements import Assertion, Kind, Polarity, attribute_of
-from models.vectors import EmbeddingRequest
 from processors.facts.claims import claim_of, normalized_value, singular
 from processors.facts.confidence import FOREVER, active_until, confidence_at
 from processors.facts.lines import ENTRIES_LIMIT, VALUES_LIMIT, Line
@@ -22,7 +21,6 @@ from streams.agents.memory.facts import FACTS, Facts
 from streams.erasure.erasures import Erasing
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
-from streams.vectors.requests import REQUESTS
 
 
 class Person:
@@ -253,35 +251,11 @@ class TestStepsAboutOneLine:
         assert isinstance(line, Line)
         assert [each.confidence for each in line.facts] == [0.4, 0.4]
 
-    def test_the_vector_of_what_is_back_is_asked_for(self) -> None:
-        ada = Person()
-        ada.says("like", "hiking", polarity=Polarity.NEGATED, at=10)
-        ada.says("like", "hiking", at=20)
-        ada.says("like", "long hiking", at=30)
-        one, other = ada.known()["long hiking"].fact_id, ada.known()["hiking"].fact_id
-        self.step(ada, Step.MERGE, one, other)
-        assert ada.known()["hiking"].status is FactStatus.MERGED_INTO
-        ada.says("like", "hiking", polarity=Polarity.NEGATED, at=5)
-        assert ada.known()["not hiking"].status is FactStatus.ACTIVE
-        self.step(ada, Step.SEPARATE, other)
-        assert ada.known()["hiking"].status is FactStatus.ACTIVE
-        assert ada.known()["not hiking"].status is FactStatus.CONTRADICTED
-        assert [each.id for each in ada.stage.values(REQUESTS, EmbeddingRequest)][-1] == other
-
 
 class TestWhatIsAskedForOnce:
     """A request shows a taste unsurely: it ends nothing that was stated."""
 
     ASKED = 0.45
-
-    def test_it_stands_beside_what_was_stated(self) -> None:
-        ada = Person()
-        ada.says("favourite/cuisine", "Italian")
-        ada.says("favourite/cuisine", "Thai", confidence=self.ASKED)
-        assert ada.holding() == {"Italian", "Thai"}
-        known = ada.known()
-        assert (known["Italian"].tentative, known["Thai"].tentative) == (False, True)
-        assert ada.known()["Italian"].version == 1
 
     def test_another_request_takes_its_place_and_a_statement_that_of_both(self) -> None:
         ada = Person()
@@ -295,13 +269,6 @@ class TestWhatIsAskedForOnce:
         assert (greek.tentative, greek.confidence) == (False, pytest.approx(0.81))
         ada.says("favourite/cuisine", "Italian")
         assert ada.holding() == {"Italian"}
-
-    def test_who_states_again_what_was_stated_ends_it(self) -> None:
-        ada = Person()
-        for value, confidence in (("Italian", 0.8), ("Thai", self.ASKED), ("Italian", 0.8)):
-            ada.says("favourite/cuisine", value, confidence=confidence)
-        assert ada.holding() == {"Italian"}
-        assert ada.known()["Thai"].superseded_by == ada.known()["Italian"].fact_id
 
 
 class TestWhatIsNamedElsewhere:
@@ -325,24 +292,11 @@ class TestWhatIsNamedElsewhere:
         assert ada.holding() == set()
         assert ada.known()["Harbour Radio"].status is FactStatus.ENDED
 
-    def test_its_denial_contradicts_it(self) -> None:
-        ada = Person()
-        ada.says("favourite/music", "classic rock")
-        ada.says("like", "rock", polarity=Polarity.NEGATED)
-        assert ada.known()["classic rock"].status is FactStatus.CONTRADICTED
-
     def test_a_denial_that_says_more_denies_only_that(self) -> None:
         ada = Person()
         ada.says("favourite/drink", "tea")
         ada.says("like", "green tea", polarity=Polarity.NEGATED)
         assert ada.holding() == {"tea", "not green tea"}
-
-    def test_who_asks_for_it_gives_evidence(self) -> None:
-        ada = Person()
-        ada.says("favourite/radio station", "Harbour Radio")
-        ada.says("favourite/music", "Harbour Radio", confidence=self.ASKED)
-        assert ada.holding() == {"Harbour Radio"}
-        assert ada.known()["Harbour Radio"].evidence_count == 2
 
     @pytest.mark.parametrize("attribute", ["like", "favourite/music"])
     def test_a_crash_in_between_changes_nothing(self, attribute: str) -> None:
@@ -474,12 +428,6 @@ class TestConfidence:
         ada.says(attribute, "nuts")
         (fact,) = ada.known().values()
         return msgspec.structs.replace(fact, confidence=confidence)
-
-    def test_it_fades_from_the_last_evidence_however_often_it_is_read(self) -> None:
-        fact = self.fact()
-        later = fact.last_evidence_at + timedelta(days=14)
-        assert confidence_at(fact, later) == confidence_at(fact, later) == pytest.approx(0.695, abs=0.001)
-        assert confidence_at(fact, fact.last_evidence_at - timedelta(days=9)) == 0.8
 
     @pytest.mark.parametrize("attribute", ["allergy", "constraint", "instruction"])
     def test_what_must_not_be_forgotten_does_not_fade(self, attribute: str) -> None:

@@ -146,13 +146,6 @@ class TestRecords:
         assert created.learned_at == created.last_evidence_at == candidate(PARTIAL, 1).provenance.arrived_at
         assert created.valid_from == START + timedelta(minutes=1)
 
-    def test_what_the_stage_wrote_itself_comes_back_and_changes_nothing(self) -> None:
-        harness = Harness()
-        harness.learn(candidate(PARTIAL, 1), candidate(COMPLETE, 2, refines=[PARTIAL]))
-        for each in [*harness.published]:
-            effects = harness.feed(harness.record(each, FACTS))
-            assert not effects
-
 
 class TestReplay:
     def test_candidates_that_are_replayed_add_nothing(self) -> None:
@@ -227,13 +220,6 @@ class TestErasure:
         assert anew.erased_until == START + timedelta(seconds=10)
         assert harness.asked == [PARTIAL, "", PARTIAL]
 
-    def test_what_was_said_again_meanwhile_keeps_its_vector(self) -> None:
-        harness = Harness()
-        harness.learn(candidate(PARTIAL, 1), candidate(PARTIAL, 11))
-        self.erase(harness, harness.published[-1], until=10)
-        assert story(harness.published)[-1][1:] == (FactChange.ERASED, FactStatus.ACTIVE)
-        assert harness.asked == [PARTIAL]
-
     def test_what_was_said_before_it_never_comes_back(self) -> None:
         """Not from a candidate that was on its way, nor from a replay."""
         harness = Harness()
@@ -262,16 +248,6 @@ class TestErasure:
             harness.feed(*records)
             harness.feed(erasing)
             assert harness.stored() == expected
-
-    def test_an_erasure_of_what_nobody_knows_is_remembered(self) -> None:
-        """It may be faster than the candidates that it is about."""
-        harness, other = Harness(), Harness()
-        other.learn(candidate(PARTIAL, 1))
-        effects = self.erase(harness, other.published[0], until=10)
-        assert [(each.topic, each.value) for each in effects.outputs] == [(EMBEDDINGS, None), (REQUESTS, None)]
-        assert harness.learn(candidate(PARTIAL, 1)).outputs == []
-        harness.learn(candidate(PARTIAL, 11))
-        assert [fact.version for fact in harness.published] == [1]
 
     def test_a_merged_fact_that_is_erased_stands_for_nothing(self) -> None:
         harness = Harness()

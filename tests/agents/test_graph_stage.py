@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.errors import InvalidRecord
 from models.graph import Entity, EntityType, GraphStatement, Relation
 from models.index import VectorSpace
 from processors.episodes.state import KeptTurn
@@ -92,26 +91,6 @@ def test_only_what_changed_is_published() -> None:
     }
     assert changed == {"user", "Rex"}
     assert {each.route for each in harness.outputs} == {b"ada"}
-
-
-def test_a_copy_changes_nothing() -> None:
-    harness = stage()
-    told = statements("My sister Anna lives in Berlin.")
-    harness.feed(*[harness.record(each) for each in told])
-    before = len(harness.outputs)
-    harness.feed(*[harness.record(each) for each in told])
-    assert len(harness.outputs) == before
-
-
-def test_what_is_published_does_not_depend_on_batches() -> None:
-    told = statements("My sister lives in Berlin.", "My sister Anna is here.")
-    one, all_at_once = stage(), stage()
-    for each in told:
-        one.feed(one.record(each))
-    all_at_once.feed(*[all_at_once.record(each) for each in told])
-    assert [(each.key, each.value) for each in all_at_once.outputs] == [
-        (each.key, each.value) for each in one.outputs
-    ]
 
 
 @pytest.mark.parametrize(("user", "conversation"), [("ada", ""), ("", "c")])
@@ -327,14 +306,6 @@ async def test_a_question_that_names_somebody_finds_what_is_tied_to_them(search:
     assert await search.search.tied_to("ada", "other", "Anna") == []
 
 
-async def test_what_was_erased_is_not_found(search: View) -> None:
-    await search.tell("My sister Anna lives in Berlin.")
-    erase(search.graph, user="ada")
-    await search.catch_up()
-    found = await search.search.look(GraphWanted(user_id="ada"))
-    assert (found.entities, found.relations) == ([], [])
-
-
 async def test_an_older_version_takes_the_place_of_no_newer_one_however_the_log_is_cut(tmp_path: Path) -> None:
     index = open_index(Settings(data_dir=tmp_path), RELATION_KIND, VectorSpace("test-1", 4))
     harness = StageHarness(relation_index(Settings(), index))
@@ -346,12 +317,6 @@ async def test_an_older_version_takes_the_place_of_no_newer_one_however_the_log_
         assert await index.get([new.relation_id]) == [new]
     finally:
         await index.close()
-
-
-@pytest.mark.parametrize(("steps", "limit"), [(0, 10), (3, 10), (1, 0), (1, 1000)])
-async def test_a_walk_has_limits(search: View, steps: int, limit: int) -> None:
-    with pytest.raises(InvalidRecord, match="must be"):
-        await search.search.neighbours("ada", "default", ["e"], steps, limit)
 
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -411,18 +376,3 @@ async def test_pages_hold_each_relation_once(search: View) -> None:
         assert seen == [tie(n).relation_id for n in expected]
     walked = await graph.look(GraphWanted(user_id="ada", entity_id=HUB, limit=50, steps=2))
     assert [each.to_name for each in walked.relations][-1] == "Tom"
-
-
-async def test_what_is_surest_of_many_ties_is_returned(search: View) -> None:
-    graph, many = search.search, 300
-    await graph._entities.upsert([hub()])
-    ended, often, late = (
-        {"evidence_count": 9, "valid_to": AT},
-        {"evidence_count": 5},
-        {"valid_from": AT + timedelta(days=1)},
-    )
-    special = {many - 3: ended, many - 2: late, many - 1: often}
-    await graph._relations.upsert([tie(n, **special.get(n, {})) for n in range(many)])
-    found = await graph.tied_to("ada", "default", "What about Max?", 20)
-    assert [each.to_name for each in found[:3]] == [f"Friend{n}" for n in (many - 1, many - 2, 0)]
-    assert all(each.valid_to is None for each in found)

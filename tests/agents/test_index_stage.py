@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from datetime import timedelta
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +11,11 @@ import pytest
 from memory_samples import fact
 
 from models.errors import DependencyUnavailable
-from models.facts import Erasure, Fact, FactChange, FactStatus
+from models.facts import Fact, FactChange, FactStatus
 from models.index import FactFilter, VectorSpace
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
-from streams.agents.memory import tombstones
-from streams.agents.recall.index import FACTS, Index
+from streams.agents.recall.index import Index
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 
@@ -111,15 +109,6 @@ class TestStoring:
             assert stored == [new]
         assert await harness.index.get([new.fact_id]) == [new]
 
-    async def test_the_facts_stages_own_tombstone_says_what_it_erases(self, harness: Harness) -> None:
-        erasure = Erasure(until=START - timedelta(days=3), version=7)
-        record = harness.record(None, key=fact().fact_id.encode(), headers=tombstones.headers(erasure))
-        assert (await harness.call(record)).outputs == [], "a view writes nothing"
-        await harness.call(harness.record(reinforced(fact(), 6)))
-        assert await harness.index.get([fact().fact_id]) == [], "version 7 never came by, and may no more"
-        await harness.call(harness.record(reinforced(fact(), 7)))
-        assert len(await harness.index.get([fact().fact_id])) == 1
-
     async def test_merged_facts_are_kept_and_not_found(self, harness: Harness) -> None:
         merged = msgspec.structs.replace(
             reinforced(fact()), status=FactStatus.MERGED_INTO, merged_into_id=fact("other").fact_id
@@ -164,28 +153,3 @@ class TestDependencies:
         with pytest.raises(DependencyUnavailable, match="qdrant"):
             await harness.call(harness.record(fact()))
         assert harness.outputs == []
-
-    async def test_a_batch_that_broke_off_is_simply_done_again(self, index: QdrantEdgeIndex) -> None:
-        class BreaksOff:
-            """Stores, and is gone before it answers."""
-
-            marks = index.marks
-
-            async def upsert(self, facts: Sequence[Fact]) -> None:
-                await index.upsert(facts)
-                raise DependencyUnavailable("qdrant", "connection reset")
-
-        record = Harness(index).record(fact())
-        with pytest.raises(DependencyUnavailable):
-            await Harness(BreaksOff()).call(record)
-        harness = Harness(index)
-        await harness.call(record)
-        assert await index.get([fact().fact_id]) == [fact()]
-
-
-async def test_the_index_says_how_far_it_was_filled(harness: Harness) -> None:
-    place = (FACTS, harness.partition)
-    assert harness.spec.view_marks is not None
-    assert await harness.spec.view_marks([place]) == {place: 0}
-    await harness.call(harness.record(fact(), offset=40), harness.record(b"{not json", FACTS, offset=41))
-    assert await harness.spec.view_marks([place]) == {place: 42}

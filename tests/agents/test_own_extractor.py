@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from memory_samples import ScriptedExtractor, said, statement, window
 
-from models.errors import ConfigurationError, DependencyUnavailable
+from models.errors import ConfigurationError
 from models.facts import FactCandidate
 from models.memo import Erased
 from models.ports import Extracted
-from models.windows import Window
-from streams.adapters import own_extractor
 from streams.adapters.own_extractor import OwnExtractor, load
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.extraction import CANDIDATES, Extraction
@@ -83,27 +79,6 @@ async def test_what_was_erased_while_its_window_waited_is_not_shown_to_it() -> N
     assert [[each.content for each in asked.messages] for asked in inner.asked] == [["I drink juice."]]
     assert isinstance(left, Extracted) and left.by == "scripted-1 (erased)" and len(left.statements) == 1
     assert nothing == Extracted()
-
-
-class Odd:
-    """An extractor that does not do what it should."""
-
-    name = "odd-1"
-
-    def __init__(self, answer: Any = None) -> None:
-        self.answer = answer
-
-    async def extract(self, windows: Sequence[Window]) -> Any:
-        if self.answer is None:
-            await asyncio.Event().wait()
-        return self.answer
-
-
-async def test_one_that_does_not_answer_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_extractor, "_ANSWER_SECONDS", 0.01)
-    harness = StageHarness(Extraction(Settings(), OwnExtractor(Odd(), nothing_erased)).stage())
-    with pytest.raises(DependencyUnavailable, match=r"odd-1.*did not answer"):
-        await harness.call(harness.record(TALK))
 
 
 @pytest.mark.parametrize(

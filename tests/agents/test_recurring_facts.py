@@ -201,12 +201,6 @@ class TestErasure:
         kept = [key for key, _ in harness.state.items() if b"/sentence" in key]
         assert kept == []
 
-    def test_what_was_erased_is_not_kept_when_its_vector_comes(self, harness: Harness) -> None:
-        harness.erase(user="ada")
-        harness.tell(spoken(FERRY, 1, "a"))
-        assert f"sentence/{sentence_id('t1', 0)}".encode() in harness.forgotten()
-        assert harness.state.read(sentence_key(sentence_id("t1", 0)))[1] is None
-
     def test_a_fact_that_somebody_erased_is_not_found_again(self, harness: Harness) -> None:
         harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b"))
         harness.consolidate()

@@ -67,27 +67,6 @@ def test_the_stage_gives_what_the_processor_gives(size: int, batch: int) -> None
     assert "bus 13" in text_of(harness), "sentences that differ in a number are no duplicates"
 
 
-@pytest.mark.parametrize(
-    ("texts", "whole"),
-    [
-        (["Hi \\ud83d", "\\ude00 there. ", "Fine."], "Hi 😀 there. Fine."),
-        (["Hi \\ud83d", "", "\\ude00"], "Hi 😀"),
-        (["\\ud83d", "\\ude00\\ud83d", "\\ude01"], "😀😁"),
-        (["Hi \\ud83d", "there \\ud83d.", "\\ude00 x"], "Hi \ufffdthere \ufffd.\ufffd x"),
-        (["a", "b \\ud83d"], "a" + "b \ufffd"),
-    ],
-)
-@pytest.mark.parametrize("backwards", [False, True])
-def test_halves_of_a_character_wait_for_each_other(texts: list[str], whole: str, backwards: bool) -> None:
-    harness = responses()
-    for n, text in sorted(enumerate(texts), reverse=backwards):
-        final = "true" if n == len(texts) - 1 else "false"
-        value = f'{{"response_id":"r","conversation_id":"c","sequence":{n},"text":"{text}","final":{final}}}'
-        harness.feed(harness.record(value.encode(), key=b"r"))
-    assert text_of(harness) == whole
-    assert not harness.dead_letters
-
-
 def test_a_replay_writes_nothing_again() -> None:
     harness = responses()
     records = [harness.record(chunk) for chunk in chunks(TEXT, 20)]
@@ -109,35 +88,6 @@ def test_held_text_is_released_when_its_time_is_over() -> None:
     tick(harness, 0.5)
     assert text_of(harness) == "".join(pieces)
     assert [metric for metric, _, _ in harness.last.observations] == ["response_hold_seconds"]
-
-
-def test_what_is_still_unread_is_waited_for() -> None:
-    """After a pause of the service the next chunk lies in the log, whatever the clock says."""
-    harness = responses(max_repeat_hold_ms=500, response_idle_seconds=60)
-    said = "The old harbour is best seen at sunrise. "
-    first, second = chunks(said + said.strip(), 60)
-    harness.feed(harness.record(first))
-    tick(harness, 300, caught_up=False)
-    assert harness.last.timers[b"r"] > (START + timedelta(seconds=300)).timestamp(), "it is looked at again"
-    harness.feed(harness.record(second))
-    assert text_of(harness).strip() == said.strip()
-
-
-def test_a_response_that_never_ends_is_closed_and_its_state_goes() -> None:
-    harness = responses(response_idle_seconds=60)
-    first, second, *_ = chunks(TEXT, 30)
-    harness.feed(harness.record(first))
-    tick(harness, 61)
-    assert harness.values(RESPONSES, ResponseChunk)[-1].final
-    assert harness.last.counts["response_irregularities_total", ("silent",)] == 1
-    harness.feed(harness.record(second))
-    assert [letter.reason for letter in harness.last.dead_letters] == ["late_chunk"], "not a new response"
-    tick(harness, 122)
-    assert harness.state.read(b"r")[1] is not None, "only noted"
-    harness.tick(START + timedelta(seconds=182), b"r")
-    assert harness.state.read(b"r")[1] is None
-    assert harness.last.timers[b"r"] is None
-    assert len(harness.values(RESPONSES, ResponseChunk)) == 2
 
 
 def test_a_memory_that_spans_the_conversation() -> None:
@@ -252,12 +202,3 @@ def test_a_failing_detection_lets_the_text_through_and_is_counted(monkeypatch: p
     # What repeats word for word needs no similarity; all else goes through.
     assert text_of(harness) == filter_text(TEXT).text
     assert harness.last.counts["content_detection_errors_total", ()] > 0
-
-
-def test_timers_survive_a_restart() -> None:
-    harness = responses()
-    harness.feed(harness.record(chunks(TEXT, 60)[0]))
-    _, payload = harness.state.read(b"r")
-    assert payload is not None
-    assert harness.spec.timer_at is not None
-    assert harness.spec.timer_at(b"r", payload) == harness.last.timers[b"r"]

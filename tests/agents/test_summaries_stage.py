@@ -116,21 +116,6 @@ class TestAnswers:
         (output,) = harness.outputs
         assert told.encode() in (output.value or b"")
 
-    async def test_a_replay_writes_the_same_again(self) -> None:
-        harness = Harness(ScriptedSummarizer())
-        await harness.call(harness.record(request_for()))
-        harness.arrived += timedelta(days=1)
-        await harness.call(harness.record(request_for(attempt=2)))
-        first, second = harness.outputs
-        assert first.value == second.value
-
-    async def test_only_so_many_calls_are_open_at_once(self) -> None:
-        summarizer = ScriptedSummarizer(waits=dict.fromkeys(range(0, 100, 5), 20))
-        harness = Harness(summarizer, calls_in_flight=3)
-        await harness.call(*[harness.record(request_for(first)) for first in range(0, 100, 5)])
-        assert summarizer.most_open == 3
-        assert len(harness.summaries) == 20
-
 
 class TestBuiltin:
     async def test_a_summary_and_its_roll_up(self) -> None:

@@ -91,18 +91,6 @@ def test_a_message_becomes_a_turn_that_says_where_it_stands() -> None:
     assert first.turn_id != second.turn_id
 
 
-def test_a_turn_keeps_the_metadata_that_searches_filter_by_as_text() -> None:
-    harness = Harness(metadata_keys="topic, thread,is_test,app")
-    harness.say(
-        message(0, metadata={"topic": "tea", "thread": 7, "is_test": True, "app": ["ios"], "page": "x"}),
-        message(1, metadata={"topic": "x" * 257, "thread": None, "app": "4111 1111 1111 1111"}),
-    )
-    first, second = harness.turns
-    assert first.metadata == {"topic": "tea", "thread": "7", "is_test": "true"}
-    assert second.metadata == {"app": "[masked: card number]"}
-    assert (first.masked, second.masked) == (0, 1)
-
-
 def test_what_must_not_be_stored_is_masked_and_counted() -> None:
     harness = Harness(mask_patterns='["EMP-[0-9]{6}"]')
     harness.say(message(0, "4111 1111 1111 1111, I mean 5555-5555-5555-4444, and EMP-123456."))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -83,28 +82,6 @@ async def test_vectors_make_facts_found_by_meaning(harness: Harness) -> None:
     assert await harness.nearest(OTHER) == [("plays the cello", 1.0), ("likes tea", 0.0)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "days", "kept"),
-    [
-        (VectorKind.TURN, 29, True),
-        (VectorKind.TURN, 31, False),
-        (VectorKind.EPISODE, 31, False),
-        (VectorKind.FACT, 31, True),
-    ],
-)
-async def test_what_the_index_let_go_of_does_not_come_back_when_it_is_filled_anew(
-    harness: Harness, kind: VectorKind, days: int, kept: bool
-) -> None:
-    views = Harness(harness.index, kind)
-    await harness.index.upsert([TEA])
-    old = views.record(result(TEA, ONE, kind=kind), key=f"{kind}/{TEA.fact_id}".encode())
-    views.now += timedelta(days=days)
-    await views.call(old)
-    assert (await harness.index.without_vector([TEA.fact_id]) == set()) is kept
-    assert views.skipped("expired") == (not kept)
-    assert not views.dead_letters
-
-
 @pytest.mark.parametrize("erased_between", [False, True])
 async def test_topics_that_overtake_each_other_lose_no_vector(harness: Harness, erased_between: bool) -> None:
     """The vector of a fact that begins anew may come before its tombstone is read."""
@@ -157,17 +134,3 @@ async def test_an_index_that_is_down_is_waited_for(harness: Harness) -> None:
     await harness.index.close()
     with pytest.raises(DependencyUnavailable, match="qdrant"):
         await harness.call(harness.record(result(TEA, ONE)))
-
-
-async def test_the_index_says_how_far_it_was_filled(harness: Harness, tmp_path: Path) -> None:
-    """Of several indexes, the lowest: one that was lost is filled again, and the others are not harmed."""
-    place = ("memory.embeddings.v1", harness.partition)
-    assert harness.spec.view_marks is not None
-    assert await harness.spec.view_marks([place]) == {place: 0}
-    await harness.call(harness.record(result(TEA, ONE), offset=40), harness.record(b"{not json", offset=41))
-    assert await harness.spec.view_marks([place]) == {place: 42}
-    other = QdrantEdgeIndex(tmp_path / "other", FACT_KIND, VectorSpace("words-1", DIMENSIONS))
-    both = VectorViews(Settings(), {VectorKind.FACT: harness.index, VectorKind.TURN: other}).stage()
-    assert both.view_marks is not None
-    assert await both.view_marks([place]) == {place: 0}
-    await other.close()

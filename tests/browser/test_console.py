@@ -16,12 +16,6 @@ pytestmark = [pytest.mark.kafka, pytest.mark.browser, pytest.mark.long]
 
 LIVE = re.compile("^live$")
 
-#: The key → twice, faster than anything is drawn.
-TWICE_RIGHT = """
-for (let n = 0; n < 2; n += 1)
-  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
-"""
-
 
 #: The stream that a page opened last, by the name of `source`.
 LAST_SOURCE = """
@@ -219,31 +213,6 @@ def test_a_fact_is_corrected_by_hand(tab: Tab, rig: ServeRig) -> None:
     eventually(lambda: not asked(rig, "/v1/facts", user_id="gil")["facts"], "it is gone")
 
 
-def test_a_conversation_plays_again_from_the_log(tab: Tab) -> None:
-    page = tab.open("/conversations/ava-breakfast")
-    expect(page.locator(".factline").first).to_be_visible()
-    whole = page.locator(".message").count()
-    page.locator("body").press("ArrowLeft")
-    expect(page).to_have_url(re.compile("step="))
-    position = page.get_by_label("Position in the log")
-    position.fill("1")
-    expect(page.locator(".message")).to_have_count(1)
-    assert page.locator(".window:not(.open)").count() == 0
-    page.locator("main h1").click()
-    page.evaluate(TWICE_RIGHT)
-    expect(page).to_have_url(re.compile("step=3$"))
-    expect(page.locator(".message")).to_have_count(3)
-    page.get_by_role("button", name="100×").click()
-    expect(page.locator(".message")).to_have_count(whole)
-    expect(page.locator(".window:not(.open)").first).to_be_visible()
-    expect(position).to_have_value(position.get_attribute("max") or "")
-    expect(page.get_by_role("button", name="100×")).to_have_attribute("aria-pressed", "false")
-    tab.check()
-    page.get_by_role("button", name="live", exact=True).click()
-    expect(page.locator(".message")).to_have_count(whole)
-    live(tab)
-
-
 def refusals(rig: ServeRig) -> list[int]:
     """Return how often each dead letter was refused."""
     found = []
@@ -286,29 +255,6 @@ def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab
     page.get_by_role("button", name="Drop all …").first.click()
     page.get_by_role("button", name="Drop", exact=True).click()
     expect(page.locator("main")).to_contain_text("None")
-
-
-def test_letters_of_two_stages_are_two_groups(tab: Tab) -> None:
-    topic, at = "chat.messages.v1", "2026-01-05T07:12:00Z"
-    group = {"topic": topic, "reason": "invalid_json", "count": 1, "first_at": at, "last_at": at, "message": ""}
-    letter = group | {"partition": 0, "at": at, "refused": 1, "size": 2}
-    stages = ("conversations", "turns")
-    page = tab.page
-    groups = [group | {"stage": stage} for stage in stages]
-    page.route(re.compile("/v1/dead-letters$"), lambda route: route.fulfill(json={"groups": groups}))
-
-    def answer(route: Route) -> None:
-        [number] = [number for number, stage in enumerate(stages) if f"stage={stage}" in route.request.url]
-        route.fulfill(json={"letters": [letter | {"offset": number}], "next": None})
-
-    page.route(re.compile(f"/v1/dead-letters/{topic}"), answer)
-    tab.open("/dead-letters")
-    for number, stage in enumerate(stages):
-        page.locator("tr", has_text=stage).get_by_role("link", name="invalid_json").click()
-        expect(page.get_by_role("heading", name=f"invalid_json in {stage}")).to_be_visible()
-        expect(page.locator("main li button")).to_have_text(f"▸ 0 / {number}")
-        expect(page.locator("tr", has_text=stage).locator("[aria-current]")).to_have_count(1)
-    tab.check()
 
 
 def test_a_list_that_goes_on_says_so_and_shows_the_rest(tab: Tab) -> None:
@@ -374,20 +320,6 @@ def test_search_says_why_it_found_what_it_found_and_why_nothing(tab: Tab) -> Non
     expect(page.locator(".state.empty h2")).to_have_text("Nothing of what is known answers")
     expect(page.locator("main")).to_contain_text("There is a memory of ava, and nothing in it answers this.")
     tab.check()
-
-
-def test_people_and_their_conversations_are_found_by_clicking(tab: Tab) -> None:
-    page = tab.open("/people")
-    page.get_by_role("link", name="ava", exact=True).click()
-    expect(page.locator("tbody tr", has_text="blueberries").first).to_be_visible()
-    page.get_by_role("tab", name="context now").click()
-    expect(page.locator("main")).to_contain_text("tokens")
-    tab.check()
-    page.get_by_role("link", name="conversations", exact=True).click()
-    expect(page.locator("tbody")).to_contain_text("You know what I like for breakfast?")
-    tab.check()
-    page.get_by_role("link", name="ava-breakfast").click()
-    expect(page.locator(".message").first).to_be_visible()
 
 
 def test_who_is_not_read_yet_is_told_from_nobody_and_appears_by_itself(tab: Tab) -> None:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 from looking import Tab, Visitor, asked, ended, kept, known, reach, say, speak
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 from serve_rig import ServeRig, eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.browser, pytest.mark.long]
@@ -63,29 +63,6 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
     eventually(lambda: asked(rig, f"/v1/conversations/{conversation}", user_id="dora") is None, "it is gone")
 
 
-def test_a_question_is_asked_back_and_a_choice_answers_it(tab: Tab, rig: ServeRig) -> None:
-    rig.need("respond")
-    page = tab.open("/chat?user_id=edda")
-    page.get_by_role("button", name="+ New").first.click()
-    say(page, "My sister Anna met her friend Julia in Leeds.", 1)
-    kept(rig, "edda", page.url.partition("?")[0].rpartition("/")[2], 2)
-    say(page, "What is her job?", 2)
-    choices = page.get_by_role("group", name="Which of these do you mean?")
-    expect(choices.get_by_role("button")).to_have_count(2)
-    expect(page.locator("article.turn.user").last.locator("summary")).to_contain_text("ambiguous · 2 readings")
-    tab.check()
-    second = choices.get_by_role("button").nth(1)
-    reading = second.inner_text().removeprefix("2. ")
-    second.click()
-    ended(page, 3)
-    expect(page.locator("article.turn.user").last).to_contain_text(reading)
-    expect(choices).to_have_count(0)
-    answer = page.locator("article.turn.assistant").last
-    expect(answer.locator(".text")).not_to_contain_text("Which of these")
-    answer.locator("summary", has_text="prompt:").click()
-    expect(answer.locator(".tier", has_text="recent")).to_contain_text("in the prompt")
-
-
 def test_who_leaves_a_chat_has_it_read_at_once(tab: Tab, rig: ServeRig) -> None:
     """Else what was said last waits a quarter of an hour."""
     rig.need("respond")
@@ -94,32 +71,6 @@ def test_who_leaves_a_chat_has_it_read_at_once(tab: Tab, rig: ServeRig) -> None:
     say(page, "I am allergic to walnuts.", 1)
     page.get_by_role("link", name="People").click()
     known(rig, "gwen", "walnuts")
-
-
-def test_who_reads_further_up_is_left_there_while_an_answer_comes(tab: Tab, rig: ServeRig) -> None:
-    rig.need("respond")
-    lines = [("user", f"I was in village {number} on a rainy day.") for number in range(30)]
-    speak(rig, "lena-reads", "lena", lines)
-    kept(rig, "lena", "lena-reads", 30)
-    page = tab.open("/chat/lena-reads?user_id=lena")
-    box = page.get_by_label("What was said")
-    expect(page.locator("article.turn").last).to_be_in_viewport()
-    waiting: list[Route] = []
-    page.route(re.compile("/turns$"), lambda route: waiting.append(route))
-    page.get_by_label("Say something").fill("Where was I?")
-    page.keyboard.press("Enter")
-    expect(page.locator("article.turn", has_text="Where was I?")).to_be_in_viewport()
-    box.evaluate("(each) => { each.scrollTop = 100 }")
-    for each in waiting:
-        each.continue_()
-    expect(page.get_by_role("link", name="#31")).to_be_attached()
-    assert box.evaluate("(each) => each.scrollTop") == 100
-    # At the end it follows.
-    page.unroute(re.compile("/turns$"))
-    box.evaluate("(each) => { each.scrollTop = each.scrollHeight }")
-    page.get_by_label("Say something").fill("And where else?")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("link", name="#33")).to_be_in_viewport()
 
 
 def test_a_sentence_is_followed_from_the_chat_to_its_offset_and_to_the_answers_that_it_shaped(

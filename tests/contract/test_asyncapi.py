@@ -82,14 +82,6 @@ def test_every_object_has_the_fields_that_the_specification_asks_for(document):
         assert all(re.fullmatch(r"[a-zA-Z0-9._-]+", name) for name in group)
 
 
-def test_the_messages_of_an_operation_are_those_of_its_channel(document):
-    for operation in document["operations"].values():
-        channel = operation["channel"]["$ref"]
-        assert re.fullmatch(r"#/channels/[^/]+", channel)
-        for message in operation["messages"]:
-            assert message["$ref"].startswith(f"{channel}/messages/")
-
-
 def test_every_example_of_a_message_fits_its_payload(document):
     for message in document["components"]["messages"].values():
         for example in message.get("examples", []):

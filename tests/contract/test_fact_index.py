@@ -102,16 +102,6 @@ async def test_the_vector_is_kept_when_the_fact_changes(index: FactIndex) -> Non
     assert found[0].score == pytest.approx(1.0, abs=1e-5)
 
 
-async def test_vectors_are_those_that_are_stored(index: FactIndex) -> None:
-    known, bare = make_fact("known"), make_fact("bare")
-    await index.upsert([known, bare])
-    await index.store_vectors([known.fact_id], np.array([unit(1.0, 2.0)]), SPACE.model)
-    found = await index.vectors([known.fact_id, bare.fact_id, str(uuid4()), "no id"])
-    assert [*found] == [known.fact_id]
-    np.testing.assert_allclose(found[known.fact_id], unit(1.0, 2.0), atol=1e-6)
-    assert await index.vectors([]) == {}
-
-
 async def test_a_vector_that_comes_before_its_fact_belongs_to_nobody_until_that_is_there(
     index: FactIndex, reopen: Reopen
 ) -> None:
@@ -134,17 +124,6 @@ async def test_a_vector_that_comes_before_its_fact_belongs_to_nobody_until_that_
     assert await index.without_vector([unknown.fact_id]) == set()
     [found, _] = await index.search_vector(unit(1.0), ADA, 5)
     assert (found.item, found.score) == (unknown, pytest.approx(1.0, abs=1e-5))
-
-
-async def test_a_vector_that_is_forgotten_leaves_its_fact(index: FactIndex) -> None:
-    fact, other = make_fact("likes tea"), make_fact("likes ale")
-    await index.upsert([fact, other])
-    await index.store_vectors([fact.fact_id, other.fact_id], np.array([unit(1.0), unit(1.0)]), SPACE.model)
-    await index.forget_vectors([fact.fact_id, make_fact("never stored").fact_id, "not a uuid"])
-    await index.forget_vectors([])
-    assert await index.without_vector([fact.fact_id, other.fact_id]) == {fact.fact_id}
-    assert [found.item for found in await index.search_vector(unit(1.0), ADA, 5)] == [other]
-    assert [found.item for found in await index.search_text("tea", ADA, 5)] == [fact]
 
 
 async def test_vectors_of_another_model_are_refused(index: FactIndex) -> None:
@@ -178,22 +157,6 @@ async def test_text_ranks_more_shared_words_higher(index: FactIndex) -> None:
     assert [result.item for result in found] == [both, one]
     assert found[0].score > found[1].score
     assert [result.item for result in await index.search_text("coffee morning drinks", ADA, 1)] == [both]
-
-
-@pytest.mark.parametrize(
-    ("statement", "query"),
-    [
-        ("Пользователь любит кофе", "кофе"),
-        ("Ada wohnt in München", "MÜNCHEN"),
-        ("Ada 喜欢 咖啡", "咖啡"),
-        ("Ada's dog is called 🐕 Rex", "rex"),
-        ("أدا تحب القهوة", "القهوة"),
-    ],
-)
-async def test_text_and_payload_in_any_script(index: FactIndex, statement: str, query: str) -> None:
-    fact = make_fact(statement)
-    await index.upsert([fact, make_fact("something else entirely")])
-    assert [found.item for found in await index.search_text(query, ADA, 5)] == [fact]
 
 
 async def test_vector_search_is_ordered_by_cosine(index: FactIndex) -> None:
@@ -409,18 +372,6 @@ async def test_an_erasure_is_remembered_by_version(index: FactIndex, reopen: Reo
     assert await index.get([fact.fact_id]) == [anew]
     assert await index.without_vector([fact.fact_id]) == set(), "vectors go by their own topic"
     assert await index.count() == await index.count(ADA) == 1
-
-
-async def test_an_older_erasure_leaves_a_newer_version_and_a_newer_erasure(index: FactIndex) -> None:
-    fact = make_fact(version=5)
-    await index.upsert([fact])
-    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), SPACE.model)
-    await index.erase({fact.fact_id: 4})
-    assert [found.item for found in await index.search_vector(unit(1.0), ADA, 5)] == [fact]
-    await index.erase({fact.fact_id: 6})
-    await index.erase({fact.fact_id: 2})
-    await index.upsert([make_fact(version=6)])
-    assert await index.get([fact.fact_id]) == []
 
 
 async def test_every_write_twice_changes_nothing(index: FactIndex) -> None:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import re
 import shlex
 import socket
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from running import health, parse, settings_of
+from running import settings_of
 
 from deploy.local.kafka_config import server_properties
 from deploy.local.kafka_jars import KAFKA_VERSION
-from streams.adapters.local_valkey import _binary
 from streams.api.access import Access
-from streams.process import child_process
 from streams.settings import Settings, load_settings
 from streams.telemetry.health import health_port
 from streams.telemetry.services import ANSWERING, stated_places
@@ -64,27 +60,6 @@ def test_the_settings_of_each_service_exist_and_are_valid(container):
     assert not access.answers_to("attacker.example")
 
 
-@pytest.mark.parametrize("service", OURS)
-def test_the_command_of_each_service_exists(service):
-    parse(SERVICES[service]["command"])
-
-
-def test_compose_reads_the_file_as_these_tests_do(composed):
-    """By Compose's own library, which refuses what it does not know."""
-    project = json.loads(composed("compose", ROOT / "docker-compose.yml"))["services"]
-    assert set(project) == set(SERVICES)
-    for service in OURS:
-        read = {name: value or "" for name, value in project[service]["environment"].items()}
-        assert read == {name: _unset(value) for name, value in SERVICES[service]["environment"].items()}
-        assert project[service]["command"] == SERVICES[service]["command"]
-    monitoring = {name for name, service in project.items() if service.get("profiles")}
-    assert monitoring == {"prometheus", "grafana"}
-    for name, service in project.items():
-        assert service["cap_drop"] == ["ALL"], name
-        assert service["deploy"]["resources"]["limits"].keys() >= {"memory", "pids"}, name
-        assert service.get("read_only") or name in ("kafka", "qdrant"), name
-
-
 def test_a_key_is_handed_over_as_a_file(composed, tmp_path, monkeypatch):
     key = tmp_path / "gemini.key"
     key.write_text("a key\n")
@@ -96,16 +71,6 @@ def test_a_key_is_handed_over_as_a_file(composed, tmp_path, monkeypatch):
     assert environment["GEMINI_API_KEY_FILE"] == "/run/secrets/gemini_api_key"  # where Compose puts it
     settings = settings_of(environment | {"GEMINI_API_KEY_FILE": str(key)}, monkeypatch)
     assert settings.gemini_api_key.get_secret_value() == "a key"
-
-
-@pytest.mark.parametrize(
-    ("ready", "path", "healthy"), [(True, [], True), (False, [], False), (False, ["/healthz"], True)]
-)
-def test_the_image_asks_for_health_without_an_interpreter(ready, path, healthy):
-    assert "HEALTHCHECK" in DOCKERFILE and 'CMD ["healthcheck"]' in DOCKERFILE
-    with health(ready) as port:
-        assert healthcheck(port, *path) == healthy
-    assert not healthcheck(port, *path), "nobody answers any more"
 
 
 def healthcheck(port: int, *path: str) -> bool:
@@ -131,22 +96,6 @@ def test_a_store_is_healthy_while_its_port_is_open(service):
         words = [word.replace(asked[1], str(server.getsockname()[1])) for word in command]
         assert subprocess.run(words, timeout=30, check=False).returncode == 0
     assert subprocess.run(words, timeout=30, check=False, stderr=subprocess.DEVNULL).returncode != 0
-
-
-def test_valkey_takes_its_options(tmp_path):
-    """By the binary that runs without Docker."""
-    _, *options = SERVICES["valkey"]["command"]
-    command = [_binary(), *options, "--port", "0", "--unixsocket", str(tmp_path / "s"), "--dir", str(tmp_path)]
-    with (tmp_path / "log").open("wb") as output:
-        server = child_process.spawn(command, output=output)
-    try:
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "s").exists():
-            assert server.poll() is None and time.monotonic() < deadline, (tmp_path / "log").read_text()
-            time.sleep(0.02)
-    finally:
-        child_process.end(server, 5.0)
-    assert not list(tmp_path.glob("*.rdb"))
 
 
 @pytest.mark.parametrize("container", WORKERS, indirect=True)
@@ -188,12 +137,6 @@ def test_kafka_is_the_one_that_runs_without_docker_too():
             assert local[key] == value, key
     inside, _ = kafka["environment"]["KAFKA_ADVERTISED_LISTENERS"].split(",")
     assert inside == f"INSIDE://{SERVICES['ingest']['environment']['SWITCHBOARD_BOOTSTRAP_SERVERS']}"
-
-
-def test_the_qdrant_server_is_the_one_that_its_client_is_made_for():
-    client = importlib.metadata.version("qdrant-client")
-    server = SERVICES["qdrant"]["image"].split(":v")[1]
-    assert server.split(".")[:2] == client.split(".")[:2]
 
 
 def test_the_image_copies_what_exists_and_the_build_context_lets_through():

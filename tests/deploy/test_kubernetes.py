@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import urlsplit
 
 import httpx
 import kubernetes_validate
@@ -16,9 +15,7 @@ import yaml
 from running import health, parse, settings_of
 
 from deploy.kubernetes import users
-from streams.process.processes import most_processes
 from streams.services import SERVICES
-from streams.settings import load_settings
 from streams.telemetry.services import ANSWERING, stated_places
 from streams.topics import load_catalog
 
@@ -203,24 +200,6 @@ def test_selectors_find_pods_and_names_are_there(objects) -> None:
         assert named(objects, "StatefulSet")[name]["spec"]["serviceName"] in named(objects, "Service")
 
 
-def test_pods_may_reach_what_their_settings_name(objects, monkeypatch, tmp_path) -> None:
-    policy = named(objects, "NetworkPolicy")["switchboard"]["spec"]
-    open_ports = {port["port"] for rule in policy["egress"] if "to" not in rule for port in rule["ports"]}
-    services = named(objects, "Service")
-    for each in ours(objects):
-        settings = settings_of(_with_files(each, tmp_path), monkeypatch)
-        places = [urlsplit(f"//{server}") for server in settings.bootstrap_servers.split(",")]
-        places += [urlsplit(settings.qdrant_url), urlsplit(settings.redis_url)]
-        for place in places:
-            assert place.port in open_ports, place
-            if place.hostname == "kafka-kafka-bootstrap":  # Strimzi makes it, for the listener of that port
-                assert place.port in [
-                    one["port"] for one in named(objects, "Kafka")["kafka"]["spec"]["kafka"]["listeners"]
-                ]
-            else:
-                assert place.port in [port["port"] for port in services[place.hostname]["spec"]["ports"]]
-
-
 def test_users_have_the_least_rights_of_their_roles(build) -> None:
     """Else: python -m deploy.kubernetes.users."""
     assert users.FILE.read_text() == users.rendered(load_catalog())
@@ -231,17 +210,3 @@ def test_users_have_the_least_rights_of_their_roles(build) -> None:
         assert user in known
         assert user in [volume.get("secret", {}).get("secretName") for volume in each.pod["volumes"]]
         assert user.removeprefix("switchboard-") in (each.name, "apply")
-
-
-def test_keda_adds_at_most_a_pod_a_partition(build) -> None:
-    objects, settings = build("overlays/keda"), load_settings()
-    scaled = named(objects, "ScaledObject")
-    assert set(scaled) == set(SERVICES)
-    for name, each in scaled.items():
-        assert each["spec"]["scaleTargetRef"]["name"] == name
-        assert each["spec"]["maxReplicaCount"] == most_processes(name, settings)
-        assert each["spec"]["triggers"][0]["metadata"]["consumerGroup"] == settings.group(name)
-        assert "replicas" not in named(objects, "StatefulSet")[name]["spec"], "the number is KEDA's"
-    secrets = {*named(objects, "Secret"), *named(objects, "KafkaUser"), "kafka-cluster-ca-cert"}
-    for entry in named(objects, "TriggerAuthentication")["kafka"]["spec"]["secretTargetRef"]:
-        assert entry["name"] in secrets

@@ -170,21 +170,3 @@ async def test_a_record_that_its_queue_cannot_hold_is_kept_in_parts(stream, send
     assert (cut.complete, cut.value, cut.why["bytes"]) == (False, bytes(65_536), "17000000")
     assert await worker.metric("dead_letters_truncated_total") == 1
     assert await worker.metric("misrouted_records_total") == 1
-
-
-async def test_a_worker_that_takes_over_is_not_stopped_by_what_it_finds(stream, sender):
-    """Also with another limit, in the middle of a fetch, and read from the beginning."""
-    await sender.good(10)
-    for n in range(3):
-        await sender.odd(f"5 MB {n}", compressed.batch(ZSTD, compressed.zeros_in(ZSTD, 5_000_000)))
-    first = stream.worker("a", max_batch_uncompressed_bytes=2 << 20)
-    await stream.drained()
-    first.kill()
-    await sender.odd("5 MB more", compressed.batch(GZIP, compressed.zeros_in(GZIP, 5_000_000)))
-    second = stream.worker("a", max_batch_uncompressed_bytes=6 << 20)
-    await stream.drained()
-    assert second.running
-    await sender.assert_neighbours_were_processed()
-    found = await sender.letters()
-    reasons = [found[offset].why["reason"] for offset in sender.offsets.values()]
-    assert reasons == ["batch_too_large"] * 3 + ["invalid_json"]

@@ -48,13 +48,6 @@ class Small(Hasty):
     request_seconds = stalled_seconds = idle_seconds = 60.0
 
 
-class Lasting(Hasty):
-    """It keeps connections for longer than it waits for the end of a request, but not many."""
-
-    request_seconds, stalled_seconds, idle_seconds = 60.0, 60.0, 600.0
-    most_connections, most_idle = 4, 3
-
-
 async def short(_: Request) -> PlainTextResponse:
     return PlainTextResponse("here")
 
@@ -105,16 +98,6 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_an_answer_does_not_wait_for_an_acknowledgement_of_the_one_before() -> None:
-    server = await serve(app(), "127.0.0.1", 0)
-    async with httpx.AsyncClient(base_url=server.url, trust_env=False) as client:
-        assert (await client.get("/")).text == "here"
-        (connection,) = connections(server)
-        accepted = connection.transport.get_extra_info("socket")
-        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-    await server.stop()
-
-
 @pytest.mark.parametrize("sent", HALF_SENT.values(), ids=HALF_SENT)
 async def test_a_request_that_does_not_end_is_ended(hasty: ApiServer, sent: bytes) -> None:
     opened = [await asyncio.open_connection("127.0.0.1", hasty.port) for _ in range(10)]
@@ -127,24 +110,6 @@ async def test_a_request_that_does_not_end_is_ended(hasty: ApiServer, sent: byte
     await until(lambda: not connections(hasty))
     for _, writer in opened:
         writer.close()
-
-
-async def test_a_client_that_sends_byte_by_byte_gains_no_time(hasty: ApiServer) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", hasty.port)
-    writer.write(b"GET / HTTP/1.1\r\nHost: ")
-
-    async def drip() -> None:
-        while True:
-            writer.write(b"x")
-            await asyncio.sleep(0.02)
-
-    dripping = asyncio.create_task(drip())
-    async with asyncio.timeout(30):
-        head = await reader.readline()
-    assert b"408" in head
-    dripping.cancel()
-    await until(lambda: not connections(hasty))
-    writer.close()
 
 
 async def test_a_stream_that_is_not_read_is_ended(hasty: ApiServer) -> None:
@@ -168,39 +133,3 @@ async def test_one_connection_too_many_is_told_so_and_the_next_finds_room() -> N
         await until(lambda: not connections(server))
         assert (await client.get("/")).text == "here"
     await server.stop()
-
-
-@pytest.fixture
-async def lasting() -> AsyncIterator[ApiServer]:
-    server = await serve(app(), "127.0.0.1", 0, Lasting)
-    yield server
-    await server.stop()
-
-
-_GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
-
-_Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-async def asked(server: ApiServer, stream: _Stream | None = None) -> _Stream:
-    """Ask, on a new connection unless one is given, and read the answer; return the connection."""
-    reader, writer = stream or await asyncio.open_connection("127.0.0.1", server.port)
-    writer.write(_GET)
-    async with asyncio.timeout(30):
-        head = await reader.readuntil(b"\r\n\r\n")
-        assert b" 200 " in head
-        [length] = [line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
-        await reader.readexactly(int(length.partition(b":")[2]))
-    return reader, writer
-
-
-async def test_who_is_idle_makes_room_for_who_asks(lasting: ApiServer) -> None:
-    idle = [await asked(lasting) for _ in range(Lasting.most_idle)]
-    more = [await asked(lasting) for _ in range(Lasting.most_connections)]
-    async with asyncio.timeout(30):
-        for reader, writer in idle:
-            with suppress(ConnectionResetError):
-                assert await reader.read() == b""
-            writer.close()
-    for _, writer in more:
-        writer.close()

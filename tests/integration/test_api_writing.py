@@ -6,15 +6,12 @@ import asyncio
 import json
 import uuid
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
-from functools import partial
 from typing import Any
 from urllib.parse import quote
 
 import httpx
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaProducer
 from aiokafka.structs import RecordMetadata
 from serve_rig import ServeRig, eventually
 
@@ -188,61 +185,6 @@ def test_a_conversation_that_is_closed_becomes_facts(rig: ServeRig, client: http
     eventually(lambda: client.get(f"/v1/people/{person}").status_code == 404, "nothing is known any more")
 
 
-def test_a_fact_that_is_wrong_is_corrected(rig: ServeRig, client: httpx.Client, person: str) -> None:
-    client.post("/v1/messages", json=talk(person)).raise_for_status()
-    seen(client, person)
-    client.post(f"{path_of(person)}/close").raise_for_status()
-    whose = {"user_id": person}
-
-    def home() -> dict[str, str]:
-        answer = client.get("/v1/facts", params=whose)
-        told = answer.json()["facts"] if answer.is_success else []
-        return {each["value"]: each["fact_id"] for each in told if each["attribute"] == "home"}
-
-    porto = eventually(lambda: home().get("Porto"), "it is known where she lives")
-
-    def correct(text: str, fact_id: str = porto, **who: str) -> httpx.Response:
-        return client.post(
-            f"/v1/facts/{fact_id}/correct",
-            params={**whose, **who},
-            json={"text": text},
-            headers={"idempotency-key": person},
-        )
-
-    for refused, status in (
-        (correct("Lisbon", user_id="mallory"), 404),
-        (correct("Lisbon", str(uuid.uuid4())), 404),
-        (correct("porto."), 400),
-        (correct(""), 400),
-        (correct("..."), 400),
-        (correct("x" * 1025), 400),
-    ):
-        assert refused.status_code == status, refused.text
-    asked, again = correct("I live in Lisbon."), correct("I live in Lisbon.")
-    assert asked.status_code == 202 and asked.json() == again.json(), asked.text
-    told = asked.json()
-    assert (told["fact_id"], told["statement"], told["ends"]) == (porto, "I live in Lisbon.", False)
-
-    def corrected() -> bool:
-        return home() == {"Lisbon": told["instead"]}
-
-    eventually(corrected, "the correction is known")
-    assert correct("I live in Lisbon.").json() == told, "who asks again hears the same when it is done"
-    old, new = (client.get(f"/v1/facts/{each}", params=whose).json() for each in (porto, told["instead"]))
-    assert (old["status"], old["superseded_by"]) == ("deprecated", new["fact_id"])
-    assert (new["evidence_count"], new["provenance"][0]["quote"]) == (1, "I live in Lisbon.")
-    assert new["provenance"][0]["corrected_by"] == "api"
-    assert new["provenance"][0]["message_ids"] == [told["command_id"]] == [new["changes"][0]["message_id"]]
-    told_there = rig.command("correct", new["fact_id"], "Faro", "--user", person)
-    assert told_there.returncode == 0 and "I live in Faro" in told_there.stdout, told_there.stderr
-    faro = eventually(lambda: home().get("Faro"), "it was corrected from the command line")
-    explained = rig.command("explain", faro, "--user", person).stdout
-    assert "“Faro”  (corrected by " in explained, explained
-    gone = correct("Faro")
-    assert (gone.status_code, gone.json()["type"]) == (409, "urn:switchboard:problem:conflict")
-    assert new["fact_id"] in gone.json()["detail"]
-
-
 def test_how_far_a_message_has_come(rig: ServeRig, client: httpx.Client, person: str) -> None:
     sent = client.post("/v1/messages", json=talk(person)).json()["messages"]
     positions = [each["position"] for each in sent]
@@ -365,45 +307,6 @@ def test_what_is_another_tenants_is_refused_before_it_is_sent(
         other.post("/v1/messages", json={"messages": [line(own)], "user_id": "ada"}).raise_for_status()
 
 
-def test_of_two_who_begin_a_conversation_at_once_one_has_it(
-    rig: ServeRig, client: httpx.Client, person: str
-) -> None:
-    """Both have a token for themselves alone, and the log knows of neither."""
-    people = [f"{person}-{number}" for number in range(2)]
-    with ExitStack() as stack:
-        tokens = [stack.enter_context(rig.token(each)) for each in people]
-        clients = [
-            stack.enter_context(rig.client(headers={"authorization": f"Bearer {text}"})) for text in tokens
-        ]
-        pool = stack.enter_context(ThreadPoolExecutor(2))
-        for number in range(5):
-            name = f"both {person} {number}"
-            lines = [
-                {"messages": [{"conversation_id": name, "role": "user", "content": f"The secret of {each}."}]}
-                for each in people
-            ]
-            posts = [
-                partial(each.post, "/v1/messages", json=said) for each, said in zip(clients, lines, strict=True)
-            ]
-            sent = list(pool.map(lambda post: post(), posts))
-            statuses = [each.status_code for each in sent]
-            assert sorted(statuses) == [202, 404], statuses
-            first, second = (clients[at] for at in sorted(range(2), key=statuses.__getitem__))
-            whose = people[statuses.index(202)]
-            path = f"/v1/conversations/{quote(name, safe='')}"
-
-            def read(path: str = path, first: httpx.Client = first) -> Any:
-                answer = first.get(path)
-                return answer.json() if answer.is_success and answer.json()["messages"] else None
-
-            told = eventually(read, "who was first reads it")
-            assert [each["content"] for each in told["messages"]] == [f"The secret of {whose}."]
-            assert second.get(path).status_code == 404
-            again = second.post("/v1/messages", json=lines[statuses.index(404)])
-            assert again.status_code == 404, "also when it is read"
-            assert first.post("/v1/messages", json=lines[statuses.index(202)]).status_code == 202
-
-
 ONE = {"conversation_id": "c", "role": "user", "content": "x"}
 
 
@@ -422,19 +325,3 @@ def test_what_ingest_would_refuse_is_refused_while_somebody_listens(
     answer = client.post("/v1/messages", content=json.dumps(body), headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["type"]) == (400, "urn:switchboard:problem:invalid-request")
     assert said in answer.json()["detail"], answer.json()["detail"]
-
-
-def test_the_trace_of_a_request_goes_with_what_it_causes(
-    rig: ServeRig, client: httpx.Client, person: str
-) -> None:
-    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-    sent = client.post("/v1/messages", json=talk(person), headers={"traceparent": trace}).json()["messages"]
-
-    async def read() -> dict[str, bytes]:
-        place = TopicPartition(rig.catalog.name("chat.messages.v1"), sent[0]["partition"])
-        async with AIOKafkaConsumer(bootstrap_servers=rig.settings.bootstrap_servers) as consumer:
-            consumer.assign([place])
-            consumer.seek(place, sent[0]["offset"])
-            return dict((await consumer.getone()).headers)
-
-    assert asyncio.run(read())["ce_traceparent"] == trace.encode()

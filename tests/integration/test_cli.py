@@ -173,24 +173,6 @@ def test_ctrl_c_ends_tail_quietly(topics: None, send: Sender, environment: dict[
     assert (tail.returncode, out, err) == (130, "", "")
 
 
-def test_tail_ends_when_its_reader_has_gone(topics: None, send: Sender, environment: dict[str, str]) -> None:
-    send("chat.messages.v1", [message("c-1", 0)])
-    tail = subprocess.Popen(
-        [sys.executable, "-m", "streams.cli", "tail", "chat.messages.v1", "-b"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | environment,
-    )
-    assert tail.stdout is not None
-    assert "message number 0" in tail.stdout.readline()
-    tail.stdout.close()
-    tail.wait(timeout=PATIENCE)
-    assert tail.stderr is not None
-    with tail.stderr as errors:
-        assert errors.read() == ""
-
-
 def test_status_follows_what_a_group_commits_and_is_0_when_what_runs_is_ready(
     topics: None, send: Sender, capsys: pytest.CaptureFixture[str], kafka: LocalKafka, topic_prefix: str
 ) -> None:
@@ -280,56 +262,3 @@ def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
     assert "closes at 1970-01-01 00:15:00 UTC, or: switchboard conversations close c-1" in waiting[0]
     assert asyncio.run(waiting_messages.describe(load_settings(), "tomas", "default")) == []
     assert "no conversation 'c-3'" in capsys.readouterr().err
-
-
-def test_conversations_close_asks_for_each_once(
-    topics: None, send: Sender, capsys: pytest.CaptureFixture[str]
-) -> None:
-    state = ConversationState("acme", "amara", next_index=3)
-    send(
-        conversation_states.CHANGELOG,
-        [(b"c-1", Layout(conversation_states.SOURCES).seal(None, STATE.encode(state), 0, 3))],
-    )
-    assert main.run(["conversations", "close", "c-1", "c-9", "c-1", "--tenant", "acme"]) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith("asked to close 2 conversations")
-    assert "no message of 'c-9' has been processed yet" in said.err
-    assert "c-1" not in said.err
-
-    assert main.run(["conversations", "close", "c-9", "c-1"]) == 78
-    assert "c-1' belongs to another tenant than 'default'" in capsys.readouterr().err
-    assert main.run(["conversations", "close", "x" * 257]) == 78
-    assert "256" in capsys.readouterr().err
-
-    assert main.run(["tail", "memory.commands.v1", "--from-beginning", "--limit", "2", "--json"]) == 0
-    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    asked = {record["value"]["conversation_id"]: record for record in records}
-    assert asked.keys() == {"c-1", "c-9"}, "and nothing when it is refused"
-    for name, record in asked.items():
-        assert (record["key"], record["value"]["command"], record["value"]["tenant_id"]) == (
-            name,
-            "close",
-            "acme",
-        )
-        assert record["partition"] == partition_of(name.encode(), PARTITIONS)
-
-
-@pytest.mark.parametrize("user", ["ada", ""])
-def test_consolidation_is_asked_of_the_service_that_does_it(
-    topics: None, capsys: pytest.CaptureFixture[str], user: str
-) -> None:
-    whose = ["--user", user] if user else []
-    assert main.run(["consolidate", *whose]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith(f"asked to consolidate the facts about {user or 'everybody'}\n")
-    assert said.splitlines()[1].endswith("memory.consolidation-reports.v1 --from-beginning")
-    assert main.run(["consolidate", *whose, "--dry-run", "--json"]) == 0
-    asked = json.loads(capsys.readouterr().out)
-    assert (asked["user_id"], asked["dry_run"]) == (user or None, True)
-
-    assert main.run(["tail", "memory.commands.v1", "--from-beginning", "--limit", "2", "--json"]) == 0
-    values = [json.loads(line)["value"] for line in capsys.readouterr().out.splitlines()]
-    assert [each["command"] for each in values] == ["consolidate"] * 2
-    assert [each.get("user_id", "") for each in values] == [user, user]
-    assert [each.get("dry_run", False) for each in values] == [False, True]
-    assert asked["command_id"] == values[1]["command_id"]

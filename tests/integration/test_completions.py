@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import sys
 import threading
 import time
@@ -20,20 +19,10 @@ from serve_rig import ServeRig, eventually
 from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
 from deploy.local.ports import free_ports
-from deploy.local.scripted_model import calling
 from streams.process import child_process
 from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka
-
-WEATHER = {
-    "type": "function",
-    "function": {
-        "name": "weather",
-        "description": "Tell the weather.",
-        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
-    },
-}
 
 
 class Person:
@@ -114,12 +103,6 @@ class Model:
         except httpx.TransportError:
             return False
 
-    def open_streams(self) -> float:
-        """Return how many streams serve has open."""
-        text = httpx.get(self._metrics, trust_env=False).text
-        [line] = re.findall(r"^switchboard_http_open_streams (\S+)$", text, re.MULTILINE)
-        return float(line)
-
     def says(self, text: str) -> None:
         """Have the next answers be this."""
         self.server.scripts.insert(0, lambda body: text)
@@ -195,42 +178,6 @@ def test_a_stream_has_chunks_text_and_usage(person: Person, model: Model) -> Non
     assert person.texts()[-1] == ("assistant", text)
 
 
-def test_tools_system_prompt_and_options_reach_the_model_untouched(person: Person, model: Model) -> None:
-    system = {"role": "system", "content": "You are a pirate.  "}
-    model.says(calling("weather", {"city": "Lisbon"}))
-    stream = person.ask(
-        system,
-        "How is the weather?",
-        tools=[WEATHER],
-        tool_choice="auto",
-        temperature=0.7,
-        max_tokens=77,
-        stop=["END"],
-        stream=True,
-    )
-    chunks = [each.choices[0] for each in stream]
-    [call] = [each for chunk in chunks for each in chunk.delta.tool_calls or ()]
-    assert (call.function.name, json.loads(call.function.arguments)) == ("weather", {"city": "Lisbon"})
-    assert chunks[-1].finish_reason == "tool_calls"
-    body = model.asked
-    assert body["messages"][-2:] == [system, said("How is the weather?")]
-    assert body["tools"] == [WEATHER]
-    named = {name: body[name] for name in ("tool_choice", "temperature", "stop", "max_tokens")}
-    assert named == {"tool_choice": "auto", "temperature": 0.7, "stop": ["END"], "max_tokens": 77}
-    told = {
-        "id": call.id,
-        "type": "function",
-        "function": {"name": "weather", "arguments": call.function.arguments},
-    }
-    model.says("Rain, arr.")
-    calls = {"role": "assistant", "content": None, "tool_calls": [told]}
-    result = {"role": "tool", "tool_call_id": call.id, "content": "rain, 14 degrees"}
-    again = person.ask(system, "How is the weather?", calls, result, tools=[WEATHER])
-    assert again.choices[0].message.content == "Rain, arr."
-    assert model.asked["messages"][-3:] == [said("How is the weather?"), calls, result]
-    assert [role for role, _ in person.texts()] == ["user", "assistant", "tool", "assistant"]
-
-
 def test_memory_precedes_the_clients_messages(person: Person, model: Model) -> None:
     model.says("Noted.")
     person.ask("I am allergic to peanuts.")
@@ -295,21 +242,6 @@ def test_a_failing_model_is_reported_to_the_client(person: Person, model: Model)
     assert person.texts() == [("user", "Do you hear me?")]
 
 
-def test_who_leaves_in_the_middle_has_nothing_written_of_the_answer(person: Person, model: Model) -> None:
-    model.says("One two three four five six seven. " * 20)
-    model.server.pause_seconds = 0.2
-    try:
-        stream = person.ask("Count.", stream=True)
-        for chunk in stream:
-            if chunk.choices[0].delta.content:
-                break
-        stream.close()
-        eventually(lambda: model.open_streams() == 0, "serve has let the stream go")
-    finally:
-        model.server.pause_seconds = 0.0
-    assert person.texts() == [("user", "Count.")]
-
-
 def test_the_tokens_person_wins_over_user(deployment: ServeRig, person: Person, model: Model) -> None:
     model.says("Hello.")
     with deployment.token(person.name) as token, deployment.token("") as anybody:
@@ -352,17 +284,3 @@ def test_without_a_model_what_is_remembered_answers(deployment: ServeRig) -> Non
         return text if "Bello" in text else None
 
     eventually(answer, "the answer quotes what was said")
-
-
-def test_memory_that_is_down_is_said_and_the_answer_comes(person: Person, model: Model) -> None:
-    model.says("All the same.")
-    person.rig.stop("recall")
-    try:
-        answer = person.client.chat.completions.with_raw_response.create(
-            model="any", user=person.name, messages=[said("Are you there?")]
-        )
-    finally:
-        person.rig.start("recall")
-    assert "not-read" in memory_of(answer)
-    assert answer.parse().choices[0].message.content == "All the same."
-    assert len(person.written(answer.headers["x-switchboard-conversation"])) == 2

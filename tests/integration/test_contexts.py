@@ -70,12 +70,6 @@ class TestMaking:
         assert inside(made, Tier.FACTS) == ["Is allergic to blueberries"]
         assert inside(made, Tier.INSTRUCTIONS) == ["Never praise blueberries"]
 
-    async def test_an_earlier_life_of_the_conversation_is_no_part_of_it(self, rig: Rig) -> None:
-        await rig.hear(turn(0, "Before."), turn(1, "Long ago."))
-        again = START + timedelta(days=100)
-        made = await rig.ask((turn(1, QUESTION, began_at=again),))
-        assert inside(made[0], Tier.RECENT) == [QUESTION]
-
     async def test_allergies_and_constraints_are_in_whatever_is_spoken_of(self, rig: Rig) -> None:
         sure = [fact("Is allergic to wasps", attribute="allergy", kind=Kind.STATE)]
         sure += [fact("Cannot climb stairs", attribute="constraint", kind=Kind.STATE)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -20,10 +19,8 @@ from models.errors import ConsistencyError, DependencyUnavailable
 from models.turns import Turn
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.redis_client import open_redis
 from streams.namespace import Namespace
 from streams.runtime.testing import START
-from streams.settings import Settings
 
 SPACE = Namespace("test-")
 
@@ -62,19 +59,6 @@ async def indices(log: ConversationLog, conversation: str = "c", tenant: str = "
     return [each.index for each in await log.turns(tenant, conversation, 0, 10**9)]
 
 
-class TestWhoBegins:
-    async def test_the_first_who_says_so(self, log: ConversationLog, redis: Redis) -> None:
-        assert await log.begin("acme", {"c": "ada", "d": "ada"}) == {}
-        assert await log.begin("acme", {"c": "ada", "e": "ada"}) == {}, "again"
-        assert await log.begin("acme", {"c": "bob", "f": "bob"}) == {"c": True}
-        assert await log.begin("globex", {"d": "ada", "f": "ada", "g": "ada"}) == {"d": False, "f": False}
-        assert await log.begin("acme", {}) == {}
-        names = [key async for key in redis.scan_iter("*")]
-        assert len(names) == 5 and all([0 < await redis.ttl(key) <= 24 * 3600 for key in names])
-        told = b" ".join([*names, *[await redis.get(key) for key in names]])
-        assert not any(each in told for each in (b"ada", b"bob", b"acme", b"globex"))
-
-
 class TestTurns:
     async def test_they_are_kept_by_index_and_a_repeat_changes_nothing(self, log: ConversationLog) -> None:
         turns = [turn(index) for index in range(5)]
@@ -99,13 +83,6 @@ class TestTurns:
         assert found == [turn(0, "c"), turn(3, "c"), turn(1, "d"), lines]
         assert await log.at("acme", {"c": [0, 1], "d": [0]}) == [turn(0, "c", tenant_id="acme")]
         assert await log.at("default", {}) == []
-
-    async def test_an_older_version_replaces_no_newer_one(self, log: ConversationLog) -> None:
-        await log.write([(turn(0, text="new"), 7)])
-        await log.write([(turn(0, text="old"), 3)])
-        assert [each.text for each in await log.turns("default", "c", 0, 9)] == ["new"]
-        await log.write([(turn(0, text="newer"), 8)])
-        assert [each.text for each in await log.turns("default", "c", 0, 9)] == ["newer"]
 
     async def test_a_conversation_that_began_anew_has_nothing_of_its_earlier_life(
         self, log: ConversationLog
@@ -247,22 +224,6 @@ class TestWhatIsWrongWithRedis:
         with pytest.raises(DependencyUnavailable, match="no usable answer"):
             await log.turns("default", "c", 0, 9)
         await log.close()
-
-
-class TestManyAtOnce:
-    """A burst of chats asks hundreds of things at a time."""
-
-    @pytest.mark.parametrize("opened", ["of its own", "by its url"])
-    async def test_who_finds_no_connection_free_waits_for_one(self, valkey: LocalValkey, opened: str) -> None:
-        await valkey.ensure()
-        url = f"unix://{valkey.socket}"
-        client = valkey.client() if opened == "of its own" else open_redis(Settings(redis_url=url))
-        made = ConversationLog(client, SPACE)
-        await made.write([(turn(0), 0)])
-        found = await asyncio.gather(*(made.last_turns("default", "c", 1) for _ in range(300)))
-        assert found == [[turn(0)]] * 300
-        assert (await client.info("clients"))["connected_clients"] <= 64
-        await made.close()
 
 
 class TestLocalValkey:

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import pty
 import re
-import select
 import signal
 import socket
 import subprocess
@@ -18,13 +15,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local import demo_processes
-from deploy.local.demo_parts import STARTED, Parts
+from deploy.local.demo_parts import STARTED
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports, is_free
-from models.errors import ConfigurationError
 from streams.settings import load_settings
 
 PATIENCE = 240
@@ -263,81 +258,6 @@ def test_nothing_is_left_however_it_ends(demo: Demo, given: Path, moment: str, n
         assert demo.left() == []
 
 
-class Terminal:
-    """A terminal whose session begins with a shell that waits for the demo and passes no signal on.
-
-    That is what make does under ``ssh -t HOST make demo``.  ``status`` is how the demo ended.
-    """
-
-    def __init__(self, demo: Demo, *shell: str, **environment: str) -> None:
-        self._demo, self._status = demo, demo.log.with_suffix(".status")
-        self._ours, theirs = pty.openpty()
-        script = "; ".join([*shell, f"{sys.executable} -m deploy.local.demo", f"echo $? > {self._status}"])
-        # A shell cannot trap what was ignored when it began, as under a nohup around the tests.
-        command = ["setsid", "--ctty", "env", "--default-signal=HUP", "sh", "-c", script]
-        ends = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
-        self._shell = subprocess.Popen(command, env=demo.environment | environment, **ends)
-        os.close(theirs)
-
-    def wait_for(self, text: str) -> None:
-        said = b""
-        while text.encode() not in said:
-            assert select.select([self._ours], [], [], PATIENCE)[0], said
-            said += os.read(self._ours, 4096)
-            self._demo.log.write_bytes(said)
-
-    def close(self) -> None:
-        os.close(self._ours)
-
-    def status(self) -> int:
-        self._shell.wait(PATIENCE)
-        return int(self._status.read_text())
-
-
-@pytest.mark.kafka
-@pytest.mark.long
-def test_the_demo_with_the_scripted_model_and_a_broker_of_ones_own_at_a_terminal(
-    demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
-) -> None:
-    """There it stays, until the terminal closes."""
-    model = {"MODEL": "scripted", "GEMINI_API_KEY": "", "COLUMNS": "200"}
-    terminal = Terminal(demo, "trap : HUP", INPUT=str(given), **model, **on(kafka, topic_prefix))
-    terminal.wait_for("Everything keeps running")
-    terminal.close()
-    assert terminal.status() == 0
-    assert demo.left() == []
-    printed = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", demo.log.read_text())
-    assert "starting Kafka" not in printed
-    assert not (demo.folder / "kafka").exists()
-    assert "“I prefer short answers.” (c-2, 05 Jan 2026)" in printed
-    assert "a scripted model on this machine reads the conversations" in printed
-    assert "“I can't stand halloumi cheese.” (c-1, 05 Jan 2026)" in printed
-    (row,) = re.findall(r"^ *extraction +gemini-2.5-flash-lite +(\d+) +(\d+) +(\d+) ", printed, re.MULTILINE)
-    asked, calls, answered = map(int, row)
-    assert asked == answered >= 2 and 1 <= calls <= asked
-
-
-@pytest.mark.kafka
-def test_a_folder_of_another_version_is_named(demo: Demo, given: Path) -> None:
-    topic = NewTopic("memory.facts.v1", 8, 1, topic_configs={"cleanup.policy": "delete"})
-    with LocalKafka(demo.folder / "kafka") as earlier:
-        asyncio.run(_create(earlier.bootstrap_servers, topic))
-    status, said = demo.run(given)
-    assert status == 78, said
-    assert "memory.facts.v1: cleanup.policy is delete, should be compact" in said
-    assert f"remove it to begin anew: {demo.folder}" in said
-    assert demo.left() == []
-
-
-async def _create(servers: str, topic: NewTopic) -> None:
-    client = AIOKafkaAdminClient(bootstrap_servers=servers)
-    await client.start()
-    try:
-        await client.create_topics([topic])
-    finally:
-        await client.close()
-
-
 @pytest.mark.kafka
 def test_a_service_that_ends_by_itself_ends_the_demo_and_shows_its_log(
     demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
@@ -362,11 +282,3 @@ def test_a_busy_port_says_what_to_set(demo: Demo, given: Path, port: int, advice
     assert f"port {demo.ports[port]}" in said
     assert advice in said
     assert demo.left() == []
-
-
-def test_a_disk_without_room_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path / "not" / "yet"))
-    monkeypatch.setattr("deploy.local.demo_parts.NEEDED_BYTES", 2**62)
-    with pytest.raises(ConfigurationError, match="SWITCHBOARD_DATA_DIR"), Parts(load_settings(), 1, print):
-        pass
-    assert not (tmp_path / "not").exists()

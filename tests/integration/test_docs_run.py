@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import io
 import json
@@ -11,7 +10,6 @@ import shlex
 import shutil
 import subprocess
 import uuid
-import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +19,6 @@ from serve_rig import ServeRig, eventually
 from typer.testing import CliRunner
 
 from streams.cli.main import app
-from streams.tokens import topic as tokens
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -120,55 +117,6 @@ def test_the_tutorial_does_what_it_says(rig: ServeRig, person: str, shell: Shell
     switchboard(explain.replace("FACT_ID", fact[0]))
     switchboard(erase)
     eventually(lambda: "peanuts" not in run(ask, rig, person), "it is forgotten")
-
-
-def put(path: Path, export: str) -> None:
-    """Write an export where a command expects a file, an archive or a folder."""
-    if path.suffix == ".zip":
-        with zipfile.ZipFile(path, "w") as archive:
-            archive.writestr("conversations.json", export)
-    elif path.suffix:
-        path.write_text(export)
-    else:
-        path.mkdir()
-        (path / "chat.txt").write_text(export)
-
-
-def test_tokens_are_made_listed_and_revoked(rig: ServeRig, person: str, shell: Shell) -> None:
-    create, for_one, listed, revoke = lines_of("how-to/tokens.md")
-
-    def rows() -> list[dict[str, Any]]:
-        found: list[dict[str, Any]] = json.loads(shell(f"{listed} --json", {}))
-        return found
-
-    try:
-        for line in (create, for_one):
-            assert re.search(r"^sb_[\w-]{43}$", shell(line, {"ada": person}), re.MULTILINE)
-        made = [each["token_id"] for each in rows()]
-        assert {each["name"] for each in rows()} >= {"my bot"}
-        assert person in {each["user_id"] for each in rows()}
-        shell(revoke, {"ID": made[0]})
-        assert made[0] not in shell(listed, {})
-    finally:
-        for each in asyncio.run(tokens.read_all(rig.settings)):
-            asyncio.run(tokens.put(rig.settings, each, None))
-        with rig.client() as client:
-            eventually(lambda: client.get("/v1/session").status_code == 200, "none is needed any more")
-
-
-def test_after_an_upgrade_topics_are_applied_and_looked_at(rig: ServeRig, person: str, shell: Shell) -> None:
-    """But for the state of a service, which tests/integration/test_state_reset.py starts over."""
-    page = (ROOT / "docs" / "how-to" / "upgrade.md").read_text()
-    lines = [line.strip() for line in page.splitlines() if line.strip().startswith("switchboard ")]
-    reset = "switchboard state reset recall"
-    assert reset in lines and len(lines) == 8, lines
-    for line in lines:
-        if line.startswith("switchboard erase person"):
-            assert shell(f"{line} --yes", {"ada": person})
-        elif line.startswith("switchboard erase"):
-            assert shell(f"{line} --yes", {"c-1": f"{person}-c-1"})
-        elif line != reset:
-            shell(line, {})
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not here")

@@ -133,47 +133,6 @@ def test_an_export_is_imported_once_however_often_it_is_given(run: Run, log: Log
     assert "\x1b" not in out
 
 
-CHAT = """28/03/2026, 21:20 - Messages and calls are end-to-end encrypted.
-28/03/2026, 21:30 - Mo: I live in Hull.
-28/03/2026, 21:31 - Fay: I live in Leeds.
-28/03/2026, 21:32 - Mo: ok
-"""
-LATER = "29/03/2026, 08:00 - Fay: Morning!\n"
-
-
-def test_later_cut_and_renamed_exports_of_a_chat_add_what_is_new(run: Run, log: Log, tmp_path: Path) -> None:
-    cut = "".join(CHAT.splitlines(keepends=True)[2:])
-    again = {
-        "a-first": CHAT,
-        "b-later": CHAT + LATER,
-        "c-notice": CHAT.replace("Messages and calls are", "Nachrichten sind"),
-        "d-cut": cut + LATER + "29/03/2026, 08:01 - Mo: Hi!\n",
-        "e-other": "28/03/2026, 21:30 - Zoe: hello\n28/03/2026, 21:32 - Zoe: ok\n28/03/2026, 21:33 - Mo: yes\n",
-    }
-    folder = tmp_path / "phone"
-    (folder / "sub").mkdir(parents=True)
-    (folder / "note.md").write_text("no")
-    for name, text in again.items():
-        (folder / "sub" / f"{name}.txt").write_text(text)
-    renamed = tmp_path / "renamed.txt"
-    renamed.write_text((CHAT + LATER).replace("Fay:", "Fay Smith:") + "30/03/2026, 08:00 - Fay Smith: Bye!\n")
-
-    _, out, _ = run(
-        "import", "whatsapp", str(folder), str(renamed), "--user", "Mo=mo", "--dates", "dmy", "--json"
-    )
-    assert json.loads(out)["sent"] == 3 + 1 + 1 + 3 + 1
-    said: dict[str, list[tuple[str, str]]] = {}
-    for record in log.read(MESSAGES):
-        body = json.loads(record.value)
-        said.setdefault(body["conversation_id"], []).append((body["user_id"], body["content"]))
-    one, other = sorted(said.values(), key=len, reverse=True)
-    assert one[3:] == [("Fay", "Morning!"), ("mo", "Hi!"), ("Fay", "Bye!")]
-    assert len(other) == 3
-
-    _, out, _ = run("import", "whatsapp", str(renamed), "--user", "Fay Smith=fay", "--user", "Mo=mo", "--json")
-    assert json.loads(out)["there_under_another_user"] == 3
-
-
 def turn(index: int, text: str) -> Turn:
     return samples.turn(index, text, at=AT, conversation_id="c-1", message_id=f"m-{index}", role=Role.USER)
 

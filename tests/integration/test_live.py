@@ -195,20 +195,6 @@ async def test_who_watches_a_person_is_told_once_what_was_learned_before_can_be_
     assert len(index.asked) == looks + 1, "nothing is looked at again that is there"
 
 
-async def test_the_flow_tells_how_things_are(settings: Settings) -> None:
-    await publish(settings, message(1))
-    async with serving(settings) as (server, _), watching(server.url, view="flow") as stream:
-        await stream.next()
-        kind, event = await stream.next()
-        assert kind == "status"
-        assert event["value"]["topics"][TOPIC] == 1
-        async with httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
-            answer = (await client.get("/v1/status")).json()
-        assert answer["broker"] == "ok"
-        assert {row["service"] for row in answer["services"]} >= {"ingest", "memory", "recall", "respond"}
-        assert answer["topics"] == event["value"]["topics"]
-
-
 @pytest.mark.parametrize(
     "query", [{}, {"kinds": "nonsense", "user_id": "ada"}, {"view": "flow", "conversation_id": "c"}]
 )

@@ -17,7 +17,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local.kafka import LocalKafka
-from models.errors import ConfigurationError, DependencyUnavailable
+from models.errors import DependencyUnavailable
 
 pytestmark = pytest.mark.kafka
 
@@ -63,13 +63,6 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-async def test_what_is_produced_can_be_consumed(kafka, topic_prefix):
-    topic = f"{topic_prefix}letters"
-    await create_topic(kafka, topic)
-    await produce(kafka, topic, b"a", b"b")
-    assert await consume(kafka, topic, 2) == [b"a", b"b"]
-
-
 async def test_data_and_address_survive_restart_kill_and_pause(broker, topic_prefix):
     topic = f"{topic_prefix}letters"
     await create_topic(broker, topic)
@@ -100,19 +93,6 @@ async def test_data_and_address_survive_restart_kill_and_pause(broker, topic_pre
     assert not broker.running
     with pytest.raises(DependencyUnavailable, match=r"call start\(\) first"):
         broker.pause()
-
-
-def test_a_taken_port_is_named(kafka, tmp_path):
-    with pytest.raises(ConfigurationError, match=f"port {kafka.port} is in use"):
-        LocalKafka(tmp_path, port=kafka.port).start()
-
-
-def test_a_folder_that_another_broker_uses_is_refused(kafka):
-    second = LocalKafka(kafka.data_dir)
-    with pytest.raises(ConfigurationError, match="another Kafka runs on the folder"):
-        second.start()
-    assert not second.running
-    assert kafka.running
 
 
 def test_the_broker_does_not_outlive_a_killed_parent(tmp_path):

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic, RecordsToDelete
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local.kafka import LocalKafka
 from models.errors import NotFound
@@ -114,24 +114,6 @@ async def test_of_what_was_read_once_only_what_is_asked_for_is_read_again(
     nobody = await lookup.find(MESSAGES, same_partition(other).encode())
     assert nobody is not None
     assert nobody.records == []
-
-
-async def test_what_retention_has_taken_is_gone_and_many_may_ask_at_once(
-    settings: Settings, readers: Readers
-) -> None:
-    name = "lookup-3"
-    place = await write(settings, MESSAGES, name, [(name, {"n": n}) for n in range(10)])
-    lookup = Lookup(settings, readers=readers)
-    answers = await asyncio.gather(*(lookup.find(MESSAGES, name.encode()) for _ in range(5)))
-    assert [len(each.records) for each in answers if each is not None] == [10] * 5
-    last = answers[0].records[-1].offset if answers[0] is not None else 0
-    client = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers)
-    await client.start()
-    await client.delete_records({place: RecordsToDelete(last - 2)})
-    await client.close()
-    left = await lookup.find(MESSAGES, name.encode())
-    assert left is not None
-    assert [each["n"] for each in said(left.records)] == [7, 8, 9]
 
 
 async def test_a_topic_that_was_deleted_and_made_again_is_another(settings: Settings, readers: Readers) -> None:

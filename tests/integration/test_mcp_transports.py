@@ -100,22 +100,6 @@ async def test_an_assistant_finds_what_was_said(known: ServeRig, way: Callable[[
         assert len(json.loads(people.contents[0].text)["facts"]) == 3
 
 
-async def test_what_is_remembered_and_corrected_is_found(known: ServeRig) -> None:
-    async with over_stdio(known) as client:
-        kept = await client.call_tool("remember", {"text": "My favourite color is teal."})
-        assert not kept.is_error, kept.content
-
-        def stated(word: str) -> list[str]:
-            return [each["fact_id"] for each in facts(known) if word in each["statement"].lower()]
-
-        [fact_id] = await asyncio.to_thread(eventually, lambda: stated("teal"), "what was remembered is a fact")
-        done = await client.call_tool("correct", {"fact_id": fact_id, "text": "My favourite color is red."})
-        assert not done.is_error, done.content
-        await asyncio.to_thread(eventually, lambda: stated("red") and not stated("teal"), "it is superseded")
-        old = (await client.call_tool("get_fact", {"fact_id": fact_id})).structured_content
-        assert old["status"] == "deprecated" and old["superseded_by"] == done.structured_content["fact_id"]
-
-
 async def test_whose_memory_it_is_the_token_says(known: ServeRig) -> None:
     """Last of the file: as long as there are tokens, everybody needs one."""
 

@@ -17,7 +17,6 @@ from memo_rig import NOON, Rig, rig
 from deploy.local.model_faults import Fault
 from models.errors import DependencyUnavailable
 from models.memo import Memo, Outcome, memo_id
-from models.messages import Role
 from models.ports import Extracted, Extractor, KnownNote, Refused, TryLater
 from models.statements import Change
 from models.summaries import SessionSummary, Summary, SummaryRequest
@@ -35,7 +34,7 @@ from streams.erasure.answers import ConversationAnswers
 from streams.erasure.erasing import erase_person
 from streams.erasure.erasures import Erasing
 from streams.llm.extraction_models import ExtractionModels
-from streams.llm.memo.topic import Entry, MemoTopic
+from streams.llm.memo.topic import MemoTopic
 from streams.llm.memo.view import MemoView
 from streams.runtime.testing import StageHarness
 from streams.topics import admin
@@ -128,24 +127,6 @@ async def test_known_notes_are_asked_about_once_and_a_replay_needs_none(rig: Rig
     await rig.empty_redis()
     assert await extract((await rig.readers(known=known)).extractor, [asked]) == [first]
     assert rig.server.count() == 1
-
-
-async def test_nobody_is_asked_about_a_window_in_which_no_person_speaks(rig: Rig) -> None:
-    spoken, silent = windows(2)
-    said = tuple(msgspec.structs.replace(each, role=Role.TOOL) for each in silent.messages)
-    silent = msgspec.structs.replace(silent, messages=said)
-    readers = await rig.readers(graph_reader="gemini")
-    assert readers.graph is not None
-    assert await readers.graph.relate([silent]) == [()]
-    assert await extract(readers.extractor, [silent]) == [Extracted(())]
-    assert rig.server.count() == 0
-    (nothing, found), related = (
-        await extract(readers.extractor, [silent, spoken]),
-        await readers.graph.relate([silent, spoken]),
-    )
-    assert nothing == Extracted(()) and found.statements
-    assert related[0] == () and len(related) == 2
-    assert rig.server.count() == 1, "what the extractor asked says what is related, too"
 
 
 async def test_what_was_erased_is_asked_again_and_nothing_else(rig: Rig) -> None:
@@ -301,16 +282,6 @@ async def test_two_workers_that_ask_at_once_use_the_first_answer(rig: Rig) -> No
     assert dict(await rig.memos())[first.memo_id] == first
 
 
-async def test_a_record_that_cannot_be_read_is_passed_over(rig: Rig) -> None:
-    topic, log = MemoTopic(rig.settings), rig.log()
-    good = memo("good")
-    partition = topic.partition(good.user_id)
-    await topic.write([Entry(b"junk", b"{", partition), Entry(b"\xff", b"[]", partition)])
-    await log.write([good])
-    assert await log.find([good.memo_id, "junk"]) == {good.memo_id: good}
-    await topic.close()
-
-
 async def test_a_round_that_fails_fails_for_all_who_share_it_and_not_for_the_next(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -347,15 +318,6 @@ def memo(text: str, user_id: str = "mara") -> Memo:
 # -- what goes wrong ---------------------------------------------------------------------------------------
 
 
-async def test_a_refusal_is_remembered(rig: Rig) -> None:
-    extractor = await rig.extractor()
-    rig.server.fail(Fault.BLOCKED_PROMPT)
-    (refused,) = await extractor.extract(windows(1))
-    assert isinstance(refused, Refused) and refused.reason == "model_refused"
-    assert await extractor.extract(windows(1)) == [refused]
-    assert rig.server.count() == 1
-
-
 async def test_of_several_windows_one_that_is_refused_does_not_take_the_others_along(rig: Rig) -> None:
     asked = windows(3)
     rig.server.scripts.append(lambda body: None if "I own 1 cats" not in str(body) else "nonsense")
@@ -389,15 +351,6 @@ async def test_an_answer_that_does_not_come(rig: Rig) -> None:
     rig.server.fail(Fault.SLOW)
     (later,) = await extractor.extract(windows(1))
     assert isinstance(later, TryLater) and later.unanswered
-
-
-async def test_what_is_down_at_start_is_waited_for(rig: Rig) -> None:
-    rig.server.fail_always(Fault.UNAVAILABLE)
-    extractor = await rig.extractor()
-    (later,) = await extractor.extract(windows(1))
-    assert isinstance(later, TryLater)
-    rig.server.fail_always(None)
-    await extract(extractor, windows(1))
 
 
 # -- limits and budget -------------------------------------------------------------------------------------

@@ -148,11 +148,3 @@ async def test_above_the_budget_it_waits_for_the_next_day(recall: Recall) -> Non
     assert [each.topic for each in stage.outputs] == [REQUESTS, REQUESTS]
     assert len(await recall.embed(tomorrow, TEA, CELLO)) == 2
     assert recall.calls == 1
-
-
-async def test_a_tenant_over_its_budget_keeps_nobody_else_waiting(recall: Recall) -> None:
-    await recall.spend(1.0)
-    tight = await recall.start(model_budget_usd=1.0)
-    theirs = request("drinks green tea", "acme")
-    assert [*await recall.embed(tight, CELLO, theirs)] == [key_of(theirs)]
-    assert [*tight.timers] == [key_of(CELLO)]

@@ -13,7 +13,6 @@ from memo_rig import Rig, rig
 from deploy.local import scripted_model
 from deploy.local.model_faults import Fault
 from models.answers import Dialogue, Ended, Responder, Spoken, ToolRound, Trouble
-from models.errors import DependencyUnavailable
 from models.memo import Outcome
 from models.understanding import QuestionAsked
 from processors.prompts import answer, examples, understanding
@@ -194,10 +193,3 @@ async def test_what_is_malformed_leaves_it_to_the_rules(rig: Rig, changes: dict[
     assert (
         found.rewritten_query == "What is Anna's job?" and found.needed_context_from_memory == ASKED.remembered
     )
-
-
-async def test_a_model_that_is_down_is_said(rig: Rig) -> None:
-    understander = (await rig.chat_models()).understander
-    rig.server.fail(Fault.INTERNAL)
-    with pytest.raises(DependencyUnavailable):
-        await understander.understand(ASKED)

@@ -28,7 +28,6 @@ from models import ids
 from models.facts import Fact, FactStatus
 from models.messages import ChatMessage, Role
 from models.windows import WindowReason
-from streams.adapters.local_valkey import LocalValkey
 from streams.kafka.broker import ends_of, group_lags, reading, until
 from streams.process import child_process
 from streams.runtime.records import SourceRecord
@@ -402,20 +401,6 @@ def test_provenance_leads_to_what_was_said(road: Road) -> None:
                 assert any(line in message.content for message in found), (line, found)
 
 
-def test_the_same_input_again_adds_nothing(road: Road) -> None:
-    ingest = road.workers[0]
-    windows, facts = len(road.records(WINDOWS)), len(road.records(FACTS))
-    seen = ingest.metric("skipped_records_total", reason="duplicate")
-    road.send()
-    again = seen + len(messages())
-    eventually(
-        lambda: ingest.metric("skipped_records_total", reason="duplicate") == again and road.is_drained(),
-        "every message was seen and known again",
-    )
-    assert len(road.records(WINDOWS)) == windows
-    assert len(road.records(FACTS)) == facts, "not even a new version"
-
-
 def test_what_was_said_is_found_as_turn_and_fact_and_leads_to_its_window(road: Road) -> None:
     found = {}
     for kind in ("turn", "fact"):
@@ -437,26 +422,6 @@ def test_what_was_said_is_found_as_turn_and_fact_and_leads_to_its_window(road: R
     assert (window["windowStart"], window["windowEnd"]) == (2, 6)
     said = [message for message in messages() if message.conversation_id == "kitchen"]
     assert [each["text"] for each in window["messages"]] == [message.content for message in said[2:7]]
-
-
-def test_a_window_whose_log_has_expired_is_read_from_the_topic(road: Road) -> None:
-    asked = {"user_id": "ada", "first": 4, "last": 5, "turns": 2}
-    before = road.ask("/v1/conversations/kitchen/window", **asked)
-    assert [each["index"] for each in before["messages"]] == list(range(10))
-
-    async def expire() -> int:
-        folder = road.settings.namespace.folder(road.folder / "data")
-        client = LocalValkey(folder, "recall").client()
-        try:
-            (log,) = await client.keys("*log:*:kitchen")
-            return int(await client.delete(log))
-        finally:
-            await client.aclose()
-
-    assert asyncio.run(expire()) == 1
-    assert road.ask("/v1/conversations/kitchen/window", **asked) == before
-    behind = road.ask("/v1/conversations/kitchen/window", user_id="ada", first=90, last=91, turns=1)
-    assert (behind["messages"], behind["windowStart"], behind["windowEnd"]) == ([], 88, 93)
 
 
 def test_after_each_message_the_context_for_the_next_turn_is_ready(road: Road) -> None:

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import msgspec
 import pytest
-from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
@@ -72,22 +71,6 @@ async def test_apply_creates_every_topic_of_the_contract_and_a_second_run_change
     assert (first.altered, first.remaining) == ([], [])
     assert await check(catalog, settings) == []
     assert await apply(catalog, settings) == ([], [], [])
-
-
-async def test_records_carry_the_time_of_their_arrival(kafka, small, settings):
-    await apply(small, settings)
-    async with AIOKafkaProducer(bootstrap_servers=kafka.bootstrap_servers) as producer:
-        sent = await producer.send_and_wait(small.name("chat.messages.v1"), b"x", timestamp_ms=1_000)
-    assert sent.timestamp_type == 1  # LogAppendTime
-    assert sent.timestamp > 1_000_000_000_000
-
-
-async def test_two_at_once_create_each_topic_once(small, settings):
-    results = await asyncio.gather(*(apply(small, settings) for _ in range(4)))
-    created = [name for result in results for name in result.created]
-    assert sorted(created) == sorted(spec.name for spec in small)
-    assert all(result.remaining == [] for result in results)
-    assert await check(small, settings) == []
 
 
 async def test_apply_leaves_what_exists_as_it_is_and_names_what_a_change_would_lose(broker, small, settings):

@@ -76,31 +76,6 @@ async def test_who_begins_a_conversation_keeps_others_out_of_it(
     await client.aclose()
 
 
-async def test_a_redis_that_was_emptied_learns_again_who_has_begun(
-    leases: TurnLeases, valkey: LocalValkey, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(chat_leases, "RENEW_SECONDS", 0.01)
-    ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    holder = Holder(leases)
-    await holder.take(names("t-1"), begins=True)
-    client = valkey.client()
-    await client.flushall()
-    keeping = asyncio.create_task(holder.keep(names("t-1"), ended, begins=True))
-    async with asyncio.timeout(30):
-        while len([key async for key in client.scan_iter("*")]) < 2:
-            await asyncio.sleep(0.01)
-    with pytest.raises(NotFound):
-        await leases.claim("default", "c", "t-2", "b", "bob")
-    ended.set_result(None)
-    assert await keeping
-    await client.flushall()
-    assert await leases.claim("default", "c", "t-2", "b", "bob") is None
-    never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    async with asyncio.timeout(30):
-        assert not await holder.keep(names("t-1"), never, begins=True), "it is another's now"
-    await client.aclose()
-
-
 async def test_a_lease_that_nobody_renews_ends(leases: TurnLeases, valkey: LocalValkey) -> None:
     short = TurnLeases(valkey.client(), Namespace("test-"), seconds=0.05, ready=valkey.ensure)
     dead, other = Holder(short), Holder(leases)

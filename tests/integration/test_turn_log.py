@@ -6,12 +6,10 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
-from random import Random
 
 import pytest
 from test_conversation_log import turn
 
-from models.errors import ConsistencyError
 from models.index import SearchIndex, TurnFilter, VectorSpace
 from models.turns import Turn
 from streams.adapters.conversation_log import ConversationLog
@@ -60,11 +58,6 @@ class Rig:
 
     async def read(self, start: int = 0) -> None:
         await self.harness.call(*self.records[start:])
-
-    async def refill(self) -> None:
-        """Read from where the runtime would begin."""
-        assert self.harness.spec.view_marks is not None
-        await self.read((await self.harness.spec.view_marks([self.place]))[self.place])
 
     async def state(self) -> tuple[list[Turn], list[Turn]]:
         found, _ = await self.index.page(ADA, 100)
@@ -155,31 +148,6 @@ async def test_a_late_copy_of_an_erased_turn_is_erased_behind_it(
     finally:
         await log.close()
         await index.close()
-
-
-@pytest.mark.parametrize("lost", ["redis", "index marks", "both"])
-async def test_a_lost_view_is_filled_again_and_equals_the_old_one(rig: Rig, lost: str) -> None:
-    chance = Random(7)
-    turns = [turn(index) for index in range(12)]
-    rig.say(*turns)
-    rig.erase(turns[4])
-    rig.say(chance.choice(turns[:4]))
-    await rig.read()
-    before = await rig.state()
-    if lost != "index marks":
-        client = rig.valkey.client()
-        await client.flushall()
-        await client.aclose()
-        rig.say(turn(12))
-        with pytest.raises(ConsistencyError, match="emptied or restarted"):
-            await rig.read(len(rig.records) - 1)
-        rig.records.pop()
-    if lost != "redis":
-        await rig.index.set_mark(rig.place, 0)
-    await rig.refill()
-    logged, indexed = await rig.state()
-    assert [each for each in logged if each.index < 12] == before[0]
-    assert [each for each in indexed if each.index < 12] == before[1]
 
 
 async def test_beside_a_living_index_each_loses_what_it_has_of_what_is_erased(rig: Rig, tmp_path: Path) -> None:

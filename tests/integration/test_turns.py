@@ -264,44 +264,6 @@ def test_who_closes_the_stream_at_each_event_misses_none_and_hears_none_twice(ch
     assert [role for _, role, _ in chat.said()] == ["user", "assistant"]
 
 
-def test_an_open_question_is_asked_back_and_a_choice_settles_it(chat: Chat) -> None:
-    chat.say("My sister Anna met her friend Julia in Leeds.")
-
-    def asked() -> Any:
-        events = chat.say("What is her job?")
-        return events if one(events, "end")["status"] == "clarifying" else None
-
-    events = eventually(asked, "it is asked back")
-    readings = one(events, "understanding")["possible_interpretations"]
-    assert len(readings) >= 2 and all(each in shown(events) for each in readings)
-
-    def chosen() -> Any:
-        answer = one(chat.say("2"), "message")["metadata"]["answer"]
-        return answer if answer["kind"] != "clarifying" else None
-
-    assert eventually(chosen, "it is not asked back again")
-
-
-@pytest.mark.parametrize(
-    ("body", "problem"),
-    [
-        ({"content": "   "}, "invalid-request"),
-        ({}, "invalid-request"),
-        ({"content": 7}, "invalid-request"),
-        ({"content": "é" * 40_000}, "too-large"),
-        ({"content": "x", "turn": 1}, "invalid-request"),
-        ({"turn_id": "t-nobody-has"}, "unknown-turn"),
-        ({"content": "Hello", "turn_id": "t\n1"}, "invalid-request"),
-    ],
-)
-def test_what_cannot_be_a_turn_is_refused_with_what_to_do(
-    chat: Chat, body: dict[str, Any], problem: str
-) -> None:
-    answer = chat.http.post(chat.path, json={"user_id": chat.user, **body})
-    assert 400 <= answer.status_code < 500
-    assert answer.json()["type"].endswith(problem), answer.text
-
-
 def test_nobody_talks_or_listens_in_anothers_conversation(chat: Chat) -> None:
     events = chat.say("I live in Munich.")
     turn = one(events, "turn")["turn_id"]

@@ -76,15 +76,6 @@ class TestPrompt:
         assert {None, LeftOut.LIKE_ANOTHER} <= lefts or LeftOut.ENOUGH in lefts
         assert all(bool(item.n) is (item.left_out is None) for item in laid.items)
 
-    def test_the_question_stands_last_and_is_not_said_twice(self) -> None:
-        driven = Driven(
-            asked("Where do I live?", MEMORY, recent=(turn("Hi!", 8),)), [Heard("Munich.", Ended())]
-        )
-        records = fence.opened(driven.dialogues[0].user)
-        assert [each["is"] for each in records] == ["fact", "fact", "said before", "message", "question"]
-        assert records[-1]["text"] == "Where do I live?"
-        assert [each["n"] for each in records] == [1, 2, 3, 4, 5]
-
     def test_standing_notes_are_in_the_first_turn_of_a_new_chat(self) -> None:
         """There is no context yet, and the question bears on none of them."""
         allergy = fact("f-nuts", "I am allergic to nuts.", 0.0)
@@ -97,12 +88,6 @@ class TestPrompt:
         assert (records[0]["is"], records[0]["text"]) == ("instruction", "Answer in one sentence.")
         assert (records[1]["is"], records[1]["text"]) == ("standing", "I am allergic to nuts.")
         assert all(each["is"] == "fact" for each in records[2:-1])
-
-    def test_the_question_says_what_day_it_is(self) -> None:
-        driven = Driven(asked("Which cake?", recent=(turn("Hi!", 8),)), [Heard("Plain.", Ended())])
-        message, question = fence.opened(driven.dialogues[0].user)
-        assert question["today"] == turn("", 9).sent_at.strftime("%Y-%m-%d, %A")
-        assert "today" not in message
 
     def test_lasting_facts_of_the_context_are_in_beside_many_others(self) -> None:
         item = ContextItem(
@@ -121,13 +106,6 @@ class TestPrompt:
         found = Found(tuple(fact(f"f-{n}", f"I own boat number {n}. " + "word " * 60, 0.9) for n in range(30)))
         laid = Driven(asked("Which cake?", found, context=made), [Heard("Plain.", Ended())]).answer.prompt
         assert by_id(laid.items)["f-nuts"].left_out is None
-
-    def test_a_question_of_thirty_thousand_characters_is_cut_and_says_so(self) -> None:
-        driven = Driven(asked("why? " * 6000, MEMORY), [Heard("Because.", Ended())])
-        question = by_id(driven.answer.prompt.items)["t-9"]
-        assert question.cut and question.left_out is None
-        assert driven.answer.prompt.tokens <= 1500
-        assert fence.opened(driven.dialogues[0].user)[-1]["is"] == "question"
 
     @pytest.mark.parametrize("attempt", ATTEMPTS)
     def test_what_was_said_stays_inside_the_data(self, attempt: str) -> None:
@@ -216,12 +194,6 @@ class TestTrouble:
         driven = Driven(asked("Where do I live?", MEMORY), [Heard("You live in", Ended(trouble=notice))])
         assert (driven.answer.text, driven.answer.cut, driven.answer.by) == ("You live in", True, "a-model")
 
-    def test_tokens_and_money_of_all_rounds_are_added_up(self) -> None:
-        ended = called("x").__class__(calls=called("x").calls, input_tokens=10, output_tokens=2, cost_usd=0.5)
-        model = [Heard("", ended), Heard("Yes.", Ended(input_tokens=20, output_tokens=4, cost_usd=1.0))]
-        found = Driven(asked("Hm?"), model).answer
-        assert (found.input_tokens, found.output_tokens, found.cost_usd) == (30, 6, 1.5)
-
 
 class TestChoosing:
     ASKED = turn(
@@ -239,8 +211,3 @@ class TestChoosing:
         found = chosen(text, [self.ASKED])
         assert found is not None
         assert (found.rewritten_query, found.is_ambiguous) == (None, False)
-
-    def test_who_was_not_asked_back_chooses_nothing(self) -> None:
-        assert chosen("2", []) is None
-        assert chosen("2", [turn("1. a\n2. b", 8, Role.ASSISTANT)]) is None
-        assert chosen("2", [self.ASKED, turn("Hm.", 9)]) is None

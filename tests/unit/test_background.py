@@ -12,7 +12,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from deploy.local.ports import free_ports
-from streams.background import in_background, in_own_loop, until
+from streams.background import in_background, in_own_loop
 from streams.live.reader import Live
 from streams.process.exits import EXIT_FAILED
 from streams.serve import process
@@ -40,16 +40,6 @@ async def test_a_failure_is_said_at_once_and_not_when_the_task_is_collected(left
     del task, lines, line
     gc.collect()
     assert left == []
-
-
-async def test_what_is_needed_is_not_outlived() -> None:
-    stop = asyncio.Event()
-    going_on = in_background(asyncio.sleep(60), "going on")
-    failing = in_background(fail(), "failing")
-    assert await until(stop, [going_on, failing]) is False
-    stop.set()
-    assert await until(stop, [going_on]) is True
-    going_on.cancel()
 
 
 def cannot_follow(settings: Settings) -> None:
@@ -80,15 +70,6 @@ def test_serve_ends_rather_than_go_on_without_what_reads_tokens_or_live_events(
 
 
 class TestInOwnLoop:
-    async def test_work_runs_in_a_thread_and_its_failure_is_the_callers(self) -> None:
-        async def thread() -> threading.Thread:
-            await asyncio.sleep(0)
-            return threading.current_thread()
-
-        assert await in_own_loop(thread) is not threading.current_thread()
-        with pytest.raises(ValueError, match="no"):
-            await in_own_loop(fail)
-
     async def test_work_is_cancelled_with_its_caller(self) -> None:
         began, cancelled = threading.Event(), threading.Event()
 

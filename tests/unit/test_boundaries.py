@@ -45,15 +45,6 @@ async def test_a_change_of_topic_is_found_where_it_is() -> None:
     assert found == [4]
 
 
-def test_turns_without_words_are_no_boundary_and_hide_none() -> None:
-    tea, bus, silent = plain("Tea is fine.", 1, 0), plain("Where does the bus stop?", 0, 1), plain("")
-    assert probability([tea], silent, bus) == 0
-    assert probability([silent, silent], bus, None) == 0
-    assert probability([], bus, None) == 0
-    assert probability([tea, silent], bus, None) > 0.2
-    assert probability([tea], bus, silent) == probability([tea], bus, None)
-
-
 def test_what_was_said_around_a_turn_is_compared() -> None:
     before = [
         plain("Nothing of that kind.", 1, 1, 0),
@@ -77,22 +68,6 @@ def test_what_was_said_around_a_turn_is_compared() -> None:
     assert (
         alone[FEATURES.index("left")] == alone[FEATURES.index("right")] == alone[FEATURES.index("turn.before")]
     )
-
-
-@pytest.mark.parametrize(
-    ("text", "trait"),
-    [
-        ("By the way, the bus is late.", "opens"),
-        ("Yeah, it is.", "answers"),
-        ("Hello there.", "greets"),
-        ("I like that one.", "refers"),
-        ("Is it? I see.", "asks"),
-        ("Well, is it?  ", "ends_asking"),
-    ],
-)
-def test_how_a_turn_begins_and_ends_is_noticed(text: str, trait: str) -> None:
-    assert getattr(plain(text), trait)
-    assert not getattr(plain("Bread was baked."), trait)
 
 
 _WORDS = st.text(max_size=300)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -56,14 +53,6 @@ def test_an_error_that_nobody_raised_on_purpose_keeps_its_traceback(monkeypatch:
         main.run(["settings"])
 
 
-def test_a_wrong_setting_is_named_before_anything_starts(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("SWITCHBOARD_WINDOW_SIZE", "ten")
-    assert main.run(["worker", "ingest"]) == 78
-    assert "SWITCHBOARD_WINDOW_SIZE" in capsys.readouterr().err
-
-
 COMMANDS = [
     [], ["settings"], ["topics"], ["topics", "apply"], ["topics", "check"], ["topics", "list"], ["worker"],
     ["tail"], ["search"], ["facts"], ["explain"], ["window"], ["status"], ["doctor"],
@@ -80,17 +69,6 @@ def test_help_explains_every_command_and_option(command: list[str], capsys: pyte
             assert len(line.split("  ")) > 1, f"no help for {line}"
 
 
-def test_settings_lists_everything_and_changed_only_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["settings", "--json"]) == 0
-    rows = {row["env"]: row for row in json.loads(capsys.readouterr().out)}
-    assert rows["SWITCHBOARD_WINDOW_SIZE"]["value"] == "10"
-    assert rows["SWITCHBOARD_BOOTSTRAP_SERVERS"]["changed"]
-    assert main.run(["settings", "--changed"]) == 0
-    table = capsys.readouterr().out
-    assert "SWITCHBOARD_BOOTSTRAP_SERVERS" in table
-    assert "SWITCHBOARD_WINDOW_SIZE" not in table
-
-
 def test_settings_never_print_a_secret(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -98,27 +76,6 @@ def test_settings_never_print_a_secret(
     assert main.run(["settings"]) == 0
     assert main.run(["settings", "--json"]) == 0
     assert "hunter2" not in capsys.readouterr().out
-
-
-def test_what_the_filter_leaves_comes_out_byte_for_byte_in_any_locale(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    text = "今天 é 👍\r\nThe museum opens at nine.\n"
-    file = tmp_path / "response.md"
-    file.write_bytes(text.encode())
-    latin = io.TextIOWrapper(io.FileIO(1, "wb", closefd=False), encoding="latin-1", newline="\r\n")
-    monkeypatch.setattr("sys.stdout", latin)
-    assert main.run(["filter", str(file)]) == 0
-    assert capfdbinary.readouterr().out == text.encode()
-
-
-@pytest.mark.parametrize(("raised", "shown"), [("KeyboardInterrupt", False), ("ZeroDivisionError", True)])
-def test_ctrl_c_while_the_commands_load_shows_no_traceback(raised: str, shown: bool) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", f"import streams.cli; raise {raised}"], capture_output=True, check=False
-    )
-    assert done.returncode != 0
-    assert (b"Traceback" in done.stderr) is shown
 
 
 def test_what_is_filtered_is_told_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import io
-import json
 import os
 import subprocess
 import sys
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.statements import Kind
 from streams.cli import output
 
 
@@ -23,24 +19,6 @@ def test_printable_is_one_line_without_controls_and_can_be_written(text: str) ->
     assert "\u202e" not in shown
     shown.encode()
     assert len(shown.splitlines()) <= 1
-
-
-def test_a_table_at_a_terminal_shows_every_cell_without_reading_markup(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Terminal(io.StringIO):
-        def isatty(self) -> bool:
-            return True
-
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stdout", terminal)
-    monkeypatch.setenv("TERM", "xterm")
-    output.print_table(("name", "said"), [("amara", "[red]likes[/red] blueberries\x1b[2J")])
-    assert "[red]likes[/red]" in terminal.getvalue()
-    assert "\x1b[2J" not in terminal.getvalue()
-
-
-def test_json_lines_hold_structs_enums_and_survive_lone_surrogates(capsys: pytest.CaptureFixture[str]) -> None:
-    output.print_json({"kind": Kind.PREFERENCE, "said": "�"})
-    assert json.loads(capsys.readouterr().out) == {"kind": "preference", "said": "�"}
 
 
 def test_nobody_reads_tells_a_closed_pipe_from_an_open_one() -> None:

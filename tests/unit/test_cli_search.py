@@ -143,26 +143,6 @@ def test_what_was_found_is_shown_with_the_sentence_it_came_from(
     ]
 
 
-@pytest.mark.parametrize("command", ["search", "facts"])
-def test_who_is_not_read_yet_is_not_unknown(api: Api, capsys: pytest.CaptureFixture[str], command: str) -> None:
-    body = {"degraded": False, "results": [], "known": False, "empty": "not_read_yet"}
-    answer(api, 200, body | {"facts": [], "next": None, "unread": True})
-    assert main.run([command, *(["fruit?"] if command == "search" else []), "-u", "amara"]) == 0
-    assert "What amara said is not read yet" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("status", "detail", "exit_status"),
-    [(503, "The recall service is starting", 69), (400, "limit must be at most 100", 78)],
-)
-def test_a_refusal_says_what_the_service_says(
-    api: Api, capsys: pytest.CaptureFixture[str], status: int, detail: str, exit_status: int
-) -> None:
-    answer(api, status, {"detail": detail})
-    assert main.run(["search", "fruit?", "-u", "amara"]) == exit_status
-    assert detail in capsys.readouterr().err
-
-
 @pytest.mark.parametrize(
     ("status", "body"), [(200, b"<html>"), (200, b'{"hits":[]}'), (404, b"<html>"), (500, b"[]")]
 )
@@ -172,15 +152,6 @@ def test_a_stranger_on_the_port_is_no_memory_service(
     api.status, api.body = status, body
     assert main.run(["search", "fruit?", "-u", "amara"]) == 78
     assert "SWITCHBOARD_API_PORT" in capsys.readouterr().err
-
-
-def test_a_type_a_conversation_and_a_time_are_asked_for(api: Api) -> None:
-    answer(api, 200, {"degraded": False, "results": []})
-    command = ["search", "fruit?", "-u", "amara", "--type", "turns", "--conversation", "c-1"]
-    assert main.run([*command, "--from", "2026-01-05", "--to", "2026-01-06T12:00:00+02:00"]) == 0
-    assert (api.asked["search_type"], api.asked["conversation_id"]) == ("turns", "c-1")
-    assert api.asked["from"] == "2026-01-05T00:00:00+00:00"
-    assert api.asked["to"] == "2026-01-06T12:00:00+02:00"
 
 
 @pytest.mark.parametrize(

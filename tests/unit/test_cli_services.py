@@ -8,8 +8,6 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from models.errors import ConfigurationError
-from streams.cli import status
 from streams.process.processes import port_of
 from streams.settings import Settings, load_settings
 from streams.telemetry import services
@@ -51,14 +49,6 @@ async def test_a_running_service_reports_readiness_and_sums(
     state.clear("starting")
     state.clear("recovery")
     assert (await services.ask(settings, "memory", server.port)).ready
-
-
-async def test_another_service_on_the_port_is_named(
-    settings: Settings, server: HealthServer, metrics: Metrics
-) -> None:
-    metrics.batches_in_flight.labels("memory").set(0)
-    report = await services.ask(settings, "ingest", server.port)
-    assert (report.running, report.reasons) == (False, ["memory answers on this port"])
 
 
 async def test_the_same_service_of_another_deployment_is_not_taken_for_ours(
@@ -116,10 +106,3 @@ def process(first: int, index: int, count: int) -> HealthServer:
         state.describe(name, value)
     state.clear("starting")
     return HealthServer(port_of(first, index), Metrics().registry, state)
-
-
-@pytest.mark.parametrize("text", ["ingest", "ingest=", "ingest=x", "ingest=0", "ingest=70000", "nobody=1"])
-def test_a_wrong_port_option_says_what_to_give(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="SERVICE=PORT"):
-        status._ports([text])
-    assert status._ports(["ingest=9500"]) == {"ingest": 9500}

@@ -58,15 +58,6 @@ async def test_every_topic_that_a_stage_reads_is_reset_and_only_those_without_a_
             assert f"switchboard-{service}-{stage.table}-changelog" in changelogs
 
 
-def test_refusals_name_the_way_out() -> None:
-    with pytest.raises(ConfigurationError, match=r"switchboard state reset memory"):
-        reset.rewindable(CATALOG, "memory", "memory.facts.v1")
-    with pytest.raises(ConfigurationError, match=r"does not read.*memory\.facts\.v1"):
-        reset.rewindable(CATALOG, "recall", "memory.windows.v1")
-    with pytest.raises(ConfigurationError, match=r"read again: nothing"):
-        reset.rewindable(CATALOG, "ingest", "memory.facts.v1")
-
-
 class Calls:
     """Stands for the broker: notes what was asked for."""
 

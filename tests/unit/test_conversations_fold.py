@@ -20,7 +20,6 @@ from processors.conversations.state import (
     ConversationPolicy,
     ConversationState,
     Kept,
-    wake_at,
 )
 from processors.conversations.windows import WindowSizes
 
@@ -125,17 +124,6 @@ class TestSilence:
         fold.add([(message(0), 100, START), (message(1, START + after), 101, START)])
         assert [window.reason for window in fold.windows] == reasons
 
-    @pytest.mark.parametrize(("after", "reasons"), [(IDLE - 1, []), (IDLE, [WindowReason.IDLE])])
-    def test_a_punctuation_that_long_after_ends_the_window(
-        self, after: float, reasons: list[WindowReason]
-    ) -> None:
-        conversation = Conversation()
-        conversation.say("x", "x")
-        fold = conversation.thawed()
-        fold.tick(START + after)
-        assert [window.reason for window in fold.windows] == reasons
-        assert fold.changed is bool(reasons)
-
     @pytest.mark.parametrize(("after", "is_new"), [(FORGET - 1, False), (FORGET, True)])
     def test_what_was_forgotten_begins_anew(self, after: float, is_new: bool) -> None:
         conversation = Conversation()
@@ -173,15 +161,6 @@ class TestRequests:
         taken, fold = conversation.answer(request, 5)
         assert (taken, fold.changed) == (False, False)
 
-    def test_what_is_not_answered_is_asked_again_under_the_same_id(self) -> None:
-        conversation, request = self.asked()
-        fold = conversation.thawed()
-        fold.repeat(START + conversation.policy.summary_retry_seconds - 1)
-        assert fold.requests == []
-        fold.repeat(START + conversation.policy.summary_retry_seconds)
-        [again] = fold.requests
-        assert again == msgspec.structs.replace(request, attempt=2)
-
     def ranges(self, sizes: WindowSizes, threshold: int) -> list[tuple[int, int]]:
         conversation = Conversation(msgspec.structs.replace(POLICY, sizes=sizes, token_threshold=threshold))
         for _ in range(30):
@@ -204,30 +183,6 @@ class TestRequests:
         in_pages, in_the_state = (self.ranges(WindowSizes(size, 1), threshold) for size in (4, 64))
         assert in_pages == in_the_state
         assert len(in_pages) > 1
-
-
-class TestWaking:
-    def test_for_the_end_of_the_window_then_to_forget(self) -> None:
-        conversation = Conversation()
-        conversation.say("x", at=START + 5)
-        assert conversation.state is not None
-        assert wake_at(conversation.state, POLICY) == START + 5 + IDLE
-        fold = conversation.thawed()
-        fold.tick(START + 5 + IDLE)
-        conversation.frozen(fold)
-        assert wake_at(conversation.state, POLICY) == START + 5 + FORGET
-
-
-@pytest.mark.parametrize("person", ["", "ada"])
-def test_what_was_asked_for_earlier_in_the_run_is_not_once_it_is_erased(person: str) -> None:
-    conversation = Conversation()
-    fold, later = conversation.thawed(), START + FORGET
-    long = [msgspec.structs.replace(message(number), content="x" * 600) for number in range(2)]
-    fold.add([(said, 100 + number, START) for number, said in enumerate(long)])
-    fold.add([(message(2, later), 102, later)])  # it was forgotten by then, and a summary of it asked for
-    assert fold.requests
-    fold.erase("acme", person, 103, later)
-    assert conversation.frozen(fold, later).requests == []
 
 
 @pytest.mark.parametrize(("size", "overlap"), [(10, 10), (10, 11), (10, -1), (0, 0)])

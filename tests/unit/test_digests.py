@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.errors import ConfigurationError
 from streams.runtime.records import Record
 from streams.topics import digests
 from streams.topics.catalog import TopicSpec, load_catalog
@@ -50,10 +49,6 @@ class TestWhatCounts:
         assert same([("a", b'{"v":1,"w":2}')], [("a", b'{"w":2,"v":1}')])
         assert not same([("a", b"[1,2]")], [("a", b"[2,1]")])
 
-    def test_a_topic_whose_records_nothing_tells_apart_is_refused(self) -> None:
-        with pytest.raises(ConfigurationError, match="digest_key"):
-            Recipe(load_catalog().get("chat.messages.v1.dlq"))
-
 
 VALUES = st.one_of(st.none(), st.integers(0, 3), st.binary(max_size=2).filter(lambda raw: raw not in b"0123"))
 LOGS = st.lists(st.tuples(st.sampled_from([f"key-{n}" for n in range(12)]), VALUES), max_size=60)
@@ -75,14 +70,6 @@ def test_whatever_the_logs_hold_exactly_the_keys_that_differ_are_found(
         assert found.changed == sorted((here[key][0], there[key][0]) for key in changed)
         assert (sides[0].buckets() == sides[1].buckets()) == (not found)
         assert [each.records for each in sides] == [len(first), len(second)]
-
-
-def test_messages_without_an_id_are_told_by_what_they_say() -> None:
-    recipe = Recipe(load_catalog().get("chat.messages.v1"))
-    said = [json.dumps({"conversation_id": "c", "content": text}).encode() for text in ("yes", "no", "yes")]
-    one, other, again = (recipe.digest(Record(value, b"c", offset)) for offset, value in enumerate(said))
-    assert one == again
-    assert one[0] != other[0]
 
 
 @pytest.mark.parametrize(

@@ -20,11 +20,9 @@ import typer
 import yaml
 from switchboard_client.errors import NotFound
 
-from processors.text.validation import decode_chat_message
 from schemas import reference
 from streams.api.catalog import OPERATIONS
 from streams.cli.main import app
-from streams.mcp.app import PATH
 from streams.settings import Settings
 from streams.settings.text import env_names
 
@@ -110,26 +108,6 @@ def _each_curl(code: str) -> list[list[str]]:
     words = shlex.split(code, comments=True)
     begins = [at for at, word in enumerate(words) if word == "curl"]
     return [words[at:end] for at, end in zip(begins, [*begins[1:], None], strict=True)]
-
-
-def test_the_message_of_a_producer_is_one_that_ingest_takes() -> None:
-    page = (DOCS / "how-to" / "produce.md").read_text()
-    (shell,) = re.findall(r"```sh\n(.*?)```", page, re.DOTALL)
-    key, said = re.fullmatch(r"echo '([^:]+):(.*)' \|.*", shell, re.DOTALL).groups()  # type: ignore[union-attr]
-    (shown,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
-    assert json.loads(said) == json.loads(shown)
-    message = decode_chat_message(key.encode(), said.encode(), max_content_bytes=65_536, arrived_ms=2**41)
-    assert message.conversation_id == key
-
-
-def test_the_entries_for_assistants_start_what_there_is() -> None:
-    page = (DOCS / "how-to" / "mcp.md").read_text()
-    local, remote = map(json.loads, re.findall(r"```json\n(.*?)```", page, re.DOTALL))
-    (readme,) = re.findall(r"```json\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    for entry in (local["mcpServers"]["memory"], json.loads(readme)["mcpServers"]["memory"]):
-        check_command(shlex.join([entry["command"], *entry["args"]]))
-    url = remote["servers"]["memory"]["url"]
-    assert url.startswith(f"http://127.0.0.1:{Settings.model_fields['api_port'].default}{PATH}?user_id=")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from random import Random
 
 import msgspec
@@ -92,25 +91,6 @@ def test_sister_name_and_pronoun_are_one() -> None:
     assert tied == {"lives_in", "works_at", "birthday"}
 
 
-def test_she_is_nobody_if_it_could_be_two() -> None:
-    found = triples("My sister Anna and my aunt Eva came. She lives in Berlin.")
-    assert not any(relation == "lives_in" for _, relation, _ in found)
-
-
-def test_a_new_home_ends_the_old_one() -> None:
-    graph = resolve(said("I live in Hamburg.", "I moved to Munich."))
-    homes = {each.to_name: each for each in graph.relations.values() if each.relation == "lives_in"}
-    assert homes["Hamburg"].valid_to == homes["Munich"].valid_from == datetime.fromtimestamp(1_000_001, UTC)
-    assert homes["Munich"].valid_to is None
-
-
-def test_what_is_over_has_an_end() -> None:
-    graph = resolve(said("I work at Globex.", "I no longer work at Globex."))
-    (work,) = [each for each in graph.relations.values() if each.relation == "works_at"]
-    assert work.valid_to == datetime.fromtimestamp(1_000_001, UTC)
-    assert work.evidence_count == 2
-
-
 TEXTS = (
     "My sister Anna lives in Berlin.",
     "My sister lives in Rome.",
@@ -151,17 +131,6 @@ def test_whatever_comes_and_goes_the_graph_is_that_of_what_is_left(texts: list[s
             assert all(was.get(name) != each for name, each in changed.items())
 
 
-@given(st.lists(st.sampled_from(TEXTS), max_size=12))
-@settings(deadline=None, max_examples=100)
-def test_every_relation_ties_two_entities_that_are_there(texts: list[str]) -> None:
-    graph: Graph = resolve(said(*texts))
-    for relation in graph.relations.values():
-        assert {relation.from_id, relation.to_id} <= graph.entities.keys()
-        assert relation.from_id != relation.to_id
-        assert relation.valid_to is None or relation.valid_from <= relation.valid_to
-        assert relation.provenance
-
-
 def test_a_statement_is_of_its_tenant_person_and_turn_alone() -> None:
     own = turn("My sister Anna lives in Berlin.")
     ids = set()
@@ -176,23 +145,6 @@ def test_a_statement_is_of_its_tenant_person_and_turn_alone() -> None:
 
 
 # -- much about one person ------------------------------------------------------------------------------------
-
-
-def work_of(statements: list[GraphStatement], known: Resolved | None = None) -> int:
-    """How many calls it takes to make a graph, or to add to one: of functions, and of what is built in."""
-    calls, known = 0, Resolved() if known is None else known
-
-    def count(frame: object, event: str, argument: object) -> None:
-        nonlocal calls
-        calls += 1
-
-    before = sys.getprofile()
-    sys.setprofile(count)
-    try:
-        known.change(statements)
-    finally:
-        sys.setprofile(before)
-    return calls
 
 
 def much(count: int, relation: str, kind: EntityType, role: str, name: str) -> list[GraphStatement]:
@@ -211,20 +163,3 @@ def much(count: int, relation: str, kind: EntityType, role: str, name: str) -> l
         )
         for number in range(count)
     ]
-
-
-MUCH = [
-    ("friend", EntityType.PERSON, "friend", "Anna Lund{}"),
-    ("friend", EntityType.PERSON, "friend", "Anna{}"),
-    ("lives_in", EntityType.PLACE, "", "Town{}"),
-    ("knows", EntityType.PERSON, "", "Anna{}"),
-]
-
-
-def test_one_more_takes_about_the_same_work_however_many_there_are() -> None:
-    """Somebody with a long history is imported a statement at a time."""
-    few, many = Resolved(), Resolved()
-    few.change(much(100, *MUCH[-1])[:-1])
-    many.change(much(800, *MUCH[-1])[:-1])
-    one, other = work_of(much(100, *MUCH[-1])[-1:], few), work_of(much(800, *MUCH[-1])[-1:], many)
-    assert other < 2 * one

@@ -20,11 +20,6 @@ def exported(*numbers: int, fay: str = "Fay") -> list[Exported]:
     return [Exported(f"m{n}", float(n), fay if n == 2 else "Mo") for n in numbers]
 
 
-def test_a_cut_and_later_export_with_other_names_continues_its_chat() -> None:
-    found = chats(one=FIRST).continued("default", exported(2, 3, 4, 5, 6, 7, fay="Fay Smith"))
-    assert found == Continued("one", {"Fay Smith": "Fay", "Mo": "mo"})
-
-
 def test_an_erased_chat_is_not_continued() -> None:
     held = chats(one=FIRST)
     held.forget("default", "one", "mo")

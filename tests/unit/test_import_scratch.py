@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 from models.errors import DependencyUnavailable
-from models.ids import turn_id
 from models.messages import DEFAULT_TENANT
 from processors.importing import jsonl
 from processors.importing.drafts import Owner
@@ -68,21 +67,6 @@ def test_the_first_message_under_an_id_decides_what_becomes_of_later_ones() -> N
     assert send() == ["there", "erased", "there", "anothers"]
     known.see_message(erasure(conversation_id="c-1"))
     assert send() == ["erased", "erased", "there", "anothers"]
-
-
-def test_turns_tell_of_messages_that_their_topic_has_let_go_of() -> None:
-    known, key = Known(), turn_id(DEFAULT_TENANT, "c-1", "m-1").encode()
-
-    def find(person: str) -> str:
-        return known.find(DEFAULT_TENANT, "c-1", person, "m-1").value
-
-    known.see_turn(record(key, b'{"user_id":"ada"}', []))
-    assert (find("ada"), find("eve")) == ("there", "anothers")
-    known.see_turn(record(key, None, []))
-    assert (find("ada"), find("eve")) == ("erased", "erased")
-    known.see_turn(record(key, b'{"user_id":"ada"}', []))
-    assert find("ada") == "there", "its conversation was forgotten meanwhile"
-    known.see_turn(record(b"t", b"{broken", []))
 
 
 def test_a_disk_that_is_full_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

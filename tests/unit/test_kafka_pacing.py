@@ -64,17 +64,6 @@ def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
     return Rig(monkeypatch)
 
 
-async def test_a_broker_that_has_sent_records_is_asked_a_little_later(rig: Rig) -> None:
-    assert rig.decide() == ([HERE, THERE], TIMEOUT)
-    await rig.hear(b"records")
-    rig.now += 0.004
-    asked, timeout = rig.decide()
-    assert asked == [THERE]
-    assert timeout == pytest.approx(0.006)
-    rig.now += 0.006
-    assert rig.decide() == ([HERE, THERE], TIMEOUT)
-
-
 async def test_a_fetch_waits_longer_where_nothing_happens(rig: Rig) -> None:
     assert rig.waits() == USUAL_MS
     rig.now += 2.5

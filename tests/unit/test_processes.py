@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from models.errors import ConfigurationError
-from streams.cli import main
 from streams.process.processes import Place, check_count, most_processes
 from streams.services import SERVICES
 from streams.settings import load_settings
@@ -39,12 +38,6 @@ def test_no_two_processes_of_any_services_share_a_default_port() -> None:
     assert len(set(ports)) == len(ports)
 
 
-def test_a_name_that_becomes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SWITCHBOARD_INSTANCE_ID", "h" * 99)
-    with pytest.raises(ConfigurationError, match="SWITCHBOARD_INSTANCE_ID"):
-        Place(1, 2).settings("ingest", load_settings())
-
-
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_process_without_a_partition_is_refused(service: str) -> None:
     settings = load_settings(qdrant_url="http://127.0.0.1:6333", redis_url="redis://127.0.0.1")
@@ -52,18 +45,3 @@ def test_a_process_without_a_partition_is_refused(service: str) -> None:
     check_count(service, settings, most)
     with pytest.raises(ConfigurationError, match=f"at most {most}"):
         check_count(service, settings, most + 1)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "said"),
-    [
-        (["recall", "--processes", "2"], 78, "SWITCHBOARD_QDRANT_URL"),
-        (["ingest", "--processes", "2", "--process", "2"], 78, "the last one is 1"),
-        (["ingest", "--processes", "0"], 2, "--processes"),
-    ],
-)
-def test_the_command_refuses_before_anything_starts(
-    arguments: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main.run(["worker", *arguments]) == status
-    assert said in capsys.readouterr().err

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 from itertools import pairwise
-from unicodedata import normalize
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.messages import Role
-from processors.recall import question
 from processors.recall.dating import period_of
 from processors.recall.features import FEATURES, Candidate, features
 from processors.recall.question import read, words_of
 from processors.recall.ranking import STEEPNESS, rank
-from processors.text.stemming import stem_of, without_particle
 
 
 def turn(text: str, index: int = 0, cosine: float | None = 0.5, **more: object) -> Candidate:
@@ -84,13 +81,6 @@ def test_a_name_is_known_however_its_letters_are_written(name: str, query: str) 
 
 
 @pytest.mark.parametrize(
-    ("text", "question"), [("I walk.\n\nDo you?", 0.5), ("Do you walk?\n\n", 1.0), ("I walk.", 0.0)]
-)
-def test_a_turn_that_only_asks_is_told_from_one_that_also_states(text: str, question: float) -> None:
-    assert values("bikes", turn(text), name="question") == [question]
-
-
-@pytest.mark.parametrize(
     ("name", "query", "better", "worse"),
     [
         ("meaning", "tea", turn("one", cosine=0.6), turn("two", cosine=0.5)),
@@ -129,28 +119,6 @@ def test_near_is_the_best_other_turn_within_two_of_the_conversation() -> None:
         note("a fact of no turn here", cosine=0.8),
     ]
     assert values("tea", *candidates, name="near") == [0.5, 0.3, 0.3, 0.3, 0.5, 0.3]
-
-
-@pytest.mark.parametrize(
-    ("query", "role"),
-    [
-        ("How did you suggest sorting my photos?", None),
-        ("Summarize my plans for the garden.", None),
-        ("What was your advice on the fence?", None),
-        ("What did I say about the fence?", Role.USER),
-    ],
-)
-def test_what_the_assistant_said_is_not_asked_of_the_person(query: str, role: Role | None) -> None:
-    assert read(query).role is role
-
-
-@given(st.text(max_size=60) | st.text(alphabet="aAzZ09_-'. \t\nß", max_size=60))
-def test_words_are_those_between_signs_whatever_the_letters(text: str) -> None:
-    text = question._UNSPACED.sub("", normalize("NFKC", text))
-    words = question._WORD.findall(normalize("NFKC", text).casefold())
-    said = [word for word in words if word not in question._STOP_WORDS]
-    assert words_of(text) == tuple(stem_of(word) if word.isascii() else without_particle(word) for word in said)
-    assert words_of(text) == words_of(text), "as they were read before"
 
 
 @pytest.mark.parametrize(
@@ -212,11 +180,6 @@ def test_a_question_without_content_finds_nothing(query: str) -> None:
     assert rank(read(query), [turn("We went to the seaside. What is it?", 0, 0.9)]) == []
 
 
-@pytest.mark.parametrize("query", ["How old am I?", "Who am I?", "What do I like?", "Wo bin ich?"])
-def test_a_short_question_with_content_is_answered(query: str) -> None:
-    assert rank(read(query), [turn("I am Ada, 31, from Leeds, and I like tea.", 0, 0.9)])
-
-
 @pytest.mark.parametrize(
     ("query", "period"),
     [("What did I eat in March?", True), ("Was hab ich im März gegessen?", True), ("Tea?", False)],
@@ -244,7 +207,8 @@ CANDIDATES = st.builds(
 )
 
 
-@given(query=TEXTS.filter(str.strip), candidates=st.lists(CANDIDATES, max_size=12))
+@settings(max_examples=40)
+@given(query=TEXTS.filter(str.strip), candidates=st.lists(CANDIDATES, max_size=6))
 def test_scores_are_the_parts_in_order(query: str, candidates: list[Candidate]) -> None:
     found = rank(read(query, ["Mara", "Ben (x)"]), candidates)
     assert len(found) in (0, len(candidates))

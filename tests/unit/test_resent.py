@@ -30,11 +30,6 @@ def test_each_message_has_an_id_that_stays() -> None:
     assert not set(whole).intersection(ids(TALK, "c-2"))
 
 
-def test_without_the_beginning_only_the_first_id_is_another() -> None:
-    long = [(Role.USER, f"Number {number}") for number in range(6)]
-    assert ids(long[2:])[1:] == ids(long)[3:]
-
-
 @pytest.mark.parametrize(
     ("message", "told"),
     [

@@ -6,7 +6,6 @@ import pytest
 
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import FilterPolicy, FilterState
-from processors.responses.history import Said, before_response
 from processors.responses.sentences import LONGEST_GAP
 
 OPENING = "The museum opens at nine in the morning."
@@ -14,10 +13,8 @@ TICKETS = "Tickets are sold at the old town hall."
 WAY = "How to get there today:\n\n- by the old red bus\n- by the small boat"
 
 ENDLESS = "word " * 300
-EXACT = "\n" * LONGEST_GAP
 LINES = "\n" * (LONGEST_GAP + 500)
 SPACES = " " * (LONGEST_GAP + 500)
-KNOWN = FilterState(said=before_response((Said(OPENING, first=True), Said(TICKETS))))
 
 
 def in_pieces(text: str, size: int) -> str:
@@ -42,35 +39,6 @@ def in_pieces(text: str, size: int) -> str:
 )
 def test_white_space_without_end_changes_nothing(text: str) -> None:
     assert filter_text(text).text == in_pieces(text, 7) == in_pieces(text, 600) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        (f"{OPENING}{LINES}{OPENING} Bye.", f"{OPENING}{LINES}Bye."),
-        (f"{OPENING}\n{ENDLESS}\n\n{OPENING}\n\nBye.", f"{OPENING}\n{ENDLESS}\n\nBye."),
-        (f"{OPENING}\r\n{ENDLESS}\r\n\r\n{OPENING}\r\n\r\nBye.", f"{OPENING}\r\n{ENDLESS}\r\n\r\nBye."),
-        (f"{OPENING}\n\n{ENDLESS}{EXACT}{OPENING}\n\nBye.", f"{OPENING}\n\n{ENDLESS}{EXACT}\n\nBye."),
-        (
-            f"Hello.\n\n# A\n\n- {OPENING}\n\n# B\n\n{TICKETS}{EXACT}# A\n\n- {OPENING}\n\n# C\n",
-            f"Hello.\n\n# A\n\n- {OPENING}\n\n# B\n\n{TICKETS}{EXACT}\n\n# C\n",
-        ),
-    ],
-)
-def test_what_stands_behind_what_has_no_end_is_filtered_again(text: str, kept: str) -> None:
-    assert filter_text(text).text == in_pieces(text, 1) == in_pieces(text, 600) == kept
-
-
-def test_what_leaves_when_its_time_is_over_is_still_one_sentence_with_its_rest() -> None:
-    response_filter = ResponseFilter()
-    step = response_filter.push(KNOWN, "The museum", 0.0)
-    step = response_filter.tick(step.state, 10.0)
-    sent = ""
-    for text in (" is closed.", f" {OPENING}", " Bye."):
-        step = response_filter.push(step.state, text, 10.0, final=text == " Bye.")
-        sent += step.text
-    assert sent == " is closed. Bye."
-    assert [each.text for each in step.state.said[-2:]] == ["The museum is closed.", "Bye."]
 
 
 @pytest.mark.parametrize(

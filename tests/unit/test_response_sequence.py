@@ -121,19 +121,6 @@ def test_chunks_out_of_order_are_put_right() -> None:
     assert response.text == "a b c d e"
 
 
-def test_repeated_chunks_are_dropped_and_counted() -> None:
-    response = Response()
-    response.push(0, "a ")
-    assert response.push(0, "a ").repeated == 1
-    response.push(2, "c ")
-    assert response.push(2, "c ").repeated == 1
-    response.push(1, "b ")
-    response.push(3, "d", final=True)
-    step = response.push(3, "d", final=True)
-    assert (step.repeated, step.chunks) == (1, [])
-    assert response.text == "a b c d"
-
-
 def test_a_lost_chunk_is_waited_for_and_then_given_up() -> None:
     response = Response()
     response.push(0, "a ")
@@ -149,40 +136,11 @@ def test_a_lost_chunk_is_waited_for_and_then_given_up() -> None:
     assert response.text == "a c d"
 
 
-def test_text_that_waited_for_a_lost_chunk_is_not_held_for_as_long_again() -> None:
-    response = Response()
-    response.push(0, f"{OPENING} ", 0.0)
-    response.push(2, OPENING[:20], 0.1)
-    response.push(1, "Something else is said here. ", 0.5)
-    assert response.state is not None
-    assert response.sequencer.wake_at(response.state) == pytest.approx(0.6)
-    response.tick(0.6)
-    assert response.text.endswith(OPENING[:20])
-
-
 def test_too_many_chunks_ahead_are_not_waited_for() -> None:
     response = Response()
     steps = [response.push(number, "x ") for number in range(1, 258)]
     assert [step.missing for step in steps[-2:]] == [0, 1]
     assert len(response.out) == 257
-
-
-def test_state_stays_small_however_large_the_chunks_ahead_are() -> None:
-    """A state that fits into no record would stop every worker that reads it."""
-    response = Response()
-    for number in range(1, 20):
-        response.push(number, "word " * 40_000)
-        assert response.state is not None
-        assert len(STATE.encode(response.state)) < 2_000_000
-    assert response.text.count("word") == 19 * 40_000
-
-
-def test_chunks_after_the_end_are_late() -> None:
-    response = Response()
-    response.push(2, "c")
-    response.push(0, "a", final=True)
-    assert response.out[-1].final
-    assert response.push(5, "f").late == [chunk(5, "f")]
 
 
 def test_held_text_leaves_in_a_chunk_of_its_own_when_its_time_is_over() -> None:
@@ -210,26 +168,6 @@ def test_a_response_that_never_ends_is_closed_and_forgotten() -> None:
     assert not response.tick(134.0).silent
     response.tick(135.0)
     assert response.state is None
-
-
-def test_what_was_due_when_the_clock_was_noted_is_done_before_the_next_chunk() -> None:
-    """Whether the timer or the chunk comes first: the same numbers, the same texts."""
-    outs = []
-    for ticks in (False, True):
-        response = Response()
-        response.push(0, OPENING)
-        response.push(1, " The museum", 1.0)
-        assert response.state is not None
-        response.state = response.sequencer.note(response.state, 1.6)
-        assert response.sequencer.wake_at(response.state) == 1.6
-        if ticks:
-            response.tick(1.6)
-        # It was in the log before the clock was noted, and was read after it.
-        response.push(2, " opens at nine in the morning.", 1.2, final=True)
-        assert response.state.clock is None
-        outs.append(response.out)
-    assert outs[0] == outs[1]
-    assert [part.text for part in outs[0]] == [OPENING, "", " The museum", " opens at nine in the morning."]
 
 
 def test_an_ended_response_is_forgotten_after_a_while() -> None:
@@ -268,13 +206,3 @@ def test_the_dialogue_of_the_seed_has_its_venue_list_once(spans_conversation: bo
     assert shown[2] == f"{venues}\nLet me check the prices.\n\nBoth are in your range.\n"
     paragraphs = "\n".join(shown).split("\n\n")
     assert len({*paragraphs}) == len(paragraphs)
-
-
-def test_a_memory_that_spans_the_conversation() -> None:
-    first = Response()
-    said = first.push(0, f"{PARKING} {OPENING} Bye.", final=True).said
-    assert [each.text for each in said] == [PARKING, OPENING, "Bye."]
-    second = Response(said)
-    own = second.push(0, f"{OPENING} Come early in the day!", final=True).said
-    assert second.text == "Come early in the day!"
-    assert [each.text for each in own] == ["Come early in the day!"]

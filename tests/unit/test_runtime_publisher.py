@@ -79,28 +79,6 @@ class TestPack:
             b"6": ("prefix-b", partition_of(b"", 3)),
         }
 
-    async def test_records_of_a_partition_keep_their_order_over_several_batches(
-        self, publisher: Publisher
-    ) -> None:
-        outputs = [Output("a", b"k%d" % (n % 9), b"%06d" % n + bytes(300)) for n in range(500)]
-        packed = read(publisher.pack(outputs))
-        by_partition: dict[int, list[bytes]] = {}
-        for _, partition, records in packed:
-            by_partition.setdefault(partition, []).extend((value or b"")[:6] for _, value, _ in records)
-        assert sum(map(len, by_partition.values())) == 500
-        assert all(values == sorted(values) for values in by_partition.values())
-        assert len(by_partition) < len(packed) < 40, "as few batches as hold them"
-
-    async def test_stored_values_keep_their_order_over_several_batches_and_an_empty_one_is_none(
-        self, publisher: Publisher
-    ) -> None:
-        values = {b"%d" % n: b"" if n == 70 else b"%06d" % n + bytes(300) for n in range(100, 0, -1)}
-        packed = read(publisher.pack_values("a", 5, values))
-        assert {(topic, partition) for topic, partition, _ in packed} == {("prefix-a", 5)}
-        records = [record for _, _, batch in packed for record in batch]
-        assert records == [(key, value or None, []) for key, value in values.items()]
-        assert len(packed) == 2, "as few batches as hold them"
-
     async def test_a_value_that_an_empty_batch_refuses_is_no_loop(
         self, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -129,22 +107,6 @@ class TestPack:
             with pytest.raises(OutputTooLarge, match="4001 bytes is larger than a takes") as caught:
                 take([Output("a", b"k", b"small"), Output("a", key, b"v" * (spare + 1), headers)])
             assert caught.value.topic == "a"
-
-    async def test_the_size_is_an_upper_bound_of_what_the_broker_counts(self, publisher: Publisher) -> None:
-        for key, value, headers in (
-            (b"k", b"v", []),
-            (None, None, []),
-            (b"k" * 200, b"v" * 3000, [("\u20ac" * 30, b"x" * 200), ("", None), ("n", b"")]),
-        ):
-            [(_, _, builder)] = publisher.pack([Output("a", key, value, headers)])
-            size = len(builder._build())
-            assert size <= record_bytes(key, value, headers) <= size + 60 + 10 * len(headers)
-
-    async def test_a_batch_that_refuses_a_record_while_empty_is_an_error(self, publisher: Publisher) -> None:
-        refusing = SimpleNamespace(append=lambda **_: None)
-        publisher._producer.create_batch = lambda: refusing  # type: ignore[method-assign]
-        with pytest.raises(ConsistencyError, match="empty batch for prefix-a refused"):
-            publisher.pack([Output("a", b"k", b"v")])
 
 
 class HandProducer:
@@ -182,17 +144,6 @@ class TestSubmit:
             await Publisher(producer, layout(), submit_timeout=0.01).submit(packed)
         assert [batch for batch, _, _ in producer.taken] == ["first"]
 
-    async def test_confirming_waits_for_all_and_says_where_each_begins(self) -> None:
-        producer: Any = HandProducer()
-        publisher = Publisher(producer, layout(), submit_timeout=1)
-        packed: Any = [("t", 1, "first"), ("t", 2, "second")]
-        task = asyncio.create_task(publisher.confirm(await publisher.submit(packed)))
-        producer.futures[1].set_result(SimpleNamespace(offset=70))
-        await asyncio.sleep(0.01)
-        assert not task.done()
-        producer.futures[0].set_result(SimpleNamespace(offset=7))
-        assert await task == [7, 70]
-
     async def test_a_batch_that_cannot_be_delivered_stops_the_worker_once_the_others_are_known(self) -> None:
         producer: Any = HandProducer()
         publisher = Publisher(producer, layout(), submit_timeout=1)
@@ -204,18 +155,6 @@ class TestSubmit:
         producer.futures[1].set_result(SimpleNamespace(offset=1))
         with pytest.raises(ConsistencyError, match="could not be delivered"):
             await task
-
-    async def test_what_nobody_asks_for_any_more_is_no_error_of_the_loop(self) -> None:
-        complaints: list[Any] = []
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
-        producer: Any = HandProducer()
-        packed: Any = [("t", 1, "first"), ("t", 1, "second")]
-        await Publisher(producer, layout(), submit_timeout=1).submit(packed)
-        producer.futures[0].set_exception(KafkaTimeoutError())
-        producer.futures[1].cancel()
-        producer.futures.clear()
-        await asyncio.sleep(0.01)
-        assert complaints == []
 
 
 async def test_the_producer_is_idempotent_and_patient() -> None:
@@ -236,19 +175,3 @@ async def test_the_producer_is_idempotent_and_patient() -> None:
     assert MemoryRecords(bytes(builder._build())).next_batch().compression_type == 0
     await producer.stop()
     await plain.stop()
-
-
-def test_a_topic_is_looked_up_once() -> None:
-    asked: list[str] = []
-
-    def name(topic: str) -> str:
-        asked.append(topic)
-        return f"prefix-{topic}"
-
-    found = TopicLayout(name, lambda topic: 8, lambda topic: 100)
-    assert [found["a"], found["a"], found["b"]] == [
-        ("prefix-a", 8, 100),
-        ("prefix-a", 8, 100),
-        ("prefix-b", 8, 100),
-    ]
-    assert asked == ["a", "b"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,17 +12,14 @@ from aiokafka.errors import (
     IllegalStateError,
     KafkaTimeoutError,
     NodeNotReadyError,
-    TopicAuthorizationFailedError,
 )
 from aiokafka.structs import TopicPartition
 from aiokafka.util import commit_structure_validate
 from yarl import URL
 
 from streams.kafka import clients
-from streams.runtime import consumer_thread
 from streams.runtime.consumer_thread import BatchConsumerThread
-from streams.runtime.epoch import Epoch
-from streams.runtime.faust_internals import TP, AIOKafkaConsumerThread
+from streams.runtime.faust_internals import TP
 from streams.settings import Settings
 
 TP0, TP1 = TP("messages", 0), TP("messages", 1)
@@ -135,10 +130,6 @@ async def test_the_client_is_told_what_the_rules_want(
 
 
 class TestCommits:
-    async def test_it_commits_what_is_still_assigned(self, thread: BatchConsumerThread) -> None:
-        assert await thread._commit({TP0: 5, TP1: 9})
-        assert thread._consumer.commits == [{("messages", 0): 5}]
-
     @pytest.mark.parametrize(
         "answer",
         [
@@ -153,78 +144,3 @@ class TestCommits:
     ) -> None:
         thread._consumer.answer = answer
         assert not await thread._commit({TP0: 5})
-
-    async def test_one_that_can_never_succeed_is_raised(self, thread: BatchConsumerThread) -> None:
-        thread._consumer.answer = TopicAuthorizationFailedError("messages")
-        with pytest.raises(TopicAuthorizationFailedError):
-            await thread._commit({TP0: 5})
-
-
-class TestPartitions:
-    async def test_offsets_are_those_of_the_broker_and_the_ends_are_asked_for_last(
-        self, thread: BatchConsumerThread
-    ) -> None:
-        """A commit that is made in between must not look as if it lay beyond them."""
-        known = await thread._offsets([TP0, TP1])
-        assert known == {TP0: (1, 9, 5), TP1: (1, 9, None)}
-        assert thread._consumer.asked == ["committed", "committed", "ends"]
-
-    async def test_the_broker_is_asked_from_the_threads_own_loop(
-        self, thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """aiokafka's consumer belongs to that loop; what is called from elsewhere goes through its queue."""
-        queued: list[str] = []
-
-        async def call_thread(method: Any, *arguments: Any) -> Any:
-            queued.append(method.__name__)
-            return await method(*arguments)
-
-        async def fetch(*arguments: Any) -> Any:
-            return arguments
-
-        fetch.__name__ = "_fetch"
-        monkeypatch.setattr(thread, "call_thread", call_thread)
-        monkeypatch.setattr(thread, "_fetch", fetch)
-        epoch = Epoch()
-        assert await thread.offsets({TP0}) == {TP0: (1, 9, 5)}
-        assert await thread.fetch({TP0}, 0.5, epoch) == ({TP0}, 0.5, epoch)
-        await thread.seek_all({TP0: 5})
-        assert thread._consumer.sought == [(TopicPartition("messages", 0), 5)]
-        assert queued == ["_offsets", "_fetch", "_seek_all"]
-
-    async def test_an_assignment_renews_the_lease_and_leaves_changelogs_to_recovery(
-        self, thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        told: list[Any] = []
-
-        async def by_faust(self: Any, assigned: set[TP], generation_id: int = 0) -> None:
-            told.append((assigned, generation_id, set(self._consumer.paused)))
-
-        monkeypatch.setattr(AIOKafkaConsumerThread, "on_partitions_assigned", by_faust)
-        assigned, began = {TP0, TP("changelog", 0)}, time.monotonic()
-        await thread.on_partitions_assigned(assigned, 4)
-        assert told == [(assigned, 4, {TopicPartition("changelog", 0)})]
-        (renewed,) = thread.app.runtime.lease.renewed
-        assert began <= renewed <= time.monotonic()
-
-    async def test_starting_watches_the_coordinator(
-        self, thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        watched: list[Any] = []
-
-        async def by_faust(self: Any) -> None: ...
-
-        monkeypatch.setattr(AIOKafkaConsumerThread, "on_start", by_faust)
-        monkeypatch.setattr(thread, "watch", lambda *both: watched.append(both))
-        monkeypatch.setattr(
-            consumer_thread, "pace", lambda consumer, *, rests: watched.append((consumer, rests))
-        )
-        await thread.on_start()
-        assert watched == [(thread._consumer, True), (thread._consumer._coordinator, thread.app.runtime.lease)]
-
-    async def test_what_stopped_the_groups_coordination_is_raised(self, thread: BatchConsumerThread) -> None:
-        thread.thread_loop = asyncio.get_running_loop()
-        await thread.check_errors()
-        thread._consumer.coordination = TopicAuthorizationFailedError("messages")
-        with pytest.raises(TopicAuthorizationFailedError):
-            await thread.check_errors()

@@ -28,26 +28,6 @@ def test_examples(text: str, expected: list[str]) -> None:
     assert sentences(text) == expected
 
 
-def test_a_wrapped_line_goes_on() -> None:
-    wrapped = "I have worked as a gardener in the botanical garden of this town\nfor ten years. I like it."
-    assert sentences(wrapped) == [
-        "I have worked as a gardener in the botanical garden of this town\nfor ten years.",
-        "I like it.",
-    ]
-
-
-@given(
-    st.lists(st.sampled_from([*"aI i.!?-1)\n\r\t\"'。😀:", "e.g.", "Dr.", "x" * 70]), max_size=80).map("".join)
-)
-def test_spans_are_ordered_apart_and_trimmed(text: str) -> None:
-    position = 0
-    for start, end in sentence_spans(text):
-        assert position <= start < end <= len(text)
-        assert text[start:end] == text[start:end].strip()
-        assert any(character.isalnum() for character in text[start:end])
-        position = end
-
-
 @given(st.text(max_size=200))
 def test_no_word_is_lost(text: str) -> None:
     covered = {n for start, end in sentence_spans(text) for n in range(start, end)}

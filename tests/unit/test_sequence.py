@@ -47,22 +47,6 @@ def test_messages_count_from_0_and_a_repeat_does_not_count() -> None:
     assert (found.tenant_id, found.user_id) == ("default", "user of a")
 
 
-def test_another_tenant_is_a_stranger() -> None:
-    found = sequencer()
-    run = [(message("a"), 0, 1.0), (message("x", "other"), 1, 2.0), (message("b"), 2, 3.0)]
-    assert [index for index, *_ in found.place(run)] == [0, 1]
-    assert found.strangers == [1]
-    assert found.next_index == 2
-
-
-def test_nothing_is_kept_of_what_was_forgotten() -> None:
-    found = sequencer()
-    placed(found, ("a", 0, 1000.0))
-    found.forget(1000.0 + 2 * DAY)
-    assert found.changed
-    assert found.state() is None
-
-
 def test_a_silence_is_said_before_what_ends_it_even_if_that_does_not_count() -> None:
     found = sequencer()
     run = [("a", 0, 3 * DAY), ("b", 1, 3 * DAY + 600), ("b", 2, 3 * DAY + 1300), ("c", 3, 3 * DAY + 1301)]
@@ -75,23 +59,6 @@ def test_a_silence_is_said_before_what_ends_it_even_if_that_does_not_count() -> 
         (2, None),
         (2, "c"),
     ]
-
-
-def test_copies_of_a_partition_come_in_its_order() -> None:
-    found = sequencer()
-    assert not found.is_second_copy("t-1", 4, 10.0, 11.0)
-    assert found.is_second_copy("t-1", 4, 10.0, 12.0)
-    assert found.is_second_copy("t-1", 3, 9.0, 12.0)
-    assert not found.is_second_copy("t-2", 0, 9.0, 12.0)
-    assert found.copied == (("t-1", 5), ("t-2", 1))
-    assert found.is_second_copy("t-3", 0, 9.0, 9.0 + 2 * DAY), (
-        "it may have been copied before all was forgotten"
-    )
-    assert found.changed
-    state = found.state()
-    assert state is not None
-    assert state.arrived_at == 12.0, "or what the first copy says would be forgotten with it"
-    assert sequencer(state).is_second_copy("t-1", 4, 10.0, 13.0)
 
 
 def test_what_was_erased_counts_no_more_and_is_not_read_again() -> None:

@@ -65,33 +65,12 @@ def test_the_note_of_a_worker_that_was_killed_is_passed_over(settings: Settings)
     assert notes(settings) == []
 
 
-def test_the_note_of_whoever_came_next_is_left(settings: Settings) -> None:
-    take_away = register(settings, note(1))
-    register(settings, note(2))
-    take_away()
-    assert [here.port for here in notes(settings)] == [2]
-
-
-def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    settings = load_settings(data_dir=tmp_path / "file" / "data")
-    register(settings, note(1))()
-    assert notes(settings) == []
-
-
 @pytest.mark.parametrize(
     "text", ["ingest", "ingest=9464", "ingest=a:0", "ingest=a:99999", "ingest:a=1", "=a:1,"]
 )
 def test_a_wrong_entry_says_what_to_write(text: str) -> None:
     with pytest.raises(ConfigurationError, match=r"SWITCHBOARD_SERVICES.*service=host:port"):
         services.stated_places(load_settings(services=text))
-
-
-async def test_an_option_wins_over_both(settings: Settings, server: HealthServer) -> None:
-    register(settings, note(2))
-    stated = load_settings(data_dir=settings.data_dir, services="respond=localhost:1")
-    reports = await services.ask_services(stated, {"respond": server.port})
-    assert [report.port for report in reports if report.running] == [server.port]
 
 
 class TestOtherDeployments:

@@ -62,27 +62,7 @@ def test_the_bound_is_kept_whatever_the_parts_seem_to_take(limit: int) -> None:
     assert summary_tokens(pack(EVERYTHING, limit, count), count) <= limit
 
 
-def test_only_what_is_worth_least_goes_if_the_whole_takes_more_than_its_parts() -> None:
-    candidates = [line(f"Line {number} of it.", 1.0 + number) for number in range(5)]
-
-    def count(text: str) -> int:
-        return len(text) + (3 if len(text) > 90 else 0)
-
-    size = summary_tokens(pack(candidates, 10_000, count), count)
-    said = pack(candidates, size - 1, count).key_facts
-    assert sorted(said) == [f"Line {number} of it." for number in range(1, 5)]
-
-
 def test_the_same_text_is_said_once_where_it_weighs_most() -> None:
     for heavy, light in ((Section.TODOS, Section.DECISIONS), (Section.DECISIONS, Section.TODOS)):
         twice = [line("Book a TABLE.", 2.0, heavy), line("Book a table.", 1.0, light)]
         assert packed(twice) == packed(twice[::-1]) == ["Book a TABLE."]
-
-
-def test_what_is_worth_next_to_nothing_is_not_said() -> None:
-    assert packed([line("Much.", 1.0), line("A little.", 0.11), line("Next to nothing.", 0.1)]) == [
-        "Much.",
-        "A little.",
-    ]
-    assert packed([line("Nothing.", 0.0)]) == []
-    assert packed([]) == []

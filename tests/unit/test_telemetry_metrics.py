@@ -24,17 +24,6 @@ def test_every_metric_carries_the_prefix_and_counters_end_in_total() -> None:
         assert not name.endswith("_total"), (name, kind)
 
 
-def test_a_removed_child_is_no_longer_exposed_and_starts_anew() -> None:
-    metrics = Metrics()
-    labels = ("conversations", "chat.messages.v1", "3")
-    metrics.lag_records.labels(*labels).set(7)
-    metrics.lag_records.remove(*labels)
-    metrics.lag_records.remove(*labels)  # twice does no harm
-    assert b'partition="3"' not in generate_latest(metrics.registry)
-    metrics.lag_records.labels(*labels).set(1)
-    assert b'partition="3"' in generate_latest(metrics.registry)
-
-
 def _tenants(metrics: Metrics) -> dict[str, float]:
     return {
         sample.labels["tenant"]: sample.value

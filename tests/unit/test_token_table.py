@@ -62,19 +62,6 @@ def test_the_example_of_the_seed() -> None:
     ]
 
 
-def test_exactly_the_threshold_is_not_above_it() -> None:
-    assert due(add(TokenTable(), [1200]), THRESHOLD) is None
-    assert due(add(TokenTable(), [1201]), THRESHOLD) == RequestPlan(0, 0, 1201)
-    with_summary = TokenTable(10, (1120,), (AcceptedSummary("s", 0, 9, 80),))
-    assert due(with_summary, THRESHOLD) is None
-    assert due(add(with_summary, [1]), THRESHOLD) == RequestPlan(10, 11, 1201)
-
-
-def test_nothing_is_asked_while_a_request_is_open() -> None:
-    table = add(ask(add(TokenTable(), [1300])), [5000] * 3)
-    assert due(table, THRESHOLD) is None
-
-
 def test_messages_that_come_while_a_request_is_open_stay_unsummarized() -> None:
     table = add(ask(add(TokenTable(), [122] * 10)), [100, 200])
     assert [(row.from_index, row.to_index, row.tokens, row.state) for row in ranges(table)] == [
@@ -93,34 +80,12 @@ def test_messages_that_come_while_a_request_is_open_stay_unsummarized() -> None:
     ]
 
 
-def test_a_roll_up_spans_all_summaries() -> None:
-    summaries = tuple(AcceptedSummary(f"s{n}", 10 * n, 10 * n + 9, 250) for n in range(3))
-    plan = due(TokenTable(30, (), summaries), THRESHOLD)
-    assert plan == RequestPlan(0, 29, 750, ("s0", "s1", "s2"), roll_up=True)
-
-
 def test_a_backlog_is_asked_for_range_by_range() -> None:
     """What came in meanwhile is above the threshold: the next request follows the answer at once."""
     table = answer(add(ask(add(TokenTable(), [700, 700])), [700] * 4), tokens=80)
     assert due(table, THRESHOLD) == RequestPlan(from_index=2, to_index=3, tokens=1480)
     table = answer(ask(table), tokens=80)
     assert due(table, THRESHOLD) == RequestPlan(from_index=4, to_index=5, tokens=1560)
-
-
-def test_one_message_above_the_threshold_is_a_range_of_its_own() -> None:
-    table = answer(ask(add(TokenTable(), [9000])), tokens=80)
-    assert context_tokens(table) == 80
-    assert due(table, THRESHOLD) is None
-    assert due(add(table, [9000]), THRESHOLD) == RequestPlan(1, 1, 9080)
-
-
-def test_batching_does_not_move_a_range() -> None:
-    counts = [300, 500, 350, 90, 700, 20]
-    at_once = due(add(TokenTable(), counts), THRESHOLD)
-    table = TokenTable()
-    while (plan := due(table, THRESHOLD)) is None:
-        table = add(table, counts[table.next_index : table.next_index + 1])
-    assert at_once == plan == RequestPlan(0, 3, 1240)
 
 
 def test_a_repeat_has_the_same_range_and_a_higher_attempt() -> None:
@@ -201,18 +166,6 @@ def test_a_summary_no_shorter_than_its_messages_is_refused_and_the_range_grows()
     assert due(add(table, [15] * 5), threshold=1) is None, "what was too little stays too little"
 
 
-def test_a_shorter_summary_lowers_what_was_too_little() -> None:
-    table = answer(ask(add(TokenTable(), [15]), threshold=1), tokens=40)
-    assert table.too_few == 80
-    table = answer(ask(add(table, [15] * 5), threshold=1), tokens=30)
-    assert table.too_few == 60
-
-
-def test_an_empty_summary_is_never_refused() -> None:
-    table = answer(ask(add(TokenTable(), [2]), threshold=1), tokens=0)
-    assert (table.from_index, context_tokens(table)) == (1, 0)
-
-
 def test_who_never_shortens_does_not_keep_messages_for_ever() -> None:
     table, refused = TokenTable(), 0
     for _ in range(10 * 2**MAXIMUM_REFUSALS):
@@ -226,17 +179,3 @@ def test_who_never_shortens_does_not_keep_messages_for_ever() -> None:
             refused += not table.summaries
     assert refused == MAXIMUM_REFUSALS
     assert (table.too_few, table.refusals) == (0, 0), "the next range begins anew"
-
-
-def test_forty_messages_at_a_threshold_of_one_ask_a_few_times() -> None:
-    table, asked = TokenTable(), 0
-    for _ in range(40):
-        table = add(table, [15])
-        while due(table, threshold=1) is not None:
-            table = ask(table, threshold=1)
-            asked += 1
-            assert table.open is not None
-            tokens = 48 if table.open.roll_up else 45
-            table = answer(table, tokens)
-    assert asked <= 15
-    assert table.from_index > 30

@@ -41,12 +41,6 @@ class Answer:
         return self.metrics.registry.get_sample_value(f"switchboard_{name}")
 
 
-async def until_told(answer: Answer) -> None:
-    async with asyncio.timeout(60):
-        while not answer.told:
-            await asyncio.sleep(0)
-
-
 async def test_a_repeat_is_taken_out_told_and_counted() -> None:
     answer = Answer()
     for piece in (f"{ONCE} ", OTHER, f" {ONCE}"):
@@ -63,19 +57,6 @@ async def test_a_repeat_is_taken_out_told_and_counted() -> None:
     assert (answer.counted("content_detection_latency_seconds_count") or 0) > 0
 
 
-async def test_text_is_shown_when_it_was_held_for_long_enough() -> None:
-    answer = Answer(max_repeat_hold_ms=20)
-    answer.filter.add(f"{ONCE} {OTHER}\n\n{ONCE} ")
-    await until_told(answer)
-    held = len(f"{ONCE} {OTHER}\n\n{ONCE} ") - len(answer.text)
-    assert held > 0
-    async with asyncio.timeout(60):
-        while answer.filter._timer is not None:
-            await asyncio.sleep(0.005)
-    assert answer.text.count(ONCE) + len(answer.filter.duplicates) == 2
-    assert (answer.counted("response_hold_seconds_count") or 0) > 0
-
-
 async def test_an_error_of_the_filter_is_raised_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = Answer()
 
@@ -89,15 +70,6 @@ async def test_an_error_of_the_filter_is_raised_at_the_end(monkeypatch: pytest.M
             await asyncio.sleep(0)
     with pytest.raises(ZeroDivisionError):
         answer.filter.finish()
-
-
-async def test_a_silent_model_does_not_end_its_answer() -> None:
-    answer = Answer(response_idle_seconds=0.01)
-    answer.filter.add(f"{ONCE} ")
-    await asyncio.sleep(0.05)
-    answer.filter.add(OTHER)
-    answer.filter.finish()
-    assert answer.text == f"{ONCE} {OTHER}"
 
 
 def said(role: Role, text: str, age: timedelta = timedelta(0)) -> Turn:

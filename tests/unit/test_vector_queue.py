@@ -87,12 +87,3 @@ async def test_the_oldest_are_dropped_when_there_are_too_many_and_the_backlog_is
         assert await waits == {}
     assert max(told) == 256
     await queue.close()
-
-
-async def test_an_embedder_that_is_down_is_asked_again_the_next_time(held: Held, queue: VectorQueue) -> None:
-    held.down = True
-    held.release()
-    assert await queue.get(["a"], LONG) == {}
-    held.down = False
-    held.release()
-    assert [*await queue.get(["a"], LONG)] == ["a"]
