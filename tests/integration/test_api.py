@@ -31,9 +31,10 @@ from streams.api.server import ApiServer, serve
 from streams.search import MemorySearch, Results
 
 
-def make_fact(statement: str, **changes: Any) -> Fact:
+def make_fact(statement: str, status: FactStatus = FactStatus.ACTIVE, **changes: Any) -> Fact:
     said = samples.evidence(statement, at=datetime(2026, 3, 1, tzinfo=UTC), window_end_id="m-2")
-    return samples.fact(statement, provenance=(said,), last_evidence_at=datetime.now(UTC), **changes)
+    heard = datetime.now(UTC)
+    return samples.fact(statement, status=status, provenance=(said,), last_evidence_at=heard, **changes)
 
 
 FACTS = [

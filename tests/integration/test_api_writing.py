@@ -5,8 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, ExitStack
+from functools import partial
 from typing import Any
+from unittest.mock import Mock
 from urllib.parse import quote
 
 import httpx
@@ -16,6 +21,12 @@ from aiokafka.structs import RecordMetadata
 from serve_rig import ServeRig, eventually
 
 from models.ids import message_id
+from streams import kafka
+from streams.api.app import create_api
+from streams.api.catalog import OPERATIONS
+from streams.remote.client import Remote
+from streams.serve.opening import open_all
+from streams.telemetry.metrics import process_metrics
 from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka
@@ -307,6 +318,45 @@ def test_what_is_another_tenants_is_refused_before_it_is_sent(
         other.post("/v1/messages", json={"messages": [line(own)], "user_id": "ada"}).raise_for_status()
 
 
+def test_of_two_who_begin_a_conversation_at_once_one_has_it(
+    rig: ServeRig, client: httpx.Client, person: str
+) -> None:
+    """Both have a token for themselves alone, and the log knows of neither."""
+    people = [f"{person}-{number}" for number in range(2)]
+    with ExitStack() as stack:
+        tokens = [stack.enter_context(rig.token(each)) for each in people]
+        clients = [
+            stack.enter_context(rig.client(headers={"authorization": f"Bearer {text}"})) for text in tokens
+        ]
+        pool = stack.enter_context(ThreadPoolExecutor(2))
+        for number in range(5):
+            name = f"both {person} {number}"
+            lines = [
+                {"messages": [{"conversation_id": name, "role": "user", "content": f"The secret of {each}."}]}
+                for each in people
+            ]
+            posts = [
+                partial(each.post, "/v1/messages", json=said) for each, said in zip(clients, lines, strict=True)
+            ]
+            sent = list(pool.map(lambda post: post(), posts))
+            statuses = [each.status_code for each in sent]
+            assert sorted(statuses) == [202, 404], statuses
+            first, second = (clients[at] for at in sorted(range(2), key=statuses.__getitem__))
+            whose = people[statuses.index(202)]
+            path = f"/v1/conversations/{quote(name, safe='')}"
+
+            def read(path: str = path, first: httpx.Client = first) -> Any:
+                answer = first.get(path)
+                return answer.json() if answer.is_success and answer.json()["messages"] else None
+
+            told = eventually(read, "who was first reads it")
+            assert [each["content"] for each in told["messages"]] == [f"The secret of {whose}."]
+            assert second.get(path).status_code == 404
+            again = second.post("/v1/messages", json=lines[statuses.index(404)])
+            assert again.status_code == 404, "also when it is read"
+            assert first.post("/v1/messages", json=lines[statuses.index(202)]).status_code == 202
+
+
 ONE = {"conversation_id": "c", "role": "user", "content": "x"}
 
 
@@ -325,3 +375,47 @@ def test_what_ingest_would_refuse_is_refused_while_somebody_listens(
     answer = client.post("/v1/messages", content=json.dumps(body), headers={"content-type": "application/json"})
     assert (answer.status_code, answer.json()["type"]) == (400, "urn:switchboard:problem:invalid-request")
     assert said in answer.json()["detail"], answer.json()["detail"]
+
+
+#: Of what views are asked for over the socket: all but these is reading.
+_WRITES = {"claim", "release", "begin", "poll_cancellations", "stop", "end"}
+
+
+async def test_a_get_changes_nothing(
+    rig: ServeRig, client: httpx.Client, person: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each GET, against what is really there: none makes a producer, or asks for what changes a view."""
+    sent = await asyncio.to_thread(client.post, "/v1/messages", json=talk(person))
+    place = sent.json()["messages"][0]
+    await asyncio.to_thread(seen, client, person)
+    producers, asked = Mock(wraps=kafka.make_producer), list[str]()
+    monkeypatch.setattr(kafka, "make_producer", producers)
+    ask = Remote._call
+
+    async def noted(self: Remote, name: str, method: str, arguments: Any) -> Any:
+        asked.append(method)
+        return await ask(self, name, method, arguments)
+
+    monkeypatch.setattr(Remote, "_call", noted)
+    own = {"user_id": person, "conversation_id": f"talk/of {person}", "turn_id": "t", "fact_id": "f"}
+    own |= {"position": place["position"], "message_id": place["message_id"]}
+    own |= {"partition": place["partition"], "offset": place["offset"]}
+    statuses: dict[str, int] = {}
+    stopping = asyncio.Event()
+    stopping.set()  # streams end at once
+    async with AsyncExitStack() as resources:
+        opened = await open_all(rig.settings, process_metrics(), resources)
+        app = create_api(opened.parts, stopping=stopping)
+        http = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url=rig.url, timeout=60)
+        await resources.enter_async_context(http)
+        for each in (each for each in OPERATIONS if each.method == "GET"):
+            given = {name: own.get(name, value) for name, value in each.example.items()}
+            path = each.path.format(**{name: quote(str(value), safe="") for name, value in given.items()})
+            query = {name: value for name, value in given.items() if f"{{{name}}}" not in each.path}
+            statuses[each.path] = (await http.get(path, params=query)).status_code
+        assert set(statuses.values()) <= {200, 404}, statuses
+        assert Counter(statuses.values())[200] > len(statuses) * 2 / 3, statuses
+        assert asked and not _WRITES & set(asked), asked
+        assert not producers.called, producers.call_args_list
+        await http.post("/v1/messages", json=talk(person))
+        assert producers.called  # what writes is seen

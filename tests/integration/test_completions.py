@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import sys
 import threading
 import time
@@ -19,10 +20,20 @@ from serve_rig import ServeRig, eventually
 from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
 from deploy.local.ports import free_ports
+from deploy.local.scripted_model import calling
 from streams.process import child_process
 from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka
+
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "description": "Tell the weather.",
+        "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]},
+    },
+}
 
 
 class Person:
@@ -103,6 +114,12 @@ class Model:
         except httpx.TransportError:
             return False
 
+    def open_streams(self) -> float:
+        """Return how many streams serve has open."""
+        text = httpx.get(self._metrics, trust_env=False).text
+        [line] = re.findall(r"^switchboard_http_open_streams (\S+)$", text, re.MULTILINE)
+        return float(line)
+
     def says(self, text: str) -> None:
         """Have the next answers be this."""
         self.server.scripts.insert(0, lambda body: text)
@@ -176,6 +193,42 @@ def test_a_stream_has_chunks_text_and_usage(person: Person, model: Model) -> Non
     assert [each.choices[0].finish_reason for each in chunks if each.choices][-1] == "stop"
     assert len({each.id for each in chunks}) == 1 and len(chunks) > 5
     assert person.texts()[-1] == ("assistant", text)
+
+
+def test_tools_system_prompt_and_options_reach_the_model_untouched(person: Person, model: Model) -> None:
+    system = {"role": "system", "content": "You are a pirate.  "}
+    model.says(calling("weather", {"city": "Lisbon"}))
+    stream = person.ask(
+        system,
+        "How is the weather?",
+        tools=[WEATHER],
+        tool_choice="auto",
+        temperature=0.7,
+        max_tokens=77,
+        stop=["END"],
+        stream=True,
+    )
+    chunks = [each.choices[0] for each in stream]
+    [call] = [each for chunk in chunks for each in chunk.delta.tool_calls or ()]
+    assert (call.function.name, json.loads(call.function.arguments)) == ("weather", {"city": "Lisbon"})
+    assert chunks[-1].finish_reason == "tool_calls"
+    body = model.asked
+    assert body["messages"][-2:] == [system, said("How is the weather?")]
+    assert body["tools"] == [WEATHER]
+    named = {name: body[name] for name in ("tool_choice", "temperature", "stop", "max_tokens")}
+    assert named == {"tool_choice": "auto", "temperature": 0.7, "stop": ["END"], "max_tokens": 77}
+    told = {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": "weather", "arguments": call.function.arguments},
+    }
+    model.says("Rain, arr.")
+    calls = {"role": "assistant", "content": None, "tool_calls": [told]}
+    result = {"role": "tool", "tool_call_id": call.id, "content": "rain, 14 degrees"}
+    again = person.ask(system, "How is the weather?", calls, result, tools=[WEATHER])
+    assert again.choices[0].message.content == "Rain, arr."
+    assert model.asked["messages"][-3:] == [said("How is the weather?"), calls, result]
+    assert [role for role, _ in person.texts()] == ["user", "assistant", "tool", "assistant"]
 
 
 def test_memory_precedes_the_clients_messages(person: Person, model: Model) -> None:
@@ -284,3 +337,17 @@ def test_without_a_model_what_is_remembered_answers(deployment: ServeRig) -> Non
         return text if "Bello" in text else None
 
     eventually(answer, "the answer quotes what was said")
+
+
+def test_memory_that_is_down_is_said_and_the_answer_comes(person: Person, model: Model) -> None:
+    model.says("All the same.")
+    person.rig.stop("recall")
+    try:
+        answer = person.client.chat.completions.with_raw_response.create(
+            model="any", user=person.name, messages=[said("Are you there?")]
+        )
+    finally:
+        person.rig.start("recall")
+    assert "not-read" in memory_of(answer)
+    assert answer.parse().choices[0].message.content == "All the same."
+    assert len(person.written(answer.headers["x-switchboard-conversation"])) == 2

@@ -8,6 +8,7 @@ import os
 import random
 import subprocess
 import sys
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -344,6 +345,35 @@ def test_a_model_that_fails_is_said_and_the_message_is_kept(
     assert one(events, "notice")["problem"] == problem, events
     assert one(events, "end")["status"] == "answered"
     assert [role for _, role, _ in chat.said()][:1] == ["user"]
+
+
+def test_a_serve_that_dies_in_the_middle_leaves_a_turn_to_try_again_once(
+    deployment: ServeRig, own_model: Model
+) -> None:
+    chat = Chat(deployment, own_model.api)
+    question = f"What do you think of the number {uuid.uuid4().hex[:6]}, and why?"
+    chat.say("I have a dog called Bello.")
+    own_model.fail("slow")  # it would not end by itself
+    with pytest.raises(httpx.TransportError), chat.saying(question) as events:
+        turn = next(events)[1]["turn_id"]
+        killing = threading.Thread(target=own_model.kill_serve)
+        killing.start()
+        list(events)
+    killing.join()
+    chat.http = httpx.Client(base_url=deployment.url, timeout=60, trust_env=False)
+    told = eventually(
+        lambda: (answer := chat.events(turn)).status_code == 200 and events_of(answer.text),
+        "the log knows the turn",
+    )
+    assert one(told, "end") | {"message": ""} == {"status": "interrupted", "try_again": True, "message": ""}
+    again = chat.say(turn_id=turn)
+    assert one(again, "turn")["turn_id"] == turn and one(again, "end")["status"] == "answered"
+    texts = [text for _, role, text in chat.said() if role == "user"]
+    assert texts.count(question) == 1
+    twice = eventually(
+        lambda: (answer := chat.post(turn_id=turn)).status_code == 404 and answer, "it has its answer"
+    )
+    assert twice.json()["type"].endswith("unknown-turn")
 
 
 @pytest.mark.parametrize(

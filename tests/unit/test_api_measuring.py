@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from streams.api.app import create_api
 from streams.api.catalog import OPERATIONS
+from streams.api.connection import room
 from streams.api.measuring import counted
 from streams.api.operations import Call, Scope, operation
 from streams.api.parts import Parts
@@ -75,6 +76,32 @@ async def test_requests_are_counted_by_operation_and_status_and_never_by_what_th
     assert read(metrics, "http_request_seconds_count", operation="search") == 1
     assert read(metrics, "http_refused_total", reason="too-large") == 1
     assert b"canary" not in generate_latest(metrics.registry)
+
+
+async def test_a_thousand_open_streams_are_told_bye() -> None:
+    metrics, stopping = Metrics(), asyncio.Event()
+    app = create_api(Parts(), stopping=stopping, operations=[watch], metrics=metrics)
+    assert room(2000) > 1000, "both ends of each are in this process"
+
+    class Patient(counted(metrics)):  # type: ignore[misc]  # made at run time
+        request_seconds = 600.0
+
+    server = await serve(app, "127.0.0.1", 0, Patient, stopping)
+    opened = []
+    for _ in range(10):  # as many at once as may wait to be accepted
+        opened += await asyncio.gather(*(asyncio.open_connection("127.0.0.1", server.port) for _ in range(100)))
+    for _, writer in opened:
+        writer.write(b"GET /v1/counted/1 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    async with asyncio.timeout(60):
+        while read(metrics, "http_open_streams") < len(opened):
+            await asyncio.sleep(0.01)
+        stopped = asyncio.create_task(server.stop(grace_seconds=600.0))
+        bodies = await asyncio.gather(*(reader.read() for reader, _ in opened))
+        await stopped
+    assert all(b"event: bye" in body for body in bodies)
+    assert read(metrics, "http_open_streams") == 0
+    for _, writer in opened:
+        writer.close()
 
 
 async def test_streams_are_counted_while_they_are_open_and_connections_that_find_no_room() -> None:
