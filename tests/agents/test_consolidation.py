@@ -36,11 +36,10 @@ from processors.facts.evidence import PROVENANCE_LIMIT
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from processors.merging.plan import CLUSTERS_LIMIT
-from streams.agents.memory import consolidating, fact_vectors
 from streams.agents.memory.commands import COMMANDS, Commands
 from streams.agents.memory.consolidating import CHANGED_LIMIT
 from streams.agents.memory.consolidation_records import CONSOLIDATION, QUESTIONS, REPORTS
-from streams.agents.memory.fact_vectors import PAGE_FACTS, PERSON, PERSON_SUFFIX, SPOKEN, Person
+from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX, SPOKEN, Person
 from streams.agents.memory.facts import FACTS, STATE, Facts
 from streams.agents.memory.merge_validation import MergeValidation
 from streams.erasure.erasures import Erasing
@@ -869,35 +868,6 @@ def test_a_person_of_whom_very_much_changed_is_looked_at_in_steps(harness: Harne
 def of_person(harness: Harness) -> Person:
     (person,) = harness.stored(PERSON, lambda key: key.endswith(PERSON_SUFFIX)).values()
     return person
-
-
-def test_however_far_behind_it_is_a_person_stays_small_and_all_is_looked_at(
-    harness: Harness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fact_vectors, "CHANGED_MOST", 100)
-    monkeypatch.setattr(fact_vectors, "SAID_MOST", 4)
-    monkeypatch.setattr(consolidating, "CHANGED_LIMIT", 2 * PAGE_FACTS)
-    count = 5 * PAGE_FACTS
-    vectors = np.eye(count, dtype=np.float32)
-    vectors[1::10] = vectors[::10]
-    for number in range(count):
-        verb = "loves" if number % 10 == 1 else "likes"
-        text = f"User {verb} thing{number - (number % 10 == 1)}"
-        harness.feed(harness.record(candidate(text, number)))
-        harness.feed(harness.record(result(text, vectors[number].tolist()), EMBEDDINGS))
-        assert len(of_person(harness).changed) <= 100
-    for number in range(7):
-        spoken(harness, f"t-{number}", vectors[number].tolist(), hours=number)
-    assert of_person(harness).said == ("t-3", "t-4", "t-5", "t-6")
-    assert {*harness.stored(SPOKEN, lambda key: key.endswith(b"/said"))} == {
-        f"t-{number}/said".encode() for number in range(3, 7)
-    }
-    harness.take(harness.record(consolidate(), CONSOLIDATION))
-    reports = harness.values(REPORTS, ConsolidationReport)
-    assert max(each.changed for each in reports) <= 2 * PAGE_FACTS
-    merged = [fact for fact in harness.topic().values() if fact is not None and fact.merged_into_id is not None]
-    assert len(merged) == count // 10
-    assert not of_person(harness).waits
 
 
 class TestSeparating:

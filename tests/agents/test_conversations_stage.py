@@ -492,26 +492,6 @@ class TestBadInput:
         assert [letter.reason for letter in effects.dead_letters] == [reason]
 
     @pytest.mark.parametrize(
-        ("content", "read", "replaced"),
-        [
-            ("bell\\u0007s", "bell s", 1),
-            ("pai\\u0000nt\\ud83d.", "pai nt\ufffd.", 2),
-            ("\\ud83d\\ude00\\ud83d", "😀\ufffd", 1),
-        ],
-    )
-    def test_what_no_content_may_hold_is_replaced_and_counted(
-        self, content: str, read: str, replaced: int
-    ) -> None:
-        harness = Harness()
-        value = msgspec.json.encode(next(messages(1, content="-"))).replace(b'"-"', f'"{content}"'.encode())
-        effects = harness.feed(harness.record(next(messages(1)), value=value))
-        assert not harness.dead_letters
-        assert effects.counts["message_characters_replaced_total", ()] == replaced
-        harness.close()
-        [window] = harness.windows
-        assert [each.content for each in window.messages] == [read]
-
-    @pytest.mark.parametrize(
         ("value", "said"),
         [
             (b"\x00\x00\x00\x00\x2a\x08c-av\x06ada\xff", "schema id 42"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -20,7 +20,6 @@ from processors.embedding.vectors import pack, unpack
 from processors.embedding.wording import request_for
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.onnx_model import DIMENSIONS, MODEL
-from streams.agents.recall import waiting
 from streams.agents.recall.embedding import Building, Embedding
 from streams.runtime.records import Record
 from streams.runtime.testing import StageHarness
@@ -222,12 +221,6 @@ class TestOverBudget:
         assert self.embedded(harness)[2:] == [text_hash(CELLO)]
         assert not [*harness.state.items()] and not harness.timers
 
-    async def test_after_a_restart_it_is_asked_again_at_once(self, harness: StageHarness) -> None:
-        theirs = request(CELLO, tenant="acme")
-        await harness.call(harness.record(theirs))
-        harness.recover()
-        assert harness.timers == {f"fact/{theirs.id}".encode(): 0.0}
-
     @pytest.mark.parametrize("in_one_batch", [True, False])
     @pytest.mark.parametrize("erased", [True, False])
     async def test_what_came_of_it_since_is_not_undone(
@@ -281,26 +274,6 @@ class TestOverBudget:
         anew = StageHarness(Embedding(Settings(), embedder, purse, Building(Marks(), "build")).stage())
         await anew.call(newer, *self.again(harness))
         assert self.embedded_or_erased(anew) == [None if erased else text_hash(ESPRESSO)]
-
-    async def test_of_too_many_the_oldest_are_dead_lettered(
-        self, harness: StageHarness, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(waiting, "MOST_WAITING", 3)
-        asked = [request(f"owns {number} boats", tenant="acme") for number in range(5)]
-        for each in asked[:3]:
-            harness.arrived += timedelta(hours=1)
-            await harness.call(harness.record(each))
-        harness.tick(harness.arrived, f"fact/{asked[0].id}".encode())
-        await harness.call(*self.again(harness))  # asked again, it is as old as it was
-        assert not harness.dead_letters
-        harness.arrived += timedelta(hours=1)
-        await harness.call(*[harness.record(each) for each in asked[3:]])
-        assert [letter.reason for letter in harness.dead_letters] == ["too_many_wait"] * 2
-        assert [letter.record.key for letter in harness.dead_letters] == [
-            f"fact/{each.id}".encode() for each in asked[:2]
-        ]
-        assert {key for key, _ in harness.state.items()} == {f"fact/{each.id}".encode() for each in asked[2:]}
-        assert harness.timers.keys() == {key for key, _ in harness.state.items()}
 
     async def test_while_an_index_is_built_anew_it_waits_in_place(
         self, embedder: WordEmbedder, purse: Purse

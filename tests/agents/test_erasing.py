@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, cast
 
@@ -36,7 +36,6 @@ from streams.contexts.requests import CONTEXT_REQUESTS
 from streams.erasure import erasures
 from streams.erasure.erasures import Erasing
 from streams.runtime.records import Record
-from streams.runtime.table import PartitionState
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.settings import Settings
 from streams.vectors.requests import EMBEDDINGS, REQUESTS
@@ -373,29 +372,3 @@ class TestFacts:
         self.tell(harness, Erasing("default", "c", "", START + timedelta(seconds=50)))
         harness.feed(harness.record(candidate("of c", 60)))
         assert self.living(harness) == {"of c"}
-
-    def test_many_erasures_scan_a_million_rows_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        harness = self.harness()
-        names = [f"chat {n}" for n in range(160)]
-        harness.feed(*[harness.record(candidate(each, conversation=each)) for each in (*names, "kept")])
-        _, row = min(harness.changelog, key=lambda item: len(item[1]))
-        harness.changelog += [(b"%d" % n, row) for n in range(1_000_000)]
-        harness.recover()
-        scan, scans = PartitionState.items, []
-
-        def counted(state: PartitionState) -> Iterator[tuple[bytes, bytes]]:
-            scans.append(state)
-            return scan(state)
-
-        monkeypatch.setattr(PartitionState, "items", counted)
-        until = START + timedelta(hours=1)
-        erasing = [Erasing("default", each, "", until) for each in names]
-        harness.feed(
-            *[
-                harness.record(None, FACTS, key=each.key(PARTITION).encode(), headers=[*each.headers()])
-                for each in erasing
-            ]
-        )
-        assert self.living(harness) == {"kept"}
-        assert len(scans) == 1
-        assert FACTS in harness.spec.in_thread

@@ -26,7 +26,7 @@ from streams.erasure.erasures import Erasing
 from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.runtime.trial import Trial
-from streams.search.graph import GraphSearch, GraphWanted
+from streams.search.graph import GraphSearch
 from streams.settings import Settings
 
 
@@ -356,23 +356,3 @@ def hub() -> Entity:
         changed_at=AT,
         version=1,
     )
-
-
-async def test_pages_hold_each_relation_once(search: View) -> None:
-    graph = search.search
-    away = f"{3:08x}-0000-5000-8000-000000000001"
-    await graph._entities.upsert([hub()])
-    await graph._relations.upsert([*[tie(n) for n in range(7)], tie(9, from_id=away, to_name="Tom")])
-    for wanted, expected in (
-        (GraphWanted(user_id="ada", limit=3, entity_id=HUB), [*range(7)]),
-        (GraphWanted(user_id="ada", limit=3, query="Max"), [*range(7)]),
-        (GraphWanted(user_id="ada", limit=3), [*range(7), 9]),
-    ):
-        pages = [await graph.look(wanted)]
-        while pages[-1].next is not None:
-            pages.append(await graph.look(msgspec.structs.replace(wanted, start=pages[-1].next)))
-        assert [each.is_cut for each in pages] == [True, True, False]
-        seen = [each.relation_id for page in pages for each in page.relations]
-        assert seen == [tie(n).relation_id for n in expected]
-    walked = await graph.look(GraphWanted(user_id="ada", entity_id=HUB, limit=50, steps=2))
-    assert [each.to_name for each in walked.relations][-1] == "Tom"

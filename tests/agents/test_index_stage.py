@@ -98,17 +98,6 @@ class TestStoring:
             await harness.call(*records[at : at + -(-len(records) // batches)])
         assert await harness.index.get([new.fact_id]) == [new]
 
-    async def test_a_topic_that_is_read_again_does_not_erase_what_began_anew(self, harness: Harness) -> None:
-        """Its old tombstone comes by while the newer life is stored."""
-        old, new = reinforced(fact(), 8), begun_anew(fact(), 10)
-        records = [harness.record(old), harness.tombstone(old), harness.record(new)]
-        for _ in range(2):
-            for record in records:
-                await harness.call(record)
-                stored = await harness.index.get([new.fact_id])
-            assert stored == [new]
-        assert await harness.index.get([new.fact_id]) == [new]
-
     async def test_merged_facts_are_kept_and_not_found(self, harness: Harness) -> None:
         merged = msgspec.structs.replace(
             reinforced(fact()), status=FactStatus.MERGED_INTO, merged_into_id=fact("other").fact_id

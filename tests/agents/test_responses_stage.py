@@ -104,44 +104,6 @@ def test_a_memory_that_spans_the_conversation() -> None:
     assert text_of(harness, "r3") == "The harbour is lovely today. Bye."
 
 
-def say(harness: StageHarness, response: str, seconds: float, conversation: str = "c") -> str:
-    """Send one response, ``seconds`` after the start; return what is left of it."""
-    pieces = chunks("The harbour is lovely today. Bye.", 9, response, conversation)
-    harness.arrived = START + timedelta(seconds=seconds)
-    harness.feed(*[harness.record(chunk, key=conversation.encode()) for chunk in pieces])
-    return text_of(harness, response).strip()
-
-
-def test_the_memory_of_a_silent_conversation_goes() -> None:
-    harness = responses(response_memory="conversation", response_memory_seconds=3600)
-    say(harness, "r1", 0)
-    [(name, payload)] = [(key, value) for key, value in harness.state.items() if key.startswith(b"\x01")]
-    due = harness.last.timers[name]
-    assert due == (START + timedelta(seconds=3600)).timestamp()
-    assert harness.spec.timer_at is not None
-    assert harness.spec.timer_at(name, payload) == due, "also after a restart"
-    harness.tick(START + timedelta(seconds=3599), name)
-    assert harness.last.timers[name] == due
-    harness.tick(START + timedelta(seconds=3601), name)
-    assert name not in dict(harness.state.items())
-
-
-def test_what_is_said_while_a_memory_goes_is_remembered() -> None:
-    harness = responses(response_memory="conversation", response_memory_seconds=3600)
-    say(harness, "r1", 0)
-    [name] = [key for key, _ in harness.state.items() if key.startswith(b"\x01")]
-    (unfinished, _) = chunks("Take the tram to the old harbour. And", 34, "r2")
-    harness.feed(harness.record(unfinished, key=b"c"))
-    now = START + timedelta(seconds=3700)
-    harness.tick(now, b"r2")
-    harness.tick(now, b"r2", name)
-    harness.arrived = now
-    harness.feed(
-        *[harness.record(chunk, key=b"c") for chunk in chunks("Take the tram to the old harbour.", 9, "r3")]
-    )
-    assert text_of(harness, "r3") == ""
-
-
 def test_a_crash_between_the_changes_of_a_batch_forgets_nothing_that_was_said() -> None:
     """What a conversation has said is stored before the responses whose chunks are not read again then."""
     harness = responses(response_memory="conversation")

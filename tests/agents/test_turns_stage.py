@@ -8,7 +8,6 @@ from random import Random
 from typing import Any
 
 import msgspec
-import pytest
 import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -115,16 +114,6 @@ def test_each_turn_with_words_asks_for_its_vector_once() -> None:
     assert [each.text_hash for each in asked] == [text_hash(each.text) for each in asked]
     keys = [(output.key, output.route) for output in harness.outputs if output.topic == REQUESTS]
     assert keys == [(f"turn/{turn.turn_id}".encode(), b"ada") for turn in (first, third)]
-
-
-@pytest.mark.parametrize(("similarity", "texts"), [(1.0, []), (0.75, ["I row the old ferry on Sundays."])])
-def test_what_people_tell_of_themselves_has_vectors_if_wished(similarity: float, texts: list[str]) -> None:
-    harness = Harness(recurring_fact_similarity=similarity)
-    harness.say(
-        message(0, "Good morning! I row the old ferry on Sundays."), message(1, "I row the old raft too.")
-    )
-    found = [each for each in harness.values(REQUESTS, EmbeddingRequest) if each.kind is VectorKind.SENTENCE]
-    assert [each.text for each in found] == texts
 
 
 def test_a_context_is_asked_for_once_after_what_arrived_together() -> None:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from looking import Tab, Visitor, asked, close, kept, known, publish_bad, say, see_focus, speak
-from playwright.sync_api import Locator, Route, expect
+from playwright.sync_api import Route, expect
 from serve_rig import ServeRig, eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.browser, pytest.mark.long]
@@ -255,50 +253,6 @@ def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab
     page.get_by_role("button", name="Drop all …").first.click()
     page.get_by_role("button", name="Drop", exact=True).click()
     expect(page.locator("main")).to_contain_text("None")
-
-
-def test_a_list_that_goes_on_says_so_and_shows_the_rest(tab: Tab) -> None:
-    tab.forgive("/v1/context")
-    at, page = "2026-01-05T07:12:00Z", tab.page
-
-    def answer(pattern: str, field: str, rows: list[dict[str, Any]], **more: Any) -> None:
-        """Answer with these rows, a page at a time, as the API does."""
-
-        def paged(route: Route) -> None:
-            asked = parse_qs(urlsplit(route.request.url).query)
-            start, limit = int(asked.get("cursor", ["0"])[0]), int(asked["limit"][0])
-            end = start + limit
-            following = str(end) if end < len(rows) else None
-            route.fulfill(json=more | {field: rows[start:end], "next": following})
-
-        page.route(re.compile(pattern), paged)
-
-    def goes_on(rows: Locator) -> None:
-        expect(rows).to_have_count(100)
-        expect(page.get_by_text("100 are shown, there are more.")).to_be_visible()
-        tab.check()
-        page.get_by_role("button", name="Show more").click()
-        expect(rows).to_have_count(130)
-        expect(page.get_by_role("button", name="Show more")).to_have_count(0)
-
-    names = [f"name-{number:03}" for number in range(130)]
-    answer("/v1/people[?]", "people", [{"user_id": name, "facts": 1} for name in names])
-    tab.open("/conversations")
-    goes_on(page.locator("main ul a"))
-    answer("/v1/conversations[?]", "conversations", [{"conversation_id": name} for name in names], known=True)
-    tab.open("/people/ava?tab=context&conversation_id=name-129")
-    expect(page.get_by_role("combobox")).to_have_value("name-129")
-    rows = page.locator("option")
-    expect(rows).to_have_count(101)
-    page.get_by_role("button", name="Show more").click()
-    expect(rows).to_have_count(130)
-    group = {"topic": "chat.messages.v1", "reason": "invalid_json", "stage": "turns", "count": 130}
-    group |= {"first_at": at, "last_at": at, "message": ""}
-    page.route(re.compile("/v1/dead-letters$"), lambda route: route.fulfill(json={"groups": [group]}))
-    letter = group | {"partition": 0, "at": at, "refused": 1, "size": 2}
-    answer("/v1/dead-letters/chat", "letters", [letter | {"offset": number} for number in range(130)])
-    tab.open("/dead-letters?topic=chat.messages.v1&reason=invalid_json")
-    goes_on(page.locator("main li button"))
 
 
 def test_search_says_why_it_found_what_it_found_and_why_nothing(tab: Tab) -> None:

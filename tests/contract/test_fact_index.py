@@ -18,7 +18,7 @@ import pytest
 from fact_samples import ADA, DIMENSIONS, SPACE, make_fact, unit
 
 from models.errors import ConfigurationError, InvalidRecord
-from models.facts import Fact, FactChange, FactStatus
+from models.facts import FactChange, FactStatus
 from models.index import FactFilter, FactIndex, VectorSpace
 from models.statements import Kind as StatementKind
 from streams.adapters import qdrant_payload
@@ -146,17 +146,6 @@ async def test_a_fact_without_a_vector_is_found_by_text_at_once(index: FactIndex
     assert found.item == fact
     assert found.score > 0.0
     assert await index.search_vector(unit(1.0), ADA, 5) == []
-
-
-async def test_text_ranks_more_shared_words_higher(index: FactIndex) -> None:
-    both = make_fact("Ada drinks coffee every morning")
-    one = make_fact("Ada drinks tea every evening")
-    none = make_fact("Ada lives near Lisbon")
-    await index.upsert([one, none, both])
-    found = await index.search_text("coffee morning drinks", ADA, 5)
-    assert [result.item for result in found] == [both, one]
-    assert found[0].score > found[1].score
-    assert [result.item for result in await index.search_text("coffee morning drinks", ADA, 1)] == [both]
 
 
 async def test_vector_search_is_ordered_by_cosine(index: FactIndex) -> None:
@@ -303,29 +292,6 @@ async def test_the_same_statement_of_two_people_is_two_facts(index: FactIndex) -
         assert [found.item for found in await index.search_text("tea", where, 5)] == [fact]
 
 
-async def test_what_was_found_before_is_found_as_it_is_now(index: FactIndex) -> None:
-    """Whatever an index keeps of what it has read: what is found is what is stored."""
-    fact, vector = make_fact(), unit(1.0)
-    await index.upsert([fact])
-    await index.store_vectors([fact.fact_id], np.array([vector]), SPACE.model)
-
-    async def everywhere() -> list[list[Fact]]:
-        by_both, _ = await index.search("blueberries", vector, ADA, 5)
-        by_meaning = [each.item for each in await index.search_vector(vector, ADA, 5)]
-        by_words = [each.item for each in await index.search_text("blueberries", ADA, 5)]
-        return [by_both, by_meaning, by_words, (await index.page(ADA, 5))[0]]
-
-    assert await everywhere() == [[fact]] * 4 == await everywhere()
-    changed = make_fact(version=2, confidence=0.9)
-    await index.upsert([changed])
-    assert await everywhere() == [[changed]] * 4
-    await index.erase({fact.fact_id: 2})
-    assert await everywhere() == [[]] * 4
-    again = make_fact(version=3, confidence=0.7)
-    await index.upsert([again])
-    assert await everywhere() == [[again]] * 4
-
-
 async def test_pages_cover_everything_once_in_order(index: FactIndex) -> None:
     facts = [make_fact(f"statement {number}") for number in range(7)]
     await index.upsert(facts)
@@ -384,25 +350,6 @@ async def test_every_write_twice_changes_nothing(index: FactIndex) -> None:
     assert await index.count() == 3
     assert await index.without_vector(fact_ids) == set()
     assert {found.item.fact_id for found in await index.search_vector(unit(1.0), ADA, 5)} == set(fact_ids)
-
-
-async def test_a_thousand_facts_in_one_call(index: FactIndex) -> None:
-    facts = [make_fact(f"statement number{number}", user_id=f"user-{number % 10}") for number in range(1000)]
-    angles = np.linspace(0.0, np.pi, len(facts), dtype=np.float32)
-    rows = np.zeros((len(facts), DIMENSIONS), dtype=np.float32)
-    rows[:, 0], rows[:, 1] = np.cos(angles), np.sin(angles)
-    fact_ids = [fact.fact_id for fact in facts]
-    await index.upsert(facts)
-    assert await index.without_vector(fact_ids) == set(fact_ids)
-    await index.store_vectors(fact_ids, rows, SPACE.model)
-    assert await index.without_vector(fact_ids) == set()
-    assert await index.count() == 1000
-    assert await index.count(FactFilter(user_id="user-7")) == 100
-    found = await index.search_vector(rows[507], FactFilter(user_id="user-7"), 3)
-    assert {result.item.statement for result in found} == {f"statement number{n}" for n in (497, 507, 517)}
-    [word] = await index.search_text("number993", FactFilter(user_id="user-3"), 3)
-    assert word.item == facts[993]
-    assert len(await index.get(fact_ids)) == 1000
 
 
 async def test_everything_is_there_after_opening_again(reopen: Reopen) -> None:

@@ -86,30 +86,6 @@ async def test_a_second_process_is_told_who_has_the_folder_and_what_to_set(tmp_p
     await QdrantEdgeIndex(tmp_path, FACTS, SPACE).close()
 
 
-async def test_the_nearest_among_thousands_are_the_nearest(tmp_path: Path) -> None:
-    """Vectors are compared in a few bits first: none of the nearest may get lost by that, then or later."""
-    drawn = np.random.default_rng(11)
-    rows = drawn.standard_normal((4_000, 384)).astype(np.float32)
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    facts = [make_fact(f"statement {number}") for number in range(len(rows))]
-    names = [fact.fact_id for fact in facts]
-    space = SPACE._replace(dimensions=384)
-    for _ in range(2):
-        opened = QdrantEdgeIndex(tmp_path, FACTS, space)
-        if not await opened.count():
-            await opened.upsert(facts)
-            await opened.store_vectors(names, rows, space.model)
-        for asked in drawn.standard_normal((5, 384)).astype(np.float32):
-            cosines = rows @ asked / np.linalg.norm(asked)
-            nearest = [names[at] for at in np.argsort(-cosines)[:50]]
-            found = await opened.search_vector(asked, ADA, 50)
-            assert [each.item.fact_id for each in found] == nearest
-            assert [each.score for each in found] == pytest.approx(-np.sort(-cosines)[:50], abs=1e-5)
-            exact = await opened.cosines(asked, names[:40])
-            assert exact == pytest.approx(dict(zip(names, cosines[:40].tolist(), strict=False)), abs=1e-5)
-        await opened.close()
-
-
 async def test_a_second_opener_in_the_same_process_is_refused(index: QdrantEdgeIndex, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=f"process {os.getpid()}"):
         QdrantEdgeIndex(tmp_path, FACTS, SPACE)
@@ -180,35 +156,6 @@ async def test_damaged_files_are_a_configuration_error(tmp_path: Path, pattern: 
     damage(tmp_path, pattern)
     with pytest.raises(ConfigurationError, match=r"cannot open the index in .* delete it \(rm -r"):
         QdrantEdgeIndex(tmp_path, FACTS, SPACE)
-
-
-def cut_short(folder: Path, pattern: str) -> None:
-    """Leave the first half of the file in ``folder`` that matches."""
-    [file] = folder.glob(pattern)
-    with file.open("r+b") as stream:
-        stream.truncate(file.stat().st_size // 2)
-
-
-async def test_an_index_that_lost_points_without_a_word_is_filled_again(tmp_path: Path) -> None:
-    """The engine opens a file that was cut short, and leaves out what it does not hold."""
-    places = [("memory.facts.v1", 0), ("memory.facts.v1", 1)]
-    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
-    for at in range(100):
-        await opened.upsert([make_fact(f"statement {at}")])
-        await opened.set_mark(places[at % 2], at)
-    await opened.close()
-    cut_short(tmp_path, "segments/*/mutable_id_tracker.versions")
-
-    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
-    assert await opened.count() < 100
-    assert await opened.marks(places) == dict.fromkeys(places, 0)
-    await opened.upsert([make_fact(f"statement {at}") for at in range(100)])
-    await opened.set_mark(places[0], 100)
-    await opened.close()
-    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
-    assert await opened.count() == 100
-    assert await opened.marks(places) == {places[0]: 100, places[1]: 0}, "the other one is not filled yet"
-    await opened.close()
 
 
 async def test_a_full_disk_stops_writes_and_nothing_else(tmp_path: Path) -> None:

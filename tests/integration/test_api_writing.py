@@ -17,10 +17,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 from aiokafka import AIOKafkaProducer
-from aiokafka.structs import RecordMetadata
 from serve_rig import ServeRig, eventually
 
-from models.ids import message_id
 from streams import kafka
 from streams.api.app import create_api
 from streams.api.catalog import OPERATIONS
@@ -96,42 +94,6 @@ def test_messages_are_confirmed_and_a_repeat_counts_once(client: httpx.Client, p
     assert told["open_window"]["messages"] == 3 and told["open_window"]["size"] == 10
     assert told["tokens"]["total"] == sum(each["token_count"] for each in told["messages"])
     assert not any(each["is_summarized"] for each in told["messages"])
-
-
-def test_messages_of_other_clients_are_seen_as_they_are_read(
-    rig: ServeRig, client: httpx.Client, person: str
-) -> None:
-    name = f"talk/of {person}"
-    parts = [{"type": "text", "text": "My cat Milo"}, {"type": "image_url", "image_url": {"url": "x"}}]
-    call = {"role": "model", "content": None, "tool_calls": [{"function": {"name": "weather"}}]}
-    lines = [{"role": "human", "content": parts, "sent_at": 1_740_820_324}, call]
-    answer = client.post(
-        "/v1/messages",
-        json={"user_id": person, "messages": [{"conversation_id": name, **each} for each in lines]},
-    )
-    assert answer.status_code == 202, answer.text
-
-    async def produce() -> RecordMetadata:
-        """Without an id, as a producer of another client sends it."""
-        said = {"conversation_id": name, "user_id": person, "role": "user", "content": "bye", "metadata": None}
-        async with AIOKafkaProducer(bootstrap_servers=rig.settings.bootstrap_servers) as producer:
-            value = json.dumps(said | {"sent_at": "2025-03-01T09:13:00"}).encode()
-            place = {"partition": answer.json()["messages"][0]["partition"]}
-            return await producer.send_and_wait(
-                rig.catalog.name("chat.messages.v1"), value, name.encode(), **place
-            )
-
-    at = asyncio.run(produce())
-    told = seen(client, person)
-    assert [(each["role"], each["content"]) for each in told["messages"]] == [
-        ("user", "My cat Milo\n[image]"),
-        ("assistant", "[tool call: weather]"),
-        ("user", "bye"),
-    ]
-    made = message_id(f"{at.topic}-{at.partition}", at.offset)
-    assert told["messages"][2]["message_id"] == made
-    progress = client.get("/v1/progress", params={"position": f"{at.partition}:{at.offset}"}).json()
-    assert (progress["message_id"], progress["state"]) == (made, "in_window")
 
 
 def of_trace(rig: ServeRig, trace: str, *topics: str) -> set[tuple[str, bytes | None]]:

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from zlib import crc32
@@ -154,23 +150,6 @@ def test_tail_of_a_topic_that_is_not_there_suggests_one_and_creates_nothing(
             return await consumer.topics()
 
     assert not [name for name in asyncio.run(names()) if name.startswith(topic_prefix)]
-
-
-def test_ctrl_c_ends_tail_quietly(topics: None, send: Sender, environment: dict[str, str]) -> None:
-    command = [sys.executable, "-m", "streams.cli", "tail", "chat.messages.v1", "-b"]
-    tail = subprocess.Popen(
-        ["env", "--default-signal=INT", *command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | environment,
-    )
-    send("chat.messages.v1", [message("c-1", 0)])
-    assert tail.stdout is not None
-    assert "message number 0" in tail.stdout.readline()
-    tail.send_signal(signal.SIGINT)
-    out, err = tail.communicate(timeout=PATIENCE)
-    assert (tail.returncode, out, err) == (130, "", "")
 
 
 def test_status_follows_what_a_group_commits_and_is_0_when_what_runs_is_ready(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import re
 import sys
 import threading
 import time
@@ -113,12 +112,6 @@ class Model:
             return httpx.get(f"{self.api}/v1/models", trust_env=False).is_success
         except httpx.TransportError:
             return False
-
-    def open_streams(self) -> float:
-        """Return how many streams serve has open."""
-        text = httpx.get(self._metrics, trust_env=False).text
-        [line] = re.findall(r"^switchboard_http_open_streams (\S+)$", text, re.MULTILINE)
-        return float(line)
 
     def says(self, text: str) -> None:
         """Have the next answers be this."""

@@ -14,7 +14,6 @@ import pytest
 import samples
 
 from deploy.local.kafka import LocalKafka
-from models.errors import DependencyUnavailable
 from models.messages import ChatMessage
 from streams import kafka as clients
 from streams.api.app import create_api
@@ -40,20 +39,6 @@ async def settings(kafka: LocalKafka, topic_prefix: str, tmp_path: Path) -> Sett
     made = Settings(bootstrap_servers=kafka.bootstrap_servers, topic_prefix=topic_prefix, data_dir=tmp_path)
     await admin.apply(catalog_for(made), made)
     return made
-
-
-class Index:
-    """The facts, as far as they are stored: up to ``mark``, if it answers."""
-
-    def __init__(self) -> None:
-        self.mark: int | None = None
-        self.asked: list[list[tuple[str, int]]] = []
-
-    async def marks(self, places: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        self.asked.append(places)
-        if self.mark is None:
-            raise DependencyUnavailable("recall", "it is away")
-        return dict.fromkeys(places, self.mark)
 
 
 @asynccontextmanager
@@ -159,40 +144,6 @@ async def test_who_closes_the_stream_at_each_event_misses_none_and_sees_none_twi
         while any(each.readers for each in live.hub._channels.values()):
             await asyncio.sleep(0.01)
     assert seen == [f"m-{number}" for number in range(20)]
-
-
-async def test_who_watches_a_person_is_told_once_what_was_learned_before_can_be_loaded(
-    settings: Settings,
-) -> None:
-    spec, index = catalog_for(settings).get(FACTS), Index()
-    place = FACTS, partition_of(b"ada", spec.partitions)
-    producer = clients.make_producer(settings, "test")
-    async with clients.connected(producer, settings, 30.0):
-        await producer.send_and_wait(spec.name, b"{}", key=b"f-1", partition=place[1])
-    async with serving(settings, index) as (server, _):
-        async with watching(server.url, user_id="ada", kinds="fact") as stream:
-            assert await stream.next() == ("ready", {"resumed": False})
-            told = asyncio.create_task(stream.next())
-            for mark in (None, 0):
-                index.mark, before = mark, len(index.asked)
-                while len(index.asked) < before + 2:
-                    await asyncio.sleep(0.01)
-                assert not told.done()
-            index.mark = 1
-            assert await told == ("gap", {})
-            looks = len(index.asked)
-            assert index.asked == [[place]] * looks
-        async with (
-            watching(server.url, user_id="ada", kinds="fact") as stream,
-            watching(server.url, user_id="ada", kinds="message") as other,
-        ):
-            for each in (stream, other):
-                assert await each.next() == ("ready", {"resumed": False})
-            stopping = asyncio.create_task(server.stop())
-            for each in (stream, other):
-                assert await each.next() == ("bye", {})
-            await stopping
-    assert len(index.asked) == looks + 1, "nothing is looked at again that is there"
 
 
 @pytest.mark.parametrize(

@@ -346,13 +346,6 @@ async def test_what_may_pass_is_tried_later_and_nothing_is_written(rig: Rig, fau
     assert rig.server.count() == 2
 
 
-async def test_an_answer_that_does_not_come(rig: Rig) -> None:
-    extractor = await rig.extractor(model_timeout_seconds=0.3)
-    rig.server.fail(Fault.SLOW)
-    (later,) = await extractor.extract(windows(1))
-    assert isinstance(later, TryLater) and later.unanswered
-
-
 # -- limits and budget -------------------------------------------------------------------------------------
 
 

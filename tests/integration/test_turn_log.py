@@ -13,10 +13,8 @@ from test_conversation_log import turn
 from models.index import SearchIndex, TurnFilter, VectorSpace
 from models.turns import Turn
 from streams.adapters.conversation_log import ConversationLog
-from streams.adapters.dual_write_index import DualWriteIndex
 from streams.adapters.index_factory import open_index
 from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import TURNS as KIND
 from streams.agents.recall.turn_log import CONVERSATION_HEADER, UNTIL_HEADER, TurnLog
 from streams.agents.recall.turns import TURNS
@@ -24,7 +22,6 @@ from streams.erasure.erasures import Erasing
 from streams.runtime.records import Record
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
-from streams.vectors.requests import REQUESTS
 
 ADA = TurnFilter(user_id="ada")
 
@@ -148,33 +145,3 @@ async def test_a_late_copy_of_an_erased_turn_is_erased_behind_it(
     finally:
         await log.close()
         await index.close()
-
-
-async def test_beside_a_living_index_each_loses_what_it_has_of_what_is_erased(rig: Rig, tmp_path: Path) -> None:
-    """The new one is filled from the beginning, and comes by erasures that the living one has behind it."""
-    coming = QdrantEdgeIndex[Turn, TurnFilter](tmp_path / "coming", KIND, VectorSpace("after", 3))
-    both: DualWriteIndex[Turn, TurnFilter] = DualWriteIndex(rig.index, coming)
-    reading = Rig(rig.valkey, rig.log, both)
-    try:
-        rig.say(turn(0), turn(1), turn(2))
-        rig.erase(turn(0))
-        rig.erase(turn(1), **{UNTIL_HEADER: (START + timedelta(hours=1)).isoformat()})
-        said_again = turn(1, arrived_at=START + timedelta(hours=2))
-        await rig.index.upsert([said_again, turn(2)])
-        await rig.index.erase({turn(0).turn_id: 1})
-        for record in rig.records:
-            await reading.harness.call(record)
-        assert {each.turn_id for each in (await coming.page(ADA, 100))[0]} == {turn(2).turn_id}
-        assert await rig.index.get([turn(1).turn_id]) == [said_again]
-        assert await rig.index.get([turn(0).turn_id]) == []
-        forgotten = {each.key for each in reading.harness.outputs if each.topic == REQUESTS}
-        assert f"turn/{turn(1).turn_id}".encode() not in forgotten, "it was said again"
-        whole = Erasing("default", "c", "", START + timedelta(hours=1))
-        await rig.index.erase({turn(2).turn_id: 1})
-        await reading.harness.call(
-            rig.harness.record(None, key=whole.key(rig.harness.partition).encode(), headers=whole.headers())
-        )
-        buried = {each.key for each in reading.harness.last.outputs if each.topic == TURNS}
-        assert buried == {turn(2).turn_id.encode()}, "the new one has it still"
-    finally:
-        await coming.close()

@@ -165,9 +165,6 @@ class Model:
         self._serve = self._start()
         eventually(lambda: self._answers(f"{self.api}/v1/openapi.json"), "serve answers")
 
-    def stop_serve(self) -> None:
-        child_process.end(self._serve, 30.0)
-
     def kill_serve(self) -> None:
         self._serve.kill()
         self._serve.wait(30)
@@ -410,27 +407,3 @@ async def test_serve_killed_at_any_time_loses_and_doubles_nothing(
 
 
 # -- in the terminal ---------------------------------------------------------------------------------------
-
-
-def test_the_terminal_goes_on_where_serve_was_stopped_in_mid_answer(
-    deployment: ServeRig, own_model: Model
-) -> None:
-    chat = Chat(deployment, own_model.api)
-    question = f"What do you think of the number {uuid.uuid4().hex[:6]}, and why?"
-    own_model.fail("slow")  # it would not end by itself
-    who, port = ("--user", chat.user, "--conversation", chat.conversation), own_model.api.rpartition(":")[2]
-    command = [sys.executable, "-m", "streams.cli", "chat", question, *who, "--json"]
-    shown = deployment.log("stopped-chat")
-    with shown.open("wb") as output:
-        environment = deployment.environment(api_port=int(port)) | {"PYTHONUNBUFFERED": "1"}
-        talking = child_process.spawn(command, output=output, env=environment, cwd=deployment.folder)
-    eventually(lambda: own_model.failed("slow"), "the model is asked")
-    own_model.stop_serve()
-    own_model.start_serve()
-    assert talking.wait(PATIENCE) == 69, shown.read_text()
-    told = shown.read_text()
-    assert '"status":"interrupted"' in told
-    again = told.partition("--again ")[2].partition("`")[0]
-    done = deployment.command("chat", "--again", again, *who, "--json", api_port=int(port))
-    assert done.returncode == 0 and '"status":"answered"' in done.stdout, done.stderr
-    assert [text for _, role, text in chat.said() if role == "user"] == [question]

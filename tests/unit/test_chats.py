@@ -250,20 +250,6 @@ async def test_an_answer_is_made_of_what_the_log_keeps_of_a_question(rig: Rig) -
 
 
 @pytest.mark.parametrize("rig", [Answers], indirect=True)
-@pytest.mark.parametrize("fails", [False, True])
-async def test_an_answer_is_published_before_it_is_kept(rig: Rig, fails: bool) -> None:
-    rig.sending.fails = fails
-    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
-    async for _ in turn.events():
-        pass
-    assert turn.ended is not None and turn.ended.status == ("failed" if fails else "answered")
-    assert [each.role for each in rig.sending.said] == [Role.USER, *([] if fails else [Role.ASSISTANT])]
-    if not fails:
-        assert "".join(each.text for each in rig.sending.shown) == "Noted."
-        assert [each.final for each in rig.sending.shown][-1]
-
-
-@pytest.mark.parametrize("rig", [Answers], indirect=True)
 async def test_a_turn_waits_until_the_log_has_the_answer_before_it(rig: Rig) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
     async for _ in turn.events():
@@ -293,17 +279,6 @@ async def test_a_turn_is_stopped_from_another_process(rig: Rig, monkeypatch: pyt
     assert await other.stop("acme", "ada", "t-1") == "stopped", "one that has ended stays as it is"
     again = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
     assert again.ended is None, "who wanted the last one to end wants nothing of this one"
-    await other.close()
-
-
-@pytest.mark.parametrize("rig", [Answers], indirect=True)
-async def test_of_a_turn_that_has_its_answer_another_process_hears_so(rig: Rig) -> None:
-    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
-    async for _ in turn.events():
-        pass
-    other = Chats(Settings(), *cast(list[Any], [Silent(), rig.log, len, rig.lookup, rig.leases, rig.room]))
-    async with asyncio.timeout(60):
-        assert await other.stop("acme", "ada", "t-1") == "answered"
     await other.close()
 
 
@@ -341,19 +316,6 @@ async def test_a_conversation_that_the_log_reads_while_it_is_asked_is_still_its_
     assert (await rig.chats.begin("acme", "ada", "c-new", "And now?")).ended is None
     with pytest.raises(NotFound):
         await rig.chats.begin("acme", "bob", "c-new", "What was said?")
-
-
-async def test_a_lease_is_kept_while_the_broker_takes_its_time(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module_of_leases, "RENEW_SECONDS", 0.01)
-    rig.sending.may.clear()
-    beginning = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "Hello"))
-    await until(lambda: bool(rig.sending.said))
-    renewed = rig.leases.claims
-    await until(lambda: rig.leases.claims > renewed)
-    rig.sending.may.set()
-    assert (await beginning).ended is None
 
 
 async def test_what_cannot_be_said_leaves_the_conversation_free(rig: Rig) -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -232,19 +229,6 @@ def test_a_stream_is_taken_up_where_it_broke_off(ask: Ask, server: Server) -> No
     assert rest[0][2]["last-event-id"] == "2"
 
 
-def test_a_turn_that_finds_no_room_is_said_again(ask: Ask, server: Server) -> None:
-    kind = {"content-type": "text/event-stream"}
-    full = refused(problems.TOO_MANY_TURNS, **{"retry-after": "0"})
-    server.answers = [full, full, (200, kind, events((1, "end", {"status": "answered"})))]
-    assert [each.kind for each in ask(server.url, "turn", "c-1", "Hello?")] == ["end"]
-    names = {json.loads(body)["turn_id"] for *_, body in server.asked}
-    assert len(names) == 1, "it is one turn, however often it is said"
-    server.answers = [full] * 3
-    with pytest.raises(errors.Unavailable) as raised:
-        ask(server.url, "turn", "c-1", "Hello?")
-    assert raised.value.type == problems.TOO_MANY_TURNS.type
-
-
 def test_events_do_not_depend_on_the_pieces() -> None:
     told = b": hello\r\nretry: 5\r\n\r\nid: 1\r\nevent: a\r\ndata: x\r\ndata: y\r\n\r\n" + events(
         (2, "b", "\u00fc")
@@ -254,20 +238,3 @@ def test_events_do_not_depend_on_the_pieces() -> None:
         for at in range(0, len(told), size):
             found += reader.feed(told[at : at + size])
         assert found == [("1", "a", "x\ny"), ("2", "b", '"\\u00fc"')]
-
-
-def loaded(code: str, *names: str) -> list[str]:
-    """Return those of some packages that are loaded after a line of code, in a process of its own."""
-    told = f"import sys; {code}; print(*{{name.partition('.')[0] for name in sys.modules}} & {set(names)})"
-    folder = Path(__file__).parents[2] / "client"
-    done = subprocess.run([sys.executable, "-c", told], cwd=folder, capture_output=True, text=True, check=True)
-    return sorted(done.stdout.split())
-
-
-def test_it_stands_alone_and_loads_what_is_used() -> None:
-    ours = ("models", "streams", "processors", "deploy", "schemas", "pydantic", "aiokafka")
-    assert loaded("from switchboard_client import AsyncSwitchboard, Switchboard", *ours) == []
-    assert loaded("import switchboard_client", "asyncio", "httpx2") == []
-    assert loaded("from switchboard_client import Switchboard", "asyncio", "httpx2") == ["httpx2"]
-    with pytest.raises(ImportError, match="Switchbord"):
-        from switchboard_client import Switchbord  # noqa: F401

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
 import httpx
@@ -61,25 +60,6 @@ async def test_files_are_what_they_are_said_to_be_and_sent_once(path: str, kind:
     assert (answer.status_code, answer.headers["content-type"].partition(";")[0]) == (200, kind)
     again = await ask(path, **{"if-none-match": answer.headers["etag"]})
     assert (again.status_code, again.content) == (304, b"")
-
-
-@pytest.mark.parametrize(
-    ("path", "page", "imported"),
-    [
-        ("/", "flow", ["live.js"]),
-        ("/conversations", "conversations", []),
-        ("/conversations/c%2F1", "conversation", ["live.js", "story.js", "pages/waits.js"]),
-        ("/chat", "chat", ["pages/conversation.js", "story.js", "pages/person.js", "pages/graph.js"]),
-        ("/people/ada?tab=graph", "person", ["pages/graph.js", "pages/people.js"]),
-        ("/dead-letters", "letters", []),
-    ],
-)
-async def test_all_that_a_view_needs_is_fetched_at_once(path: str, page: str, imported: list[str]) -> None:
-    named = re.findall(r'<link rel="modulepreload" href="/static/(\S+)" />', (await ask(path)).text)
-    wanted = {"vendor/preact-htm.js", "api.js", "parts.js", "router.js", f"pages/{page}.js", *imported}
-    assert wanted <= set(named) and len(named) == len(set(named))
-    assert {"pages/flow.js", "pages/search.js"} - wanted - set(named), "and not what other views need"
-    assert [name for name in named if (await ask(f"/static/{name}")).status_code != 200] == []
 
 
 @pytest.mark.parametrize(

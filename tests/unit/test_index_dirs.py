@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from models.errors import ConfigurationError
 from models.index import FactFilter, SearchIndex, VectorSpace
 from streams.adapters.dual_write_index import DualWriteIndex
-from streams.adapters.folder_lock import FolderLock
 from streams.adapters.index_dirs import IndexDirs, find_index_dirs, noted
 from streams.adapters.onnx_model import DIMENSIONS, MODEL
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
@@ -106,35 +104,6 @@ def test_a_crash_while_one_takes_the_others_place(settings: Settings, step: str)
     assert embedder_of_living(after) == "onnx:after"
     assert (dirs.folder / "facts" / "theirs").exists()
     assert there(settings) == ["qdrant"]
-
-
-@pytest.mark.parametrize("step", CRASHES[:2])
-def test_who_goes_back_after_such_a_crash_has_the_living_ones(settings: Settings, step: str) -> None:
-    after = chosen(settings, "onnx:after")
-    started(settings, BEFORE)
-    (settings.folder / "qdrant" / "facts" / "mine").touch()
-    dirs = started(after, AFTER)
-    dirs.mark_ready()
-    crashed(settings, dirs, step)
-    back = started(settings, BEFORE)
-    assert back.built == back.folder, "what is missing is made again"
-    assert (back.folder / "facts" / "mine").exists()
-    assert there(settings) == ["qdrant"]
-
-
-def test_what_another_process_has_keeps_its_place(settings: Settings) -> None:
-    after = chosen(settings, "onnx:after")
-    started(settings, BEFORE)
-    started(after, AFTER).mark_ready()
-    for held in ("qdrant/facts", "qdrant.moving"):
-        lock = FolderLock(settings.folder / held, "")
-        try:
-            with pytest.raises(ConfigurationError, match="in use by"):
-                find_index_dirs(after, AFTER)
-        finally:
-            lock.release()
-        assert embedder_of_living(after) == "builtin"
-        assert there(settings)[:2] == ["qdrant", "qdrant-after-2-3"]
 
 
 # -- both at once ------------------------------------------------------------------------------------------

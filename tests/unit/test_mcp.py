@@ -89,36 +89,6 @@ async def connected(query: str = "?user_id=ada", headers: Any = None, **more: An
                 yield client
 
 
-async def test_the_tools_are_described_in_full(api: Api) -> None:
-    async with connected() as client:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert tools.keys() == {
-            "search_memory", "get_context", "get_window", "get_fact", "list_facts", "remember", "correct",
-            "forget",
-        }  # fmt: skip
-        for tool in tools.values():
-            assert tool.title and "Example: " in (tool.description or "") and tool.output_schema
-            hints = tool.annotations
-            assert hints is not None
-            assert None not in (
-                hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint,
-            )  # fmt: skip
-            assert not {"user_id", "tenant_id", "ctx"} & tool.input_schema["properties"].keys()
-        properties = tools["search_memory"].input_schema["properties"]
-        assert list(properties) == ["query", "search_type", "limit"]
-        assert (properties["search_type"]["default"], properties["limit"]["default"]) == ("both", 5)
-        assert properties["search_type"]["enum"] == ["facts", "episodes", "both"]
-        assert tools["forget"].input_schema["properties"].keys() == {"fact_id"}
-        templates = (await client.list_resource_templates()).resource_templates
-        assert {each.uri_template for each in templates} == {
-            "switchboard://people/{user_id}/facts",
-            "switchboard://conversations/{conversation_id}",
-        }
-        [prompt] = (await client.list_prompts()).prompts
-        told = await client.get_prompt(prompt.name)
-        assert "search_memory" in told.messages[0].content.text  # type: ignore[union-attr]
-
-
 async def test_a_search_is_made_for_the_person_of_the_connection(api: Api) -> None:
     result = {"kind": "fact", "score": 0.7, "text": FACT["statement"], "fact": FACT, "conversation_id": "c-1"}
     api.answers["POST /v1/search"] = 200, {"results": [result], "empty": None}

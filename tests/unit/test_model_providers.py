@@ -184,23 +184,6 @@ async def _statements(client: Provider) -> set[Any]:
 # -- at start ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("fault", "words"),
-    [
-        (Fault.WRONG_KEY, "SWITCHBOARD_MODEL_API_KEY"),
-        (Fault.EXPIRED_KEY, "renew"),
-        (Fault.NO_RIGHTS, "takes the key, but not for this .* give it the right"),
-        (Fault.HTML, "SWITCHBOARD_MODEL_URL"),
-    ],
-)
-async def test_a_wrong_setting_is_refused_at_start(
-    client: Provider, server: ModelServer, fault: Fault, words: str
-) -> None:
-    server.fail_always(fault)
-    with pytest.raises(ConfigurationError, match=words):
-        await client.check()
-
-
 async def test_a_refused_key_is_not_repeated_in_the_error(server: ModelServer, api: str) -> None:
     client = await of(server, api, model_api_key="another-key")
     with pytest.raises(ConfigurationError, match="does not take the key") as caught:

@@ -80,35 +80,6 @@ def test_a_name_is_known_however_its_letters_are_written(name: str, query: str) 
     assert read(query, [name]).asked == name
 
 
-@pytest.mark.parametrize(
-    ("name", "query", "better", "worse"),
-    [
-        ("meaning", "tea", turn("one", cosine=0.6), turn("two", cosine=0.5)),
-        ("around", "green tea", turn("green teas"), turn("black coffee")),
-        ("around", "green tea", turn("yes", before="green tea?"), turn("yes", before="coffee?")),
-        ("around", "green tea", turn("yes", after="green tea?"), turn("yes", after="coffee?")),
-        ("speaker", "What does Mara drink", turn("tea", speaker="Mara"), turn("tea", speaker="Ben")),
-        ("speaker", "what do I drink", turn("tea"), turn("tea", role=Role.ASSISTANT)),
-        ("question", "tea", turn("I drink tea."), turn("Do you drink tea?")),
-        ("length", "cocoa", turn("the tea grows near high hills"), turn("tea")),
-        ("graph", "and my sister", turn("she drinks tea", tied=True), turn("he drinks tea")),
-        ("lacks", "when was it", turn("it was in MAY"), turn("it was fine")),
-        ("lacks", "how many cups", turn("it was seven"), turn("it was fine")),
-        ("lacks", "what is the dog called", turn("it is Rex"), turn("it is big")),
-        ("importance", "tea", note("likes it", 3), note("likes it", 1)),
-    ],
-)
-def test_each_feature_is_worth_what_it_says(name: str, query: str, better: Candidate, worse: Candidate) -> None:
-    """The other features are alike, so this one alone decides, whatever the order of the candidates."""
-    one, other = values(query, better, worse, name=name)
-    assert (one - other) * FEATURES[name].weight > 0
-    for candidates, first in (((better, worse), 0), ((worse, better), 1)):
-        speakers = {each.speaker for each in candidates} - {""}
-        found = rank(read(query, speakers), candidates)
-        assert found[0].position == first
-        assert found[0].parts[name] > found[1].parts[name]
-
-
 def test_near_is_the_best_other_turn_within_two_of_the_conversation() -> None:
     candidates = [
         turn("a", 10, 0.3, message_ids=("m-10",)),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
 from models.responses import ResponseChunk
 from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import FilterPolicy
@@ -178,31 +176,3 @@ def test_an_ended_response_is_forgotten_after_a_while() -> None:
     assert response.state.filtered.said == ()
     step = response.tick(60.0)
     assert (step.state, step.chunks, step.silent) == (None, [], False)
-
-
-@pytest.mark.parametrize("spans_conversation", [False, True])
-def test_the_dialogue_of_the_seed_has_its_venue_list_once(spans_conversation: bool) -> None:
-    """Seed 003, test_south_philly_duplicate: three questions, each narrower, and three streamed answers."""
-    venues = (
-        "Here are some Italian restaurants in South Philly:\n\n"
-        "1. **Villa di Roma** - a red gravy place with an open kitchen.\n"
-        "2. **Ralph's** - the oldest one of them all.\n"
-    )
-    answers = [
-        "Gladly! What may dinner cost each of you?\n",
-        "Good to know. Which part of the city shall it be?\n",
-        f"{venues}\nLet me check the prices.\n\n{venues}\nBoth are in your range.\n",
-    ]
-    said: tuple[Said, ...] = ()
-    shown = []
-    for answer in answers:
-        response = Response(said if spans_conversation else ())
-        response.sequencer = ResponseSequencer()
-        for number, at in enumerate(range(0, len(answer), 4)):
-            own = response.push(number, answer[at : at + 4], number / 30, final=at + 4 >= len(answer)).said
-        said = (*said, *own)
-        shown.append(response.text)
-    assert shown[:2] == answers[:2]
-    assert shown[2] == f"{venues}\nLet me check the prices.\n\nBoth are in your range.\n"
-    paragraphs = "\n".join(shown).split("\n\n")
-    assert len({*paragraphs}) == len(paragraphs)

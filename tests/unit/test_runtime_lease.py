@@ -84,17 +84,6 @@ class Client:
         return "answer"
 
 
-async def test_the_producer_s_client_sends_only_what_is_still_ours_to_write(lease: Lease, clock: Clock) -> None:
-    client, refusals = Client(), []
-    lease.guard(client, refusals.append)
-    produce = ProduceRequest.__new__(ProduceRequest)
-    with pytest.raises(KafkaError, match="given our partitions away"):
-        await client.send(1, produce)
-    assert ["given our partitions away" in str(refusal) for refusal in refusals] == [True]
-    assert await client.send(1, "metadata") == "answer"
-    assert client.sent == [(1, "metadata", {})]
-
-
 @pytest.mark.parametrize("forgotten", [True, False])
 async def test_what_waits_behind_what_was_refused_is_late_too_and_joining_again_does_not_let_it_out(
     lease: Lease, clock: Clock, forgotten: bool

@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 from models.errors import ConsistencyError, DependencyUnavailable
-from streams.runtime import service as service_module
 from streams.runtime.effects import Effects
 from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
 from streams.runtime.faust_internals import TP
 from streams.runtime.faust_recovery import SeekingRecovery
-from streams.runtime.lease import Lease
 from streams.runtime.marks import Layout
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.service import ServiceRuntime
@@ -242,48 +240,6 @@ class TestLag:
         epoch.drop()
         service.watch.publish_lag()
         assert self.lags(service) == {}
-
-
-class TestLife:
-    async def test_the_producer_writes_only_under_the_lease(
-        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        happened: list[Any] = []
-
-        class Producer:
-            client = "the client"
-
-            async def start(self) -> None:
-                happened.append("producer starts")
-
-            async def stop(self) -> None:
-                happened.append("producer stops")
-
-        def guard(self: Lease, client: Any, refused: Callable[..., None]) -> None:
-            happened.append(("guard", self is service.lease, client, refused == service.fail))
-
-        async def start(self: Any) -> None:
-            happened.append("app starts")
-
-        async def stop(self: Any) -> None:
-            happened.append("app stops")
-
-        monkeypatch.setattr(service_module, "make_producer", lambda settings, name: Producer())
-        monkeypatch.setattr(Lease, "guard", guard)
-        monkeypatch.setattr(type(service.app), "start", start)
-        monkeypatch.setattr(type(service.app), "stop", stop)
-        await service.start()
-        watchers = list(service.watch.tasks)
-        await service.stop()
-        await asyncio.gather(*watchers, return_exceptions=True)
-        assert happened == [
-            "producer starts",
-            ("guard", True, "the client", True),
-            "app starts",
-            "app stops",
-            "producer stops",
-        ]
-        assert service.failure is None
 
 
 class Rebalances:

@@ -15,9 +15,7 @@ from aiokafka.errors import (
 )
 from aiokafka.structs import TopicPartition
 from aiokafka.util import commit_structure_validate
-from yarl import URL
 
-from streams.kafka import clients
 from streams.runtime.consumer_thread import BatchConsumerThread
 from streams.runtime.faust_internals import TP
 from streams.settings import Settings
@@ -91,42 +89,6 @@ async def thread() -> BatchConsumerThread:
     thread._consumer = Client()
     thread.assignment = lambda: {TP0}  # type: ignore[method-assign]
     return thread
-
-
-async def test_the_client_is_told_what_the_rules_want(
-    thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: dict[str, Any] = {}
-    made = SimpleNamespace(_client=SimpleNamespace(send=None))
-
-    def make(**options: Any) -> Any:
-        told.update(options)
-        return made
-
-    monkeypatch.setattr(clients, "AIOKafkaConsumer", make)
-    transport = SimpleNamespace(url=[URL("kafka://here:9092")], default_port=9092)
-    assert thread._create_worker_consumer(transport) is made
-    expected = {
-        "client_id": "switchboard-ingest",
-        "group_id": "the group",
-        "group_instance_id": "ingest-here-0",
-        "bootstrap_servers": SETTINGS.bootstrap_servers,
-        "partition_assignment_strategy": ["the assignor"],
-        "enable_auto_commit": False,
-        "auto_offset_reset": "latest",
-        "isolation_level": "read_committed",
-        "fetch_max_wait_ms": SETTINGS.fetch_max_wait_ms,
-        "max_poll_records": None,
-        "max_partition_fetch_bytes": 1234,
-        "request_timeout_ms": int(SETTINGS.request_timeout_seconds * 1000),
-        "session_timeout_ms": 7000,
-        "heartbeat_interval_ms": 2000,
-        "rebalance_timeout_ms": 14_000,
-    }
-    assert {name: told[name] for name in expected} == expected
-    assert thread._unpacker._limit == SETTINGS.max_batch_uncompressed_bytes
-    assert told["group_instance_id"], "or a killed worker blocks its own restart for a session"
-    assert told["max_poll_interval_ms"] > 3600 * 1000, "waiting for a dependency must not cost the partitions"
 
 
 class TestCommits:
