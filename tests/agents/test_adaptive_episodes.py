@@ -9,7 +9,6 @@ from typing import Any
 
 import msgspec
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +21,6 @@ from streams.agents.recall.episodes import EPISODES, STATE, Episodes
 from streams.agents.recall.punctuations import TURNS
 from streams.agents.recall.turn_log import CONVERSATION_HEADER
 from streams.agents.recall.turn_vectors import TURN_VECTORS
-from streams.runtime.effects import StateChange
 from streams.runtime.records import Record
 from streams.runtime.stage import Stage
 from streams.runtime.testing import START, StageHarness
@@ -125,43 +123,6 @@ def test_the_last_turn_waits_for_what_follows_it() -> None:
     assert harness.spans == [(0, 3, "boundary")]
 
 
-def test_a_long_topic_is_cut_and_repeats_its_last_turn() -> None:
-    harness = Harness()
-    talk(harness, *[GARDEN] * 13)
-    assert harness.spans == [(0, 5, "window"), (5, 10, "window")]
-
-
-@pytest.mark.parametrize("early", [True, False])
-def test_a_vector_may_come_before_its_turn(early: bool) -> None:
-    harness = Harness()
-    about = [GARDEN, GARDEN, GARDEN, GARDEN, TRAIN, TRAIN]
-    vectors = [harness.vector(index, each) for index, each in enumerate(about)]
-    if early:
-        harness.feed(*vectors)
-    harness.feed(*[harness.turn() for _ in about])
-    if not early:
-        harness.feed(*vectors)
-    assert harness.spans == [(0, 3, "boundary")]
-    assert harness.rows == []  # one turn is no topic, so the second waits for nothing
-
-
-def test_turns_without_words_wait_for_nothing() -> None:
-    harness = Harness()
-    harness.feed(*[harness.turn(" ") for _ in range(7)])
-    assert harness.spans == [(0, 5, "window")]
-
-
-def test_a_vector_that_comes_again_is_not_kept() -> None:
-    harness = Harness()
-    talk(harness, *[GARDEN] * 8)
-    before = dict(harness.state.items())
-    harness.feed(*[harness.vector(index, GARDEN) for index in range(7)])
-    assert {key: STATE.decode(before[key]) for key in before if key == b"c"} == harness.stored(
-        STATE, lambda key: key == b"c"
-    )
-    assert harness.rows == []
-
-
 def test_who_gets_no_vector_for_a_day_gets_an_empty_one_in_the_log() -> None:
     harness = Harness()
     harness.feed(*[harness.turn() for _ in range(3)])
@@ -195,44 +156,6 @@ def test_an_erased_turn_is_forgotten_wherever_it_waits() -> None:
     (episode,) = harness.values(EPISODES, Episode)
     assert episode.message_ids == ("m0", "m2")
     assert harness.rows == []
-
-
-def test_the_vector_of_a_turn_that_is_gone_from_the_log_does_not_stay() -> None:
-    harness = Harness()
-    harness.feed(harness.vector(0, GARDEN), harness.vector(1, GARDEN), harness.vector(2, GARDEN))
-    first, _gone, third = (harness.turn() for _ in range(3))
-    harness.feed(first)
-    harness.feed(third)
-    harness.feed(harness.punctuation("close"))
-    assert harness.spans == [(0, 2, "closed")]
-    assert harness.rows == []
-
-
-def test_what_a_crash_left_behind_goes_after_a_restart() -> None:
-    harness = Harness()
-    talk(harness, *[GARDEN] * 3)
-    (left,) = harness.rows
-    payload = dict(harness.state.items())[left]
-    harness.feed(harness.punctuation("close"))
-    harness.feed(harness.vector(7, TRAIN))  # of a turn that never comes
-    harness.changelog += harness.state.store({left: StateChange(payload, None)}).items()
-    harness.recover()
-    assert len(harness.rows) == 2
-    harness.wait(timedelta(days=2))
-    assert harness.rows == []
-
-
-@pytest.mark.parametrize("bad", [b"{not json", b'{"turn_id": "t"}'])
-def test_what_is_no_vector_is_dead_lettered(bad: bytes) -> None:
-    harness = Harness()
-    harness.feed(harness.record(bad, TURN_VECTORS, key=b"t"))
-    assert len(harness.dead_letters) == 1
-
-
-def test_where_topics_do_not_matter_vectors_are_passed_over() -> None:
-    harness = StageHarness(Episodes(Settings()).stage())
-    harness.feed(Harness().vector(0, GARDEN))
-    assert (harness.outputs, dict(harness.state.items())) == ([], {})
 
 
 def log_of(chance: Random) -> list[Record]:

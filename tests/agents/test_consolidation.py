@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from memory_samples import candidate
 
 from models import ids
-from models.commands import Command
 from models.consolidation import (
     ConsolidationReport,
     ConsolidationStep,
@@ -29,22 +28,18 @@ from models.consolidation import (
 )
 from models.facts import Fact, FactChange, FactStatus
 from models.ports import MergeVerdict, Validated
-from models.statements import Assertion, Kind
+from models.statements import Assertion
 from models.vectors import EmbeddingRequest, EmbeddingResult, Saying, VectorKind
 from processors.embedding.vectors import pack
-from processors.embedding.wording import request_for_fact
 from processors.facts.confidence import ACTIVE_FROM, has_faded, is_void
 from processors.facts.evidence import PROVENANCE_LIMIT
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from processors.merging.plan import CLUSTERS_LIMIT
-from processors.merging.support import SUPPORT_LIMIT
-from streams.adapters.builtin_validator import BuiltinMergeValidator
-from streams.agents.memory import consolidating, fact_vectors
 from streams.agents.memory.commands import COMMANDS, Commands
 from streams.agents.memory.consolidating import CHANGED_LIMIT
 from streams.agents.memory.consolidation_records import CONSOLIDATION, QUESTIONS, REPORTS
-from streams.agents.memory.fact_vectors import PAGE_FACTS, PERSON, PERSON_SUFFIX, SPOKEN, Person
+from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX, SPOKEN, Person
 from streams.agents.memory.facts import FACTS, STATE, Facts
 from streams.agents.memory.merge_validation import MergeValidation
 from streams.erasure.erasures import Erasing
@@ -53,7 +48,7 @@ from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.runtime.trial import Trial
 from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS, key_of
+from streams.vectors.requests import EMBEDDINGS
 
 NEAR = (1.0, 0.0, 0.0)
 NEARBY = (0.96, 0.28, 0.0)
@@ -178,61 +173,6 @@ class TestMerging:
         report = harness.consolidate(step_id="s-2")
         assert (report.changed, report.merged, harness.topic(), harness.steps()) == (0, (), facts, steps)
 
-    def test_asked_for_again_while_it_is_being_done_it_is_done_once(self, harness: Harness) -> None:
-        """By another command: the steps of the first are written, and not read yet."""
-        other = Harness()
-        for each in (harness, other):
-            each.know("User likes hiking", 1)
-            each.know("User loves hiking", 2, confidence=0.9)
-            each.know("User is going to the fair", 3, FAR)
-            each.know("User is not going to the fair", 4, FAR)
-            each.know("User hums", 5, (0.0, 1.0, 0.0), confidence=0.2)
-        other.consolidate()
-        for name in ("s-1", "s-2"):
-            harness.feed(harness.record(consolidate(step_id=name), CONSOLIDATION))
-        harness.take(*[harness.record(step, CONSOLIDATION) for step in harness.steps()])
-        assert len({step.step_id for step in harness.steps()}) == 3
-        for text, fact in other.topic().items():
-            twice = harness.fact(text)
-            assert fact is not None
-            assert (twice.status, twice.confidence, twice.evidence_count, twice.version) == (
-                fact.status,
-                fact.confidence,
-                fact.evidence_count,
-                fact.version,
-            )
-
-    def test_a_dry_run_says_what_would_be_and_does_nothing(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1)
-        harness.know("User loves hiking", 2, confidence=0.9)
-        facts = harness.topic()
-        report = harness.consolidate(dry_run=True)
-        assert (len(report.merged), report.dry_run, harness.topic()) == (1, True, facts)
-        assert len(harness.consolidate(step_id="s-2").merged) == 1
-
-    def test_an_unknown_person_has_nothing_to_merge(self, harness: Harness) -> None:
-        report = harness.consolidate("nobody")
-        assert (report.facts, report.changed, report.merged) == (0, 0, ())
-
-    def test_facts_of_two_people_stay_two(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1)
-        harness.know("User loves hiking", 2, user="bob")
-        assert harness.consolidate().merged == ()
-
-    def test_what_is_said_again_of_what_was_merged_supports_what_stays(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1)
-        harness.know("User loves hiking", 2, confidence=0.9)
-        harness.consolidate()
-        harness.take(harness.record(candidate("User likes hiking", 3)))
-        assert harness.fact("User loves hiking").evidence_count == 3
-        assert harness.fact("User likes hiking").status is FactStatus.MERGED_INTO
-
-    def test_three_wordings_become_one(self, harness: Harness) -> None:
-        for number, text in enumerate(("User likes hiking", "User loves hiking", "User enjoys hiking")):
-            harness.know(text, number, confidence=0.7 + number / 10)
-        assert len(harness.consolidate().merged) == 2
-        assert harness.fact("User enjoys hiking").evidence_count == 3
-
     def test_vectors_of_another_model_are_not_compared(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
         harness.take(harness.record(candidate("User loves hiking", 2)))
@@ -308,11 +248,6 @@ class TestValidatedContradictions:
             for step in stage.values(CONSOLIDATION, ConsolidationStep):
                 harness.take(harness.record(step, CONSOLIDATION))
 
-    def test_the_surer_comes_first(self, harness: Harness) -> None:
-        (cluster,) = self.told(harness).clusters
-        assert cluster.contradictory
-        assert [each.confidence for each in cluster.facts] == [0.9, 0.8]
-
     async def test_both_can_be_so_makes_them_as_sure_as_before(self, harness: Harness) -> None:
         await self.decide(harness, self.told(harness), Decision.KEEP_BOTH)
         one, other = harness.fact("User is going to the fair"), harness.fact("User is not going to the fair")
@@ -322,28 +257,6 @@ class TestValidatedContradictions:
         harness.take(harness.record(changed, EMBEDDINGS))
         report = harness.consolidate(step_id="s-2")
         assert (report.contradicted, report.asked) == ((), 0)
-
-    async def test_twice_is_once_and_new_evidence_stays(self, harness: Harness) -> None:
-        asked = self.told(harness)
-        harness.take(harness.record(candidate("User is going to the fair", 3, confidence=0.95)))
-        surer = harness.fact("User is going to the fair").confidence
-        await self.decide(harness, asked, Decision.KEEP_BOTH, Decision.KEEP_BOTH)
-        assert harness.fact("User is going to the fair").confidence == surer
-        assert harness.fact("User is not going to the fair").confidence == 0.9
-        facts = harness.topic()
-        await self.decide(harness, asked, Decision.KEEP_BOTH)
-        assert harness.topic() == facts
-
-    @pytest.mark.parametrize("decision", [Decision.CONTRADICTION, Decision.MERGE])
-    async def test_anything_else_leaves_it_decided(self, harness: Harness, decision: Decision) -> None:
-        asked = self.told(harness)
-        facts = harness.topic()
-        await self.decide(harness, asked, decision)
-        assert harness.topic() == facts
-
-    async def test_the_built_in_validator_does_not_take_it_back(self, harness: Harness) -> None:
-        asked = self.told(harness)
-        assert (await BuiltinMergeValidator().validate("ada", "default", asked.clusters)).verdicts == ()
 
     def test_no_more_are_asked_about_than_a_call_may_hold_and_the_rest_in_the_next(
         self, harness: Harness
@@ -389,21 +302,6 @@ class TestManyQuestions:
         harness.consolidate(step_id="s-2")
         assert len(self.asked(harness)) == 2, "and once"
 
-    def test_after_a_crash_in_between_too(self, harness: Harness) -> None:
-        self.tell(harness)
-        harness.feed(harness.record(consolidate(), CONSOLIDATION))
-        (step,) = [each for each in harness.steps() if each.step is Step.CONSOLIDATE]
-        assert len(of_person(harness).changed) == 2 * 5
-        harness.recover()
-        harness.take(harness.record(step, CONSOLIDATION))
-        assert {*map(len, self.asked(harness))} == {2 * CLUSTERS_LIMIT, 2 * 5}
-
-    def test_a_dry_run_asks_nobody_and_goes_on_with_nothing(self, harness: Harness) -> None:
-        self.tell(harness)
-        report = harness.consolidate(dry_run=True)
-        assert (report.asked, self.asked(harness)) == (CLUSTERS_LIMIT, [])
-        assert len(of_person(harness).changed) == 2 * self.COUNT
-
 
 class TestSupport:
     def test_what_is_near_and_said_on_another_occasion_makes_it_surer(self, harness: Harness) -> None:
@@ -421,28 +319,6 @@ class TestSupport:
         ]
         assert fact.last_evidence_at == START + timedelta(hours=2)
 
-    def test_looking_again_changes_nothing(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1)
-        spoken(harness, "t-1")
-        harness.consolidate()
-        facts, steps = harness.topic(), harness.steps()
-        report = harness.consolidate(step_id="s-2")
-        assert (report.said, report.supported, harness.topic(), harness.steps()) == (0, (), facts, steps)
-
-    def test_an_occasion_counts_once_by_its_nearest_turn(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1)
-        for number, vector in enumerate((NEARBY, NEAR, NEARBY)):
-            spoken(harness, f"t-{number}", vector, hours=2 + number / 4)
-        harness.consolidate()
-        assert [each.turn_id for each in harness.fact("User likes hiking").support] == ["t-1"]
-
-    def test_the_sentence_that_it_came_from_is_no_other_occasion(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1)
-        spoken(harness, "t-1", hours=0.5)
-        assert harness.consolidate().supported == ()
-        spoken(harness, "t-2", hours=0.5, conversation="another")
-        assert len(harness.consolidate(step_id="s-2").supported) == 1
-
     @pytest.mark.parametrize(
         "changed",
         [{"user": "bob"}, {"vector": FAR}, {"denies": True}, {"model": "test-2"}],
@@ -454,22 +330,6 @@ class TestSupport:
         spoken(harness, "t-1", **changed)
         harness.take(harness.record(consolidate(""), CONSOLIDATION))
         assert not [step for step in harness.steps() if step.step is Step.SUPPORT]
-
-    def test_a_denial_is_borne_out_by_denials(self, harness: Harness) -> None:
-        harness.know("User does not like hiking", 1)
-        spoken(harness, "t-1", denies=True)
-        assert len(harness.consolidate().supported) == 1
-
-    def test_what_happened_once_is_not_borne_out(self, harness: Harness) -> None:
-        went = msgspec.structs.replace(candidate("User went hiking", 1), kind=Kind.EVENT)
-        harness.take(harness.record(went))
-        harness.take(harness.record(result("User went hiking"), EMBEDDINGS))
-        spoken(harness, "t-1")
-        assert harness.consolidate().supported == ()
-
-    def test_what_was_said_before_anything_was_known_is_not_kept(self, harness: Harness) -> None:
-        spoken(harness, "t-1")
-        assert not harness.stored(SPOKEN, lambda key: key.endswith(b"/said"))
 
     def test_a_turn_that_is_erased_counts_no_more(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
@@ -500,18 +360,6 @@ class TestSupport:
         erased = Erasing("default", conversation, "", START + timedelta(days=100))
         record = harness.record(None, FACTS, key=erased.key(PARTITION).encode())
         harness.take(record._replace(headers=erased.headers()))
-
-    def test_what_faded_until_it_was_borne_out_is_not_faded_twice(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.8)
-        for days, conversation in ((10, "c"), (30, "another"), (40, "another")):
-            spoken(harness, f"t-{days}", hours=24 * days, conversation=conversation)
-        harness.consolidate()
-        self.erase(harness, "another")
-        fact = harness.fact("User likes hiking")
-        faded = 0.8 * math.exp(-0.01 * (START + timedelta(days=10) - fact.learned_at) / timedelta(days=1))
-        assert [each.turn_id for each in fact.support] == ["t-10"]
-        assert fact.last_evidence_at == START + timedelta(days=10)
-        assert fact.confidence == pytest.approx(faded + 0.05 * (1 - faded))
 
     def test_what_bore_it_out_is_erased_with_the_fact(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
@@ -551,53 +399,6 @@ class TestSupport:
         assert (back.status, back.support, back.version) == (FactStatus.ACTIVE, (), left.version + 1)
         assert back.confidence == pytest.approx(0.7)
 
-    def test_it_counts_for_what_the_fact_was_merged_into(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.7)
-        spoken(harness, "t-1")
-        harness.consolidate()
-        (step,) = [step for step in harness.steps() if step.step is Step.SUPPORT]
-        harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
-        harness.consolidate(step_id="s-2")
-        assert harness.fact("User likes hiking").status is FactStatus.MERGED_INTO
-        assert harness.fact("User loves hiking").support == ()
-        harness.take(harness.record(step, CONSOLIDATION))
-        assert [each.turn_id for each in harness.fact("User loves hiking").support] == ["t-1"]
-
-    def test_many_turns_do_not_wait_for_the_night(
-        self, harness: Harness, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("streams.agents.memory.consolidating.SAID_LIMIT", 3)
-        harness.know("User likes hiking", 1)
-        for number in range(3):
-            spoken(harness, f"t-{number}", hours=2 * number + 2)
-        assert len(harness.fact("User likes hiking").support) == 3
-
-    def test_no_more_than_so_many_are_named(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.5)
-        for number in range(SUPPORT_LIMIT + 5):
-            spoken(harness, f"t-{number:02}", hours=2 * number + 2)
-        harness.consolidate()
-        fact = harness.fact("User likes hiking")
-        assert [each.turn_id for each in fact.support] == [f"t-{n:02}" for n in range(5, SUPPORT_LIMIT + 5)]
-        assert 0.5 < fact.confidence < 1
-
-    def test_what_is_named_no_more_counts_no_second_time(self, harness: Harness) -> None:
-        """After a crash between what was written and what was stored, the log has each step twice."""
-        harness.know("User likes hiking", 1, confidence=0.5)
-        for number in range(SUPPORT_LIMIT + 5):
-            spoken(harness, f"t-{number:02}", hours=2 * number + 2)
-        harness.consolidate()
-        fact = harness.fact("User likes hiking")
-        for step in [step for step in harness.steps() if step.step is Step.SUPPORT]:
-            harness.take(harness.record(step, CONSOLIDATION))
-        assert harness.fact("User likes hiking") == fact
-
-    def test_a_step_that_does_not_say_where_is_dead_lettered(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1)
-        step = consolidate(step=Step.SUPPORT, fact_id=_id("User likes hiking"), other_id="t-1")
-        harness.take(harness.record(step, CONSOLIDATION))
-        assert [letter.reason for letter in harness.dead_letters] == ["incomplete_step"]
-
 
 class TestFading:
     def test_what_no_search_finds_any_more_is_deprecated_and_comes_back(self, harness: Harness) -> None:
@@ -618,46 +419,6 @@ class TestFading:
             2,
         )
 
-    def faint_beside_another(self, harness: Harness) -> None:
-        """One that has faded, and one of another conversation, of now, that says the same."""
-        harness.know("User likes hiking", 1, confidence=0.6)
-        harness.arrived += timedelta(days=200)
-        said = candidate("User loves hiking", 2, conversation="d", confidence=0.9)
-        now = msgspec.structs.replace(said.provenance, sent_at=harness.arrived, arrived_at=harness.arrived)
-        harness.take(harness.record(msgspec.structs.replace(said, provenance=now)))
-        harness.take(harness.record(result("User loves hiking", NEARBY), EMBEDDINGS))
-
-    def test_what_is_not_merged_after_all_has_faded_all_the_same(self, harness: Harness) -> None:
-        self.faint_beside_another(harness)
-        harness.feed(harness.record(consolidate(), CONSOLIDATION))
-        (report,) = harness.values(REPORTS, ConsolidationReport)
-        assert (len(report.merged), report.deprecated) == (1, ())
-        steps = harness.steps()
-        gone = Erasing("default", "d", "", harness.arrived)
-        harness.take(Record(None, gone.key(PARTITION).encode(), topic=FACTS, headers=gone.headers()))
-        harness.take(*[harness.record(step, CONSOLIDATION) for step in steps])
-        assert harness.fact("User likes hiking").status is FactStatus.DEPRECATED
-
-    def test_what_is_merged_has_not_faded(self, harness: Harness) -> None:
-        self.faint_beside_another(harness)
-        harness.consolidate()
-        states = [harness.fact(text).status for text in ("User likes hiking", "User loves hiking")]
-        assert states == [FactStatus.MERGED_INTO, FactStatus.ACTIVE]
-
-    def test_what_bears_it_out_brings_it_back_if_it_is_sure_enough_then(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.28)
-        harness.consolidate()
-        spoken(harness, "t-1")
-        harness.consolidate(step_id="s-2")
-        fact = harness.fact("User likes hiking")
-        assert (fact.status, fact.change) == (FactStatus.ACTIVE, FactChange.SUPPORTED)
-        assert fact.confidence >= 0.3
-
-    def test_between_the_thresholds_it_stands(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.4)
-        assert harness.consolidate().deprecated == ()
-        assert harness.fact("User likes hiking").status is FactStatus.ACTIVE
-
     def test_the_night_after_it_has_faded_somebody_looks(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1, confidence=0.6)
         harness.consolidate()
@@ -669,13 +430,6 @@ class TestFading:
         harness.take(harness.record(step, CONSOLIDATION))
         assert harness.fact("User likes hiking").status is FactStatus.DEPRECATED
         assert harness.timers == {}
-
-    def test_it_is_found_again_after_a_restart_from_its_topic(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.25)
-        harness.consolidate()
-        fact = harness.fact("User likes hiking")
-        line = rebuilt([fact])[fact.fact_id]
-        assert isinstance(line, Line) and line.fact(fact.fact_id) == fact
 
     def test_a_contradiction_that_leaves_it_unsure_deprecates_it_at_once(self, harness: Harness) -> None:
         harness.know("User is going to the fair", 1, confidence=0.5)
@@ -702,42 +456,11 @@ class TestSchedule:
         assert harness.fact("User likes hiking").status is FactStatus.MERGED_INTO
         assert key.endswith(PERSON_SUFFIX) and len(harness.outputs) > before
 
-    @pytest.mark.parametrize("hours", [0, 13.4, 13.9, 14.2, 16.9, 23])
-    def test_each_person_has_a_time_of_their_own_the_same_every_day(self, hours: float) -> None:
-        """Also where it lies beyond midnight, and whenever something changes."""
-        people = [f"person-{number}" for number in range(40)]
-        times: dict[str, list[datetime]] = {}
-        for day in range(2):
-            harness = Harness(consolidate_at="23:30")
-            harness.arrived = now = START + timedelta(days=day, hours=hours)
-            for number, user in enumerate(people):
-                before = {*harness.timers}
-                harness.know("User likes hiking", number, user=user)
-                (key,) = {*harness.timers} - before
-                times.setdefault(user, []).append(datetime.fromtimestamp(harness.timers[key], UTC))
-            assert all(now < each[-1] <= now + timedelta(days=1) for each in times.values())
-        assert all(other - one == timedelta(days=1) for one, other in times.values())
-        after = [(one - START.replace(hour=23, minute=30)) % timedelta(days=1) for one, _ in times.values()]
-        assert max(after) < timedelta(hours=1)
-        assert len({each // timedelta(minutes=15) for each in after}) == 4, "in each quarter of the hour"
-
-    def test_all_at_once_if_so_wished(self) -> None:
-        harness = Harness(consolidate_within_minutes=0)
-        for user in ("ada", "bob"):
-            harness.know("User likes hiking", 1, user=user)
-        night = (START + timedelta(days=1)).replace(hour=3).timestamp()
-        assert [*harness.timers.values()] == [night, night]
-
     def test_a_restart_remembers_who_is_due(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
         timers = dict(harness.timers)
         harness.recover()
         assert harness.timers == timers != {}
-
-    def test_off_means_on_command_only(self) -> None:
-        harness = Harness(consolidate_at="off")
-        harness.know("User likes hiking", 1)
-        assert harness.timers == {}
 
     def test_everybody_in_the_partition_of_that_tenant_gets_a_step(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
@@ -750,16 +473,6 @@ class TestBadSteps:
     def step(self, harness: Harness, one: str, other: str, user: str = "ada", kind: Step = Step.MERGE) -> None:
         step = consolidate(user, step=kind, fact_id=_id(one), other_id=_id(other))
         harness.take(harness.record(step, CONSOLIDATION))
-
-    def test_a_cycle_of_merges_ends_with_the_first(self, harness: Harness) -> None:
-        for number, text in enumerate(("User likes hiking", "User loves hiking", "User enjoys hiking")):
-            harness.know(text, number)
-        self.step(harness, "User likes hiking", "User loves hiking")
-        self.step(harness, "User loves hiking", "User enjoys hiking")
-        facts = harness.topic()
-        self.step(harness, "User enjoys hiking", "User likes hiking")
-        assert harness.topic() == facts
-        assert harness.fact("User likes hiking").evidence_count == 3
 
     def test_nothing_is_merged_into_an_erased_fact(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
@@ -774,17 +487,6 @@ class TestBadSteps:
         harness.know("User loves hiking", 2)
         self.step(harness, "User likes hiking", "User loves hiking", "mallory")
         assert harness.fact("User loves hiking").status is FactStatus.ACTIVE
-
-    @pytest.mark.parametrize(
-        ("one", "other", "reason"),
-        [("User likes hiking", "User likes hiking", "same_fact"), ("User likes hiking", "", "incomplete_step")],
-    )
-    def test_a_step_that_names_no_two_facts_is_dead_lettered(
-        self, harness: Harness, one: str, other: str, reason: str
-    ) -> None:
-        step = consolidate(step=Step.MERGE, fact_id=_id(one), other_id=_id(other) if other else "")
-        harness.take(harness.record(step, CONSOLIDATION))
-        assert [letter.reason for letter in harness.dead_letters] == [reason]
 
     def test_what_denies_each_other_is_not_merged_whoever_says_so(self, harness: Harness) -> None:
         harness.know("User is going to the fair", 1)
@@ -858,15 +560,6 @@ def test_no_evidence_is_lost_and_every_fact_is_reached(story: list[tuple[str, st
         assert 0.0 <= fact.confidence <= 1.0
     living = [fact for fact in by_id.values() if fact.status is FactStatus.ACTIVE or has_faded(fact)]
     assert sum(fact.evidence_count for fact in living) == len(story)
-
-
-@given(STORY)
-@settings(deadline=None, max_examples=25)
-def test_what_is_there_already_is_merged_no_further(story: list[tuple[str, str, float, bool]]) -> None:
-    harness = told(story)
-    facts = harness.topic()
-    harness.consolidate(step_id="s-again")
-    assert harness.topic() == facts
 
 
 @given(STORY, st.randoms(use_true_random=False))
@@ -970,49 +663,16 @@ class TestCommands:
         assert answers.asked == [[Erasing("default", "c", "", last), of_ada]]
         assert not harness.outputs and not harness.dead_letters, "ingest answers for what is wrong"
 
-    def test_and_not_at_all_where_none_is(self) -> None:
-        answers = Answers()
-        self.feed(answers=answers, user_id="ada")
-        assert answers.asked == []
-
     def test_about_one_person_is_one_step_where_that_person_is(self) -> None:
         harness = self.feed(user_id="ada", dry_run=True)
         (step,) = harness.values(CONSOLIDATION, ConsolidationStep)
         assert (step.user_id, step.dry_run, harness.outputs[0].route) == ("ada", True, b"ada")
-
-    def test_about_everybody_is_one_in_each_partition(self) -> None:
-        assert [output.partition for output in self.feed().outputs] == [*range(8)]
 
     def test_what_was_merged_is_brought_back_where_its_person_is(self) -> None:
         harness = self.feed(command="separate", user_id="ada", fact_id="f-1")
         (step,) = harness.values(CONSOLIDATION, ConsolidationStep)
         assert (step.step, step.user_id, step.fact_id) == ("separate", "ada", "f-1")
         assert harness.outputs[0].route == b"ada"
-
-    def test_it_is_brought_back_when_the_log_says_whatever_the_senders_clock(self) -> None:
-        later = (START + timedelta(days=9_999)).isoformat()
-        harness = self.feed(command="separate", user_id="ada", fact_id="f-1", issued_at=later)
-        (step,) = harness.values(CONSOLIDATION, ConsolidationStep)
-        assert step.at == START
-
-    @pytest.mark.parametrize(("missing", "reason"), [("user_id", "no_user_id"), ("fact_id", "no_fact_id")])
-    def test_nothing_is_brought_back_without_a_name(self, missing: str, reason: str) -> None:
-        said = {"user_id": "ada", "fact_id": "f-1"} | {missing: " "}
-        harness = self.feed(command="separate", **said)
-        assert [letter.reason for letter in harness.dead_letters] == [reason]
-
-    def test_twice_is_the_same_step(self) -> None:
-        assert self.feed().outputs == self.feed().outputs
-
-    def test_other_commands_are_others_business(self) -> None:
-        harness = self.feed(command="close")
-        assert (harness.outputs, harness.dead_letters) == ([], [])
-
-    def test_a_wrong_one_is_dead_lettered(self) -> None:
-        assert [letter.reason for letter in self.feed(issued_at="tomorrow").dead_letters] == ["invalid_field"]
-
-    def test_a_command_is_read_as_every_command(self) -> None:
-        msgspec.convert(self.command(), Command)
 
 
 class Validator:
@@ -1079,14 +739,6 @@ async def test_what_a_model_says_is_out_of_date_ends_if_the_other_was_said_later
     assert [(each.fact_id, each.other_id) for each in report.superseded] == ([named] if is_newer else [])
 
 
-async def test_what_stays_two_is_said(harness: Harness) -> None:
-    stage = StageHarness(MergeValidation(Settings(), BuiltinMergeValidator()).stage())
-    await stage.call(stage.record(question(harness)))
-    (report,) = stage.values(REPORTS, ConsolidationReport)
-    assert (report.by, len(report.kept), report.merged, report.calls) == ("builtin-keep-1", 1, (), 0)
-    assert stage.values(CONSOLIDATION, ConsolidationStep) == []
-
-
 @pytest.mark.parametrize(
     "verdict",
     [
@@ -1105,15 +757,6 @@ async def test_a_model_that_names_what_it_was_not_asked_about_does_nothing(
     (report,) = stage.values(REPORTS, ConsolidationReport)
     assert [output.topic for output in stage.outputs] == [REPORTS]
     assert (report.merged, report.contradicted) == ((), ())
-
-
-def test_the_vector_asked_for_is_the_one_that_is_kept(harness: Harness) -> None:
-    """The keys of requests, results and facts go together."""
-    harness.know("User likes hiking", 1)
-    asked = request_for_fact(harness.fact("User likes hiking"))
-    assert key_of(result("User likes hiking")) == key_of(asked)
-    (person,) = harness.stored(PERSON, lambda key: key.endswith(PERSON_SUFFIX)).values()
-    assert person.changed == (asked.id,)
 
 
 # -- merges that are taken back -----------------------------------------------------------------------------
@@ -1152,18 +795,6 @@ class TestHalfStored:
         assert harness.fact("User likes hiking").merged_into_id == stays.fact_id
         line = line_state(harness, stays.fact_id).fact(stays.fact_id)
         assert line is not None and line.evidence_count == stays.evidence_count
-
-    def test_a_merge_that_was_half_stored_can_be_taken_back(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.95)
-        harness.know("User loves hiking", 2, NEARBY, confidence=0.6)
-        before = harness.fact("User loves hiking")
-        pair = _id("User loves hiking"), _id("User likes hiking")
-        record, _ = self.half(harness, consolidate(step=Step.MERGE, fact_id=pair[0], other_id=pair[1]))
-        harness.feed(record)
-        separate(harness, "User likes hiking")
-        after = harness.fact("User loves hiking")
-        assert (after.evidence_count, after.provenance) == (1, before.provenance)
-        assert after.confidence == pytest.approx(0.6)
 
     def test_several_merges_of_one_batch_that_were_half_stored_can_be_taken_back(
         self, harness: Harness
@@ -1234,48 +865,9 @@ def test_a_person_of_whom_very_much_changed_is_looked_at_in_steps(harness: Harne
     assert person.changed == ()
 
 
-def test_the_more_facts_there_are_the_fewer_are_looked_at_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """They may all be near each other, and no step takes longer than a worker may be silent."""
-    monkeypatch.setattr(consolidating, "PAIRS_LIMIT", 20)
-    harness = Harness()
-    for number in range(6):
-        harness.know(f"User likes thing {number}", number)
-    harness.consolidate()
-    assert [each.changed for each in harness.values(REPORTS, ConsolidationReport)] == [3, 3]
-
-
 def of_person(harness: Harness) -> Person:
     (person,) = harness.stored(PERSON, lambda key: key.endswith(PERSON_SUFFIX)).values()
     return person
-
-
-def test_however_far_behind_it_is_a_person_stays_small_and_all_is_looked_at(
-    harness: Harness, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(fact_vectors, "CHANGED_MOST", 100)
-    monkeypatch.setattr(fact_vectors, "SAID_MOST", 4)
-    monkeypatch.setattr(consolidating, "CHANGED_LIMIT", 2 * PAGE_FACTS)
-    count = 5 * PAGE_FACTS
-    vectors = np.eye(count, dtype=np.float32)
-    vectors[1::10] = vectors[::10]
-    for number in range(count):
-        verb = "loves" if number % 10 == 1 else "likes"
-        text = f"User {verb} thing{number - (number % 10 == 1)}"
-        harness.feed(harness.record(candidate(text, number)))
-        harness.feed(harness.record(result(text, vectors[number].tolist()), EMBEDDINGS))
-        assert len(of_person(harness).changed) <= 100
-    for number in range(7):
-        spoken(harness, f"t-{number}", vectors[number].tolist(), hours=number)
-    assert of_person(harness).said == ("t-3", "t-4", "t-5", "t-6")
-    assert {*harness.stored(SPOKEN, lambda key: key.endswith(b"/said"))} == {
-        f"t-{number}/said".encode() for number in range(3, 7)
-    }
-    harness.take(harness.record(consolidate(), CONSOLIDATION))
-    reports = harness.values(REPORTS, ConsolidationReport)
-    assert max(each.changed for each in reports) <= 2 * PAGE_FACTS
-    merged = [fact for fact in harness.topic().values() if fact is not None and fact.merged_into_id is not None]
-    assert len(merged) == count // 10
-    assert not of_person(harness).waits
 
 
 class TestSeparating:
@@ -1348,34 +940,6 @@ class TestSeparating:
         harness.take(harness.record(merge, CONSOLIDATION))
         assert harness.topic() == facts
 
-    def test_what_was_said_since_stays_where_it_was_counted(self, harness: Harness) -> None:
-        self.merge(harness)
-        harness.take(harness.record(candidate("User likes hiking", 3)))
-        separate(harness, "User likes hiking")
-        harness.take(harness.record(candidate("User likes hiking", 4)))
-        windows = {
-            text: {each.window_id for each in harness.fact(text).provenance}
-            for text in ("User likes hiking", "User loves hiking")
-        }
-        assert windows == {"User likes hiking": {"w1", "w4"}, "User loves hiking": {"w2", "w3"}}
-
-    def test_the_more_evidence_the_other_had_given_goes_with_it(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.95)
-        harness.know("User loves hiking", 2, NEARBY, confidence=0.6)
-        step = consolidate(step=Step.MERGE, fact_id=_id("User loves hiking"), other_id=_id("User likes hiking"))
-        harness.take(harness.record(step, CONSOLIDATION))
-        assert harness.fact("User loves hiking").confidence == 0.95
-        separate(harness, "User likes hiking")
-        assert harness.fact("User loves hiking").confidence == pytest.approx(0.6)
-
-    @pytest.mark.parametrize("text", ["User loves hiking", "User likes tea"])
-    def test_what_was_not_merged_stays(self, harness: Harness, text: str) -> None:
-        self.merge(harness)
-        facts = harness.topic()
-        separate(harness, text)
-        separate(harness, "User likes hiking", "mallory")
-        assert harness.topic() == facts
-
     def test_nothing_comes_back_of_what_was_erased(self, harness: Harness) -> None:
         self.merge(harness)
         blank, erased = harness.record(None, FACTS), erasing("", "c")
@@ -1446,17 +1010,6 @@ class TestToldApart:
             harness.feed(said)
             self.check(harness)
 
-    def test_what_counted_for_the_other_meanwhile_counts_no_second_time(self, harness: Harness) -> None:
-        self.merged(harness)
-        again = harness.record(candidate("User likes hiking", 3))
-        harness.take(again)
-        assert harness.fact("User loves hiking").evidence_count == 3, "in its own words it supports what stands"
-        harness.take(self.instead(harness, 4))
-        facts = harness.topic()
-        assert {each.window_id for each in harness.fact("User likes hiking").provenance} == {"w1", "w4"}
-        harness.take(harness.record(candidate("User likes hiking", 3)))
-        assert harness.topic() == facts
-
     @pytest.mark.parametrize("reset", [False, True])
     def test_once_something_else_is_said_instead_of_the_other_it_is_back_when_it_is_said(
         self, harness: Harness, reset: bool
@@ -1480,53 +1033,6 @@ class TestToldApart:
         evidence = msgspec.structs.replace(said.provenance, arrived_at=said.provenance.sent_at)
         said = msgspec.structs.replace(said, provenance=evidence, assertion=Assertion.CORRECTED)
         harness.take(harness.record(msgspec.structs.replace(said, corrects=_id(wrong))))
-
-    def test_a_correction_before_they_were_merged_keeps_nothing_apart(self, harness: Harness) -> None:
-        harness.know("User loves hiking", 1, NEARBY)
-        self.corrected(harness, "User hates hiking", "User loves hiking", 2)
-        harness.know("User loves hiking", 3, NEARBY, 3, confidence=0.95)
-        harness.know("User likes hiking", 4)
-        merge = consolidate(
-            step=Step.MERGE, fact_id=_id("User loves hiking"), other_id=_id("User likes hiking")
-        )
-        harness.take(harness.record(merge, CONSOLIDATION))
-        harness.take(harness.record(candidate("User likes hiking", 5)))
-        assert harness.fact("User likes hiking").merged_into_id == _id("User loves hiking")
-        assert {each.window_id for each in harness.fact("User loves hiking").provenance} == {"w3", "w4", "w5"}
-        self.corrected(harness, "User hates hiking", "User loves hiking", 6)
-        harness.take(harness.record(candidate("User likes hiking", 7)))
-        assert harness.fact("User likes hiking").status is FactStatus.ACTIVE
-
-    def test_what_is_brought_back_knows_that_it_was_corrected(self, harness: Harness) -> None:
-        harness.know("User enjoys hiking", 1)
-        harness.know("User likes hiking", 2)
-        enjoys, likes, loves = (_id(f"User {verb} hiking") for verb in ("enjoys", "likes", "loves"))
-        harness.take(
-            harness.record(consolidate(step=Step.MERGE, fact_id=likes, other_id=enjoys), CONSOLIDATION)
-        )
-        self.corrected(harness, "User hates hiking", "User likes hiking", 3)
-        harness.know("User likes hiking", 4, minute=4)
-        harness.know("User loves hiking", 5, NEARBY)
-        harness.take(harness.record(consolidate(step=Step.MERGE, fact_id=loves, other_id=likes), CONSOLIDATION))
-        separate(harness, "User likes hiking")
-        assert harness.fact("User likes hiking").status is FactStatus.ACTIVE
-        harness.take(harness.record(candidate("User enjoys hiking", 6)))
-        assert harness.fact("User enjoys hiking").status is FactStatus.ACTIVE
-        assert {each.window_id for each in harness.fact("User likes hiking").provenance} == {"w4"}
-
-    def test_what_is_said_in_another_slot_takes_nothing_back(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1)
-        said = candidate("User likes hiking trips", 2)
-        harness.take(harness.record(msgspec.structs.replace(said, attribute="like", value="hiking trips")))
-        into = harness.fact("User likes hiking trips").fact_id
-        merge = consolidate(step=Step.MERGE, fact_id=into, other_id=_id("User likes hiking"))
-        harness.take(harness.record(merge, CONSOLIDATION))
-        assert harness.fact("User likes hiking").merged_into_id == into
-        said = candidate("User likes hiking", 3)
-        harness.take(harness.record(msgspec.structs.replace(said, corrects=into)))
-        stays = harness.fact("User likes hiking trips")
-        assert (stays.status, stays.evidence_count) == (FactStatus.ACTIVE, 3)
-        assert harness.fact("User likes hiking").merged_into_id == into
 
 
 def merged_texts(harness: Harness) -> list[str]:

@@ -12,10 +12,9 @@ import pytest
 
 from models.commands import Command
 from models.ids import window_id
-from models.messages import ChatMessage, Punctuation, Role
+from models.messages import ChatMessage, Role
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window, WindowReason, WindowSource
-from processors.conversations.state import is_page, page_key
 from processors.conversations.token_table import ranges
 from processors.summaries.building import build_summary
 from streams.adapters.builtin_summarizer import BuiltinSummarizer
@@ -28,12 +27,11 @@ from streams.agents.ingest.conversations import (
     Conversations,
 )
 from streams.agents.ingest.punctuating import COMMANDS
-from streams.agents.ingest.summary_ledger import SUMMARIES, is_ledger
+from streams.agents.ingest.summary_ledger import SUMMARIES
 from streams.runtime.effects import Effects
-from streams.runtime.records import Record, rerouted
+from streams.runtime.records import rerouted
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
-from streams.topics.catalog import load_catalog
 
 COUNT = cl100k_counter()
 
@@ -153,17 +151,6 @@ class TestWindows:
         headers = dict(harness.last.outputs[0].headers)
         assert headers["ce_id"] == window.window_id.encode()
 
-    def test_batches_do_not_change_which_messages_are_repeats(self) -> None:
-        """A replay may be cut elsewhere: it must not take for new what was a repetition, or the reverse."""
-        harness, one_by_one = Harness(), Harness()
-        records = [harness.record(message) for message in (*messages(20), *messages(1), *messages(9, first=20))]
-        harness.feed(*records)
-        for record in records:
-            one_by_one.feed(record)
-        assert spans(harness.windows) == [(1, 10), (8, 17), (15, 24)]
-        assert harness.payload().next_index == one_by_one.payload().next_index == 29
-        assert harness.windows == one_by_one.windows
-
     @pytest.mark.parametrize("cut", [1, 2, 7, 60])
     def test_batches_do_not_change_the_windows(self, cut: int) -> None:
         harness, one_by_one = Harness(), Harness()
@@ -178,12 +165,6 @@ class TestWindows:
             one_by_one.feed(record)
         assert sorted(harness.windows, key=str) == sorted(one_by_one.windows, key=str)
         assert harness.payload() == one_by_one.payload()
-
-    def test_sizes_are_settings(self) -> None:
-        harness = Harness(window_size=4, window_overlap=1)
-        for message in messages(10):
-            harness.feed(harness.record(message))
-        assert spans(harness.windows) == [(1, 4), (4, 7), (7, 10)]
 
     def test_a_replay_writes_nothing_again(self) -> None:
         harness = Harness()
@@ -218,25 +199,9 @@ class TestWindows:
         assert [letter.reason for letter in alone.dead_letters] == ["tenant_mismatch"]
         assert harness.feed(*records[:3]).dead_letters == []
 
-    def test_out_of_order_times_keep_offset_order_and_are_marked(self) -> None:
-        harness = Harness()
-        for message in messages(9):
-            harness.feed(harness.record(message))
-        harness.feed(harness.record(next(messages(1, first=9, sent_at=START + timedelta(seconds=2)))))
-        (window,) = harness.windows
-        assert [message.late for message in window.messages] == [False] * 9 + [True]
-        assert window.message_ids[-1] == "c-m9"
-
 
 class TestIds:
     """After retention and a reset the log begins in the middle, and what is left counts from 0 again."""
-
-    def test_windows_of_other_messages_have_other_ids(self) -> None:
-        earlier, later = Harness(), Harness()
-        earlier.feed(*[earlier.record(message) for message in messages(17)])
-        later.feed(*[later.record(message) for message in messages(17, first=100)])
-        assert spans(earlier.windows) == spans(later.windows)
-        assert not {w.window_id for w in earlier.windows} & {w.window_id for w in later.windows}
 
     def test_a_summary_of_other_messages_answers_nothing(self) -> None:
         earlier, later = Harness(token_threshold=100), Harness(token_threshold=100)
@@ -248,26 +213,6 @@ class TestIds:
         assert later.payload().tokens.summaries == ()
         later.answer(asked)
         assert [summary.summary_id for summary in later.payload().tokens.summaries] == [asked.request_id]
-
-    def test_what_is_made_of_messages_says_when_they_arrived(self) -> None:
-        harness = Harness(token_threshold=100)
-        for message in messages(12):
-            harness.arrived += timedelta(seconds=7)
-            harness.feed(harness.record(message))
-        (window,), (request,) = harness.windows, harness.requests
-        times = [START + timedelta(seconds=7 * n) for n in range(1, 11)]
-        assert [message.arrived_at for message in window.messages] == times
-        assert request.arrived_at == request.messages[-1].arrived_at
-
-    def test_a_roll_up_arrived_with_the_last_message_that_it_stands_for(self) -> None:
-        harness = Harness(token_threshold=100)
-        for message in messages(60):
-            harness.arrived += timedelta(seconds=7)
-            harness.feed(harness.record(message))
-        while not harness.requests[-1].roll_up:
-            harness.answer(harness.requests[-1], tokens=30)
-        covered = harness.requests[len(harness.requests) - 2]
-        assert harness.requests[-1].arrived_at == covered.arrived_at > START
 
 
 class TestIdle:
@@ -335,23 +280,6 @@ class TestIdle:
         harness.feed(harness.record(tick.value, MESSAGES, key=tick.key, headers=tick.headers))
         assert harness.windows == []
 
-    def test_a_brokers_clock_that_is_behind_decides(self) -> None:
-        """The worker asks again, and ever more seldom."""
-        harness = Harness()
-        harness.feed(*[harness.record(message) for message in messages(5)])
-        now, behind = START + timedelta(seconds=901), timedelta(minutes=3)
-        asked = 0
-        while not harness.windows:
-            harness.silence(now, now - behind)
-            now = max(now, datetime.fromtimestamp(harness.last.timers.get(b"c") or 0, UTC))
-            asked += 1
-            now += timedelta(seconds=10 * 2**asked)
-            assert asked < 10
-        assert asked > 1
-        assert spans(harness.windows) == [(1, 5)]
-        (tick,) = {output.value for output in harness.outputs if output.topic == MESSAGES}
-        assert msgspec.json.decode(tick or b"", type=Punctuation).punctuation == "tick"
-
     def test_the_clock_decides_nothing_while_records_wait_to_be_read(self) -> None:
         harness = Harness()
         for message in messages(5):
@@ -361,17 +289,6 @@ class TestIdle:
         assert effects.outputs == []
         assert effects.timers[b"c"] == now.timestamp() + 1
 
-    def test_repeating_a_request_ends_no_window(self) -> None:
-        harness = Harness(token_threshold=100, summary_retry_seconds=60)
-        harness.arrived = START + timedelta(days=30)
-        for message in messages(25):
-            harness.feed(harness.record(message))
-        windows, requests = len(harness.windows), len(harness.requests)
-        harness.silence(harness.arrived + timedelta(seconds=61))
-        assert (len(harness.windows), len(harness.requests)) == (windows, requests + 1)
-        harness.silence(START + timedelta(days=30, seconds=901))
-        assert harness.windows[-1].reason is WindowReason.IDLE
-
     def test_timers_survive_a_restart(self) -> None:
         harness = Harness()
         for message in messages(5):
@@ -380,19 +297,6 @@ class TestIdle:
         assert payload is not None
         assert harness.spec.timer_at is not None
         assert harness.spec.timer_at(b"c", payload) == harness.last.timers[b"c"]
-
-    def test_idle_state_shrinks_to_the_overlap(self) -> None:
-        harness = Harness(token_threshold=50)
-        for message in messages(40):
-            harness.feed(harness.record(message))
-        while harness.requests and harness.payload().tokens.open is not None:
-            harness.answer(harness.requests[-1], tokens=5)
-        harness.silence(START + timedelta(hours=1))
-        state = harness.payload()
-        assert state.kept_from == state.cursor.from_index
-        assert len(state.kept) == 3
-        _, payload = harness.state.read(b"c")
-        assert len(payload or b"") < len(STATE.encode(state)), "packed"
 
 
 class TestClose:
@@ -431,46 +335,12 @@ class TestClose:
         harness.close()
         assert spans(harness.windows) == [(1, 5), (3, 9)], "the next command is another"
 
-    def test_nothing_open_and_nothing_known_is_nothing_to_close(self) -> None:
-        harness = Harness()
-        harness.close("nobody")
-        assert (harness.windows, harness.last.dead_letters) == ([], [])
-        harness.feed(*[harness.record(message) for message in messages(10)])
-        harness.close()
-        harness.close()
-        assert [window.reason for window in harness.windows] == [WindowReason.FULL]
-
-    def test_a_command_that_came_before_the_first_message_does_not_close_it_when_it_is_read_again(self) -> None:
-        harness = Harness()
-        command = harness.record(closing("c"), COMMANDS)
-        harness.feed(command)
-        harness.come_back()
-        harness.feed(*[harness.record(message) for message in messages(2, tenant_id="acme")])
-        harness.feed(command)
-        harness.come_back()
-        assert (harness.windows, harness.last.dead_letters) == ([], [])
-        assert harness.payload().tenant_id == "acme"
-
     def test_another_tenant_cannot_close_it(self) -> None:
         harness = Harness()
         harness.feed(*[harness.record(message) for message in messages(5)])
         harness.close(tenant_id="other")
         assert harness.windows == []
         assert [letter.reason for letter in harness.last.dead_letters] == ["tenant_mismatch"]
-
-    def test_commands_for_others_are_passed_over(self) -> None:
-        harness = Harness()
-        effects = harness.feed(
-            harness.record(b'{"command":"consolidate","user_id":"ada"}', COMMANDS, key=b"ada")
-        )
-        assert not effects
-
-    def test_a_command_that_is_wrong_is_dead_lettered(self) -> None:
-        harness = Harness()
-        wrong = harness.record(closing("c"), COMMANDS, key=b"d")
-        effects = harness.feed(wrong, harness.record(b'{"command":"close"}', COMMANDS, key=b"c"))
-        assert [letter.reason for letter in effects.dead_letters] == ["key_mismatch", "invalid_field"]
-        assert effects.outputs == []
 
 
 class TestCopies:
@@ -485,32 +355,12 @@ class TestCopies:
         assert spans(harness.windows) == [(1, 10), (8, 17), (15, 24)]
         assert harness.payload().next_index == 24
 
-    def test_what_is_sent_again_from_the_dead_letter_queue_is_no_second_copy(self) -> None:
-        harness = Harness()
-        first, second = messages(2)
-        now = int(START.timestamp() * 1000)
-        copies = [rerouted(Record(b"", b"c", offset, "chat.messages.v1", 2, now)) for offset in (7, 8)]
-        harness.feed(harness.record(second, headers=copies[1]))
-        harness.feed(harness.record(first, headers=[*copies[0], ("dlq_reason", b"content_too_large")]))
-        assert harness.payload().next_index == 2
-
 
 class TestForgetting:
     DAY = timedelta(days=1)
 
     def remembered(self, harness: Harness) -> list[bytes]:
         return [key for key, _ in harness.state.items()]
-
-    def test_nobody_wrote_for_so_long(self) -> None:
-        harness = Harness(token_threshold=100)
-        harness.feed(*[harness.record(message) for message in messages(40)])
-        assert len(self.remembered(harness)) > 1, "there are pages"
-        harness.silence(START + self.DAY)
-        harness.silence(START + 90 * self.DAY - timedelta(seconds=1))
-        assert self.remembered(harness)
-        harness.silence(START + 90 * self.DAY)
-        assert self.remembered(harness) == []
-        assert harness.last.timers[b"c"] is None
 
     def test_a_message_after_that_begins_anew(self) -> None:
         """Whether the clock has found out or not, and under another tenant, too."""
@@ -561,16 +411,6 @@ class TestTokens:
         rows = ranges(harness.payload().tokens)
         assert [row.from_index for row in rows[1:]] == [row.to_index + 1 for row in rows[:-1]]
 
-    def test_a_second_copy_of_an_answer_changes_nothing(self) -> None:
-        harness = Harness(token_threshold=100)
-        for message in messages(30):
-            harness.feed(harness.record(message))
-        harness.answer(harness.requests[0])
-        before = harness.payload()
-        effects = harness.answer(harness.requests[0])
-        assert effects.counts["skipped_records_total", ("conversations", "duplicate")] == 1
-        assert harness.payload() == before
-
     def test_an_unanswered_request_is_repeated_with_the_same_id(self) -> None:
         harness = Harness(token_threshold=100, summary_retry_seconds=60)
         for message in messages(30):
@@ -582,45 +422,6 @@ class TestTokens:
         repeated = harness.requests[1]
         assert (repeated.request_id, repeated.attempt) == (request.request_id, 2)
         assert repeated.messages == request.messages
-
-    def test_a_request_fits_into_a_record_whatever_the_threshold_is(self) -> None:
-        """Or its message would be dead-lettered, and every later one of the conversation as well."""
-        harness = Harness(token_threshold=20_000)
-        blank = " " * 60_000  # some hundred tokens
-        for n in range(0, 120, 6):
-            harness.feed(*[harness.record(message) for message in messages(6, first=n, content=blank)])
-        while harness.payload().tokens.open is not None:
-            harness.answer(harness.requests[-1])
-        assert len(harness.requests) > 1
-        indices = [message.index for request in harness.requests for message in request.messages]
-        assert indices == list(range(len(indices)))
-        limit = load_catalog().get(REQUESTS).max_message_bytes
-        assert all(len(o.value or b"") < limit - 10_000 for o in harness.outputs if o.topic == REQUESTS)
-
-    def test_a_threshold_below_any_summary_asks_for_many_messages_at_once(self) -> None:
-        harness = Harness(token_threshold=1)
-        for message in messages(40, content="I moved to a small flat near the old harbour in spring."):
-            harness.feed(harness.record(message))
-            while harness.payload().tokens.open is not None:
-                harness.summarize(harness.requests[-1])
-                state = harness.payload()
-                assert len(state.summaries) == len(state.tokens.summaries), "none of a refused one is kept"
-        state = harness.payload()
-        assert len(harness.requests) < 30, "not one for each message, and one to roll it up"
-        assert state.tokens.from_index > 30
-        assert len(state.summaries) > 0
-        assert [message.index for message in harness.requests[0].messages] == [0]
-        assert [message.index for message in harness.requests[1].messages][:2] == [0, 1], "the range grew"
-
-    def test_emoji_alone_are_summarized_by_nothing(self) -> None:
-        harness = Harness(token_threshold=100)
-        for message in messages(30, content="🙂🎉"):
-            harness.feed(harness.record(message))
-            while harness.payload().tokens.open is not None:
-                harness.summarize(harness.requests[-1])
-        table = harness.payload().tokens
-        assert table.from_index == harness.requests[-1].to_index + 1 > 0
-        assert {summary.tokens for summary in table.summaries} == {0}
 
     def test_summaries_that_fill_the_context_are_rolled_up(self) -> None:
         harness = Harness(token_threshold=100)
@@ -650,37 +451,6 @@ class TestPages:
         assert len(state.kept) < 10
         assert state.pages[0] == 0
         assert len(harness.state.read(b"c")[1] or b"") < 4000
-
-    def test_every_message_reaches_a_summary_once_even_from_pages(self) -> None:
-        harness = Harness(token_threshold=600)
-        for n in range(0, 1000, 50):
-            harness.feed(*[harness.record(message) for message in messages(50, first=n)])
-        answered = 0
-        while answered < len(harness.requests):
-            harness.answer(harness.requests[answered], tokens=20)
-            answered += 1
-        summarized = [m for request in harness.requests for m in request.messages]
-        assert [m.index for m in summarized] == list(range(len(summarized)))
-        assert [m.content for m in summarized] == [f"message number {n}" for n in range(len(summarized))]
-        assert len(summarized) > 900
-        state = harness.payload()
-        stored = {
-            key for key, _ in harness.state.items() if is_page(key) and not is_ledger(key) and b"\0i" not in key
-        }
-        assert stored == {page_key(b"c", begins) for begins in state.pages}, "pages that are done are gone"
-
-    def test_a_roll_up_says_where_its_messages_lie(self) -> None:
-        harness = Harness(token_threshold=100)
-        for n in range(0, 200, 10):
-            harness.feed(*[harness.record(message) for message in messages(10, first=n)])
-            if harness.requests[-1:] and harness.payload().tokens.open is not None:
-                request = harness.requests[-1]
-                if request.roll_up:
-                    assert request.source.first_offset == 0
-                    assert request.source.last_offset >= request.to_index
-                    return
-                harness.answer(request, tokens=30)
-        pytest.fail("no roll-up came")
 
 
 BAD = {
@@ -722,26 +492,6 @@ class TestBadInput:
         assert [letter.reason for letter in effects.dead_letters] == [reason]
 
     @pytest.mark.parametrize(
-        ("content", "read", "replaced"),
-        [
-            ("bell\\u0007s", "bell s", 1),
-            ("pai\\u0000nt\\ud83d.", "pai nt\ufffd.", 2),
-            ("\\ud83d\\ude00\\ud83d", "😀\ufffd", 1),
-        ],
-    )
-    def test_what_no_content_may_hold_is_replaced_and_counted(
-        self, content: str, read: str, replaced: int
-    ) -> None:
-        harness = Harness()
-        value = msgspec.json.encode(next(messages(1, content="-"))).replace(b'"-"', f'"{content}"'.encode())
-        effects = harness.feed(harness.record(next(messages(1)), value=value))
-        assert not harness.dead_letters
-        assert effects.counts["message_characters_replaced_total", ()] == replaced
-        harness.close()
-        [window] = harness.windows
-        assert [each.content for each in window.messages] == [read]
-
-    @pytest.mark.parametrize(
         ("value", "said"),
         [
             (b"\x00\x00\x00\x00\x2a\x08c-av\x06ada\xff", "schema id 42"),
@@ -753,11 +503,6 @@ class TestBadInput:
         [letter] = harness.feed(harness.record(next(messages(1)), value=value)).dead_letters
         assert (letter.reason, said in letter.message) == ("schema_registry", True)
 
-    def test_zeros_are_no_frame_of_a_schema_registry(self) -> None:
-        harness = Harness()
-        [letter] = harness.feed(harness.record(next(messages(1)), value=bytes(64))).dead_letters
-        assert letter.reason == "invalid_json"
-
     @pytest.mark.parametrize("depth", [40, 5000])
     def test_deep_nesting_is_dead_lettered(self, depth: int) -> None:
         harness = Harness()
@@ -765,18 +510,6 @@ class TestBadInput:
         value = msgspec.json.encode(next(messages(1))).replace(b'"metadata":{}', b'"metadata":' + nested)
         effects = harness.feed(harness.record(next(messages(1)), value=value))
         assert [letter.reason for letter in effects.dead_letters] == ["nested_too_deep"]
-
-    def test_an_unknown_role_names_the_field(self) -> None:
-        harness = Harness()
-        value = msgspec.json.encode(next(messages(1))).replace(b'"role":"user"', b'"role":"wizard"')
-        effects = harness.feed(harness.record(next(messages(1)), value=value))
-        assert effects.dead_letters[0].reason == "invalid_field"
-        assert "$.role" in effects.dead_letters[0].message
-
-    def test_unknown_fields_are_accepted(self) -> None:
-        harness = Harness()
-        value = msgspec.json.encode(next(messages(1)))[:-1] + b',"shiny":[1,2]}'
-        assert harness.feed(harness.record(next(messages(1)), value=value)).dead_letters == []
 
     def test_a_record_without_a_key_goes_to_its_conversations_partition(self) -> None:
         harness = Harness()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -15,14 +15,12 @@ from models.errors import DependencyUnavailable
 from models.ids import text_fact_id, text_hash
 from models.index import Vectors
 from models.ports import Embedder
-from models.vectors import EmbeddingRequest, EmbeddingResult, TurnPlace, TurnVector, VectorKind
+from models.vectors import EmbeddingRequest, EmbeddingResult, VectorKind
 from processors.embedding.vectors import pack, unpack
 from processors.embedding.wording import request_for
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.onnx_model import DIMENSIONS, MODEL
-from streams.agents.recall import waiting
 from streams.agents.recall.embedding import Building, Embedding
-from streams.agents.recall.turn_vectors import TURN_VECTORS
 from streams.runtime.records import Record
 from streams.runtime.testing import StageHarness
 from streams.settings import Settings
@@ -74,15 +72,6 @@ class TestVectors:
             assert unpack(result) == pytest.approx(vector, abs=1e-3)
             assert len(result.vector) == 2 * result.dimensions
 
-    async def test_a_result_says_whose_it_is_and_what_made_it(self, harness: Harness) -> None:
-        wanted = request(CELLO, VectorKind.TURN, tenant="acme")
-        await harness.call(harness.record(wanted))
-        (result,) = harness.results
-        assert (result.kind, result.id, result.user_id, result.tenant_id) == ("turn", wanted.id, "ada", "acme")
-        assert (result.model, result.dimensions, result.text_hash) == ("words-1", 64, text_hash(CELLO))
-        (output,) = harness.outputs
-        assert (output.key, output.partition) == (f"turn/{wanted.id}".encode(), harness.partition)
-
     async def test_a_batch_is_one_call_and_a_text_that_comes_twice_costs_nothing(
         self, harness: Harness, embedder: WordEmbedder
     ) -> None:
@@ -90,19 +79,6 @@ class TestVectors:
         await harness.call(*[harness.record(each) for each in (first, second, repeated, first)])
         assert embedder.asked == [[CELLO, ENGINEER]]
         assert [result.id for result in harness.results] == [first.id, second.id, repeated.id]
-
-    async def test_of_two_texts_of_a_thing_the_later_counts(self, harness: Harness) -> None:
-        await harness.call(
-            harness.record(request(CELLO, about="x")), harness.record(request(ESPRESSO, about="x"))
-        )
-        assert [result.text_hash for result in harness.results] == [text_hash(ESPRESSO)]
-
-    async def test_a_replay_writes_the_same(self, harness: Harness) -> None:
-        record = harness.record(request(CELLO))
-        await harness.call(record)
-        await harness.call(record)
-        first, second = harness.outputs
-        assert first == second
 
     async def test_the_real_model_is_near_what_means_the_same(self) -> None:
         embedder = OnnxEmbedder()
@@ -159,13 +135,6 @@ class TestBadInput:
         assert [letter.reason for letter in effects.dead_letters] == ["invalid_key"]
         assert effects.outputs == []
 
-    async def test_a_batch_of_bad_records_asks_for_nothing(
-        self, harness: Harness, embedder: WordEmbedder
-    ) -> None:
-        effects = await harness.call(*[harness.record(value) for value in BAD.values()])
-        assert [letter.reason for letter in effects.dead_letters] == [*BAD]
-        assert embedder.asked == []
-
 
 async def test_an_embedder_that_is_down_is_waited_for() -> None:
     class Down(WordEmbedder):
@@ -176,34 +145,6 @@ async def test_an_embedder_that_is_down_is_waited_for() -> None:
     with pytest.raises(DependencyUnavailable, match="embedder"):
         await harness.call(harness.record(request(CELLO)))
     assert harness.outputs == []
-
-
-PLACE = TurnPlace(conversation_id="c-1", began_at=datetime(2026, 3, 1, tzinfo=UTC), index=7)
-
-
-async def sent_on(
-    embedder: Embedder, wanted: EmbeddingRequest, **settings: Any
-) -> list[tuple[TurnVector, Any]]:
-    harness = StageHarness(Embedding(Settings(**settings), embedder).stage())
-    await harness.call(harness.record(wanted))
-    outputs = [output for output in harness.outputs if output.topic == TURN_VECTORS]
-    return list(zip(harness.values(TURN_VECTORS, TurnVector), outputs, strict=True))
-
-
-async def test_the_vector_of_a_turn_goes_where_topics_are_told_apart(embedder: WordEmbedder) -> None:
-    wanted = request_for(VectorKind.TURN, "t-1", CELLO, "ada", "acme", PLACE)
-    ((vector, output),) = await sent_on(embedder, wanted, episodes="adaptive")
-    assert (vector.turn_id, vector.conversation_id, vector.index) == ("t-1", "c-1", 7)
-    assert (vector.began_at, vector.tenant_id, vector.model) == (PLACE.began_at, "acme", "words-1")
-    assert (output.key, output.route) == (b"t-1", b"c-1")
-    (expected,) = await embedder.embed([CELLO])
-    assert unpack(vector) == pytest.approx(expected, abs=1e-3)
-
-
-async def test_where_topics_do_not_matter_it_does_not(embedder: WordEmbedder) -> None:
-    wanted = request_for(VectorKind.TURN, "t-1", CELLO, "ada", "acme", PLACE)
-    assert await sent_on(embedder, wanted) == []
-    assert await sent_on(embedder, request(CELLO), episodes="adaptive") == []
 
 
 class Purse:
@@ -223,17 +164,6 @@ class Purse:
         self.asked += [request.text for request in paid.values()]
         made = await self.embedder.embed([request.text for request in paid.values()]) if paid else []
         return {key: pack(vector) for key, vector in zip(paid, made, strict=True)}
-
-
-class Broken(WordEmbedder):
-    """Cannot embed one text."""
-
-    bad = CELLO
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        if self.bad in texts:
-            raise ValueError("not this one")
-        return await super().embed(texts)
 
 
 class Marks:
@@ -291,21 +221,6 @@ class TestOverBudget:
         assert self.embedded(harness)[2:] == [text_hash(CELLO)]
         assert not [*harness.state.items()] and not harness.timers
 
-    async def test_still_over_it_waits_for_the_next_day(self, harness: StageHarness) -> None:
-        await harness.call(harness.record(request(CELLO, tenant="acme")))
-        harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
-        first = self.again(harness)
-        await harness.call(*first)
-        assert len(harness.timers) == 1
-        await harness.call(*self.again(harness))  # read again: it is another one that waits now
-        assert len(self.again(harness)) == 1 and not self.embedded(harness)
-
-    async def test_after_a_restart_it_is_asked_again_at_once(self, harness: StageHarness) -> None:
-        theirs = request(CELLO, tenant="acme")
-        await harness.call(harness.record(theirs))
-        harness.recover()
-        assert harness.timers == {f"fact/{theirs.id}".encode(): 0.0}
-
     @pytest.mark.parametrize("in_one_batch", [True, False])
     @pytest.mark.parametrize("erased", [True, False])
     async def test_what_came_of_it_since_is_not_undone(
@@ -327,16 +242,6 @@ class TestOverBudget:
         (told,) = [each for each in harness.outputs if each.topic == EMBEDDINGS]
         assert (told.value is None) is erased
         assert not [*harness.state.items()]
-
-    async def test_what_is_asked_for_later_waits_in_its_place(
-        self, harness: StageHarness, purse: Purse
-    ) -> None:
-        for text in (CELLO, ESPRESSO):
-            await harness.call(harness.record(request(text, about="it", tenant="acme")))
-        purse.broke.clear()
-        harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
-        await harness.call(*self.again(harness))
-        assert purse.asked == [ESPRESSO]
 
     async def test_once_it_is_answered_whoever_reads_the_topic_anew_finds_the_request(
         self, harness: StageHarness, purse: Purse
@@ -369,87 +274,6 @@ class TestOverBudget:
         anew = StageHarness(Embedding(Settings(), embedder, purse, Building(Marks(), "build")).stage())
         await anew.call(newer, *self.again(harness))
         assert self.embedded_or_erased(anew) == [None if erased else text_hash(ESPRESSO)]
-
-    async def test_what_waited_before_an_index_was_built_anew_was_answered_or_erased_by_that(
-        self, embedder: WordEmbedder, purse: Purse
-    ) -> None:
-        """Which keeps no account of what waits."""
-        index = Marks()
-        harness = StageHarness(Embedding(Settings(), embedder, purse, index=index).stage())
-        await harness.call(harness.record(request(CELLO, tenant="acme")))
-        index.answered = 1
-        await harness.call(harness.record(request(ESPRESSO, tenant="acme")))
-        harness.recover()
-        purse.broke.clear()
-        harness.tick(datetime.fromtimestamp(self.NIGHT, UTC), *harness.timers)
-        await harness.call(*self.again(harness))
-        assert purse.asked == [ESPRESSO]
-        assert not [*harness.state.items()] and not harness.timers
-
-    async def test_one_that_fails_each_time_is_dead_lettered_after_five_times(self) -> None:
-        purse = Purse(Broken())
-        purse.broke.add("acme")
-        harness = StageHarness(Embedding(Settings(), purse.embedder, purse).stage())
-        theirs = request(CELLO, tenant="acme")
-        await harness.call(harness.record(theirs))
-        purse.broke.clear()
-        for _ in range(waiting.MOST_FAILED):
-            harness.recover()
-            harness.tick(harness.arrived, *harness.timers)
-            assert len(harness.timers) == 1, "it is asked again without a restart, too"
-            with pytest.raises(ValueError, match="not this one"):
-                await harness.call(self.again(harness)[-1])
-        harness.recover()
-        harness.tick(harness.arrived, *harness.timers, caught_up=False)
-        with pytest.raises(ValueError, match="not this one"):
-            await harness.call(self.again(harness)[-1])
-        harness.tick(harness.arrived, f"fact/{theirs.id}".encode())
-        await harness.call(self.again(harness)[-1])
-        (letter,) = harness.dead_letters
-        assert (letter.reason, letter.attempts) == ("failed_too_often", waiting.MOST_FAILED)
-        assert (letter.record.topic, letter.record.partition) == (REQUESTS, harness.partition)
-        assert "switchboard dlq retry" in letter.message
-        assert msgspec.json.decode(letter.record.value or b"", type=EmbeddingRequest) == theirs
-        assert not [*harness.state.items()] and not harness.timers
-        await harness.call(self.again(harness)[-1])
-        assert len(harness.dead_letters) == 1, "read again, it finds nothing that waits"
-
-    async def test_over_budget_for_long_is_no_failure_until_it_has_waited_too_long(
-        self, harness: StageHarness
-    ) -> None:
-        await harness.call(harness.record(request(CELLO, tenant="acme")))
-        for _ in range(waiting.MOST_DAYS):
-            harness.arrived += timedelta(days=1)
-            harness.recover()
-            harness.tick(harness.arrived, *harness.timers)
-            await harness.call(self.again(harness)[-1])
-        assert not harness.dead_letters and len(harness.timers) == 1
-        harness.arrived += timedelta(days=1)
-        harness.tick(harness.arrived, *harness.timers)
-        await harness.call(self.again(harness)[-1])
-        assert [letter.reason for letter in harness.dead_letters] == ["waited_too_long"]
-        assert "SWITCHBOARD_MODEL_BUDGET_USD" in harness.dead_letters[0].message
-        assert not [*harness.state.items()] and not harness.timers
-
-    async def test_of_too_many_the_oldest_are_dead_lettered(
-        self, harness: StageHarness, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(waiting, "MOST_WAITING", 3)
-        asked = [request(f"owns {number} boats", tenant="acme") for number in range(5)]
-        for each in asked[:3]:
-            harness.arrived += timedelta(hours=1)
-            await harness.call(harness.record(each))
-        harness.tick(harness.arrived, f"fact/{asked[0].id}".encode())
-        await harness.call(*self.again(harness))  # asked again, it is as old as it was
-        assert not harness.dead_letters
-        harness.arrived += timedelta(hours=1)
-        await harness.call(*[harness.record(each) for each in asked[3:]])
-        assert [letter.reason for letter in harness.dead_letters] == ["too_many_wait"] * 2
-        assert [letter.record.key for letter in harness.dead_letters] == [
-            f"fact/{each.id}".encode() for each in asked[:2]
-        ]
-        assert {key for key, _ in harness.state.items()} == {f"fact/{each.id}".encode() for each in asked[2:]}
-        assert harness.timers.keys() == {key for key, _ in harness.state.items()}
 
     async def test_while_an_index_is_built_anew_it_waits_in_place(
         self, embedder: WordEmbedder, purse: Purse

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, cast
 
 import msgspec
 import pytest
+import samples
 from memory_samples import candidate
 
 from models import ids
 from models.context import ContextRequest
-from models.errors import InvalidRecord
 from models.facts import Fact
 from models.index import SearchIndex
-from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, Role
+from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation
 from models.summaries import SessionSummary, Summary
 from models.turns import Turn
 from models.windows import Window, WindowSource
@@ -36,25 +36,16 @@ from streams.contexts.requests import CONTEXT_REQUESTS
 from streams.erasure import erasures
 from streams.erasure.erasures import Erasing
 from streams.runtime.records import Record
-from streams.runtime.table import PartitionState
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.settings import Settings
-from streams.topics.catalog import load_catalog
 from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
 CANARY = "quokka"
 SETTINGS = Settings(window_size=3, window_overlap=1, token_threshold=10_000)
 
 
-def message(n: int, user: str = "ada", conversation: str = "c") -> ChatMessage:
-    return ChatMessage(
-        message_id=f"m{n}",
-        conversation_id=conversation,
-        user_id=user,
-        role=Role.USER,
-        content=f"{CANARY} of {user} number {n}",
-        sent_at=START + timedelta(seconds=n),
-    )
+def message(n: int, user: str = "ada") -> ChatMessage:
+    return samples.message(n, f"{CANARY} of {user} number {n}", user_id=user)
 
 
 def erase(harness: StageHarness, user: str = "", tenant: str = "default", conversation: str = "c") -> Record:
@@ -166,19 +157,6 @@ class TestSummaries:
         assert self.buried(harness) == {self.summary(0).summary_id.encode()}
         assert not harness.stored(LEDGER, is_ledger)
 
-    def test_the_erasure_of_one_is_read_without_a_word_and_its_page_goes_with_the_topic(self) -> None:
-        harness = ingest()
-        harness.feed(harness.record(self.summary(0), SUMMARIES))
-        harness.feed(harness.record(None, SUMMARIES, key=b"some-summary"))
-        assert harness.dead_letters == []
-        assert len(harness.stored(LEDGER, is_ledger)) == 1
-        harness.wait(timedelta(days=400))
-        assert not harness.stored(LEDGER, is_ledger)
-
-    def test_a_summary_has_a_key_of_its_own(self) -> None:
-        spec = load_catalog().get(SUMMARIES)
-        assert (tuple(spec.key_fields), spec.is_compacted) == (("summary_id",), True)
-
 
 class TestIngest:
     def test_nothing_of_the_open_window_is_left_or_comes_out(self) -> None:
@@ -228,14 +206,6 @@ class TestIngest:
         turns = [msgspec.json.decode(value, type=Turn) for value in values]
         assert [turn.index for turn in turns] == [0, 1, 2, 3, 4, 0, 1, 2]
 
-    def test_pages_of_earlier_messages_go_too(self) -> None:
-        harness = ingest()
-        harness.feed(*[harness.record(message(n)) for n in range(20)])
-        assert harness.stored(PAGE, is_page), "there are some"
-        later(harness)
-        harness.feed(erase(harness))
-        assert not harness.stored(PAGE, is_page)
-
     def test_of_one_person_the_words_go_and_others_keep_theirs_and_their_places(self) -> None:
         harness = ingest()
         people = ["ada", "bob", "ada", "bob", "bob"]
@@ -277,18 +247,6 @@ class TestIngest:
             each.feed(*[record._replace(offset=100 + n) for n, record in enumerate(records)])
             assert not any(CANARY.encode() in (output.value or b"") for output in each.outputs)
             assert not said_in_state(harness)
-
-    def test_it_is_remembered_as_long_as_a_conversation_is(self) -> None:
-        harness = ingest()
-        harness.feed(harness.record(message(0)))
-        harness.feed(erase(harness))
-        assert harness.stored(CONVERSATION)[b"c"].erased
-        harness.wait(timedelta(days=90, seconds=5))
-        ticks = [output for output in harness.outputs if output.topic == MESSAGES]
-        assert len(ticks) == 1, "one look at it, when it is forgotten"
-        (tick,) = ticks
-        harness.feed(harness.record(tick.value, MESSAGES, key=tick.key, headers=tick.headers))
-        assert harness.stored(CONVERSATION) == {}
 
 
 class TestTurns:
@@ -414,38 +372,3 @@ class TestFacts:
         self.tell(harness, Erasing("default", "c", "", START + timedelta(seconds=50)))
         harness.feed(harness.record(candidate("of c", 60)))
         assert self.living(harness) == {"of c"}
-
-    def test_many_erasures_scan_a_million_rows_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        harness = self.harness()
-        names = [f"chat {n}" for n in range(160)]
-        harness.feed(*[harness.record(candidate(each, conversation=each)) for each in (*names, "kept")])
-        _, row = min(harness.changelog, key=lambda item: len(item[1]))
-        harness.changelog += [(b"%d" % n, row) for n in range(1_000_000)]
-        harness.recover()
-        scan, scans = PartitionState.items, []
-
-        def counted(state: PartitionState) -> Iterator[tuple[bytes, bytes]]:
-            scans.append(state)
-            return scan(state)
-
-        monkeypatch.setattr(PartitionState, "items", counted)
-        until = START + timedelta(hours=1)
-        erasing = [Erasing("default", each, "", until) for each in names]
-        harness.feed(
-            *[
-                harness.record(None, FACTS, key=each.key(PARTITION).encode(), headers=[*each.headers()])
-                for each in erasing
-            ]
-        )
-        assert self.living(harness) == {"kept"}
-        assert len(scans) == 1
-        assert FACTS in harness.spec.in_thread
-
-    def test_one_that_names_nothing_erases_nothing(self) -> None:
-        harness = self.harness()
-        harness.feed(harness.record(candidate("of c", 1)))
-        self.tell(harness, Erasing("default", "", "", START + timedelta(seconds=50)))
-        assert self.living(harness) == {"of c"}
-        record = Record(None, b"x", headers=[*Erasing("default", "", "", START).headers()])
-        with pytest.raises(InvalidRecord, match="names a conversation"):
-            erasures.read(record)

@@ -7,20 +7,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from datetime import datetime
 
-import msgspec
-import orjson
 import pytest
 import pytest_asyncio
 
-from models.responses import ContentDuplicationEvent, ResponseChunk
 from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.agents.memory.extraction import Extraction
-from streams.agents.respond.responses import DUPLICATES, RESPONSES
-from streams.agents.respond.routing import CHUNKS, ROUTED, ChunkRouting
-from streams.runtime.effects import Effects, Output
+from streams.runtime.effects import Effects
 from streams.runtime.stage import Stage
 from streams.runtime.testing import StageHarness
 from streams.services import open_service
@@ -177,56 +171,3 @@ async def test_one_stage_alone_buries_a_bad_tombstone(
     readers = [stage for kept, stage in stages.readers if kept == "response" and source in stage.sources]
     letters = [letter for stage in readers for letter in (await replay(stage, source, example)).dead_letters]
     assert [letter.reason for letter in letters] == [reason], [stage.name for stage in readers]
-
-
-def test_routing_takes_the_same_chunks_as_the_filter(stages: dict[str, Stage]) -> None:
-    routing = StageHarness(ChunkRouting(Settings()).stage())
-    for example in load_examples(CHUNKS):
-        (routed,) = routing.feed(routing.record(example.value, key=example.key)).outputs
-        assert (routed.topic, routed.value) == (ROUTED, example.value)
-    for example in load_invalid_examples(CHUNKS):
-        letters = routing.feed(routing.record(example.value, key=example.key)).dead_letters
-        assert [letter.reason for letter in letters] == [example.reason], example.name
-
-
-def test_the_examples_of_a_response_are_what_its_chunks_give(stages: dict[str, Stage]) -> None:
-    harness = StageHarness(stages[CHUNKS])
-    harness.arrived = time_of("exact")
-    came = {example.name: example for example in load_examples(CHUNKS)}
-    for name in ("first", "rest-of-word", "many-sentences", "repeats", "empty", "final"):
-        harness.feed(harness.record(came[name].value, key=came[name].key))
-    given = {example.name: example for example in load_examples(RESPONSES)}
-    out = [output for output in harness.outputs if output.topic == RESPONSES]
-    for number, name in ((0, "first"), (3, "sentence-removed"), (4, "nothing-left"), (5, "final")):
-        assert_same(out[number], given[name])
-    (event,) = [output for output in harness.outputs if output.topic == DUPLICATES]
-    assert_same(event, {example.name: example for example in load_examples(DUPLICATES)}["exact"])
-
-
-@pytest.mark.parametrize("name", ["exact", "similar", "unicode"])
-def test_the_examples_of_duplicates_are_what_the_filter_finds(name: str, stages: dict[str, Stage]) -> None:
-    example = {example.name: example for example in load_examples(DUPLICATES)}[name]
-    event = msgspec.json.decode(example.value or b"", type=ContentDuplicationEvent)
-    chunk = ResponseChunk(
-        response_id=event.response_id,
-        conversation_id=event.session_id,
-        sequence=0,
-        text=event.similar_sentence.ljust(event.position_in_response) + event.duplicate_sentence,
-        final=True,
-    )
-    harness = StageHarness(stages[CHUNKS])
-    harness.arrived = event.timestamp
-    (found,) = [output for output in harness.feed(harness.record(chunk)).outputs if output.topic == DUPLICATES]
-    assert_same(found, example)
-
-
-def time_of(name: str) -> datetime:
-    (example,) = [example for example in load_examples(DUPLICATES) if example.name == name]
-    return msgspec.json.decode(example.value or b"", type=ContentDuplicationEvent).timestamp
-
-
-def assert_same(output: Output, example: Example) -> None:
-    assert output.key == example.key
-    assert orjson.loads(output.value or b"") == orjson.loads(example.value or b"")
-    if example.headers:
-        assert dict(output.headers) == dict(example.headers)

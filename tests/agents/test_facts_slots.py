@@ -11,9 +11,8 @@ from models import ids
 from models.consolidation import ConsolidationStep, Step
 from models.facts import Fact, FactCandidate, FactChange, FactStatus, Provenance
 from models.statements import Assertion, Kind, Polarity, attribute_of
-from models.vectors import EmbeddingRequest
 from processors.facts.claims import claim_of, normalized_value, singular
-from processors.facts.confidence import FOREVER, RATES, active_until, confidence_at, passive_until
+from processors.facts.confidence import FOREVER, active_until, confidence_at
 from processors.facts.lines import ENTRIES_LIMIT, VALUES_LIMIT, Line
 from processors.facts.timeline import MARKS_LIMIT
 from streams.agents.memory.consolidation_records import CONSOLIDATION
@@ -22,7 +21,6 @@ from streams.agents.memory.facts import FACTS, Facts
 from streams.erasure.erasures import Erasing
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
-from streams.vectors.requests import REQUESTS
 
 
 class Person:
@@ -253,41 +251,11 @@ class TestStepsAboutOneLine:
         assert isinstance(line, Line)
         assert [each.confidence for each in line.facts] == [0.4, 0.4]
 
-    def test_the_vector_of_what_is_back_is_asked_for(self) -> None:
-        ada = Person()
-        ada.says("like", "hiking", polarity=Polarity.NEGATED, at=10)
-        ada.says("like", "hiking", at=20)
-        ada.says("like", "long hiking", at=30)
-        one, other = ada.known()["long hiking"].fact_id, ada.known()["hiking"].fact_id
-        self.step(ada, Step.MERGE, one, other)
-        assert ada.known()["hiking"].status is FactStatus.MERGED_INTO
-        ada.says("like", "hiking", polarity=Polarity.NEGATED, at=5)
-        assert ada.known()["not hiking"].status is FactStatus.ACTIVE
-        self.step(ada, Step.SEPARATE, other)
-        assert ada.known()["hiking"].status is FactStatus.ACTIVE
-        assert ada.known()["not hiking"].status is FactStatus.CONTRADICTED
-        assert [each.id for each in ada.stage.values(REQUESTS, EmbeddingRequest)][-1] == other
-
 
 class TestWhatIsAskedForOnce:
     """A request shows a taste unsurely: it ends nothing that was stated."""
 
     ASKED = 0.45
-
-    def test_it_stands_beside_what_was_stated(self) -> None:
-        ada = Person()
-        ada.says("favourite/cuisine", "Italian")
-        ada.says("favourite/cuisine", "Thai", confidence=self.ASKED)
-        assert ada.holding() == {"Italian", "Thai"}
-        known = ada.known()
-        assert (known["Italian"].tentative, known["Thai"].tentative) == (False, True)
-        assert ada.known()["Italian"].version == 1
-
-    def test_whichever_arrives_first(self) -> None:
-        ada = Person()
-        ada.says("favourite/cuisine", "Thai", at=20, confidence=self.ASKED)
-        ada.says("favourite/cuisine", "Italian", at=10)
-        assert ada.holding() == {"Italian", "Thai"}
 
     def test_another_request_takes_its_place_and_a_statement_that_of_both(self) -> None:
         ada = Person()
@@ -301,19 +269,6 @@ class TestWhatIsAskedForOnce:
         assert (greek.tentative, greek.confidence) == (False, pytest.approx(0.81))
         ada.says("favourite/cuisine", "Italian")
         assert ada.holding() == {"Italian"}
-
-    def test_who_states_again_what_was_stated_ends_it(self) -> None:
-        ada = Person()
-        for value, confidence in (("Italian", 0.8), ("Thai", self.ASKED), ("Italian", 0.8)):
-            ada.says("favourite/cuisine", value, confidence=confidence)
-        assert ada.holding() == {"Italian"}
-        assert ada.known()["Thai"].superseded_by == ada.known()["Italian"].fact_id
-
-    def test_it_denies_nothing_either(self) -> None:
-        ada = Person()
-        ada.says("favourite/music", "jazz")
-        ada.says("favourite/music", "jazz", polarity=Polarity.NEGATED, confidence=self.ASKED)
-        assert ada.holding() == {"jazz", "not jazz"}
 
 
 class TestWhatIsNamedElsewhere:
@@ -337,41 +292,11 @@ class TestWhatIsNamedElsewhere:
         assert ada.holding() == set()
         assert ada.known()["Harbour Radio"].status is FactStatus.ENDED
 
-    def test_its_denial_contradicts_it(self) -> None:
-        ada = Person()
-        ada.says("favourite/music", "classic rock")
-        ada.says("like", "rock", polarity=Polarity.NEGATED)
-        assert ada.known()["classic rock"].status is FactStatus.CONTRADICTED
-
     def test_a_denial_that_says_more_denies_only_that(self) -> None:
         ada = Person()
         ada.says("favourite/drink", "tea")
         ada.says("like", "green tea", polarity=Polarity.NEGATED)
         assert ada.holding() == {"tea", "not green tea"}
-
-    def test_who_asks_for_it_gives_evidence(self) -> None:
-        ada = Person()
-        ada.says("favourite/radio station", "Harbour Radio")
-        ada.says("favourite/music", "Harbour Radio", confidence=self.ASKED)
-        assert ada.holding() == {"Harbour Radio"}
-        assert ada.known()["Harbour Radio"].evidence_count == 2
-
-    def test_who_states_it_of_another_subject_states_another(self) -> None:
-        ada = Person()
-        ada.says("favourite/colour", "orange")
-        ada.says("favourite/fruit", "orange")
-        assert {fact.attribute for fact in ada.stage.values(FACTS, Fact)} == {
-            "favourite/colour",
-            "favourite/fruit",
-        }
-
-    def test_only_of_the_same_person(self) -> None:
-        ada = Person()
-        ada.says("favourite/radio station", "Harbour Radio")
-        said = ada.candidate("like", "Harbour Radio", Assertion.ENDED)
-        ada.stage.feed(ada.stage.record(msgspec.structs.replace(said, user_id="bob")))
-        ended = [fact for fact in ada.stage.values(FACTS, Fact) if fact.status is FactStatus.ENDED]
-        assert [fact.user_id for fact in ended] == ["bob"]
 
     @pytest.mark.parametrize("attribute", ["like", "favourite/music"])
     def test_a_crash_in_between_changes_nothing(self, attribute: str) -> None:
@@ -461,20 +386,6 @@ def test_the_same_event_on_another_day_is_another_event() -> None:
     assert sorted(fact.evidence_count for fact in facts.values()) == [1, 2]
 
 
-@pytest.mark.parametrize(
-    ("attribute", "value", "reason"),
-    [
-        ("shoe size", "41", "unknown_attribute"),
-        ("favourite", "red", "unknown_attribute"),
-        ("home", " ", "empty_value"),
-    ],
-)
-def test_what_fits_no_slot_is_dead_lettered(attribute: str, value: str, reason: str) -> None:
-    ada = Person()
-    ada.says(attribute, value)
-    assert [letter.reason for letter in ada.stage.dead_letters] == [reason]
-
-
 @pytest.mark.uncounted
 @pytest.mark.parametrize(("attribute", "values"), [("home", 600), ("like", 10_000)])
 def test_a_slot_with_very_many_values_stays_small(attribute: str, values: int) -> None:
@@ -492,19 +403,6 @@ def test_a_slot_with_very_many_values_stays_small(attribute: str, values: int) -
     ada.says(attribute, "Place 3 of many")
     assert ada.known()["Place 3 of many"].version > before
     assert "Place 3 of many" in ada.holding()
-
-
-@pytest.mark.parametrize("year", [1, 9999])
-def test_an_event_at_the_end_of_time_stops_nobody(year: int) -> None:
-    """An extractor of ours refuses it; whoever writes candidates need not."""
-    ada = Person()
-    ada.says("event", "the sun goes out", event_at=datetime(year, 12, 31, 23, 59, tzinfo=UTC))
-    ada.says("event", "the sun goes out", event_at=datetime(year, 12, 31, 23, 59, tzinfo=UTC))
-    ada.says("home", "Leeds")
-    assert ada.stage.dead_letters == []
-    (event,) = [fact for fact in ada.known().values() if fact.attribute == "event"]
-    assert (event.event_at.year if event.event_at else None, event.evidence_count) == (year, 2)
-    assert "Leeds" in ada.holding()
 
 
 def test_values_are_folded_only_where_it_is_safe() -> None:
@@ -531,24 +429,8 @@ class TestConfidence:
         (fact,) = ada.known().values()
         return msgspec.structs.replace(fact, confidence=confidence)
 
-    def test_it_fades_from_the_last_evidence_however_often_it_is_read(self) -> None:
-        fact = self.fact()
-        later = fact.last_evidence_at + timedelta(days=14)
-        assert confidence_at(fact, later) == confidence_at(fact, later) == pytest.approx(0.695, abs=0.001)
-        assert confidence_at(fact, fact.last_evidence_at - timedelta(days=9)) == 0.8
-
-    def test_the_dates_say_when_it_falls_below(self) -> None:
-        fact = self.fact()
-        assert confidence_at(fact, active_until(fact)) == pytest.approx(0.3)
-        assert confidence_at(fact, passive_until(fact)) == pytest.approx(0.5)
-        unsure = self.fact(confidence=0.4)
-        assert passive_until(unsure) == unsure.last_evidence_at
-
     @pytest.mark.parametrize("attribute", ["allergy", "constraint", "instruction"])
     def test_what_must_not_be_forgotten_does_not_fade(self, attribute: str) -> None:
         fact = self.fact(attribute)
         assert active_until(fact) == FOREVER
         assert confidence_at(fact, datetime(2200, 1, 1, tzinfo=UTC)) == 0.8
-
-    def test_a_rate_of_next_to_nothing_ends_no_later_than_time(self) -> None:
-        assert active_until(self.fact(), dict.fromkeys(RATES, 1e-12)) == FOREVER

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.errors import InvalidRecord
 from models.graph import Entity, EntityType, GraphStatement, Relation
 from models.index import VectorSpace
 from processors.episodes.state import KeptTurn
@@ -21,14 +20,13 @@ from processors.graph.reading import read
 from streams.adapters.index_factory import open_index
 from streams.adapters.qdrant_kinds import ENTITIES as ENTITY_KIND
 from streams.adapters.qdrant_kinds import RELATIONS as RELATION_KIND
-from streams.agents.memory.graph import ENTITIES, RELATIONS, SAME_LIMIT, STATE, STATEMENTS, GraphStage
+from streams.agents.memory.graph import ENTITIES, RELATIONS, STATEMENTS, GraphStage
 from streams.agents.recall.graph_index import entity_index, relation_index
 from streams.erasure.erasures import Erasing
 from streams.runtime.records import Record
-from streams.runtime.table import PartitionState
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.runtime.trial import Trial
-from streams.search.graph import GraphSearch, GraphWanted
+from streams.search.graph import GraphSearch
 from streams.settings import Settings
 
 
@@ -58,36 +56,6 @@ def statements(*texts: str, user: str = "ada", conversation: str = "c") -> list[
 
 def stage() -> StageHarness:
     return StageHarness(GraphStage(Settings()).stage())
-
-
-def test_graphs_are_made_beside_the_event_loop() -> None:
-    """Of somebody who has told much a batch takes seconds: nothing else of the service may wait for it."""
-    assert stage().spec.in_thread == (STATEMENTS, ENTITIES, RELATIONS)
-
-
-def test_many_erasures_scan_the_state_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    harness, scan, scans = stage(), PartitionState.items, []
-    for number in range(40):
-        told = statements(
-            f"My sister {'Anna' if number else 'Eve'} lives in Berlin.", conversation=f"c{number}"
-        )
-        harness.feed(*[harness.record(each) for each in told])
-
-    def counted(state: PartitionState) -> Iterator[tuple[bytes, bytes]]:
-        scans.append(state)
-        return scan(state)
-
-    monkeypatch.setattr(PartitionState, "items", counted)
-    erasing = [Erasing("default", f"c{n}", "", START + timedelta(hours=1)) for n in range(1, 40)]
-    blank = harness.record(None, STATEMENTS)
-    harness.feed(
-        *[
-            blank._replace(key=each.key(PARTITION).encode(), headers=[*each.headers()], offset=blank.offset + n)
-            for n, each in enumerate(erasing)
-        ]
-    )
-    assert {"Eve", "Anna"} & names(harness) == {"Eve"}
-    assert len(scans) == 1
 
 
 def latest(harness: StageHarness, topic: str) -> dict[bytes, bytes | None]:
@@ -123,43 +91,6 @@ def test_only_what_changed_is_published() -> None:
     }
     assert changed == {"user", "Rex"}
     assert {each.route for each in harness.outputs} == {b"ada"}
-
-
-def test_a_copy_changes_nothing() -> None:
-    harness = stage()
-    told = statements("My sister Anna lives in Berlin.")
-    harness.feed(*[harness.record(each) for each in told])
-    before = len(harness.outputs)
-    harness.feed(*[harness.record(each) for each in told])
-    assert len(harness.outputs) == before
-
-
-def test_what_is_published_does_not_depend_on_batches() -> None:
-    told = statements("My sister lives in Berlin.", "My sister Anna is here.")
-    one, all_at_once = stage(), stage()
-    for each in told:
-        one.feed(one.record(each))
-    all_at_once.feed(*[all_at_once.record(each) for each in told])
-    assert [(each.key, each.value) for each in all_at_once.outputs] == [
-        (each.key, each.value) for each in one.outputs
-    ]
-
-
-def test_of_what_is_said_again_and_again_the_latest_is_kept() -> None:
-    harness = stage()
-    often = statements(*["My sister Anna called."] * 3 * SAME_LIMIT, "I live in Bonn.")
-    harness.feed(*[harness.record(each) for each in often])
-    kept = [STATE.decode(payload, key) for key, payload in harness.state.items()]
-    assert [len(each.statements) for each in kept] == [SAME_LIMIT + 1]
-    assert kept[0].statements[0].source.message_id == f"m{2 * SAME_LIMIT}"
-
-
-def test_a_person_who_gets_a_name_is_known_under_another_id() -> None:
-    harness = stage()
-    harness.feed(*[harness.record(each) for each in statements("My sister lives in Berlin.")])
-    harness.feed(*[harness.record(each) for each in statements("My sister Anna is here.", conversation="d")])
-    assert names(harness) == {"user", "Anna", "Berlin"}
-    assert None in latest(harness, ENTITIES).values()
 
 
 @pytest.mark.parametrize(("user", "conversation"), [("ada", ""), ("", "c")])
@@ -280,13 +211,6 @@ def test_two_erasures_may_come_at_once_and_a_crash_in_between_forgets_neither() 
         assert {*left} == {None}, cut
 
 
-@pytest.mark.parametrize("bad", [b"{not json", b'{"entity_id": "x"}', b'{"entity_id": 7}'])
-def test_what_is_no_entity_is_left_to_the_index(bad: bytes) -> None:
-    harness = stage()
-    harness.feed(harness.record(bad, ENTITIES, key=b"x"))
-    assert (harness.last.outputs, harness.dead_letters) == ([], [])
-
-
 TEXTS = (
     "My sister Anna lives in Berlin.",
     "My sister lives in Rome.",
@@ -382,23 +306,6 @@ async def test_a_question_that_names_somebody_finds_what_is_tied_to_them(search:
     assert await search.search.tied_to("ada", "other", "Anna") == []
 
 
-async def test_two_steps_reach_further_than_one(search: View) -> None:
-    await search.tell("My sister Anna lives in Berlin.")
-    near = await search.search.look(GraphWanted(user_id="ada", query="Berlin"))
-    far = await search.search.look(GraphWanted(user_id="ada", query="Berlin", steps=2))
-    assert {each.name for each in near.entities} == {"Berlin", "Anna"}
-    assert {each.name for each in far.entities} == {"Berlin", "Anna", "user"}
-    assert far.entities[0].name == "Berlin" and not far.is_cut
-
-
-async def test_what_was_erased_is_not_found(search: View) -> None:
-    await search.tell("My sister Anna lives in Berlin.")
-    erase(search.graph, user="ada")
-    await search.catch_up()
-    found = await search.search.look(GraphWanted(user_id="ada"))
-    assert (found.entities, found.relations) == ([], [])
-
-
 async def test_an_older_version_takes_the_place_of_no_newer_one_however_the_log_is_cut(tmp_path: Path) -> None:
     index = open_index(Settings(data_dir=tmp_path), RELATION_KIND, VectorSpace("test-1", 4))
     harness = StageHarness(relation_index(Settings(), index))
@@ -410,12 +317,6 @@ async def test_an_older_version_takes_the_place_of_no_newer_one_however_the_log_
         assert await index.get([new.relation_id]) == [new]
     finally:
         await index.close()
-
-
-@pytest.mark.parametrize(("steps", "limit"), [(0, 10), (3, 10), (1, 0), (1, 1000)])
-async def test_a_walk_has_limits(search: View, steps: int, limit: int) -> None:
-    with pytest.raises(InvalidRecord, match="must be"):
-        await search.search.neighbours("ada", "default", ["e"], steps, limit)
 
 
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -455,90 +356,3 @@ def hub() -> Entity:
         changed_at=AT,
         version=1,
     )
-
-
-class Visits:
-    """Counts the relations that are read from an index."""
-
-    def __init__(self, index: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.count = 0
-        for name in ("page", "search_text"):
-            monkeypatch.setattr(index, name, self._counted(getattr(index, name)))
-
-    def _counted(self, ask: Any) -> Any:
-        async def asked(*arguments: Any) -> Any:
-            found = await ask(*arguments)
-            self.count += len(found[0] if isinstance(found, tuple) else found)
-            return found
-
-        return asked
-
-
-async def test_of_fifty_thousand_nodes_around_one_person_few_are_read(
-    search: View, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    graph, many = search.search, 50_000
-    await graph._entities.upsert([hub()])
-    await graph._relations.upsert([tie(n) for n in range(many)])
-    visits = Visits(graph._relations, monkeypatch)
-    found = await graph.neighbours("ada", "default", [HUB], 2, 50)
-    assert (len(found.relations), found.is_cut, visits.count) == (50, True, 50)
-    asked = await graph.tied_to("ada", "default", f"Is Max a friend of Friend{many - 1}?", 20)
-    assert len(asked) == 20
-    assert visits.count <= 1_000
-    everybody = await graph.look(GraphWanted(user_id="ada", limit=200))
-    assert (len(everybody.relations), everybody.next is not None) == (200, True)
-    assert visits.count <= 1_200
-
-
-async def test_pages_hold_each_relation_once(search: View) -> None:
-    graph = search.search
-    away = f"{3:08x}-0000-5000-8000-000000000001"
-    await graph._entities.upsert([hub()])
-    await graph._relations.upsert([*[tie(n) for n in range(7)], tie(9, from_id=away, to_name="Tom")])
-    for wanted, expected in (
-        (GraphWanted(user_id="ada", limit=3, entity_id=HUB), [*range(7)]),
-        (GraphWanted(user_id="ada", limit=3, query="Max"), [*range(7)]),
-        (GraphWanted(user_id="ada", limit=3), [*range(7), 9]),
-    ):
-        pages = [await graph.look(wanted)]
-        while pages[-1].next is not None:
-            pages.append(await graph.look(msgspec.structs.replace(wanted, start=pages[-1].next)))
-        assert [each.is_cut for each in pages] == [True, True, False]
-        seen = [each.relation_id for page in pages for each in page.relations]
-        assert seen == [tie(n).relation_id for n in expected]
-    walked = await graph.look(GraphWanted(user_id="ada", entity_id=HUB, limit=50, steps=2))
-    assert [each.to_name for each in walked.relations][-1] == "Tom"
-
-
-async def test_those_who_are_tied_to_nobody_are_among_all(search: View) -> None:
-    await search.search._entities.upsert([hub()])
-    found = await search.search.look(GraphWanted(user_id="ada"))
-    assert [each.name for each in found.entities] == ["Max"]
-
-
-async def test_what_is_surest_of_many_ties_is_returned(search: View) -> None:
-    graph, many = search.search, 300
-    await graph._entities.upsert([hub()])
-    ended, often, late = (
-        {"evidence_count": 9, "valid_to": AT},
-        {"evidence_count": 5},
-        {"valid_from": AT + timedelta(days=1)},
-    )
-    special = {many - 3: ended, many - 2: late, many - 1: often}
-    await graph._relations.upsert([tie(n, **special.get(n, {})) for n in range(many)])
-    found = await graph.tied_to("ada", "default", "What about Max?", 20)
-    assert [each.to_name for each in found[:3]] == [f"Friend{n}" for n in (many - 1, many - 2, 0)]
-    assert all(each.valid_to is None for each in found)
-
-
-async def test_what_two_steps_reach_is_no_more_than_was_asked_for(search: View) -> None:
-    names = [f"{n:08x}-0000-5000-8000-000000000000" for n in range(31)]
-    pairs = [(0, n) for n in range(1, 31)] + [(n, m) for n in range(1, 31) for m in range(n + 1, 31)]
-    ties = [tie(len(pairs) - n, names[one], names[other]) for n, (one, other) in enumerate(pairs)]
-    await search.search._relations.upsert(ties)
-    found = await search.search.neighbours("ada", "default", names[:1], 2, 50)
-    assert (len(found.relations), found.is_cut) == (50, True)
-    assert {each.from_id for each in found.relations} >= {names[0]}
-    whole = await search.search.neighbours("ada", "default", names[28:29], 1, 50)
-    assert (len(whole.relations), whole.is_cut) == (30, False)

@@ -12,7 +12,6 @@ from memory_samples import candidate
 from models.facts import Fact, FactCandidate
 from models.ids import text_fact_id
 from streams.agents.memory import tombstones
-from streams.agents.memory.fact_state import STATE
 from streams.agents.memory.facts import FACTS, Facts
 from streams.erasure.erasures import Erasing
 from streams.runtime.codec import body_of
@@ -120,16 +119,6 @@ def test_a_fact_that_was_never_known_here_goes_with_its_conversation() -> None:
     )
 
 
-def test_what_rests_on_nothing_that_was_erased_stays() -> None:
-    harness = Facing()
-    harness.learn(candidate("likes tea", 1, conversation="d"))
-    harness.erase()
-    for said in (candidate("likes tea", 1, conversation="d"), candidate("likes tea", 60)):
-        harness.hear(late(said))
-        assert harness.last.outputs == []
-    assert harness.topic()[KEY] is not None
-
-
 @pytest.mark.parametrize("times", [1, 3])
 def test_what_was_said_since_stands_behind_the_late_copy(times: int) -> None:
     """Or compaction would take it away, and with the erasure behind the copy it would be gone as well."""
@@ -153,21 +142,6 @@ def test_what_was_said_since_stands_behind_the_late_copy(times: int) -> None:
     assert harness.last.outputs == []
 
 
-def test_a_table_that_began_with_the_late_copy_lets_go_of_it() -> None:
-    """A reset of memory begins with what is on the topic."""
-    harness, made = Facing(), Facing()
-    harness.erase()
-    copy = late(candidate("likes tea", 1))
-    made.learn(candidate("likes tea", 1))
-    for key, value in made.changelog:
-        harness.changelog.append((key, value))
-    harness.recover()
-    assert STATE.decode(dict(harness.state.items())[KEY], KEY) is not None
-    harness.hear(copy)
-    assert harness.versions() == [(1, True)]
-    assert b"likes tea" not in b"".join(value for _, value in harness.state.items())
-
-
 def test_what_was_published_before_a_crash_goes_although_state_does_not_know_it() -> None:
     """Outputs are written before state: read again, the erasure may come before what it erases."""
     harness = Facing()
@@ -188,25 +162,6 @@ def test_what_was_published_before_a_crash_goes_although_state_does_not_know_it(
     anew = harness.topic()[KEY]
     assert anew is not None
     assert anew.version > published.version, "or the index, which has that one erased, would not show it"
-
-
-def test_what_no_view_would_take_is_followed_by_what_it_would() -> None:
-    """Made of what was said since, too, by who did not know of the erasure: of a version that was erased."""
-    harness = Facing()
-    harness.learn(candidate("likes tea", 1))
-    harness.erase()
-    harness.learn(candidate("likes tea", 60))
-    harness.hear(late(candidate("likes tea", 60)))
-    assert harness.versions() == [(2, False)]
-
-
-@pytest.mark.parametrize("bad", [b"{not json", b'{"fact_id": "x"}', b'{"fact_id": 7}'])
-def test_what_is_no_fact_is_left_to_the_index(bad: bytes) -> None:
-    harness = Facing()
-    harness.learn(candidate("likes tea", 1))
-    harness.erase()
-    harness.feed(harness.record(bad, FACTS, key=KEY))
-    assert (harness.last.outputs, harness.dead_letters) == ([], [])
 
 
 @pytest.mark.parametrize("also", [[], [Erasing("default", "d", "", START + timedelta(seconds=50))]])

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 from memory_samples import ScriptedExtractor, said, statement, window
-from pydantic import ValidationError
 
-from models.errors import ConfigurationError, DependencyUnavailable
+from models.errors import ConfigurationError
 from models.facts import FactCandidate
 from models.memo import Erased
 from models.ports import Extracted
-from models.windows import Window
-from streams.adapters import own_extractor
 from streams.adapters.own_extractor import OwnExtractor, load
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.extraction import CANDIDATES, Extraction
@@ -86,32 +81,6 @@ async def test_what_was_erased_while_its_window_waited_is_not_shown_to_it() -> N
     assert nothing == Extracted()
 
 
-class Odd:
-    """An extractor that does not do what it should."""
-
-    name = "odd-1"
-
-    def __init__(self, answer: Any = None) -> None:
-        self.answer = answer
-
-    async def extract(self, windows: Sequence[Window]) -> Any:
-        if self.answer is None:
-            await asyncio.Event().wait()
-        return self.answer
-
-
-async def test_one_that_does_not_answer_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(own_extractor, "_ANSWER_SECONDS", 0.01)
-    harness = StageHarness(Extraction(Settings(), OwnExtractor(Odd(), nothing_erased)).stage())
-    with pytest.raises(DependencyUnavailable, match=r"odd-1.*did not answer"):
-        await harness.call(harness.record(TALK))
-
-
-async def test_one_that_leaves_a_window_out_is_told_so() -> None:
-    with pytest.raises(ValueError, match="odd-1 was given 1 windows and told of 0"):
-        await OwnExtractor(Odd([]), nothing_erased).extract([TALK])
-
-
 @pytest.mark.parametrize(
     ("where", "why"),
     [
@@ -126,14 +95,3 @@ def test_what_cannot_be_opened_says_why_and_what_to_do(shown: str, where: str, w
     with pytest.raises(ConfigurationError, match=why) as refused:
         load(where.format(shown=shown))
     assert "package.module:name" in str(refused.value)
-
-
-@pytest.mark.parametrize("value", ["mine", "my-package:Reader", "a:b:c", ":x", "a:", "os.system('x'):y"])
-def test_what_names_nothing_is_refused_at_start(value: str) -> None:
-    with pytest.raises(ValidationError, match="is not builtin, model, gemini, or where one of your own stands"):
-        Settings(extractor=value)
-
-
-def test_a_choice_may_be_written_large_and_a_name_stays_as_it_is() -> None:
-    assert Settings(extractor="BUILTIN").extractor == "builtin"
-    assert Settings(extractor="My.Own:Reader").names_own_extractor

@@ -6,32 +6,22 @@ from datetime import timedelta
 from random import Random
 
 import pytest
+from samples import message
 
-from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, Role
+from models.messages import PUNCTUATION_HEADER, Punctuation
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import WINDOWS, Conversations
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turns import TURNS, Turns
 from streams.runtime.records import Record
 from streams.runtime.stage import Stage
-from streams.runtime.testing import START, StageHarness
+from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 
 SETTINGS = Settings(window_size=2, window_overlap=0, conversation_forget_days=2, token_threshold=1_000_000)
 STAGES = {WINDOWS: Conversations(SETTINGS, cl100k_counter()).stage(), TURNS: Turns(SETTINGS).stage()}
 
 both = pytest.mark.parametrize("topic", STAGES)
-
-
-def message(number: int) -> ChatMessage:
-    return ChatMessage(
-        message_id=f"m-{number}",
-        conversation_id="c",
-        user_id="ada",
-        role=Role.USER,
-        content=f"message {number}",
-        sent_at=START,
-    )
 
 
 class Log(StageHarness):

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import json
-import logging
-import random
-from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
 
-import msgspec
 import pytest
-import structlog
 
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.responses.filter import filter_text
 from streams.agents.respond.responses import DUPLICATES, RESPONSES, Responses
-from streams.agents.respond.routing import CHUNKS, ROUTED, ChunkRouting
+from streams.agents.respond.routing import ROUTED
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
-from streams.telemetry.logs import configure_logging
 
 TEXT = (
     "The old harbour is best seen at sunrise. Bring a warm jacket, because the wind is cold.\n\n"
@@ -75,64 +67,12 @@ def test_the_stage_gives_what_the_processor_gives(size: int, batch: int) -> None
     assert "bus 13" in text_of(harness), "sentences that differ in a number are no duplicates"
 
 
-@pytest.mark.parametrize(
-    ("texts", "whole"),
-    [
-        (["Hi \\ud83d", "\\ude00 there. ", "Fine."], "Hi 😀 there. Fine."),
-        (["Hi \\ud83d", "", "\\ude00"], "Hi 😀"),
-        (["\\ud83d", "\\ude00\\ud83d", "\\ude01"], "😀😁"),
-        (["Hi \\ud83d", "there \\ud83d.", "\\ude00 x"], "Hi \ufffdthere \ufffd.\ufffd x"),
-        (["a", "b \\ud83d"], "a" + "b \ufffd"),
-    ],
-)
-@pytest.mark.parametrize("backwards", [False, True])
-def test_halves_of_a_character_wait_for_each_other(texts: list[str], whole: str, backwards: bool) -> None:
-    harness = responses()
-    for n, text in sorted(enumerate(texts), reverse=backwards):
-        final = "true" if n == len(texts) - 1 else "false"
-        value = f'{{"response_id":"r","conversation_id":"c","sequence":{n},"text":"{text}","final":{final}}}'
-        harness.feed(harness.record(value.encode(), key=b"r"))
-    assert text_of(harness) == whole
-    assert not harness.dead_letters
-
-
-def test_half_a_character_in_an_id_is_refused() -> None:
-    harness = responses()
-    value = b'{"response_id":"r\\ud83d","conversation_id":"c","sequence":0,"text":"a"}'
-    harness.feed(harness.record(value, key=None))
-    assert len(harness.dead_letters) == 1
-
-
 def test_a_replay_writes_nothing_again() -> None:
     harness = responses()
     records = [harness.record(chunk) for chunk in chunks(TEXT, 20)]
     harness.feed(*records)
     effects = harness.feed(*records)
     assert (effects.outputs, effects.changes) == ([], {})
-
-
-def test_chunks_out_of_order_and_repeated_are_put_right() -> None:
-    harness = responses()
-    pieces = chunks(TEXT, 15)
-    shuffled = pieces[:2] + random.Random(7).sample(pieces[2:6], 4) + pieces[6:]
-    harness.feed(*[harness.record(chunk) for chunk in [*shuffled, *pieces[:3]]])
-    assert text_of(harness) == filter_text(TEXT).text
-    assert harness.last.counts["response_irregularities_total", ("repeated",)] == 3
-
-
-def test_a_lost_chunk_is_waited_for_and_then_given_up() -> None:
-    harness = responses(max_repeat_hold_ms=500)
-    pieces = chunks("One piece. Two pieces. Three pieces. Four.", 8)
-    harness.feed(*[harness.record(chunk) for chunk in pieces if chunk.sequence != 2])
-    before = text_of(harness)
-    assert before == "One piece. Two p"
-    tick(harness, 0.499)
-    assert text_of(harness) == before
-    tick(harness, 0.501)
-    assert text_of(harness) == "".join(piece.text for piece in pieces if piece.sequence != 2)
-    assert harness.last.counts["response_irregularities_total", ("missing",)] == 1
-    harness.feed(harness.record(pieces[2]))
-    assert [letter.reason for letter in harness.last.dead_letters] == ["late_chunk"], "late, and not lost"
 
 
 def test_held_text_is_released_when_its_time_is_over() -> None:
@@ -150,54 +90,6 @@ def test_held_text_is_released_when_its_time_is_over() -> None:
     assert [metric for metric, _, _ in harness.last.observations] == ["response_hold_seconds"]
 
 
-def test_what_is_still_unread_is_waited_for() -> None:
-    """After a pause of the service the next chunk lies in the log, whatever the clock says."""
-    harness = responses(max_repeat_hold_ms=500, response_idle_seconds=60)
-    said = "The old harbour is best seen at sunrise. "
-    first, second = chunks(said + said.strip(), 60)
-    harness.feed(harness.record(first))
-    tick(harness, 300, caught_up=False)
-    assert harness.last.timers[b"r"] > (START + timedelta(seconds=300)).timestamp(), "it is looked at again"
-    harness.feed(harness.record(second))
-    assert text_of(harness).strip() == said.strip()
-
-
-def test_the_clock_of_a_busy_log_is_that_of_its_last_record() -> None:
-    harness = responses(max_repeat_hold_ms=500)
-    text = "The old harbour is best seen at sunrise. The old harbour is"
-    for piece in chunks(text, 40):
-        harness.feed(harness.record(msgspec.structs.replace(piece, final=False)))
-    before = text_of(harness)
-    tick(harness, 3, caught_up=False, log_time=START.timestamp() + 0.499)
-    assert text_of(harness) == before
-    tick(harness, 3, caught_up=False, log_time=START.timestamp() + 0.5)
-    assert text_of(harness) == text
-
-
-def test_a_response_that_never_ends_is_closed_and_its_state_goes() -> None:
-    harness = responses(response_idle_seconds=60)
-    first, second, *_ = chunks(TEXT, 30)
-    harness.feed(harness.record(first))
-    tick(harness, 61)
-    assert harness.values(RESPONSES, ResponseChunk)[-1].final
-    assert harness.last.counts["response_irregularities_total", ("silent",)] == 1
-    harness.feed(harness.record(second))
-    assert [letter.reason for letter in harness.last.dead_letters] == ["late_chunk"], "not a new response"
-    tick(harness, 122)
-    assert harness.state.read(b"r")[1] is not None, "only noted"
-    harness.tick(START + timedelta(seconds=182), b"r")
-    assert harness.state.read(b"r")[1] is None
-    assert harness.last.timers[b"r"] is None
-    assert len(harness.values(RESPONSES, ResponseChunk)) == 2
-
-
-def test_responses_do_not_remember_each_other() -> None:
-    harness = responses()
-    for response in ("r1", "r2"):
-        harness.feed(*[harness.record(chunk) for chunk in chunks("The harbour is lovely today.", 9, response)])
-    assert text_of(harness, "r1") == text_of(harness, "r2") == "The harbour is lovely today."
-
-
 def test_a_memory_that_spans_the_conversation() -> None:
     harness = responses(response_memory="conversation")
     assert harness.spec.sources == (ROUTED,)
@@ -210,53 +102,6 @@ def test_a_memory_that_spans_the_conversation() -> None:
     assert text_of(harness, "r1") == "The harbour is lovely today. Bye."
     assert text_of(harness, "r2") == ""
     assert text_of(harness, "r3") == "The harbour is lovely today. Bye."
-
-
-def say(harness: StageHarness, response: str, seconds: float, conversation: str = "c") -> str:
-    """Send one response, ``seconds`` after the start; return what is left of it."""
-    pieces = chunks("The harbour is lovely today. Bye.", 9, response, conversation)
-    harness.arrived = START + timedelta(seconds=seconds)
-    harness.feed(*[harness.record(chunk, key=conversation.encode()) for chunk in pieces])
-    return text_of(harness, response).strip()
-
-
-def test_what_a_conversation_said_long_ago_may_be_said_again() -> None:
-    """By the times of the chunks, so that a replay, which fires no timer in between, decides the same."""
-    harness = responses(response_memory="conversation", response_memory_seconds=3600)
-    assert say(harness, "r1", 0) == "The harbour is lovely today. Bye."
-    assert say(harness, "r2", 3599) == ""
-    assert say(harness, "r3", 3601) == "The harbour is lovely today. Bye."
-    assert say(harness, "r4", 7200) == "", "it was said again, so it is known again"
-
-
-def test_the_memory_of_a_silent_conversation_goes() -> None:
-    harness = responses(response_memory="conversation", response_memory_seconds=3600)
-    say(harness, "r1", 0)
-    [(name, payload)] = [(key, value) for key, value in harness.state.items() if key.startswith(b"\x01")]
-    due = harness.last.timers[name]
-    assert due == (START + timedelta(seconds=3600)).timestamp()
-    assert harness.spec.timer_at is not None
-    assert harness.spec.timer_at(name, payload) == due, "also after a restart"
-    harness.tick(START + timedelta(seconds=3599), name)
-    assert harness.last.timers[name] == due
-    harness.tick(START + timedelta(seconds=3601), name)
-    assert name not in dict(harness.state.items())
-
-
-def test_what_is_said_while_a_memory_goes_is_remembered() -> None:
-    harness = responses(response_memory="conversation", response_memory_seconds=3600)
-    say(harness, "r1", 0)
-    [name] = [key for key, _ in harness.state.items() if key.startswith(b"\x01")]
-    (unfinished, _) = chunks("Take the tram to the old harbour. And", 34, "r2")
-    harness.feed(harness.record(unfinished, key=b"c"))
-    now = START + timedelta(seconds=3700)
-    harness.tick(now, b"r2")
-    harness.tick(now, b"r2", name)
-    harness.arrived = now
-    harness.feed(
-        *[harness.record(chunk, key=b"c") for chunk in chunks("Take the tram to the old harbour.", 9, "r3")]
-    )
-    assert text_of(harness, "r3") == ""
 
 
 def test_a_crash_between_the_changes_of_a_batch_forgets_nothing_that_was_said() -> None:
@@ -278,15 +123,6 @@ def test_a_crash_between_the_changes_of_a_batch_forgets_nothing_that_was_said() 
         again = f"again{cut}"
         harness.feed(*[harness.record(chunk, key=b"c") for chunk in chunks("".join(sentences), 50, again)])
         assert text_of(harness, again).strip() == "", cut
-
-
-def test_routing_sends_a_chunk_as_it_is_to_its_conversations_partition() -> None:
-    harness = StageHarness(ChunkRouting(Settings()).stage())
-    chunk = chunks("Hello there.", 50)[0]
-    record = harness.record(chunk, headers=[("trace", b"1")])
-    (routed,) = harness.feed(record).outputs
-    assert (routed.topic, routed.key, routed.value) == (ROUTED, b"c", record.value)
-    assert routed.headers == [("trace", b"1")]
 
 
 @pytest.mark.parametrize(
@@ -328,82 +164,3 @@ def test_a_failing_detection_lets_the_text_through_and_is_counted(monkeypatch: p
     # What repeats word for word needs no similarity; all else goes through.
     assert text_of(harness) == filter_text(TEXT).text
     assert harness.last.counts["content_detection_errors_total", ()] > 0
-
-
-@pytest.fixture
-def logged() -> Iterator[Callable[[str], list[dict[str, Any]]]]:
-    """``logged(level)`` after the steps: the lines that a worker would have written at that level."""
-    out = io.StringIO()
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    configure_logging("debug", "json", out)
-    yield lambda level: [
-        line for line in map(json.loads, out.getvalue().splitlines()) if line["level"] == level
-    ]
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.getLogger("streams").setLevel(logging.NOTSET)
-    structlog.reset_defaults()
-    logging.captureWarnings(False)
-
-
-def test_a_failing_detection_is_logged_as_an_error_with_its_session(
-    monkeypatch: pytest.MonkeyPatch, logged: Callable[[str], list[dict[str, Any]]]
-) -> None:
-    def broken(*_: object) -> None:
-        raise RuntimeError("broken")
-
-    monkeypatch.setattr("streams.agents.respond.responses.find_duplicate", broken)
-    harness = responses()
-    sent = chunks(TEXT, 30)
-    counted = 0
-    for chunk in sent:
-        harness.feed(harness.record(chunk))
-        counted += harness.last.counts.get(("content_detection_errors_total", ()), 0)
-    errors = logged("error")
-    assert {line["session_id"] for line in errors} == {sent[0].conversation_id}
-    assert {line["response_id"] for line in errors} == {"r"}
-    assert "RuntimeError: broken" in errors[0]["exception"]
-    assert not any("exception" in line for line in errors[1:])
-    assert sum(line["errors"] for line in errors) == counted > 1
-
-
-def test_the_levels_are_those_of_the_seed_and_nothing_that_was_said_is_logged(
-    logged: Callable[[str], list[dict[str, Any]]],
-) -> None:
-    harness = responses()
-    sent = chunks(TEXT, 30)
-    harness.feed(*[harness.record(chunk) for chunk in sent])
-    session = sent[0].conversation_id
-    duplicates = harness.values(DUPLICATES, ContentDuplicationEvent)
-    taken, kept = ([each.event_id for each in duplicates if each.kept is which] for which in (False, True))
-    assert [line["event_id"] for line in logged("warning")] == taken != []
-    similar, tracked = logged("info")
-    assert [similar["event_id"]] == kept
-    assert tracked["sentences"] > 0
-    checks = logged("debug")
-    assert sum(line["is_duplicate"] for line in checks) == len(kept)
-    lines = [*logged("warning"), similar, tracked, *checks]
-    assert {line["session_id"] for line in lines} == {session}
-    for word in TEXT.split():
-        if len(word) > 5:
-            assert word not in json.dumps(lines)
-
-
-def test_timers_survive_a_restart() -> None:
-    harness = responses()
-    harness.feed(harness.record(chunks(TEXT, 60)[0]))
-    _, payload = harness.state.read(b"r")
-    assert payload is not None
-    assert harness.spec.timer_at is not None
-    assert harness.spec.timer_at(b"r", payload) == harness.last.timers[b"r"]
-
-
-def test_the_shape_is_that_of_the_chunks() -> None:
-    harness = responses()
-    sent = chunks(TEXT, 25)
-    harness.feed(*[harness.record(chunk) for chunk in sent])
-    out = harness.values(RESPONSES, ResponseChunk)
-    assert [(chunk.sequence, chunk.final) for chunk in out] == [(chunk.sequence, chunk.final) for chunk in sent]
-    assert msgspec.json.decode(harness.outputs[0].value or b"")["response_id"] == "r"
-    assert CHUNKS in harness.spec.sources

@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 import msgspec
-import pytest
+import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,16 +54,9 @@ class Harness(StageHarness):
         self.feed(*[self.record(message, **replace) for message in messages])
 
 
-def message(n: int, content: str = "", **replace: Any) -> ChatMessage:
-    said = ChatMessage(
-        message_id=f"m{n}",
-        conversation_id="c",
-        user_id="ada",
-        role=Role.ASSISTANT if n % 2 else Role.USER,
-        content=content or f"message number {n}",
-        sent_at=START + timedelta(seconds=n),
-    )
-    return msgspec.structs.replace(said, **replace)
+def message(n: int, content: str = "", **changes: Any) -> ChatMessage:
+    role = Role.ASSISTANT if n % 2 else Role.USER
+    return samples.message(n, content or f"message number {n}", **({"role": role} | changes))
 
 
 def punctuation(harness: StageHarness, kind: str, conversation: str = "c") -> Record:
@@ -97,25 +90,6 @@ def test_a_message_becomes_a_turn_that_says_where_it_stands() -> None:
     assert first.turn_id != second.turn_id
 
 
-def test_a_name_that_is_none_is_left_out() -> None:
-    harness = Harness()
-    names: list[Any] = [7, "", "   ", "x" * 257, "a\x00b", ["Ada"], None]
-    harness.say(*[message(n, metadata={"name": name}) for n, name in enumerate(names)])
-    assert [turn.speaker for turn in harness.turns] == [""] * len(names)
-
-
-def test_a_turn_keeps_the_metadata_that_searches_filter_by_as_text() -> None:
-    harness = Harness(metadata_keys="topic, thread,is_test,app")
-    harness.say(
-        message(0, metadata={"topic": "tea", "thread": 7, "is_test": True, "app": ["ios"], "page": "x"}),
-        message(1, metadata={"topic": "x" * 257, "thread": None, "app": "4111 1111 1111 1111"}),
-    )
-    first, second = harness.turns
-    assert first.metadata == {"topic": "tea", "thread": "7", "is_test": "true"}
-    assert second.metadata == {"app": "[masked: card number]"}
-    assert (first.masked, second.masked) == (0, 1)
-
-
 def test_what_must_not_be_stored_is_masked_and_counted() -> None:
     harness = Harness(mask_patterns='["EMP-[0-9]{6}"]')
     harness.say(message(0, "4111 1111 1111 1111, I mean 5555-5555-5555-4444, and EMP-123456."))
@@ -125,14 +99,6 @@ def test_what_must_not_be_stored_is_masked_and_counted() -> None:
     )
     assert harness.turns[0].masked == 3
     assert harness.last.counts["masked_passages_total", ("card number",)] == 2
-    assert harness.last.counts["masked_passages_total", ("own pattern",)] == 1
-
-
-def test_a_speakers_name_is_masked_as_what_is_said() -> None:
-    harness = Harness(mask_patterns='["EMP-[0-9]{6}"]')
-    harness.say(message(0, "Hello.", metadata={"name": "Ada EMP-123456"}))
-    (turn,) = harness.turns
-    assert (turn.speaker, turn.masked) == ("Ada [masked: own pattern]", 1)
     assert harness.last.counts["masked_passages_total", ("own pattern",)] == 1
 
 
@@ -150,42 +116,6 @@ def test_each_turn_with_words_asks_for_its_vector_once() -> None:
     assert keys == [(f"turn/{turn.turn_id}".encode(), b"ada") for turn in (first, third)]
 
 
-@pytest.mark.parametrize(("similarity", "texts"), [(1.0, []), (0.75, ["I row the old ferry on Sundays."])])
-def test_what_people_tell_of_themselves_has_vectors_if_wished(similarity: float, texts: list[str]) -> None:
-    harness = Harness(recurring_fact_similarity=similarity)
-    harness.say(
-        message(0, "Good morning! I row the old ferry on Sundays."), message(1, "I row the old raft too.")
-    )
-    found = [each for each in harness.values(REQUESTS, EmbeddingRequest) if each.kind is VectorKind.SENTENCE]
-    assert [each.text for each in found] == texts
-
-
-def test_masking_can_be_turned_off() -> None:
-    harness = Harness(mask="off", mask_patterns='["EMP-[0-9]{6}"]')
-    harness.say(message(0, "4111 1111 1111 1111 of EMP-123456"))
-    assert harness.turns[0].text == "4111 1111 1111 1111 of EMP-123456"
-    assert not any(metric == "masked_passages_total" for metric, _ in harness.last.counts)
-
-
-def test_what_is_wrong_with_the_log_is_the_ingest_services_matter() -> None:
-    harness = Harness()
-    good = harness.record(message(0))
-    harness.feed(
-        harness.record(b"{not json", key=b"c"),
-        harness.record(None, key=b"c"),
-        harness.record(message(7), key=None),
-        harness.record(message(8), key=b"other"),
-        harness.record(message(9, "x" * 70_000)),
-        good,
-        harness.record(message(1, tenant_id="other")),
-        harness.record(message(2)),
-    )
-    assert not harness.dead_letters
-    assert [(turn.message_id, turn.index) for turn in harness.turns] == [("m0", 0), ("m2", 1)]
-    assert {output.topic for output in harness.outputs} == {TURNS, REQUESTS, CONTEXT_REQUESTS}
-    assert list(harness.stored(STATE)) == [b"c"]
-
-
 def test_a_context_is_asked_for_once_after_what_arrived_together() -> None:
     harness = Harness()
     harness.say(*[message(n) for n in range(7)], message(7, role=Role.TOOL), message(20, conversation_id="d"))
@@ -199,14 +129,6 @@ def test_a_context_is_asked_for_once_after_what_arrived_together() -> None:
     assert (turn.message_id, turn.text[:21], len(turn.text)) == ("m8", "[masked: card number]", 6_000)
     harness.say(message(10, role=Role.TOOL))
     assert len(harness.values(CONTEXT_REQUESTS, ContextRequest)) == 3
-
-
-def test_a_repeat_is_no_turn() -> None:
-    harness = Harness()
-    harness.say(message(0), message(1), message(0))
-    harness.say(message(1), message(2))
-    assert [(turn.message_id, turn.index) for turn in harness.turns] == [("m0", 0), ("m1", 1), ("m2", 2)]
-    assert harness.last.counts["skipped_records_total", ("turns", "duplicate")] == 1
 
 
 def test_a_conversation_that_was_forgotten_begins_anew() -> None:
@@ -225,32 +147,6 @@ def test_a_conversation_that_was_forgotten_begins_anew() -> None:
         (1, began),
         (0, harness.arrived),
     ]
-
-
-def test_a_record_is_folded_in_once() -> None:
-    harness = Harness()
-    records = [harness.record(message(n)) for n in range(4)]
-    harness.feed(*records)
-    harness.recover()
-    harness.feed(*records)
-    assert len(harness.turns) == 4
-    assert not harness.last
-
-
-def test_headers_of_an_event_are_handed_on() -> None:
-    harness = Harness()
-    event = {
-        "ce_id": b"x",
-        "ce_specversion": b"1.0",
-        "ce_type": b"t",
-        "ce_source": b"s",
-        "ce_traceparent": b"00-1",
-    }
-    harness.say(message(0), headers=list(event.items()))
-    headers = dict(harness.outputs[0].headers)
-    assert headers["ce_type"] == b"memory.turn.v1"
-    assert headers["ce_id"].decode() == harness.turns[0].turn_id
-    assert headers["ce_traceparent"] == b"00-1"
 
 
 # -- the index that ingest says, too ------------------------------------------------------------------------
@@ -313,14 +209,6 @@ def indices_of_ingest(trial: Trial) -> dict[int, int]:
     return found
 
 
-def test_a_request_says_where_the_turn_stands() -> None:
-    harness = Harness()
-    harness.say(message(0), message(1))
-    _, second = harness.values(REQUESTS, EmbeddingRequest)
-    assert second.place is not None
-    assert (second.place.conversation_id, second.place.began_at, second.place.index) == ("c", START, 1)
-
-
 def test_a_closing_takes_its_place_among_the_turns() -> None:
     harness = Harness()
     close = punctuation(harness, "close")
@@ -337,14 +225,6 @@ def test_a_closing_takes_its_place_among_the_turns() -> None:
     again.feed(punctuation(again, "close"), punctuation(again, "close"))
     assert [output.key for output in again.outputs if output.topic == TURNS][1] == turns[1].key
     assert len([output for output in again.last.outputs if output.topic == TURNS]) == 1
-
-
-def test_a_closing_of_another_tenant_is_none() -> None:
-    harness = Harness()
-    value = Punctuation(punctuation="close", conversation_id="c", tenant_id="acme")
-    headers = [(PUNCTUATION_HEADER, b"close")]
-    harness.feed(harness.record(message(0)), harness.record(value, headers=headers))
-    assert len([output for output in harness.outputs if output.topic == TURNS]) == 1
 
 
 @settings(max_examples=300, deadline=None)

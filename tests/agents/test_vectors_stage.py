@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -83,28 +82,6 @@ async def test_vectors_make_facts_found_by_meaning(harness: Harness) -> None:
     assert await harness.nearest(OTHER) == [("plays the cello", 1.0), ("likes tea", 0.0)]
 
 
-@pytest.mark.parametrize(
-    ("kind", "days", "kept"),
-    [
-        (VectorKind.TURN, 29, True),
-        (VectorKind.TURN, 31, False),
-        (VectorKind.EPISODE, 31, False),
-        (VectorKind.FACT, 31, True),
-    ],
-)
-async def test_what_the_index_let_go_of_does_not_come_back_when_it_is_filled_anew(
-    harness: Harness, kind: VectorKind, days: int, kept: bool
-) -> None:
-    views = Harness(harness.index, kind)
-    await harness.index.upsert([TEA])
-    old = views.record(result(TEA, ONE, kind=kind), key=f"{kind}/{TEA.fact_id}".encode())
-    views.now += timedelta(days=days)
-    await views.call(old)
-    assert (await harness.index.without_vector([TEA.fact_id]) == set()) is kept
-    assert views.skipped("expired") == (not kept)
-    assert not views.dead_letters
-
-
 @pytest.mark.parametrize("erased_between", [False, True])
 async def test_topics_that_overtake_each_other_lose_no_vector(harness: Harness, erased_between: bool) -> None:
     """The vector of a fact that begins anew may come before its tombstone is read."""
@@ -127,19 +104,6 @@ async def test_a_vector_that_was_erased_is_gone(harness: Harness) -> None:
     assert await harness.index.without_vector([TEA.fact_id]) == {TEA.fact_id}
 
 
-@pytest.mark.parametrize("one_batch", [True, False])
-async def test_the_last_of_a_thing_counts(harness: Harness, one_batch: bool) -> None:
-    await harness.index.upsert([TEA])
-    records = [
-        harness.record(result(TEA, ONE)),
-        harness.record(None, key=key(TEA)),
-        harness.record(result(TEA, OTHER)),
-    ]
-    for batch in [records] if one_batch else [[record] for record in records]:
-        await harness.call(*batch)
-    assert await harness.nearest(OTHER) == [("likes tea", 1.0)]
-
-
 async def test_vectors_of_another_model_are_left_out_and_counted(harness: Harness) -> None:
     """They have as many dimensions, and mean something else."""
     await harness.index.upsert([TEA, CELLO])
@@ -149,11 +113,6 @@ async def test_vectors_of_another_model_are_left_out_and_counted(harness: Harnes
     assert effects.dead_letters == []
     assert harness.skipped("other_model") == 1
     assert await harness.nearest(ONE) == [("plays the cello", 1.0)]
-
-
-async def test_what_has_no_index_here_is_left_out_and_counted(harness: Harness) -> None:
-    await harness.call(harness.record(result(TEA, ONE, kind=VectorKind.EPISODE)))
-    assert harness.skipped("no_index") == 1
 
 
 BAD: dict[str, EmbeddingResult] = {
@@ -175,17 +134,3 @@ async def test_an_index_that_is_down_is_waited_for(harness: Harness) -> None:
     await harness.index.close()
     with pytest.raises(DependencyUnavailable, match="qdrant"):
         await harness.call(harness.record(result(TEA, ONE)))
-
-
-async def test_the_index_says_how_far_it_was_filled(harness: Harness, tmp_path: Path) -> None:
-    """Of several indexes, the lowest: one that was lost is filled again, and the others are not harmed."""
-    place = ("memory.embeddings.v1", harness.partition)
-    assert harness.spec.view_marks is not None
-    assert await harness.spec.view_marks([place]) == {place: 0}
-    await harness.call(harness.record(result(TEA, ONE), offset=40), harness.record(b"{not json", offset=41))
-    assert await harness.spec.view_marks([place]) == {place: 42}
-    other = QdrantEdgeIndex(tmp_path / "other", FACT_KIND, VectorSpace("words-1", DIMENSIONS))
-    both = VectorViews(Settings(), {VectorKind.FACT: harness.index, VectorKind.TURN: other}).stage()
-    assert both.view_marks is not None
-    assert await both.view_marks([place]) == {place: 0}
-    await other.close()

@@ -4,39 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from looking import Tab, Visitor, age, asked, close, kept, known, publish_bad, say, see_focus, speak
-from playwright.sync_api import Locator, Route, expect
+from looking import Tab, Visitor, asked, close, kept, known, publish_bad, say, see_focus, speak
+from playwright.sync_api import Route, expect
 from serve_rig import ServeRig, eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.browser, pytest.mark.long]
 
 LIVE = re.compile("^live$")
 
-#: The key → twice, faster than anything is drawn.
-TWICE_RIGHT = """
-for (let n = 0; n < 2; n += 1)
-  document.body.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
-"""
-
-#: Ten announcements at once; returns what was told until the last of them was.
-TEN_ANNOUNCEMENTS = """
-async () => {
-  const { announce } = await import("/static/parts.js");
-  const region = document.getElementById("announcements");
-  const told = [];
-  const seen = new MutationObserver(() => told.push(region.textContent));
-  seen.observe(region, { childList: true, characterData: true, subtree: true });
-  for (let n = 0; n < 10; n += 1) announce(`news ${n}`);
-  const pause = () => new Promise((done) => setTimeout(done, 50));
-  for (let n = 0; n < 600 && told.at(-1) !== "news 9"; n += 1) await pause();
-  seen.disconnect();
-  return told;
-}
-"""
 
 #: The stream that a page opened last, by the name of `source`.
 LAST_SOURCE = """
@@ -46,15 +23,6 @@ window.EventSource = class extends EventSource {
     window.source = this;
   }
 };
-"""
-
-#: How an arrow of the flow moves along which records pass.
-MOVING = """
-() => {
-  const arrow = document.querySelector("svg.flow .arrow");
-  arrow.classList.add("busy");
-  return getComputedStyle(arrow).animationName;
-}
 """
 
 
@@ -218,41 +186,6 @@ def test_a_page_has_no_more_than_a_thousand_rows_and_shows_what_it_missed(tab: T
     expect(page.locator(".gapline")).to_have_count(0)
 
 
-def test_of_a_log_whose_beginning_is_gone_each_message_keeps_its_number(tab: Tab, rig: ServeRig) -> None:
-    lines = [("user", f"This is line {n} of a long year, and it says {'more ' * 40}.") for n in range(40)]
-    speak(rig, "lea-year", "lea", lines)
-    kept(rig, "lea", "lea-year", 40)
-    told = asked(rig, "/v1/conversations/lea-year/log")
-    said = [each for each in told["events"] if each["kind"] == "message"]
-    assert [each["index"] for each in said] == [*range(40)]
-    summaries = asked(rig, "/v1/conversations/lea-year/summaries", user_id="lea")["summaries"]
-    assert summaries and summaries[0]["to_index"] < 36
-    age(rig, said[36])
-    page = tab.open("/conversations/lea-year")
-    expect(page.locator(".message .n")).to_have_text(["#36", "#37", "#38", "#39"])
-    expect(page.get_by_text("The log begins with #36")).to_be_visible()
-    expect(page.locator(".message.summarized")).to_have_count(0)
-    expect(page.locator(".window.open")).to_contain_text("35–39")
-    live(tab)
-    speak(rig, "lea-year", "lea", [("assistant", "And this is the last.")], first=40)
-    expect(page.locator(".message .n").last).to_have_text("#40")
-    tab.check()
-
-
-def test_what_changes_is_told_politely_and_moves_for_nobody_who_asks_it_not_to(tab: Tab) -> None:
-    page = tab.open("/api")  # which tells nothing by itself: that would take the place of what waits
-    expect(page.locator("#announcements")).to_have_attribute("aria-live", "polite")
-    told = page.evaluate(TEN_ANNOUNCEMENTS)
-    # What is told at once, and the newest of what came meanwhile.
-    assert len(told) <= 2 and told[-1:] == ["news 9"], told
-    page = tab.open("/")
-    live(tab)
-    expect(page.locator("svg.flow .arrow").first).to_be_attached()
-    for wish, moves in (("no-preference", "run"), ("reduce", "none")):
-        page.emulate_media(reduced_motion=wish)  # type: ignore[arg-type]
-        assert page.evaluate(MOVING) == moves
-
-
 @pytest.mark.short
 def test_a_fact_is_corrected_by_hand(tab: Tab, rig: ServeRig) -> None:
     speak(rig, "gil-home", "gil", [("user", "I live in Berlin."), ("assistant", "Noted.")])
@@ -276,60 +209,6 @@ def test_a_fact_is_corrected_by_hand(tab: Tab, rig: ServeRig) -> None:
     expect(page.get_by_role("heading", name="Erased")).to_be_visible()
     expect(page.locator("main")).to_contain_text("until they are compacted")
     eventually(lambda: not asked(rig, "/v1/facts", user_id="gil")["facts"], "it is gone")
-
-
-def test_a_conversation_plays_again_from_the_log(tab: Tab) -> None:
-    page = tab.open("/conversations/ava-breakfast")
-    expect(page.locator(".factline").first).to_be_visible()
-    whole = page.locator(".message").count()
-    page.locator("body").press("ArrowLeft")
-    expect(page).to_have_url(re.compile("step="))
-    position = page.get_by_label("Position in the log")
-    position.fill("1")
-    expect(page.locator(".message")).to_have_count(1)
-    assert page.locator(".window:not(.open)").count() == 0
-    page.locator("main h1").click()
-    page.evaluate(TWICE_RIGHT)
-    expect(page).to_have_url(re.compile("step=3$"))
-    expect(page.locator(".message")).to_have_count(3)
-    page.get_by_role("button", name="100×").click()
-    expect(page.locator(".message")).to_have_count(whole)
-    expect(page.locator(".window:not(.open)").first).to_be_visible()
-    expect(position).to_have_value(position.get_attribute("max") or "")
-    expect(page.get_by_role("button", name="100×")).to_have_attribute("aria-pressed", "false")
-    tab.check()
-    page.get_by_role("button", name="live", exact=True).click()
-    expect(page.locator(".message")).to_have_count(whole)
-    live(tab)
-
-
-def test_of_what_was_said_before_windows_are_kept_it_is_said_that_they_are_gone(
-    tab: Tab, rig: ServeRig
-) -> None:
-    """The log keeps messages for 30 days, windows for 7; facts stay."""
-    told = asked(rig, "/v1/conversations/ava-breakfast/log")
-    of_windows = ("window", "candidates", "punctuation")
-    old = [each | {"at": "2025-01-05T07:12:00Z"} for each in told["events"] if each["kind"] not in of_windows]
-    page = tab.page
-    answer = told | {"events": old}
-    page.route(re.compile("/v1/conversations/ava-breakfast/log"), lambda route: route.fulfill(json=answer))
-    tab.open("/conversations/ava-breakfast?at=m-of-long-ago")
-    gone = page.get_by_text("Windows are kept for 7 days: those of these messages are gone.")
-    expect(gone).to_be_visible()
-    expect(page.get_by_text("What the link leads to is not here")).to_be_visible()
-    assert page.locator(".window").count() == 0, "and none of them waits"
-    expect(page.locator(".factline", has_text="blueberries").first).to_be_visible()
-    tab.check()
-    page.get_by_label("Position in the log").fill("1")
-    expect(page.get_by_text("those of this message are gone")).to_be_visible()
-    # What is said from now on has windows again.
-    answer["events"] = [*old, old[0] | {"offset": 9999, "index": None}]
-    answer["events"][-1] |= {"at": "2099-01-05T07:12:00Z", "value": old[0]["value"] | {"message_id": "m-new"}}
-    tab.open("/conversations/ava-breakfast?at=m-new")
-    expect(gone).to_be_visible()
-    expect(page.locator(".window")).to_have_count(1)
-    expect(page.locator(".window.open")).to_contain_text("1 of 10")
-    expect(page.get_by_text("What the link leads to is not here")).to_have_count(0)
 
 
 def refusals(rig: ServeRig) -> list[int]:
@@ -376,73 +255,6 @@ def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab
     expect(page.locator("main")).to_contain_text("None")
 
 
-def test_letters_of_two_stages_are_two_groups(tab: Tab) -> None:
-    topic, at = "chat.messages.v1", "2026-01-05T07:12:00Z"
-    group = {"topic": topic, "reason": "invalid_json", "count": 1, "first_at": at, "last_at": at, "message": ""}
-    letter = group | {"partition": 0, "at": at, "refused": 1, "size": 2}
-    stages = ("conversations", "turns")
-    page = tab.page
-    groups = [group | {"stage": stage} for stage in stages]
-    page.route(re.compile("/v1/dead-letters$"), lambda route: route.fulfill(json={"groups": groups}))
-
-    def answer(route: Route) -> None:
-        [number] = [number for number, stage in enumerate(stages) if f"stage={stage}" in route.request.url]
-        route.fulfill(json={"letters": [letter | {"offset": number}], "next": None})
-
-    page.route(re.compile(f"/v1/dead-letters/{topic}"), answer)
-    tab.open("/dead-letters")
-    for number, stage in enumerate(stages):
-        page.locator("tr", has_text=stage).get_by_role("link", name="invalid_json").click()
-        expect(page.get_by_role("heading", name=f"invalid_json in {stage}")).to_be_visible()
-        expect(page.locator("main li button")).to_have_text(f"▸ 0 / {number}")
-        expect(page.locator("tr", has_text=stage).locator("[aria-current]")).to_have_count(1)
-    tab.check()
-
-
-def test_a_list_that_goes_on_says_so_and_shows_the_rest(tab: Tab) -> None:
-    tab.forgive("/v1/context")
-    at, page = "2026-01-05T07:12:00Z", tab.page
-
-    def answer(pattern: str, field: str, rows: list[dict[str, Any]], **more: Any) -> None:
-        """Answer with these rows, a page at a time, as the API does."""
-
-        def paged(route: Route) -> None:
-            asked = parse_qs(urlsplit(route.request.url).query)
-            start, limit = int(asked.get("cursor", ["0"])[0]), int(asked["limit"][0])
-            end = start + limit
-            following = str(end) if end < len(rows) else None
-            route.fulfill(json=more | {field: rows[start:end], "next": following})
-
-        page.route(re.compile(pattern), paged)
-
-    def goes_on(rows: Locator) -> None:
-        expect(rows).to_have_count(100)
-        expect(page.get_by_text("100 are shown, there are more.")).to_be_visible()
-        tab.check()
-        page.get_by_role("button", name="Show more").click()
-        expect(rows).to_have_count(130)
-        expect(page.get_by_role("button", name="Show more")).to_have_count(0)
-
-    names = [f"name-{number:03}" for number in range(130)]
-    answer("/v1/people[?]", "people", [{"user_id": name, "facts": 1} for name in names])
-    tab.open("/conversations")
-    goes_on(page.locator("main ul a"))
-    answer("/v1/conversations[?]", "conversations", [{"conversation_id": name} for name in names], known=True)
-    tab.open("/people/ava?tab=context&conversation_id=name-129")
-    expect(page.get_by_role("combobox")).to_have_value("name-129")
-    rows = page.locator("option")
-    expect(rows).to_have_count(101)
-    page.get_by_role("button", name="Show more").click()
-    expect(rows).to_have_count(130)
-    group = {"topic": "chat.messages.v1", "reason": "invalid_json", "stage": "turns", "count": 130}
-    group |= {"first_at": at, "last_at": at, "message": ""}
-    page.route(re.compile("/v1/dead-letters$"), lambda route: route.fulfill(json={"groups": [group]}))
-    letter = group | {"partition": 0, "at": at, "refused": 1, "size": 2}
-    answer("/v1/dead-letters/chat", "letters", [letter | {"offset": number} for number in range(130)])
-    tab.open("/dead-letters?topic=chat.messages.v1&reason=invalid_json")
-    goes_on(page.locator("main li button"))
-
-
 def test_search_says_why_it_found_what_it_found_and_why_nothing(tab: Tab) -> None:
     page = tab.open("/search")
     page.get_by_label("Question").fill("What does she love to eat?")
@@ -464,107 +276,6 @@ def test_search_says_why_it_found_what_it_found_and_why_nothing(tab: Tab) -> Non
     tab.check()
 
 
-def test_people_and_their_conversations_are_found_by_clicking(tab: Tab) -> None:
-    page = tab.open("/people")
-    page.get_by_role("link", name="ava", exact=True).click()
-    expect(page.locator("tbody tr", has_text="blueberries").first).to_be_visible()
-    page.get_by_role("tab", name="context now").click()
-    expect(page.locator("main")).to_contain_text("tokens")
-    tab.check()
-    page.get_by_role("link", name="conversations", exact=True).click()
-    expect(page.locator("tbody")).to_contain_text("You know what I like for breakfast?")
-    tab.check()
-    page.get_by_role("link", name="ava-breakfast").click()
-    expect(page.locator(".message").first).to_be_visible()
-
-
-def test_every_state_has_its_own_sentence(tab: Tab, rig: ServeRig) -> None:
-    tab.forgive("404", "503", "ERR_CONNECTION_REFUSED", "Failed to load resource", "ERR_")
-
-    def behind(route: Route) -> None:
-        route.fulfill(json=route.fetch().json() | {"unread": True})
-
-    page = tab.open("/conversations/nobody-spoke-here")
-    expect(page.locator("main")).to_contain_text("Nothing here yet")
-    page = tab.open("/people/nobody-of-this-name")
-    expect(page.locator("main")).to_contain_text("Nobody of this name")
-    tab.check()
-    page = tab.open("/people/100%")  # as somebody types it
-    expect(page.locator("h1")).to_have_text("100%")
-    expect(page.get_by_text("Did you mean")).to_have_count(0)
-    speak(rig, "hal-one", "hal", [("user", "Hello there.")])
-    kept(rig, "hal", "hal-one", 1)
-    eventually(
-        lambda: (asked(rig, "/v1/facts", user_id="hal") or {}).get("known"), "the recall service knows them"
-    )
-    page = tab.open("/search?q=anything&user_id=hal&search_type=facts")
-    expect(page.locator(".state.empty h2")).to_have_text("No fact is known yet")
-    expect(page.locator(".waits li")).to_contain_text("1 of 10 messages")
-    expect(page.get_by_text("Not all that was said")).to_have_count(0)
-    tab.check()
-    page.route("**/v1/search", behind)
-    page.reload()
-    expect(page.get_by_text("Not all that was said by or to hal is read yet.")).to_be_visible()
-    tab.check()
-    page.unroute("**/v1/search")
-    expect(page.get_by_text("Not all that was said")).to_have_count(0)
-    page = tab.open("/people/hal?tab=graph")
-    expect(page.locator("main")).to_contain_text("Nobody in it yet")
-    page.get_by_role("tab", name="facts", exact=True).click()
-    expect(page.locator("main")).to_contain_text("No facts yet")
-    expect(page.locator(".waits li")).to_contain_text("1 of 10 messages")
-    tab.check()
-    page.get_by_role("button", name="close it now").click()
-    page.get_by_role("button", name="Close", exact=True).click()
-    # The conversation is asked for again when the order to close it is taken, perhaps before it is carried out.
-    expect(
-        page.get_by_role("button", name="close it now").or_(page.get_by_text("has been read")).first
-    ).to_be_visible()
-    page = tab.open("/chat")
-    expect(page.locator("main")).to_contain_text("Who is speaking?")
-    page = tab.open("/facts/1f0c7c1e-3c5a-5f0e-9d0a-6c1b2f3a4d5e?user_id=ava")
-    expect(page.locator("main")).to_contain_text("There is no fact")
-    page.context.set_offline(True)
-    page.get_by_role("link", name="People").click()
-    expect(page.locator("main")).to_contain_text("Nothing answers")
-    page.context.set_offline(False)
-    rig.stop("recall")
-    try:
-        page = tab.open("/people/ava")
-        expect(page.locator("main")).to_contain_text("A part is down")
-        expect(page.locator("main")).to_contain_text("switchboard worker recall")
-        tab.check()
-        page = tab.open("/chat/hal-two?user_id=hal")
-        expect(page.locator("main")).to_contain_text("A part is down")
-        page.get_by_label("Say something").fill("I live in Bergen.")
-        page.get_by_role("button", name="Write it down").click()
-        expect(page.locator("article.turn.user")).to_contain_text("I live in Bergen.")
-        expect(page.locator("main")).to_contain_text("Written down")
-        expect(page.get_by_label("Say something")).to_have_value("")
-        page.get_by_label("Say something").fill("And I")
-        tab.check()
-        # What is back may not have read the conversation yet.
-        unknown = {"status": 404, "content_type": "application/problem+json", "body": '{"title": "unknown"}'}
-        page.route(re.compile(r"/v1/conversations/hal-two\?"), lambda route: route.fulfill(**unknown), times=1)
-    finally:
-        rig.start("recall")
-    expect(page.get_by_role("button", name="Send")).to_be_visible(timeout=150_000)  # it looks by itself
-    expect(page.get_by_label("Say something")).to_have_value("And I")
-    expect(page.locator("article.turn.user")).to_contain_text("I live in Bergen.")
-
-
-def test_what_is_being_loaded_is_said(tab: Tab) -> None:
-    waiting = list[Route]()
-    page = tab.page
-    page.route(re.compile("/v1/facts"), lambda route: waiting.append(route))
-    page.goto(tab.base + "/people/ava")
-    expect(page.locator("main [role=status]", has_text="Loading facts")).to_be_visible()
-    tab.check()
-    for route in waiting:
-        route.continue_()
-    expect(page.locator("tbody tr", has_text="blueberries").first).to_be_visible()
-
-
 def test_who_is_not_read_yet_is_told_from_nobody_and_appears_by_itself(tab: Tab) -> None:
     is_read = False
 
@@ -582,40 +293,6 @@ def test_who_is_not_read_yet_is_told_from_nobody_and_appears_by_itself(tab: Tab)
         tab.check()
         is_read = True
         expect(page.locator(wanted, has_text="blueberries").first).to_be_visible()
-
-
-def test_what_is_refused_because_a_part_is_down_may_be_written_down(tab: Tab, rig: ServeRig) -> None:
-    tab.forgive("404", "503", "Failed to load resource")
-    page = tab.open("/chat?user_id=ivo")
-    page.get_by_role("button", name="+ New").first.click()
-    expect(page.get_by_role("button", name="Send")).to_be_visible()
-    rig.stop("recall")
-    try:
-        page.get_by_label("Say something").fill("I live in Tromsø.")
-        page.get_by_role("button", name="Send").click()
-        expect(page.locator("main")).to_contain_text("A part is down")
-        expect(page.get_by_label("Say something")).to_have_value("I live in Tromsø.")
-        page.get_by_role("button", name="Write it down").click()
-        expect(page.locator("main")).to_contain_text("Written down")
-        expect(page.get_by_label("Say something")).to_have_value("")
-    finally:
-        rig.start("recall")
-    conversation = page.url.partition("?")[0].rpartition("/")[2]
-    kept(rig, "ivo", conversation, 1)
-
-
-def test_the_two_clocks_answer_two_questions(tab: Tab) -> None:
-    page = tab.open("/people/ava?tab=timeline&clock=true")
-    live(tab)
-    expect(page.locator("svg.timeline")).to_contain_text("blueberries")
-    tab.check()
-    page.get_by_role("tab", name="facts", exact=True).click()
-    expect(page.locator("tbody tr").first).to_be_visible()
-    slider = page.get_by_label("as of")
-    slider.focus()
-    slider.press("Home")
-    expect(page).to_have_url(re.compile("as_of="))
-    expect(page.locator("main")).to_contain_text("None of these")
 
 
 def test_whom_somebody_speaks_of_is_drawn_and_each_tie_leads_to_its_sentence(tab: Tab, rig: ServeRig) -> None:

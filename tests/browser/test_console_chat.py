@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 from looking import Tab, Visitor, asked, ended, kept, known, reach, say, speak
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 from serve_rig import ServeRig, eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.browser, pytest.mark.long]
@@ -63,29 +63,6 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
     eventually(lambda: asked(rig, f"/v1/conversations/{conversation}", user_id="dora") is None, "it is gone")
 
 
-def test_a_question_is_asked_back_and_a_choice_answers_it(tab: Tab, rig: ServeRig) -> None:
-    rig.need("respond")
-    page = tab.open("/chat?user_id=edda")
-    page.get_by_role("button", name="+ New").first.click()
-    say(page, "My sister Anna met her friend Julia in Leeds.", 1)
-    kept(rig, "edda", page.url.partition("?")[0].rpartition("/")[2], 2)
-    say(page, "What is her job?", 2)
-    choices = page.get_by_role("group", name="Which of these do you mean?")
-    expect(choices.get_by_role("button")).to_have_count(2)
-    expect(page.locator("article.turn.user").last.locator("summary")).to_contain_text("ambiguous · 2 readings")
-    tab.check()
-    second = choices.get_by_role("button").nth(1)
-    reading = second.inner_text().removeprefix("2. ")
-    second.click()
-    ended(page, 3)
-    expect(page.locator("article.turn.user").last).to_contain_text(reading)
-    expect(choices).to_have_count(0)
-    answer = page.locator("article.turn.assistant").last
-    expect(answer.locator(".text")).not_to_contain_text("Which of these")
-    answer.locator("summary", has_text="prompt:").click()
-    expect(answer.locator(".tier", has_text="recent")).to_contain_text("in the prompt")
-
-
 def test_who_leaves_a_chat_has_it_read_at_once(tab: Tab, rig: ServeRig) -> None:
     """Else what was said last waits a quarter of an hour."""
     rig.need("respond")
@@ -94,117 +71,6 @@ def test_who_leaves_a_chat_has_it_read_at_once(tab: Tab, rig: ServeRig) -> None:
     say(page, "I am allergic to walnuts.", 1)
     page.get_by_role("link", name="People").click()
     known(rig, "gwen", "walnuts")
-
-
-def test_what_is_open_in_an_answer_stays_so_when_the_log_has_it(tab: Tab, rig: ServeRig) -> None:
-    rig.need("respond")
-    page = tab.open("/chat/iris-asks?user_id=iris&fresh=1")
-    waiting: list[Route] = []
-    hold = True
-    page.route(
-        re.compile("/v1/conversations/iris-asks[?]"),
-        lambda route: waiting.append(route) if hold else route.continue_(),
-    )
-    say(page, "Where do I live?", 1)
-    answer = page.locator("article.turn.assistant").last
-    opened = answer.locator("summary", has_text="prompt:")
-    reach(page, opened)
-    page.keyboard.press("Enter")
-    expect(answer.locator(".tier").first).to_be_visible()
-    hold = False
-    for each in waiting:
-        each.continue_()
-    expect(answer.get_by_role("link", name="#1")).to_be_visible()
-    expect(answer.locator(".tier").first).to_be_visible()
-    expect(opened).to_be_focused()
-
-
-def test_a_long_chat_shows_its_end_and_the_way_to_what_was_said_before(tab: Tab, rig: ServeRig) -> None:
-    rig.need("respond")
-    speak(rig, "kira-long", "kira", [("user", f"Word {number}.") for number in range(1100)])
-    kept(rig, "kira", "kira-long", 1100)
-    page = tab.open("/chat/kira-long?user_id=kira")
-    turns = page.locator("article.turn")
-    expect(turns.last).to_contain_text("Word 1099.")
-    expect(turns.last).to_be_in_viewport()
-    told = page.locator("p", has=page.get_by_role("button", name=re.compile("Earlier ones|The newest")))
-    expect(told).to_contain_text("#600–#1099 of 1,100 messages")
-    expect(told).to_be_in_viewport()
-    # What is answered is found at the end of the log, and is in it: nothing stays on its way.
-    page.get_by_label("Say something").fill("What is a word?")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("link", name="#1101")).to_be_visible()
-    expect(turns).to_have_count(500)
-    tab.check()
-    reach(page, page.get_by_role("button", name="Earlier ones"))
-    page.keyboard.press("Enter")
-    expect(told).to_contain_text("#102–#601 of 1,102 messages")
-    expect(turns.last).to_be_in_viewport()
-    page.get_by_role("button", name="Earlier ones").click()
-    expect(turns).to_have_count(102)
-    expect(page.get_by_role("button", name="Earlier ones")).to_have_count(0)
-    page.go_back()
-    expect(told).to_contain_text("#102–#601 of 1,102 messages")
-    # Who says something is at the end again.
-    page.get_by_label("Say something").fill("And what are two?")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("link", name="#1103")).to_be_visible()
-    expect(turns.last).to_be_in_viewport()
-
-
-def test_who_reads_further_up_is_left_there_while_an_answer_comes(tab: Tab, rig: ServeRig) -> None:
-    rig.need("respond")
-    lines = [("user", f"I was in village {number} on a rainy day.") for number in range(30)]
-    speak(rig, "lena-reads", "lena", lines)
-    kept(rig, "lena", "lena-reads", 30)
-    page = tab.open("/chat/lena-reads?user_id=lena")
-    box = page.get_by_label("What was said")
-    expect(page.locator("article.turn").last).to_be_in_viewport()
-    waiting: list[Route] = []
-    page.route(re.compile("/turns$"), lambda route: waiting.append(route))
-    page.get_by_label("Say something").fill("Where was I?")
-    page.keyboard.press("Enter")
-    expect(page.locator("article.turn", has_text="Where was I?")).to_be_in_viewport()
-    box.evaluate("(each) => { each.scrollTop = 100 }")
-    for each in waiting:
-        each.continue_()
-    expect(page.get_by_role("link", name="#31")).to_be_attached()
-    assert box.evaluate("(each) => each.scrollTop") == 100
-    # At the end it follows.
-    page.unroute(re.compile("/turns$"))
-    box.evaluate("(each) => { each.scrollTop = each.scrollHeight }")
-    page.get_by_label("Say something").fill("And where else?")
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("link", name="#33")).to_be_in_viewport()
-
-
-def test_where_too_many_are_talking_it_is_said_again_by_itself(tab: Tab, rig: ServeRig) -> None:
-    rig.need("respond")
-    tab.forgive("503")
-    page = tab.open("/chat/jana-asks?user_id=jana&fresh=1")
-    refused = {"type": "urn:switchboard:problem:too-many-turns", "status": 503, "detail": "100 turns run."}
-    full = True
-
-    def answer(route: Route) -> None:
-        if full:
-            route.fulfill(status=503, content_type="application/problem+json", body=json.dumps(refused))
-        else:
-            route.continue_()
-
-    page.route(re.compile("/turns$"), answer)
-    reach(page, page.get_by_label("Say something"))
-    page.keyboard.insert_text("Where do I live?")
-    page.keyboard.press("Enter")
-    expect(page.get_by_text("too many are talking, trying again …")).to_be_visible()
-    full = False
-    ended(page, 1)
-    expect(page.locator("article.turn.assistant .text")).to_contain_text("know")
-    # Who waits in vain hears why, and still has what was to be said.
-    full = True
-    page.keyboard.insert_text("And where did I?")
-    page.keyboard.press("Enter")
-    expect(page.get_by_text("Too many are talking at this moment")).to_be_visible()
-    expect(page.get_by_label("Say something")).to_have_value("And where did I?")
 
 
 def test_a_sentence_is_followed_from_the_chat_to_its_offset_and_to_the_answers_that_it_shaped(

@@ -172,17 +172,3 @@ def request_id_of(request: SummaryRequest) -> str:
     if request.roll_up:
         return ids.roll_up_id(*made_of, request.replaces)
     return ids.summary_id(*made_of, request.messages[0].message_id, request.messages[-1].message_id)
-
-
-def test_the_refined_candidate_names_the_partial_one_and_both_come_from_overlapping_windows():
-    candidates = {
-        example.name: decode(FactCandidate, example.value)
-        for example in load_examples("memory.fact-candidates.v1")
-    }
-    partial, refined = candidates["partial"], candidates["refined"]
-    assert refined.refines == (claim_of(partial).fact_id,)
-    windows = {window.window_id: window for window in values(Window) if isinstance(window, Window)}
-    first, second = windows[partial.provenance.window_id], windows[refined.provenance.window_id]
-    assert second.overlap == 3
-    assert first.message_ids[-3:] == second.message_ids[:3]
-    assert set(refined.source_message_ids) <= set(second.message_ids)

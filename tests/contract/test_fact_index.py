@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 from fact_samples import ADA, DIMENSIONS, SPACE, make_fact, unit
 
-from models.errors import ConfigurationError, ConsistencyError, InvalidRecord
-from models.facts import Fact, FactChange, FactStatus
+from models.errors import ConfigurationError, InvalidRecord
+from models.facts import FactChange, FactStatus
 from models.index import FactFilter, FactIndex, VectorSpace
 from models.statements import Kind as StatementKind
 from streams.adapters import qdrant_payload
@@ -76,33 +76,12 @@ async def test_get_returns_an_equal_fact(index: FactIndex) -> None:
     assert await index.get([fact.fact_id]) == [fact]
 
 
-async def test_get_knows_only_what_is_stored(index: FactIndex) -> None:
-    assert await index.get([]) == []
-    assert await index.get([make_fact().fact_id, "not a uuid"]) == []
-
-
 @pytest.mark.parametrize("as_one_batch", [True, False])
 async def test_an_older_version_never_replaces_a_newer_one(index: FactIndex, as_one_batch: bool) -> None:
     versions = [make_fact(version=number, confidence=number / 10) for number in (2, 3, 1)]
     for batch in [versions] if as_one_batch else [[fact] for fact in versions]:
         await index.upsert(batch)
     assert await index.get([versions[0].fact_id]) == [versions[1]]
-
-
-async def test_a_batch_of_old_new_and_known_facts(index: FactIndex) -> None:
-    await index.upsert([make_fact("one", version=5), make_fact("two", version=5)])
-    batch = [make_fact("one", version=4), make_fact("two", version=6), make_fact("three", version=1)]
-    await index.upsert(batch)
-    stored = await index.get([fact.fact_id for fact in batch])
-    assert {fact.statement: fact.version for fact in stored} == {"one": 5, "two": 6, "three": 1}
-
-
-async def test_a_new_version_drops_the_fields_it_no_longer_has(index: FactIndex) -> None:
-    first = make_fact(valid_to=datetime(2026, 4, 1, tzinfo=UTC))
-    second = make_fact(version=2)
-    await index.upsert([first])
-    await index.upsert([second])
-    assert await index.get([first.fact_id]) == [second]
 
 
 async def test_a_fact_id_that_is_no_uuid_is_refused(index: FactIndex) -> None:
@@ -121,25 +100,6 @@ async def test_the_vector_is_kept_when_the_fact_changes(index: FactIndex) -> Non
     found = await index.search_vector(unit(1.0), ADA, 5)
     assert [result.item for result in found] == [changed]
     assert found[0].score == pytest.approx(1.0, abs=1e-5)
-
-
-async def test_vectors_are_those_that_are_stored(index: FactIndex) -> None:
-    known, bare = make_fact("known"), make_fact("bare")
-    await index.upsert([known, bare])
-    await index.store_vectors([known.fact_id], np.array([unit(1.0, 2.0)]), SPACE.model)
-    found = await index.vectors([known.fact_id, bare.fact_id, str(uuid4()), "no id"])
-    assert [*found] == [known.fact_id]
-    np.testing.assert_allclose(found[known.fact_id], unit(1.0, 2.0), atol=1e-6)
-    assert await index.vectors([]) == {}
-
-
-async def test_without_vector_names_stored_facts_only(index: FactIndex) -> None:
-    facts = [make_fact(f"statement {number}") for number in range(4)]
-    await index.upsert(facts[:3])
-    await index.store_vectors([facts[1].fact_id], np.array([unit(1.0)]), SPACE.model)
-    asked = [fact.fact_id for fact in facts] + ["not a uuid"]
-    assert await index.without_vector(asked) == {facts[0].fact_id, facts[2].fact_id}
-    assert await index.without_vector([]) == set()
 
 
 async def test_a_vector_that_comes_before_its_fact_belongs_to_nobody_until_that_is_there(
@@ -166,26 +126,6 @@ async def test_a_vector_that_comes_before_its_fact_belongs_to_nobody_until_that_
     assert (found.item, found.score) == (unknown, pytest.approx(1.0, abs=1e-5))
 
 
-async def test_a_vector_that_is_forgotten_leaves_its_fact(index: FactIndex) -> None:
-    fact, other = make_fact("likes tea"), make_fact("likes ale")
-    await index.upsert([fact, other])
-    await index.store_vectors([fact.fact_id, other.fact_id], np.array([unit(1.0), unit(1.0)]), SPACE.model)
-    await index.forget_vectors([fact.fact_id, make_fact("never stored").fact_id, "not a uuid"])
-    await index.forget_vectors([])
-    assert await index.without_vector([fact.fact_id, other.fact_id]) == {fact.fact_id}
-    assert [found.item for found in await index.search_vector(unit(1.0), ADA, 5)] == [other]
-    assert [found.item for found in await index.search_text("tea", ADA, 5)] == [fact]
-
-
-async def test_a_vector_may_be_replaced(index: FactIndex) -> None:
-    fact = make_fact()
-    await index.upsert([fact])
-    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), SPACE.model)
-    await index.store_vectors([fact.fact_id], np.array([unit(0.0, 1.0)]), SPACE.model)
-    [found] = await index.search_vector(unit(1.0), ADA, 5)
-    assert found.score == pytest.approx(0.0, abs=1e-5)
-
-
 async def test_vectors_of_another_model_are_refused(index: FactIndex) -> None:
     """By its name: it may have as many dimensions."""
     fact = make_fact()
@@ -206,39 +146,6 @@ async def test_a_fact_without_a_vector_is_found_by_text_at_once(index: FactIndex
     assert found.item == fact
     assert found.score > 0.0
     assert await index.search_vector(unit(1.0), ADA, 5) == []
-
-
-async def test_text_ranks_more_shared_words_higher(index: FactIndex) -> None:
-    both = make_fact("Ada drinks coffee every morning")
-    one = make_fact("Ada drinks tea every evening")
-    none = make_fact("Ada lives near Lisbon")
-    await index.upsert([one, none, both])
-    found = await index.search_text("coffee morning drinks", ADA, 5)
-    assert [result.item for result in found] == [both, one]
-    assert found[0].score > found[1].score
-    assert [result.item for result in await index.search_text("coffee morning drinks", ADA, 1)] == [both]
-
-
-@pytest.mark.parametrize("query", ["", "   ", "?!", "zeppelin", "\x00", '"; DROP', "(", "a" * 5000])
-async def test_text_without_a_match_finds_nothing(index: FactIndex, query: str) -> None:
-    await index.upsert([make_fact()])
-    assert await index.search_text(query, ADA, 5) == []
-
-
-@pytest.mark.parametrize(
-    ("statement", "query"),
-    [
-        ("Пользователь любит кофе", "кофе"),
-        ("Ada wohnt in München", "MÜNCHEN"),
-        ("Ada 喜欢 咖啡", "咖啡"),
-        ("Ada's dog is called 🐕 Rex", "rex"),
-        ("أدا تحب القهوة", "القهوة"),
-    ],
-)
-async def test_text_and_payload_in_any_script(index: FactIndex, statement: str, query: str) -> None:
-    fact = make_fact(statement)
-    await index.upsert([fact, make_fact("something else entirely")])
-    assert [found.item for found in await index.search_text(query, ADA, 5)] == [fact]
 
 
 async def test_vector_search_is_ordered_by_cosine(index: FactIndex) -> None:
@@ -385,38 +292,6 @@ async def test_the_same_statement_of_two_people_is_two_facts(index: FactIndex) -
         assert [found.item for found in await index.search_text("tea", where, 5)] == [fact]
 
 
-async def test_the_filter_follows_the_newest_version(index: FactIndex) -> None:
-    fact = make_fact()
-    await index.upsert([fact])
-    await index.upsert([make_fact(version=2, status=FactStatus.DEPRECATED, confidence=0.2)])
-    assert await index.count(ADA) == 0
-    assert await index.search_text("blueberries", ADA, 5) == []
-    assert await index.count(FactFilter(user_id="ada", statuses=(FactStatus.DEPRECATED,))) == 1
-
-
-async def test_what_was_found_before_is_found_as_it_is_now(index: FactIndex) -> None:
-    """Whatever an index keeps of what it has read: what is found is what is stored."""
-    fact, vector = make_fact(), unit(1.0)
-    await index.upsert([fact])
-    await index.store_vectors([fact.fact_id], np.array([vector]), SPACE.model)
-
-    async def everywhere() -> list[list[Fact]]:
-        by_both, _ = await index.search("blueberries", vector, ADA, 5)
-        by_meaning = [each.item for each in await index.search_vector(vector, ADA, 5)]
-        by_words = [each.item for each in await index.search_text("blueberries", ADA, 5)]
-        return [by_both, by_meaning, by_words, (await index.page(ADA, 5))[0]]
-
-    assert await everywhere() == [[fact]] * 4 == await everywhere()
-    changed = make_fact(version=2, confidence=0.9)
-    await index.upsert([changed])
-    assert await everywhere() == [[changed]] * 4
-    await index.erase({fact.fact_id: 2})
-    assert await everywhere() == [[]] * 4
-    again = make_fact(version=3, confidence=0.7)
-    await index.upsert([again])
-    assert await everywhere() == [[again]] * 4
-
-
 async def test_pages_cover_everything_once_in_order(index: FactIndex) -> None:
     facts = [make_fact(f"statement {number}") for number in range(7)]
     await index.upsert(facts)
@@ -465,18 +340,6 @@ async def test_an_erasure_is_remembered_by_version(index: FactIndex, reopen: Reo
     assert await index.count() == await index.count(ADA) == 1
 
 
-async def test_an_older_erasure_leaves_a_newer_version_and_a_newer_erasure(index: FactIndex) -> None:
-    fact = make_fact(version=5)
-    await index.upsert([fact])
-    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), SPACE.model)
-    await index.erase({fact.fact_id: 4})
-    assert [found.item for found in await index.search_vector(unit(1.0), ADA, 5)] == [fact]
-    await index.erase({fact.fact_id: 6})
-    await index.erase({fact.fact_id: 2})
-    await index.upsert([make_fact(version=6)])
-    assert await index.get([fact.fact_id]) == []
-
-
 async def test_every_write_twice_changes_nothing(index: FactIndex) -> None:
     facts = [make_fact(f"statement {number}") for number in range(3)]
     rows = np.array([unit(1.0), unit(0.0, 1.0), unit(1.0, 1.0)])
@@ -487,25 +350,6 @@ async def test_every_write_twice_changes_nothing(index: FactIndex) -> None:
     assert await index.count() == 3
     assert await index.without_vector(fact_ids) == set()
     assert {found.item.fact_id for found in await index.search_vector(unit(1.0), ADA, 5)} == set(fact_ids)
-
-
-async def test_a_thousand_facts_in_one_call(index: FactIndex) -> None:
-    facts = [make_fact(f"statement number{number}", user_id=f"user-{number % 10}") for number in range(1000)]
-    angles = np.linspace(0.0, np.pi, len(facts), dtype=np.float32)
-    rows = np.zeros((len(facts), DIMENSIONS), dtype=np.float32)
-    rows[:, 0], rows[:, 1] = np.cos(angles), np.sin(angles)
-    fact_ids = [fact.fact_id for fact in facts]
-    await index.upsert(facts)
-    assert await index.without_vector(fact_ids) == set(fact_ids)
-    await index.store_vectors(fact_ids, rows, SPACE.model)
-    assert await index.without_vector(fact_ids) == set()
-    assert await index.count() == 1000
-    assert await index.count(FactFilter(user_id="user-7")) == 100
-    found = await index.search_vector(rows[507], FactFilter(user_id="user-7"), 3)
-    assert {result.item.statement for result in found} == {f"statement number{n}" for n in (497, 507, 517)}
-    [word] = await index.search_text("number993", FactFilter(user_id="user-3"), 3)
-    assert word.item == facts[993]
-    assert len(await index.get(fact_ids)) == 1000
 
 
 async def test_everything_is_there_after_opening_again(reopen: Reopen) -> None:
@@ -589,9 +433,3 @@ async def test_marks_are_those_of_the_index_and_nobodys_item(reopen: Reopen) -> 
     assert await index.get([mark_id(places[0]), SEAL_ID]) == []
     await index.set_mark(places[0], 3)
     assert await index.marks(places[:1]) == {places[0]: 3}, "what is filled again begins again"
-
-
-async def test_a_point_that_is_no_fact_is_an_error_that_says_so(index: FactIndex) -> None:
-    await index.upsert([make_fact(confidence=2.0)])
-    with pytest.raises(ConsistencyError, match="none of this version"):
-        await index.get([make_fact().fact_id])

@@ -7,20 +7,16 @@ import json
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from pathlib import Path
 
 import pytest
 from fact_samples import ADA, SPACE, make_fact
 from qdrant_client import models
 
-from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
+from models.errors import ConfigurationError, DependencyUnavailable
 from models.index import FactIndex
-from streams.adapters.index_factory import open_index
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS
 from streams.adapters.qdrant_requests import replace_if
 from streams.adapters.qdrant_server import QdrantServerIndex
-from streams.settings import load_settings
 
 CALLS: dict[str, Callable[[FactIndex], object]] = {
     "upsert": lambda index: index.upsert([make_fact()]),
@@ -75,24 +71,6 @@ async def test_a_server_that_never_answers_is_waited_for() -> None:
             await index.count()
 
 
-async def test_nobody_queues_for_a_server_that_never_answers() -> None:
-    """One attempt to make the collection at a time; who comes meanwhile shares what becomes of it."""
-    asked = 0
-
-    async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        nonlocal asked
-        asked += 1
-        await reader.read()
-        writer.close()
-
-    server = await asyncio.start_server(hang, "127.0.0.1", 0)
-    async with server, an_index(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", 0.5) as index:
-        for round_ in (1, 2):
-            ended = await asyncio.gather(*(index.count() for _ in range(5)), return_exceptions=True)
-            assert [type(each) for each in ended] == [Unanswered] * 5
-            assert asked == round_
-
-
 @pytest.mark.parametrize(
     ("status", "headers"),
     [
@@ -117,13 +95,6 @@ async def test_a_server_that_refuses_access_is_a_configuration_error(status: str
             await index.count()
 
 
-@pytest.mark.parametrize("version", ["1.17.1", "1.9.7", "0.11.0-dev"])
-async def test_a_server_that_is_too_old_is_a_configuration_error(version: str) -> None:
-    async with a_server("200 OK", {"title": "qdrant", "version": version}) as url, an_index(url) as index:
-        with pytest.raises(ConfigurationError, match=rf"{version}; 1.20 or newer"):
-            await index.count()
-
-
 async def test_a_writer_that_was_overtaken_replaces_nothing() -> None:
     """Between reading the versions and writing, another process may have written a newer one."""
     newer = make_fact(version=3)
@@ -135,13 +106,3 @@ async def test_a_writer_that_was_overtaken_replaces_nothing() -> None:
         ]
         await index._client.batch_update_points("facts", late)
         assert await index.get([newer.fact_id]) == [newer]
-
-
-async def test_the_url_decides_which_index_is_used(tmp_path: Path) -> None:
-    embedded = open_index(load_settings(data_dir=tmp_path, qdrant_url=""), FACTS, SPACE)
-    assert isinstance(embedded, QdrantEdgeIndex)
-    assert await embedded.count() == 0
-    await embedded.close()
-    server = open_index(load_settings(data_dir=tmp_path, qdrant_url="http://127.0.0.1:1"), FACTS, SPACE)
-    assert isinstance(server, QdrantServerIndex)
-    await server.close()

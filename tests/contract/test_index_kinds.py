@@ -139,10 +139,3 @@ async def test_what_is_too_old_is_deleted_and_may_come_again(index: SearchIndex[
     await index.upsert([other])
     assert await index.get([other.said_id]) == [other]
     assert other in [found.item for found in await index.search_text("tea", where, 9)]
-
-
-async def test_words_are_ranked_by_bm25_which_has_no_upper_end(index: SearchIndex[Said, TurnFilter]) -> None:
-    await index.upsert([said("tea and scones"), said("nothing but scones"), said("rain")])
-    found = await index.search_text("tea scones", TurnFilter(user_id="ada"), 5)
-    assert [each.item.text for each in found] == ["tea and scones", "nothing but scones"]
-    assert found[0].score > found[1].score > 0.0

@@ -58,18 +58,6 @@ def test_what_is_written_is_at_hand_and_holes_are_not_read(tmp_path: Path, spars
     assert is_at_hand(sparse, FAR)
 
 
-def test_no_more_is_read_than_is_wanted(tmp_path: Path, sparse: Path) -> None:
-    drop(sparse)
-    assert read_ahead([tmp_path], PAGE) == PAGE
-    assert is_at_hand(sparse, 0)
-    assert not is_at_hand(sparse, FAR)
-
-
-def test_an_empty_file_and_no_folder_are_nothing(tmp_path: Path) -> None:
-    (tmp_path / "empty").touch()
-    assert read_ahead([tmp_path, tmp_path / "missing"], FAR) == 0
-
-
 def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "broken").write_bytes(b"x")
 
@@ -79,18 +67,6 @@ def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(os, "lseek", fails)
     with pytest.raises(OSError, match="Input/output error"):
         read_ahead([tmp_path], FAR)
-
-
-def test_where_nobody_knows_of_holes_files_are_read_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "file").write_bytes(b"x" * 10)
-
-    def fails(*_: object) -> int:
-        raise OSError(errno.EINVAL, "Invalid argument")
-
-    monkeypatch.setattr(os, "lseek", fails)
-    assert read_ahead([tmp_path], FAR) == 10
 
 
 def payloads_of(folder: Path) -> Path:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -35,13 +33,6 @@ def names(prefix: str) -> set[str]:
 @given(PREFIXES, PREFIXES)
 def test_two_prefixes_share_no_name(one: str, other: str) -> None:
     assert one == other or names(one).isdisjoint(names(other))
-
-
-@given(PREFIXES)
-def test_every_folder_lies_in_the_data_folder(prefix: str) -> None:
-    folder = Namespace(prefix).folder(Path("/data"))
-    assert folder.resolve() == folder
-    assert folder == Path("/data") or folder.parent == Path("/data")
 
 
 async def test_what_one_stores_the_other_does_not_find_and_each_has_a_folder(
@@ -91,20 +82,6 @@ async def test_on_a_server_each_has_a_collection_of_its_own() -> None:
         "switchboard_facts",
         "prod-switchboard_facts",
     }
-
-
-def test_a_search_under_one_prefix_does_not_open_the_index_of_another(tmp_path: Path) -> None:
-    index = open_index(load_settings(data_dir=tmp_path, topic_prefix="staging-"), FACTS, SPACE)
-    asyncio.run(index.close())
-    environment = {
-        "SWITCHBOARD_DATA_DIR": str(tmp_path),
-        "SWITCHBOARD_API_PORT": "1",
-        "SWITCHBOARD_TOPIC_PREFIX": "prod-",
-    }
-    command = [sys.executable, "-m", "streams.cli", "search", "fruit", "--user", "ada"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
-    assert done.returncode == 78
-    assert f"{tmp_path / 'prefix=prod-' / 'qdrant' / 'facts'} does not exist" in done.stderr
 
 
 def test_one_place_names_topics_and_groups() -> None:

@@ -15,9 +15,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
-from prometheus_client import generate_latest
 
-from streams.telemetry.metrics import process_metrics
 from streams.telemetry.services import ANSWERING as SERVICES
 
 FOLDER = Path(__file__).parents[2] / "deploy/prometheus"
@@ -329,12 +327,6 @@ def _without_texts(folder: Path) -> str:
 def test_every_alert_has_a_case_that_rings_and_one_that_does_not() -> None:
     assert {case.alert for case in CASES if case.rings} == set(RULES)
     assert {case.alert for case in CASES if not case.rings} == set(RULES)
-
-
-def test_a_worker_exposes_when_it_started() -> None:
-    """Prometheus's own name for it, which the rules count restarts by."""
-    exposed = generate_latest(process_metrics().registry).decode()
-    assert "\nprocess_start_time_seconds " in exposed
 
 
 def test_no_service_can_go_unnoticed() -> None:

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
 import re
 import shlex
 import socket
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from running import health, parse, settings_of
+from running import settings_of
 
 from deploy.local.kafka_config import server_properties
 from deploy.local.kafka_jars import KAFKA_VERSION
-from streams.adapters.local_valkey import _binary
 from streams.api.access import Access
-from streams.process import child_process
 from streams.settings import Settings, load_settings
 from streams.settings.services import health_port
 from streams.telemetry.services import ANSWERING, stated_places
@@ -53,11 +49,6 @@ def test_who_asks_the_services_finds_each_in_its_container(container):
     assert places == {name: [(int(container["SWITCHBOARD_METRICS_PORT"]), name)] for name in ANSWERING}
 
 
-def test_all_services_are_there():
-    assert WORKERS == ["ingest", "memory", "recall", "respond", "serve"]
-    assert set(SERVICES) >= {"kafka", "qdrant", "prometheus", "grafana", "topics"}
-
-
 @pytest.mark.parametrize("container", OURS, indirect=True)
 def test_the_settings_of_each_service_exist_and_are_valid(container):
     settings = load_settings()  # refuses unknown names and bad values
@@ -67,43 +58,6 @@ def test_the_settings_of_each_service_exist_and_are_valid(container):
     assert access.answers_to("localhost:8371")
     assert access.answers_to("serve:8371")
     assert not access.answers_to("attacker.example")
-
-
-def test_variables_that_people_may_pass_on_are_settings():
-    passed = set(re.findall(r"\$\{(\w+)", (ROOT / "docker-compose.yml").read_text()))
-    known = {f"SWITCHBOARD_{field.upper()}" for field in Settings.model_fields}
-    known |= {"GEMINI_API_KEY_FILE", "OPENAI_API_KEY_FILE"}
-    assert passed <= known | {"COMMIT"}, "the last one is for the build, which hands it to no container"
-
-
-def test_what_is_asked_of_gemini_is_passed_on_with_the_defaults_of_the_settings():
-    text = (ROOT / "docker-compose.yml").read_text()
-    passed = dict(re.findall(r"\$\{SWITCHBOARD_(\w+):-([^}]*)\}", text))
-    defaults = {name.upper(): field.default for name, field in Settings.model_fields.items()}
-    assert {name for name, default in defaults.items() if default == "builtin"} <= set(passed)
-    for name, default in passed.items():
-        assert type(defaults[name])(default) == defaults[name], name
-
-
-@pytest.mark.parametrize("service", OURS)
-def test_the_command_of_each_service_exists(service):
-    parse(SERVICES[service]["command"])
-
-
-def test_compose_reads_the_file_as_these_tests_do(composed):
-    """By Compose's own library, which refuses what it does not know."""
-    project = json.loads(composed("compose", ROOT / "docker-compose.yml"))["services"]
-    assert set(project) == set(SERVICES)
-    for service in OURS:
-        read = {name: value or "" for name, value in project[service]["environment"].items()}
-        assert read == {name: _unset(value) for name, value in SERVICES[service]["environment"].items()}
-        assert project[service]["command"] == SERVICES[service]["command"]
-    monitoring = {name for name, service in project.items() if service.get("profiles")}
-    assert monitoring == {"prometheus", "grafana"}
-    for name, service in project.items():
-        assert service["cap_drop"] == ["ALL"], name
-        assert service["deploy"]["resources"]["limits"].keys() >= {"memory", "pids"}, name
-        assert service.get("read_only") or name in ("kafka", "qdrant"), name
 
 
 def test_a_key_is_handed_over_as_a_file(composed, tmp_path, monkeypatch):
@@ -117,16 +71,6 @@ def test_a_key_is_handed_over_as_a_file(composed, tmp_path, monkeypatch):
     assert environment["GEMINI_API_KEY_FILE"] == "/run/secrets/gemini_api_key"  # where Compose puts it
     settings = settings_of(environment | {"GEMINI_API_KEY_FILE": str(key)}, monkeypatch)
     assert settings.gemini_api_key.get_secret_value() == "a key"
-
-
-@pytest.mark.parametrize(
-    ("ready", "path", "healthy"), [(True, [], True), (False, [], False), (False, ["/healthz"], True)]
-)
-def test_the_image_asks_for_health_without_an_interpreter(ready, path, healthy):
-    assert "HEALTHCHECK" in DOCKERFILE and 'CMD ["healthcheck"]' in DOCKERFILE
-    with health(ready) as port:
-        assert healthcheck(port, *path) == healthy
-    assert not healthcheck(port, *path), "nobody answers any more"
 
 
 def healthcheck(port: int, *path: str) -> bool:
@@ -152,30 +96,6 @@ def test_a_store_is_healthy_while_its_port_is_open(service):
         words = [word.replace(asked[1], str(server.getsockname()[1])) for word in command]
         assert subprocess.run(words, timeout=30, check=False).returncode == 0
     assert subprocess.run(words, timeout=30, check=False, stderr=subprocess.DEVNULL).returncode != 0
-
-
-def test_valkey_takes_its_options(tmp_path):
-    """By the binary that runs without Docker."""
-    _, *options = SERVICES["valkey"]["command"]
-    command = [_binary(), *options, "--port", "0", "--unixsocket", str(tmp_path / "s"), "--dir", str(tmp_path)]
-    with (tmp_path / "log").open("wb") as output:
-        server = child_process.spawn(command, output=output)
-    try:
-        deadline = time.monotonic() + 60
-        while not (tmp_path / "s").exists():
-            assert server.poll() is None and time.monotonic() < deadline, (tmp_path / "log").read_text()
-            time.sleep(0.02)
-    finally:
-        child_process.end(server, 5.0)
-    assert not list(tmp_path.glob("*.rdb"))
-
-
-def test_ports_of_the_api_and_of_metrics():
-    assert SERVICES["serve"]["ports"] == [f"127.0.0.1:{Settings().api_port}:{Settings().api_port}"]
-    [job] = yaml.safe_load((ROOT / "deploy/prometheus/prometheus.yml").read_text())["scrape_configs"]
-    [names] = job["dns_sd_configs"]
-    assert sorted(names["names"]) == WORKERS
-    assert str(names["port"]) == SERVICES["ingest"]["environment"]["SWITCHBOARD_METRICS_PORT"]
 
 
 @pytest.mark.parametrize("container", WORKERS, indirect=True)
@@ -217,12 +137,6 @@ def test_kafka_is_the_one_that_runs_without_docker_too():
             assert local[key] == value, key
     inside, _ = kafka["environment"]["KAFKA_ADVERTISED_LISTENERS"].split(",")
     assert inside == f"INSIDE://{SERVICES['ingest']['environment']['SWITCHBOARD_BOOTSTRAP_SERVERS']}"
-
-
-def test_the_qdrant_server_is_the_one_that_its_client_is_made_for():
-    client = importlib.metadata.version("qdrant-client")
-    server = SERVICES["qdrant"]["image"].split(":v")[1]
-    assert server.split(".")[:2] == client.split(".")[:2]
 
 
 def test_the_image_copies_what_exists_and_the_build_context_lets_through():

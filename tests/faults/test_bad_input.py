@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from aiokafka import AIOKafkaProducer
 from aiokafka.partitioner import DefaultPartitioner
-from verdict import DEAD_LETTERS, MESSAGES, SUMMARIES, read_topic
+from verdict import DEAD_LETTERS, MESSAGES, read_topic
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
@@ -129,15 +129,3 @@ async def test_each_bad_record_is_kept_and_its_neighbours_are_processed(stream, 
     for reason in {reason for _, reason in BAD.values()}:
         count = await worker.metric("dead_letters_total", reason=reason)
         assert count == sum(reason == said for _, said in BAD.values()), reason
-
-
-async def test_a_bad_summary_is_kept_too(stream, producer):
-    await producer.send_and_wait(stream.catalog.name(SUMMARIES), b"no summary", b"c", headers=HEADERS)
-    stream.worker("a")
-    await stream.drained()
-    [record] = await read_topic(
-        stream.servers, stream.catalog.dead_letter_name(SUMMARIES), stream.catalog.partitions(SUMMARIES)
-    )
-    assert (record.key, record.value) == (b"c", b"no summary")
-    assert list(record.headers[: len(HEADERS)]) == HEADERS
-    assert dict(record.headers)["dlq_reason"] == b"invalid_json"

@@ -65,19 +65,3 @@ async def test_services_come_and_go_and_hand_over_what_they_hold(stream):
         await has_processed(third, 1000)
         await load.stop()
         await stream.verdict()
-
-
-@pytest.mark.short
-async def test_what_would_lose_records_is_a_failure_that_says_so(stream):
-    load = stream.load(2000, rate=4000)
-    await load.finish()
-    with pytest.raises(AssertionError):
-        async with serving(stream, "a") as runtime:
-            await has_processed(runtime, 2000)
-            await runtime.publisher._producer.stop()
-            more = stream.load(500, rate=4000, records=stream.messages(name="more"))
-            await eventually(runtime.failed.is_set, "the service fails")
-    await more.finish()
-    assert "the producer took no batch" in str(runtime.failure)
-    async with serving(stream, "a"):
-        await stream.verdict()

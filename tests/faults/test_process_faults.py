@@ -75,11 +75,3 @@ async def test_a_killed_supervisor_leaves_no_process_and_its_successor_goes_on(s
     await load.reaches(load.sent + 3000)
     await load.stop()
     await stream.verdict()
-
-
-async def test_topics_that_are_not_as_they_must_be_stop_all(stream):
-    await stream.delete([stream.topic])
-    worker = stream.start(PROCESSES, "a")
-    assert await worker.exits() == 78
-    assert "switchboard topics apply" in worker.says("cannot start")[0]["error"]
-    assert not worker.says("ended by itself")

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from chat_load import Shape
 from harness import SHORT_SESSION
-from misbehaving import DEPENDENCY, OVERSIZED, POISON
+from misbehaving import DEPENDENCY
 from workers import eventually, switch
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
@@ -114,33 +111,6 @@ async def test_a_dependency_that_is_down_is_waited_for_in_place(stream):
     assert await worker.metric("dependency_wait_seconds_total", dependency=DEPENDENCY) > 0
 
 
-@pytest.mark.short
-async def test_a_record_that_the_step_fails_on_costs_no_other(stream):
-    """It goes to the dead-letter queue, alone; so does one that would make an output too large."""
-    worker = stream.worker("a", how="sync")
-    load = stream.load(6000, rate=6000, records=spoiled(stream.messages(Shape(repeats=0)), every=500))
-    await worker.ready()
-    await load.finish()
-    expected = await stream.verdict(bad=spoils)
-    assert {letter[0] for letter in expected.dead_letters} == {"step_failed", "output_too_large"}
-    assert len(expected.dead_letters) == 12
-    assert await worker.metric("dead_letters_total") == 12
-
-
-@pytest.mark.short
-async def test_a_step_that_fails_on_everything_stops_the_worker(stream):
-    """It is the step that is wrong, not the records: nothing is dead-lettered, and nothing is lost."""
-    load = stream.load(6000, rate=20_000)
-    await load.finish()
-    with switch(stream.control, "defect"):
-        worker = stream.worker("a", how="sync")
-        assert await worker.exits() == 70
-        assert "defect of the stage" in worker.says("the worker stops")[0]["error"]
-    worker.start()
-    expected = await stream.verdict()
-    assert not expected.dead_letters
-
-
 async def test_a_worker_that_must_stop_does_so_whatever_a_library_s_thread_does(stream):
     """A call that hangs in a thread cannot be cancelled; Python would wait for it at exit."""
     worker = stream.worker("a", how="async")
@@ -151,21 +121,3 @@ async def test_a_worker_that_must_stop_does_so_whatever_a_library_s_thread_does(
             await stream.load(6000, rate=20_000, records=stream.messages(name="more")).finish()
             assert await worker.exits() == 70
     assert "defect of the stage" in worker.says("the worker stops")[0]["error"]
-
-
-def spoiled(records, every: int):
-    """Spoil some of the records: in turn, one that the step raises on and one whose output is too large."""
-    for number, (key, value) in enumerate(records, 1):
-        if number % every:
-            yield key, value
-            continue
-        message = json.loads(value)
-        message["content"] = (POISON if number // every % 2 else OVERSIZED).decode()
-        yield key, json.dumps(message).encode()
-
-
-def spoils(record) -> str | None:
-    """Why the misbehaving stage fails on a record."""
-    if POISON in record.value:
-        return "step_failed"
-    return "output_too_large" if OVERSIZED in record.value else None

@@ -69,23 +69,6 @@ def without_key(records) -> Iterator[tuple[None, bytes]]:
     return ((None, value) for _, value in records)
 
 
-async def test_producers_compress_as_they_like_and_so_may_the_worker(stream):
-    """None of Kafka's codecs is optional for who reads what others write; state is read back as well."""
-    worker = stream.worker("a", compression="zstd")
-    loads = [
-        stream.load(1000, rate=500, records=stream.messages(name=codec), compression=codec)
-        for codec in ("gzip", "snappy", "lz4", "zstd")
-    ]
-    await worker.ready()
-    await loads[0].reaches(500)
-    worker.kill()
-    worker.start()
-    for load in loads:
-        await load.finish()
-    expected = await stream.verdict()
-    assert expected.messages + expected.repeats == 4000
-
-
 async def test_aborted_records_are_no_messages_and_leave_nothing_waiting(stream):
     """Nor does the end of a transaction, an offset without a record, keep an idle conversation open."""
     worker = stream.worker("a", idle_seconds=10, tick_seconds=0.2)
@@ -221,26 +204,3 @@ async def test_a_partition_that_is_added_while_it_runs_splits_no_conversation(st
     await eventually(all_sent_home, "the new partition is read, and its records are where they belong")
     expected = await stream.verdict()
     assert expected.messages == len(set(records)), "each is counted where it belongs, once"
-
-
-@pytest.mark.short
-async def test_it_refuses_to_start_on_topics_that_would_lose_or_split_data(stream):
-    await add_a_partition(stream)
-    worker = stream.worker("a")
-    assert await worker.exits() == 78
-    [said] = worker.says("cannot start")
-    assert f"{stream.topic}: partitions is 9, expected 8" in said["error"]
-
-    await stream.delete([stream.topic, stream.catalog.name(WINDOWS)])
-    worker.start()
-    assert await worker.exits() == 78
-    [said] = worker.says("cannot start")
-    assert f"{stream.catalog.name(WINDOWS)}: missing" in said["error"]
-    assert "switchboard topics apply" in said["error"]
-
-
-async def test_a_broker_that_cannot_be_reached_is_said(stream):
-    worker = stream.worker("a", bootstrap_servers="127.0.0.1:1", request_timeout_seconds=2)
-    assert await worker.exits() == 69
-    [said] = worker.says("cannot start")
-    assert "127.0.0.1:1" in said["error"] and "SWITCHBOARD_BOOTSTRAP_SERVERS" in said["error"]

@@ -16,16 +16,14 @@ from zlib import crc32
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
+import samples
 
 from models import ids
 from models.context import Context, ContextItem, ContextRequest, Tier
 from models.episodes import Episode, EpisodeReason
-from models.facts import Fact, FactChange, FactStatus, Provenance
+from models.facts import Fact
 from models.index import EpisodeFilter, FactIndex, SearchIndex, TurnFilter, Vectors, VectorSpace
-from models.messages import Role
-from models.statements import Kind
-from models.turns import Turn, TurnSource
+from models.turns import Turn
 from models.windows import WindowSource
 from processors.context.packing import Budget
 from streams.adapters.context_log import ContextLog
@@ -69,57 +67,14 @@ class WordEmbedder:
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
-def turn(index: int, text: str = "", conversation: str = "c", **replace: Any) -> Turn:
-    tenant = str(replace.get("tenant_id", "default"))
-    made = Turn(
-        turn_id=ids.turn_id(tenant, conversation, f"m{index}"),
-        message_id=f"m{index}",
-        conversation_id=conversation,
-        user_id="ada",
-        role=Role.ASSISTANT if index % 2 else Role.USER,
-        text=text or f"message {index}",
-        sent_at=START + timedelta(seconds=index),
-        arrived_at=START + timedelta(seconds=index),
-        began_at=START,
-        index=index,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
-    )
-    return msgspec.structs.replace(made, **replace)
+def turn(index: int, text: str = "", conversation: str = "c", **changes: Any) -> Turn:
+    return samples.turn(index, text, conversation_id=conversation, **changes)
 
 
-def fact(statement: str, user: str = "ada", tenant: str = "default", **replace: Any) -> Fact:
-    made = Fact(
-        fact_id=ids.text_fact_id(tenant, user, statement),
-        slot_id=ids.slot_id(tenant, user, "", ""),
-        user_id=user,
-        kind=Kind.PREFERENCE,
-        statement=statement,
-        confidence=0.9,
-        status=FactStatus.ACTIVE,
-        change=FactChange.CREATED,
-        version=1,
-        evidence_count=1,
-        provenance=(
-            Provenance(
-                conversation_id="earlier",
-                window_id="w",
-                window_end_id="e2",
-                message_ids=("e1",),
-                quote=statement,
-                topic="chat.messages.v1",
-                partition=0,
-                offsets=(7,),
-                sent_at=START,
-                arrived_at=START,
-            ),
-        ),
-        valid_from=START,
-        learned_at=START,
-        changed_at=START,
-        last_evidence_at=START,
-        tenant_id=tenant,
-    )
-    return msgspec.structs.replace(made, **replace)
+def fact(statement: str, user: str = "ada", tenant: str = "default", **changes: Any) -> Fact:
+    said = samples.evidence(statement, conversation_id="earlier", window_id="w", message_ids=("e1",))
+    known = {"user_id": user, "tenant_id": tenant, "confidence": 0.9, "provenance": (said,)}
+    return samples.fact(statement, **(known | changes))
 
 
 class Rig:
@@ -168,15 +123,6 @@ class Rig:
         assert self.valkey.pid is not None
         os.kill(self.valkey.pid, signal.SIGKILL)
         self.log._ready = self.contexts._ready = None
-
-    def hurry(self) -> None:
-        """Let nobody wait for a vector, however patient."""
-        get = self.vectors.get
-
-        async def at_once(texts: Sequence[str], patience: float) -> dict[str, NDArray[np.float32]]:
-            return await get(texts, 0)
-
-        self.vectors.get = at_once  # type: ignore[method-assign]
 
     def _missed(self) -> None:
         self.misses += 1

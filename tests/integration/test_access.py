@@ -109,14 +109,3 @@ async def test_redis_is_given_the_user_over_tls_that_is_checked(tmp_path: Path) 
 def test_an_authority_without_tls_is_refused(name: str, url: str) -> None:
     with pytest.raises(ConfigurationError, match=f"SWITCHBOARD_{name.upper()}_SSL_CA_FILE is set, but"):
         load_settings(**{f"{name}_url": url, f"{name}_ssl_ca_file": "ca.pem"})
-
-
-@pytest.mark.parametrize("content", [None, "no certificate"])
-def test_an_authority_that_cannot_be_used_is_named(tmp_path: Path, content: str | None) -> None:
-    ca = tmp_path / "ca.pem"
-    if content is not None:
-        ca.write_text(content)
-    with pytest.raises(ConfigurationError, match=f"SWITCHBOARD_QDRANT_SSL_CA_FILE={ca} cannot be used"):
-        open_index(
-            load_settings(qdrant_url="https://q:6333", qdrant_ssl_ca_file=ca), FACTS, VectorSpace("m", 4)
-        )

@@ -42,29 +42,10 @@ class Hasty(Connection):
     most_connections = 20
 
 
-class Calm(Connection):
-    """With time enough to ask on a busy machine."""
-
-    request_seconds = idle_seconds = 1.5
-
-
 class Small(Hasty):
     """With as little room, and the time to fill it on any machine."""
 
     request_seconds = stalled_seconds = idle_seconds = 60.0
-
-
-class Patient(Connection):
-    """Nothing is over by itself."""
-
-    request_seconds = stalled_seconds = idle_seconds = 600.0
-
-
-class Lasting(Hasty):
-    """It keeps connections for longer than it waits for the end of a request, but not many."""
-
-    request_seconds, stalled_seconds, idle_seconds = 60.0, 60.0, 600.0
-    most_connections, most_idle = 4, 3
 
 
 async def short(_: Request) -> PlainTextResponse:
@@ -117,16 +98,6 @@ async def until(condition: Callable[[], bool]) -> None:
             await asyncio.sleep(0.02)
 
 
-async def test_an_answer_does_not_wait_for_an_acknowledgement_of_the_one_before() -> None:
-    server = await serve(app(), "127.0.0.1", 0)
-    async with httpx.AsyncClient(base_url=server.url, trust_env=False) as client:
-        assert (await client.get("/")).text == "here"
-        (connection,) = connections(server)
-        accepted = connection.transport.get_extra_info("socket")
-        assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-    await server.stop()
-
-
 @pytest.mark.parametrize("sent", HALF_SENT.values(), ids=HALF_SENT)
 async def test_a_request_that_does_not_end_is_ended(hasty: ApiServer, sent: bytes) -> None:
     opened = [await asyncio.open_connection("127.0.0.1", hasty.port) for _ in range(10)]
@@ -141,72 +112,11 @@ async def test_a_request_that_does_not_end_is_ended(hasty: ApiServer, sent: byte
         writer.close()
 
 
-async def test_a_client_that_sends_byte_by_byte_gains_no_time(hasty: ApiServer) -> None:
-    reader, writer = await asyncio.open_connection("127.0.0.1", hasty.port)
-    writer.write(b"GET / HTTP/1.1\r\nHost: ")
-
-    async def drip() -> None:
-        while True:
-            writer.write(b"x")
-            await asyncio.sleep(0.02)
-
-    dripping = asyncio.create_task(drip())
-    async with asyncio.timeout(30):
-        head = await reader.readline()
-    assert b"408" in head
-    dripping.cancel()
-    await until(lambda: not connections(hasty))
-    writer.close()
-
-
-async def test_a_client_that_does_not_read_its_answer_is_let_go(hasty: ApiServer) -> None:
-    with socket.create_connection(("127.0.0.1", hasty.port)) as client:
-        client.sendall(b"GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n")
-        await until(lambda: bool(connections(hasty)))
-        await until(lambda: not connections(hasty))
-
-
 async def test_a_stream_that_is_not_read_is_ended(hasty: ApiServer) -> None:
     with socket.create_connection(("127.0.0.1", hasty.port)) as client:
         client.sendall(b"GET /endless HTTP/1.1\r\nHost: localhost\r\n\r\n")
         await until(lambda: bool(connections(hasty)))
         await until(lambda: not connections(hasty))
-
-
-async def test_who_reads_slowly_reads_to_the_end() -> None:
-    """Whether anything was read since it was last looked is what counts, and not how long all of it takes."""
-    server = await serve(app(), "127.0.0.1", 0, Patient)
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1 << 16)
-    writer.write(b"GET /long HTTP/1.1\r\nHost: localhost\r\n\r\n")
-    await until(lambda: any(each._stalled is not None for each in connections(server)))
-    (connection,) = connections(server)
-    async with asyncio.timeout(60):
-        for _ in range(3):
-            unread = connection.transport.get_write_buffer_size()
-            while connection.transport.get_write_buffer_size() >= unread:
-                await reader.read(1 << 16)
-            connection._on_stalled()
-            assert not connection.transport.is_closing() and connection._stalled is not None
-        connection._unread = 0  # nothing was read since
-        connection._on_stalled()
-        assert connection.transport.is_closing()
-    writer.close()
-    await server.stop()
-
-
-async def test_a_request_that_takes_long_to_answer_is_left_alone() -> None:
-    async def slow(_: Request) -> PlainTextResponse:
-        # One that came later and says nothing has had its time: so has this one.
-        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        assert await reader.read() == b""
-        writer.close()
-        return PlainTextResponse("at last")
-
-    server = await serve(Starlette(routes=[Route("/", slow)]), "127.0.0.1", 0, Calm)
-    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30) as client:
-        assert (await client.get("/")).text == "at last"
-        assert (await client.get("/")).text == "at last"  # on the same connection
-    await server.stop()
 
 
 async def test_one_connection_too_many_is_told_so_and_the_next_finds_room() -> None:
@@ -223,86 +133,3 @@ async def test_one_connection_too_many_is_told_so_and_the_next_finds_room() -> N
         await until(lambda: not connections(server))
         assert (await client.get("/")).text == "here"
     await server.stop()
-
-
-@pytest.fixture
-async def lasting() -> AsyncIterator[ApiServer]:
-    server = await serve(app(), "127.0.0.1", 0, Lasting)
-    yield server
-    await server.stop()
-
-
-_GET = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
-
-_Stream = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-async def asked(server: ApiServer, stream: _Stream | None = None) -> _Stream:
-    """Ask, on a new connection unless one is given, and read the answer; return the connection."""
-    reader, writer = stream or await asyncio.open_connection("127.0.0.1", server.port)
-    writer.write(_GET)
-    async with asyncio.timeout(30):
-        head = await reader.readuntil(b"\r\n\r\n")
-        assert b" 200 " in head
-        [length] = [line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:")]
-        await reader.readexactly(int(length.partition(b":")[2]))
-    return reader, writer
-
-
-async def passed(server: ApiServer) -> None:
-    """Wait for as long as the server waits for the end of a request."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-    async with asyncio.timeout(30):
-        assert await reader.read() == b""
-    writer.close()
-
-
-async def test_a_connection_that_was_answered_is_kept_and_a_request_on_it_ends_in_time(
-    lasting: ApiServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever closes it first: if it is the server, a request may be on its way to it."""
-    stream = await asked(lasting)
-    # Not before: a new connection on a busy machine may ask too late.  From now on requests come as a whole.
-    monkeypatch.setattr(Lasting, "request_seconds", Hasty.request_seconds)
-    await asked(lasting, stream)
-    await passed(lasting)
-    await passed(lasting)
-    reader, writer = await asked(lasting, stream)
-    writer.write(_GET[:-2])
-    async with asyncio.timeout(30):
-        assert b" 408 " in await reader.readline()
-    writer.close()
-
-
-async def test_of_idle_connections_those_used_last_are_kept(lasting: ApiServer) -> None:
-    first, *others = [await asked(lasting) for _ in range(Lasting.most_idle)]
-    await asked(lasting, first)
-    others.append(await asked(lasting))
-    reader, writer = others.pop(0)
-    async with asyncio.timeout(30):
-        with suppress(ConnectionResetError):
-            assert await reader.read() == b""
-    for each in (first, *others):
-        await asked(lasting, each)
-        each[1].close()
-    writer.close()
-
-
-async def test_who_is_idle_makes_room_for_who_asks(lasting: ApiServer) -> None:
-    idle = [await asked(lasting) for _ in range(Lasting.most_idle)]
-    more = [await asked(lasting) for _ in range(Lasting.most_connections)]
-    async with asyncio.timeout(30):
-        for reader, writer in idle:
-            with suppress(ConnectionResetError):
-                assert await reader.read() == b""
-            writer.close()
-    for _, writer in more:
-        writer.close()
-
-
-async def test_an_idle_connection_is_not_closed_before_its_time() -> None:
-    """Clients keep them for seconds (httpx: 5), proxies for a minute (nginx)."""
-    server = await serve(app(), "127.0.0.1", 0)
-    kept = server._server.config.timeout_keep_alive
-    await server.stop()
-    assert min(kept, Connection.idle_seconds) > 60

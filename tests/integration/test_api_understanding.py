@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
 from pathlib import Path
 
 import httpx
 import msgspec
 import pytest
+from samples import turn
 
 from models.facts import Fact
-from models.ids import slot_id, text_fact_id, turn_id
+from models.ids import slot_id, text_fact_id
 from models.index import VectorSpace
-from models.messages import Role
-from models.turns import Turn, TurnSource
-from models.understanding import QueryUnderstanding, Reason
+from models.understanding import QueryUnderstanding
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.local_valkey import LocalValkey
 from streams.adapters.onnx_embedder import OnnxEmbedder
@@ -27,28 +25,10 @@ from streams.api.app import create_api
 from streams.api.parts import Parts
 from streams.api.server import serve
 from streams.namespace import Namespace
-from streams.runtime.testing import START
 from streams.search import MemorySearch
 from tests.integration.test_api import make_fact
 
 SAID = ["I saw my sister Anna yesterday.", "How is she?", "Very well, thank you."]
-
-
-def turn(index: int, text: str, tenant: str = "default") -> Turn:
-    return Turn(
-        turn_id=turn_id(tenant, "c", f"m{index}"),
-        message_id=f"m{index}",
-        conversation_id="c",
-        user_id="ada",
-        tenant_id=tenant,
-        role=Role.ASSISTANT if index % 2 else Role.USER,
-        text=text,
-        sent_at=START,
-        arrived_at=START + timedelta(seconds=index),
-        began_at=START,
-        index=index,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
-    )
 
 
 def home() -> Fact:
@@ -96,35 +76,7 @@ async def test_what_was_said_just_before_settles_a_reference(client: httpx.Async
     assert not found.is_ambiguous
 
 
-async def test_without_the_conversation_it_is_asked_back(client: httpx.AsyncClient) -> None:
-    found = await ask(client, "What does she eat?")
-    assert found.reasons == (Reason.REFERENCE,)
-    assert found.clarifying_questions
-
-
 async def test_what_is_remembered_answers(client: httpx.AsyncClient) -> None:
     found = await ask(client, "Where do I live?")
     assert not found.is_ambiguous
     assert found.needed_context_from_memory == ("Lives in Munich",)
-
-
-@pytest.mark.parametrize(
-    ("parameters", "status", "said"),
-    [
-        ({"user_id": "bob", "conversation_id": "c"}, 404, "takes part in no conversation c"),
-        ({"conversation_id": "elsewhere"}, 404, "takes part in no conversation elsewhere"),
-        ({"tenant_id": "acme", "conversation_id": "c"}, 403, "tenant"),
-        ({"q": "x" * 4001}, 400, "4000"),
-        ({"q": " \n"}, 400, "blank"),
-        ({"conversation": "c"}, 400, "conversation"),
-    ],
-)
-async def test_what_is_refused(
-    client: httpx.AsyncClient, parameters: dict[str, str], status: int, said: str
-) -> None:
-    asked = {"q": "What?", "user_id": "ada", **parameters}
-    for answer in (
-        await client.get("/v1/understanding", params=asked),
-        await client.post("/v1/understanding", json=asked),
-    ):
-        assert (answer.status_code, said in answer.json()["detail"]) == (status, True), answer.text

@@ -7,20 +7,15 @@ import math
 import os
 import subprocess
 import sys
-from collections import Counter
-from itertools import chain
 from pathlib import Path
-from statistics import fmean, quantiles
 from typing import Any
 
 import pytest
 
 from benchmarks.pipeline.suite import LONG_ONLY
 from benchmarks.quality import costs
-from benchmarks.quality.week import BRIEF, Chat, Talk, length_at
 from benchmarks.table import TARGETS
 from models.messages import Role
-from streams.adapters.tokenizer import cl100k_counter
 
 ROOT = Path(__file__).parents[2]
 
@@ -51,41 +46,6 @@ def test_the_short_form_measures_everything(tmp_path: Path) -> None:
     assert [what for what in named if what not in done.stdout] == []
     figures = json.loads(figures_at.read_text())
     assert all(math.isfinite(number) and number >= 0 for number in numbers(figures)), figures
-
-
-@pytest.mark.timeout(300)
-@pytest.mark.long
-def test_ingest_is_measured_alone_and_beside_consolidation() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.pipeline.consolidation", "20"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=280,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-12000:]
-    figures = json.loads(done.stdout)
-    assert figures["people"] == 20 and figures["ingest_beside"] > 0
-    assert figures["ingest_kept"] == pytest.approx(figures["ingest_beside"] / figures["ingest_alone"])
-    assert figures["ingest_kept_of_a_core"] > 0 and figures["ingest_kept_at_night"] > 0
-    assert figures["cpu_seconds_of_10000"] > 0
-
-
-def test_thirty_people_say_nothing_twice_and_the_last_is_no_wordier_than_the_first() -> None:
-    assert [*Talk(7).texts(200)] == [*Talk(7).texts(200)], "the same talk for the same seed"
-    talk, count = Talk(7), cl100k_counter()
-    weeks = [[*talk.texts(1400)] for _ in range(30)]
-    again = [text for text, times in Counter(chain.from_iterable(weeks)).items() if times > 1]
-    assert max(map(count, again)) < 2 * BRIEF, "a few words alone"
-    for role, first in ((Role.USER, 0), (Role.ASSISTANT, 1)):
-        tokens = [[*map(count, week[first::2])] for week in weeks]
-        overall = fmean(chain.from_iterable(tokens))
-        for some in (tokens[:10], tokens[-10:]):
-            assert fmean(chain.from_iterable(some)) == pytest.approx(overall, rel=0.03)
-        shares = quantiles(chain.from_iterable(tokens), n=4)
-        for measured, share in zip(shares, (0.25, 0.5, 0.75), strict=True):
-            assert measured == pytest.approx(length_at(Chat.SHORT, role, share), abs=4)
 
 
 async def test_costs_are_measured_with_the_calls_that_were_made() -> None:

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from zlib import crc32
@@ -141,25 +137,6 @@ def test_tail_shows_what_is_there_in_order_and_stops_when_asked(
     assert len(capsys.readouterr().out.splitlines()) == 2
 
 
-def test_tail_without_from_beginning_shows_nothing_old(
-    topics: None, send: Sender, capsys: pytest.CaptureFixture[str]
-) -> None:
-    send("chat.messages.v1", [message("c-1", 0)])
-    assert main.run(["tail", "chat.messages.v1", "--no-follow"]) == 0
-    assert capsys.readouterr().out == ""
-
-
-def test_tail_does_not_show_an_aborted_transaction(
-    topics: None, send: Sender, capsys: pytest.CaptureFixture[str], topic_prefix: str
-) -> None:
-    send("chat.messages.v1", [message("c-1", 0)])
-    send("chat.messages.v1", [message("c-1", 1)], transaction=f"{topic_prefix}aborted")
-    assert main.run(["tail", "chat.messages.v1", "-b", "--no-follow"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 1
-    assert lines[0].endswith("message number 0")
-
-
 def test_tail_of_a_topic_that_is_not_there_suggests_one_and_creates_nothing(
     environment: dict[str, str], kafka: LocalKafka, capsys: pytest.CaptureFixture[str], topic_prefix: str
 ) -> None:
@@ -173,53 +150,6 @@ def test_tail_of_a_topic_that_is_not_there_suggests_one_and_creates_nothing(
             return await consumer.topics()
 
     assert not [name for name in asyncio.run(names()) if name.startswith(topic_prefix)]
-
-
-def test_ctrl_c_ends_tail_quietly(topics: None, send: Sender, environment: dict[str, str]) -> None:
-    command = [sys.executable, "-m", "streams.cli", "tail", "chat.messages.v1", "-b"]
-    tail = subprocess.Popen(
-        ["env", "--default-signal=INT", *command],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | environment,
-    )
-    send("chat.messages.v1", [message("c-1", 0)])
-    assert tail.stdout is not None
-    assert "message number 0" in tail.stdout.readline()
-    tail.send_signal(signal.SIGINT)
-    out, err = tail.communicate(timeout=PATIENCE)
-    assert (tail.returncode, out, err) == (130, "", "")
-
-
-def test_tail_ends_when_its_reader_has_gone(topics: None, send: Sender, environment: dict[str, str]) -> None:
-    send("chat.messages.v1", [message("c-1", 0)])
-    tail = subprocess.Popen(
-        [sys.executable, "-m", "streams.cli", "tail", "chat.messages.v1", "-b"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=os.environ | environment,
-    )
-    assert tail.stdout is not None
-    assert "message number 0" in tail.stdout.readline()
-    tail.stdout.close()
-    tail.wait(timeout=PATIENCE)
-    assert tail.stderr is not None
-    with tail.stderr as errors:
-        assert errors.read() == ""
-
-
-def test_status_counts_what_was_never_read(
-    topics: None, send: Sender, capsys: pytest.CaptureFixture[str], topic_prefix: str
-) -> None:
-    send("chat.messages.v1", [message("c-1", n) for n in range(3)])
-    assert main.run(["status", "--json"]) == 1
-    answer = json.loads(capsys.readouterr().out)
-    lag = next(row for row in answer["groups"] if row["topic"] == f"{topic_prefix}chat.messages.v1")
-    assert (lag["group"], lag["lag"], lag["started"]) == (f"{topic_prefix}switchboard-ingest", 3, False)
-    assert main.run(["status"]) == 1
-    assert "never" in capsys.readouterr().out
 
 
 def test_status_follows_what_a_group_commits_and_is_0_when_what_runs_is_ready(
@@ -275,11 +205,6 @@ def test_doctor_names_the_producer_with_the_wrong_partitioner_and_the_dead_lette
     assert "there are no dead letters" in capsys.readouterr().out
 
 
-def test_doctor_finds_missing_topics(environment: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["doctor"]) == 1
-    assert "is missing" in capsys.readouterr().out
-
-
 def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
     topics: None, send: Sender, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -316,70 +241,3 @@ def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
     assert "closes at 1970-01-01 00:15:00 UTC, or: switchboard conversations close c-1" in waiting[0]
     assert asyncio.run(waiting_messages.describe(load_settings(), "tomas", "default")) == []
     assert "no conversation 'c-3'" in capsys.readouterr().err
-
-
-def test_conversations_close_asks_for_each_once(
-    topics: None, send: Sender, capsys: pytest.CaptureFixture[str]
-) -> None:
-    state = ConversationState("acme", "amara", next_index=3)
-    send(
-        conversation_states.CHANGELOG,
-        [(b"c-1", Layout(conversation_states.SOURCES).seal(None, STATE.encode(state), 0, 3))],
-    )
-    assert main.run(["conversations", "close", "c-1", "c-9", "c-1", "--tenant", "acme"]) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith("asked to close 2 conversations")
-    assert "no message of 'c-9' has been processed yet" in said.err
-    assert "c-1" not in said.err
-
-    assert main.run(["conversations", "close", "c-9", "c-1"]) == 78
-    assert "c-1' belongs to another tenant than 'default'" in capsys.readouterr().err
-    assert main.run(["conversations", "close", "x" * 257]) == 78
-    assert "256" in capsys.readouterr().err
-
-    assert main.run(["tail", "memory.commands.v1", "--from-beginning", "--limit", "2", "--json"]) == 0
-    records = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
-    asked = {record["value"]["conversation_id"]: record for record in records}
-    assert asked.keys() == {"c-1", "c-9"}, "and nothing when it is refused"
-    for name, record in asked.items():
-        assert (record["key"], record["value"]["command"], record["value"]["tenant_id"]) == (
-            name,
-            "close",
-            "acme",
-        )
-        assert record["partition"] == partition_of(name.encode(), PARTITIONS)
-
-
-def test_conversations_close_without_topics_says_so(
-    environment: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main.run(["conversations", "close", "c-1"]) == 66
-    assert "switchboard topics apply" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("user", ["ada", ""])
-def test_consolidation_is_asked_of_the_service_that_does_it(
-    topics: None, capsys: pytest.CaptureFixture[str], user: str
-) -> None:
-    whose = ["--user", user] if user else []
-    assert main.run(["consolidate", *whose]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith(f"asked to consolidate the facts about {user or 'everybody'}\n")
-    assert said.splitlines()[1].endswith("memory.consolidation-reports.v1 --from-beginning")
-    assert main.run(["consolidate", *whose, "--dry-run", "--json"]) == 0
-    asked = json.loads(capsys.readouterr().out)
-    assert (asked["user_id"], asked["dry_run"]) == (user or None, True)
-
-    assert main.run(["tail", "memory.commands.v1", "--from-beginning", "--limit", "2", "--json"]) == 0
-    values = [json.loads(line)["value"] for line in capsys.readouterr().out.splitlines()]
-    assert [each["command"] for each in values] == ["consolidate"] * 2
-    assert [each.get("user_id", "") for each in values] == [user, user]
-    assert [each.get("dry_run", False) for each in values] == [False, True]
-    assert asked["command_id"] == values[1]["command_id"]
-
-
-def test_nobody_is_consolidated_whose_name_is_blank(
-    environment: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main.run(["consolidate", "--user", " "]) == 65
-    assert "--user is blank" in capsys.readouterr().err

@@ -14,7 +14,7 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from deploy.local.kafka import LocalKafka
-from streams.settings import Settings, load_settings
+from streams.settings import Settings
 from streams.topics import admin
 from streams.topics.catalog import load_catalog
 
@@ -65,11 +65,3 @@ async def test_the_snippets_produce_and_consume(kafka: LocalKafka, topic_prefix:
         reader.kill()
         await reader.wait()
     assert said == [b"active loves blueberries\n", b"erased (erased)\n"]
-
-
-def test_the_ports_it_names_are_the_defaults(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith("SWITCHBOARD_")]:
-        monkeypatch.delenv(name)
-    settings = load_settings()
-    assert f"http://127.0.0.1:{settings.api_port}/" in README
-    assert settings.bootstrap_servers in README

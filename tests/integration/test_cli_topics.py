@@ -69,33 +69,3 @@ def test_a_topic_that_exists_is_changed_when_told_and_loses_only_what_was_accept
     assert [(d["topic"], d["what"]) for d in answer["altered"]] == [(facts, "cleanup.policy")]
     assert answer["remaining"] == []
     assert run("check")[0] == 0
-
-
-def test_a_dry_run_creates_nothing(run, topic_prefix):
-    status, out, _ = run("apply", "--dry-run")
-    assert status == 0
-    assert f"create   {topic_prefix}memory.facts.v1  (8 partitions)" in out
-    assert ": 0 created, 0 settings altered" in out
-    assert f"{topic_prefix}memory.facts.v1 is missing" in run("check")[1]
-
-
-def test_the_advice_on_a_partition_count_leads_to_topics_that_are_as_the_contract_says(
-    run, kafka, topic_prefix, monkeypatch
-):
-    make(kafka, f"{topic_prefix}chat.messages.v1", 12)
-    status, out, _ = run("apply")
-    assert status == 1
-    assert out.startswith("Nothing was done, since a number of partitions does not fit:")
-    assert f"missing  {topic_prefix}memory.facts.v1" in out
-
-    told = next(word for word in out.split() if word.startswith("SWITCHBOARD_PARTITIONS="))
-    monkeypatch.setenv(*told.split("=", 1))
-    assert run("apply", "--execute", "--accept-loss")[0] == 0
-    assert run("check") == (0, f"The topics at {kafka.bootstrap_servers} are as the contract says.\n", "")
-
-
-@pytest.mark.parametrize("flags", [["--accept-loss"], ["--execute", "--dry-run"]])
-def test_flags_that_contradict_each_other_are_refused(run, flags):
-    status, _, said = run("apply", *flags)
-    assert status == 78
-    assert "--execute" in said

@@ -13,12 +13,7 @@ from context_rig import Rig, fact, open_rig, turn
 from models.statements import Kind
 from streams.api.app import create_api
 from streams.api.parts import Parts
-from streams.api.server import serve
-from streams.cli.context import find, print_answer
-from streams.cli.main import run
 from streams.contexts.reading import ContextAnswer
-from streams.process.exits import EXIT_UNAVAILABLE
-from streams.settings import Settings
 
 GOOD = {"user_id": "ada", "conversation_id": "c"}
 
@@ -69,43 +64,7 @@ async def test_what_cannot_be_answered(
     assert said in answer.json()["detail"]
 
 
-async def test_a_parameter_given_twice_is_refused(client: httpx.AsyncClient) -> None:
-    answer = await client.get("/v1/context?user_id=ada&user_id=bob&conversation_id=c")
-    assert (answer.status_code, "user_id is given more than once" in answer.text) == (400, True)
-
-
 async def test_redis_gone_is_said_and_can_be_waited_for(client: httpx.AsyncClient, rig: Rig) -> None:
     rig.break_redis()
     answer = await client.get("/v1/context", params=GOOD)
     assert (answer.status_code, "redis" in answer.json()["detail"]) == (503, True)
-
-
-async def test_the_command_line_shows_tiers_tokens_and_reasons(
-    rig: Rig, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    app = create_api(Parts(contexts=rig.reader))
-    server = await serve(app, "127.0.0.1", 0)
-    settings = Settings(data_dir=tmp_path, api_port=int(server.url.rpartition(":")[2]))
-    try:
-        print_answer(await find(settings, "default", "ada", "c"))
-    finally:
-        await server.stop()
-    out = capsys.readouterr().out
-    for said in (
-        "of 1,500 tokens",
-        "last messages: ",
-        "user: What goes with blueberries?",
-        "in the prompt; found always in",
-        "Be brief",
-        "in the prompt; found by meaning",
-    ):
-        assert said in out, out
-    await rig.hear(turn(0, "Hello", "d"))
-    print_answer(await rig.read(conversation="d"))
-    assert "No context is made yet for ada in d" in capsys.readouterr().out
-
-
-def test_nobody_listens(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path))
-    monkeypatch.setenv("SWITCHBOARD_API_PORT", "1")
-    assert run(["context", "c", "--user", "ada"]) == EXIT_UNAVAILABLE

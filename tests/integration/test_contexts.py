@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
-from context_rig import NOW, Rig, fact, inside, open_rig, outside, turn
+from context_rig import NOW, Rig, fact, inside, open_rig, turn
 
 from models.context import Context, ContextRequest, FoundBy, LeftOut, Tier
-from models.errors import ConsistencyError, DependencyUnavailable, NotFound
+from models.errors import ConsistencyError, NotFound
 from models.facts import FactStatus
-from models.messages import Role
 from models.statements import Kind
-from streams.agents.recall.context import ERASED, MOST_ATTEMPTS
 from streams.contexts.reading import ContextStatus
 from streams.contexts.requests import CONTEXTS
 from streams.erasure.erasures import TENANT_HEADER, Erasing
 from streams.runtime.testing import START
-from streams.settings import Settings
 
 QUESTION = "Which breakfast has blueberries?"
 
@@ -74,87 +70,6 @@ class TestMaking:
         assert inside(made, Tier.FACTS) == ["Is allergic to blueberries"]
         assert inside(made, Tier.INSTRUCTIONS) == ["Never praise blueberries"]
 
-    async def test_of_facts_that_say_the_same_the_surest_is_in(self, rig: Rig) -> None:
-        await rig.know(
-            fact("Likes fresh blueberries a lot", confidence=0.7),
-            fact("Likes fresh blueberries a lot indeed", confidence=0.9),
-        )
-        made = await rig.say(turn(0, QUESTION))
-        assert inside(made, Tier.FACTS) == ["Likes fresh blueberries a lot indeed"]
-        left = outside(made)["Likes fresh blueberries a lot"]
-        stands = next(item for item in made.items if item.text == "Likes fresh blueberries a lot indeed")
-        assert (left.left_out, left.like) == (LeftOut.LIKE_ANOTHER, stands.id)
-
-    async def test_a_person_without_facts_has_the_last_messages(self, rig: Rig) -> None:
-        made = await rig.say(turn(0, QUESTION))
-        assert [(item.tier, item.text) for item in made.items] == [(Tier.RECENT, QUESTION)]
-        assert (await rig.read()).status is ContextStatus.NOTHING
-
-    async def test_a_turn_of_white_space_is_looked_up_with_nothing_and_not_again(self, rig: Rig) -> None:
-        await rig.know(fact("Plays the cello"))
-        made = await rig.say(turn(0, " \n"))
-        assert (made.made_from, inside(made, Tier.FACTS)) == ((), ["Plays the cello"])
-        assert rig.again() == []
-
-    async def test_a_fact_too_large_for_its_tier_keeps_nobody_else_out(self, rig: Rig) -> None:
-        large = "Knows breakfast blueberries " + "and so on " * 700
-        await rig.know(fact(large), fact("Likes blueberries"))
-        made = await rig.say(turn(0, QUESTION))
-        assert inside(made, Tier.FACTS) == ["Likes blueberries"]
-        (left,) = outside(made).values()
-        assert (left.left_out, left.cut, len(left.text), left.tokens > 2_000) == (
-            LeftOut.TOO_LARGE,
-            True,
-            240,
-            True,
-        )
-
-    async def test_a_message_too_large_for_its_tier_is_cut(self, rig: Rig) -> None:
-        made = await rig.say(turn(0, "A word before."), turn(1, "and so on " * 900))
-        recent = [item for item in made.items if item.tier is Tier.RECENT]
-        assert [(item.cut, item.left_out) for item in recent] == [(True, None), (False, LeftOut.NO_ROOM)]
-        assert recent[0].text.startswith("and so on and") and recent[0].text.endswith(" …")
-        assert made.tiers[0].tokens <= 500
-
-    @pytest.mark.parametrize("budget", [0, 3])
-    async def test_a_budget_for_less_than_one_item_leaves_all_out(self, tmp_path: Path, budget: int) -> None:
-        async with open_rig(tmp_path, context_tokens=budget) as rig:
-            await rig.know(fact("Likes blueberries"), fact("Be brief", kind=Kind.INSTRUCTION))
-            made = await rig.say(turn(0, QUESTION))
-            assert (made.tokens, made.budget, len(made.items)) == (0, budget, 3)
-            assert all(item.left_out is not None for item in made.items)
-            assert (await rig.read()).prompt == ""
-
-    async def test_an_earlier_life_of_the_conversation_is_no_part_of_it(self, rig: Rig) -> None:
-        await rig.hear(turn(0, "Before."), turn(1, "Long ago."))
-        again = START + timedelta(days=100)
-        made = await rig.ask((turn(1, QUESTION, began_at=again),))
-        assert inside(made[0], Tier.RECENT) == [QUESTION]
-
-    async def test_an_episode_shows_its_turns_that_bear_on_what_was_said(self, rig: Rig) -> None:
-        told = turn(0, "Blueberries with porridge are my breakfast.", "old")
-        known = await rig.remember(told, turn(1, "Noted.", "old"), turn(2, "Rain all week.", "old"))
-        other = await rig.remember(turn(0, "The tram was late again.", "older"))
-        await rig.hear(turn(0, "For breakfast I had blueberries.", "open"))
-        made = await rig.say(turn(0, QUESTION))
-        by_id = {item.id: item for item in made.items if item.tier is Tier.EPISODES}
-        assert {key for key, item in by_id.items() if item.left_out is None} == {
-            known.episode_id,
-            turn(0, conversation="open").turn_id,
-        }
-        shown = by_id[known.episode_id]
-        assert (shown.text, shown.message_ids, shown.role) == (told.text, ("m0",), Role.USER)
-        assert (shown.found_by, shown.tokens > 0, shown.score > 0) == (FoundBy.MEANING, True, True)
-        assert by_id[other.episode_id].left_out is LeftOut.UNLIKE
-        assert told.turn_id not in by_id
-
-    async def test_what_is_going_on_is_no_episode_of_the_past(self, rig: Rig) -> None:
-        said = turn(0, "Blueberries for breakfast."), turn(1, "Noted."), turn(2, QUESTION)
-        await rig.remember(*said)
-        made = await rig.say(*said)
-        assert inside(made, Tier.EPISODES) == []
-        assert inside(made, Tier.RECENT) == [each.text for each in said]
-
     async def test_allergies_and_constraints_are_in_whatever_is_spoken_of(self, rig: Rig) -> None:
         sure = [fact("Is allergic to wasps", attribute="allergy", kind=Kind.STATE)]
         sure += [fact("Cannot climb stairs", attribute="constraint", kind=Kind.STATE)]
@@ -204,30 +119,8 @@ class TestOthersMemory:
             with pytest.raises(NotFound, match="takes part in no conversation"):
                 await rig.read(user, conversation, tenant)
 
-    async def test_a_context_that_lies_under_another_name_is_not_shown(self, rig: Rig) -> None:
-        made = await rig.say(turn(0, QUESTION))
-        await rig.hear(turn(0, "Hello.", "d"))
-        client = rig.valkey.client()
-        space = Settings().namespace
-        mine, theirs = (space.redis_key("context", "7", "default", name) for name in ("c", "d"))
-        await client.hset(theirs, "ada", await client.hget(mine, "ada"))
-        await client.aclose()
-        assert (await rig.read()).context == made
-        assert (await rig.read(conversation="d")).status is ContextStatus.NOT_MADE_YET
-
-    async def test_a_request_with_turns_of_two_conversations_is_dead_lettered(self, rig: Rig) -> None:
-        mixed = [(turn(0), turn(1, conversation="d")), (turn(0, tenant_id="acme"), turn(1))]
-        for turns in mixed:
-            assert await rig.ask(turns) == []
-        assert [each.reason for each in rig.stage.dead_letters] == ["invalid_turns", "invalid_turns"]
-
 
 class TestLoad:
-    async def test_only_the_latest_turn_of_each_conversation_counts(self, rig: Rig) -> None:
-        made = await rig.ask(*[(turn(index),) for index in range(5)], (turn(0, conversation="d"),), (turn(3),))
-        assert [(each.conversation_id, each.after_index) for each in made] == [("c", 4), ("d", 0)]
-        assert rig.stage.last.counts["skipped_records_total", ("context", "overtaken")] == 5
-
     async def test_without_a_vector_in_time_words_are_first_and_vectors_follow(self, tmp_path: Path) -> None:
         async with open_rig(tmp_path) as rig:
             rig.stage = rig.stage_with_patience(0)
@@ -243,30 +136,6 @@ class TestLoad:
             await rig.keep(better)
             await rig.keep(made)  # comes late
             assert (await rig.read()).context == better
-
-    async def test_what_is_asked_again_does_not_undo_what_came_since(self, rig: Rig) -> None:
-        await rig.ask((turn(2, QUESTION),))
-        assert await rig.ask(request(turn(0), attempt=1)) == []
-        assert rig.stage.last.counts["skipped_records_total", ("context", "overtaken")] == 1
-
-    async def test_nothing_is_looked_up_for_what_is_asked_again_while_its_vector_is_not_there(
-        self, rig: Rig, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Or a busy time would be made busier by contexts that nobody gets."""
-        looked_up: list[str] = []
-        search_text = rig.facts.search_text
-
-        async def search(query: str, *others: Any) -> Any:
-            looked_up.append(query)
-            return await search_text(query, *others)
-
-        monkeypatch.setattr(rig.facts, "search_text", search)
-        rig.embedder.free.clear()
-        rig.hurry()
-        assert await rig.ask(request(turn(0, QUESTION), attempt=1)) == []
-        assert [each.attempt for each in rig.again()] == [2]
-        assert looked_up == []
-        rig.embedder.free.set()
 
     async def test_what_was_erased_is_not_made_when_it_is_asked_again(self, rig: Rig) -> None:
         await rig.ask((turn(0, QUESTION),))
@@ -299,34 +168,6 @@ class TestLoad:
         made = [msgspec.json.decode(each.value or b"", type=Context) for each in effects.outputs]
         assert [(each.conversation_id, each.after_index) for each in made] == [("d", 0), ("c", 2)]
         assert effects.counts["skipped_records_total", ("context", "erased")] == 2
-
-    async def test_an_erasure_is_remembered_until_no_request_from_before_it_is_kept(self, rig: Rig) -> None:
-        erasure = Erasing("default", "c", "", turn(0).arrived_at)
-        stage = rig.stage
-        await stage.call(stage.record(None, headers=erasure.headers()))
-        (key,) = stage.stored(ERASED)
-        stage.recover()
-        stage.wait(timedelta(days=2))
-        assert [*stage.stored(ERASED)] == [key], "requests are kept for a day, and so are those behind it"
-        stage.tick(stage.arrived + timedelta(days=2), key, caught_up=False)
-        assert [*stage.stored(ERASED)] == [key]
-        stage.wait(timedelta(days=3))
-        assert stage.stored(ERASED) == {}
-
-    async def test_it_is_not_asked_for_ever(self, tmp_path: Path) -> None:
-        async with open_rig(tmp_path) as rig:
-            rig.stage = rig.stage_with_patience(0)
-            rig.embedder.free.clear()
-            rig.hurry()
-            asked = request(turn(0, QUESTION))
-            published = []
-            for attempt in range(MOST_ATTEMPTS):
-                published += await rig.ask(asked)
-                (asked,) = rig.again()
-                assert asked.attempt == attempt + 1
-            published += await rig.ask(asked)
-            assert (len(published), rig.again()) == (1, [])
-            rig.embedder.free.set()
 
 
 class TestReading:
@@ -364,17 +205,6 @@ class TestReading:
         assert said[erased.fact_id] == (LeftOut.ERASED, "")
         assert said[ended.fact_id] == (LeftOut.ENDED, "Has breakfast late")
         assert "Muesli" not in answer.prompt and "best" not in answer.prompt
-
-    async def test_an_episode_goes_with_a_turn_that_it_shows(self, rig: Rig) -> None:
-        told = turn(0, "Blueberries for breakfast are best.", "old")
-        await rig.remember(told, turn(1, "Noted.", "old"))
-        assert inside(await rig.say(turn(0, QUESTION)), Tier.EPISODES) == [told.text]
-        later = int((NOW + timedelta(hours=1)).timestamp() * 1000)
-        await rig.log.erase_turns("default", "old", {told.turn_id: later})
-        answer = await rig.read()
-        assert answer.context is not None
-        assert inside(answer.context, Tier.EPISODES) == []
-        assert "best" not in answer.prompt
 
     async def test_what_was_said_again_since_is_in_however_long_ago_it_was_sent(self, rig: Rig) -> None:
         """As when an export is imported once more: messages with the same ids, of years ago."""
@@ -430,18 +260,6 @@ class TestReading:
 
 
 class TestRedis:
-    async def test_gone_in_mid_answer_contexts_are_made_and_it_is_counted(self, rig: Rig) -> None:
-        await rig.know(fact("Likes blueberries"))
-        await rig.say(turn(0, QUESTION))
-        rig.break_redis()
-        (made,) = await rig.ask((turn(2, QUESTION),))
-        assert (inside(made, Tier.RECENT), inside(made, Tier.FACTS)) == ([QUESTION], ["Likes blueberries"])
-        assert rig.misses == 1
-        with pytest.raises(DependencyUnavailable):  # the view waits in place
-            await rig.keep(made)
-        with pytest.raises(DependencyUnavailable):
-            await rig.read()
-
     async def test_emptied_it_is_filled_again_from_the_topic(self, rig: Rig) -> None:
         records = []
         for index in (0, 2):
@@ -474,7 +292,3 @@ class TestRedis:
         assert (await rig.read(tenant="acme")).context == theirs
         await rig.view.call(rig.view.record(None, key=b"c", headers=[("erased_tenant_id", b"acme")]))
         assert (await rig.read(tenant="acme")).context is None
-
-    async def test_a_key_that_is_no_text_is_dead_lettered(self, rig: Rig) -> None:
-        await rig.view.call(rig.view.record(None, key=b"\xff"))
-        assert [each.reason for each in rig.view.dead_letters] == ["invalid_key"]

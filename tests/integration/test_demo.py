@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
-import pty
 import re
-import select
 import signal
 import socket
 import subprocess
@@ -18,23 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local import demo_processes
-from deploy.local.demo_input import InputMessage
-from deploy.local.demo_parts import STARTED, Parts
-from deploy.local.demo_send import send_messages
-from deploy.local.demo_watch import WATCHED, View, Watcher
+from deploy.local.demo_parts import STARTED
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports, is_free
-from models.errors import ConfigurationError
-from models.messages import ChatMessage
-from processors.text.validation import decode
-from streams.kafka import broker
 from streams.settings import load_settings
-from streams.settings.services import health_port
-from streams.topics import admin
-from streams.topics.catalog import Catalog, catalog_for
 
 PATIENCE = 240
 
@@ -232,24 +218,6 @@ def copied(printed: str, command: str) -> str:
     return done.stdout
 
 
-@pytest.mark.kafka
-async def test_what_is_shown_waits_for_all_that_is_there(kafka: LocalKafka, topic_prefix: str) -> None:
-    settings = load_settings(bootstrap_servers=kafka.bootstrap_servers, topic_prefix=topic_prefix)
-    catalog = catalog_for(settings)
-    watched = Catalog([catalog.get(name) for name in WATCHED], catalog.prefix)
-    await admin.apply(watched, settings)
-    lines = [InputMessage(line.encode(), decode(ChatMessage, line.encode())) for line in CONVERSATIONS]
-    async with broker.reading(settings) as consumer:
-        watcher = Watcher(consumer, catalog, View((line.message for line in lines), "r"))
-        await watcher.catch_up(settings)
-        following = asyncio.create_task(watcher.follow())
-        await send_messages(settings, catalog, lines, lambda number: None)
-        await watcher.caught_up()
-        seen = len(watcher.view.messages)
-        following.cancel()
-    assert seen == len(lines)
-
-
 def down(demo: Demo) -> str:
     """``make down``; return what it printed."""
     command = [sys.executable, "-m", "deploy.local.down"]
@@ -290,133 +258,6 @@ def test_nothing_is_left_however_it_ends(demo: Demo, given: Path, moment: str, n
         assert demo.left() == []
 
 
-class Terminal:
-    """A terminal whose session begins with a shell that waits for the demo and passes no signal on.
-
-    That is what make does under ``ssh -t HOST make demo``.  ``status`` is how the demo ended.
-    """
-
-    def __init__(self, demo: Demo, *shell: str, **environment: str) -> None:
-        self._demo, self._status = demo, demo.log.with_suffix(".status")
-        self._ours, theirs = pty.openpty()
-        script = "; ".join([*shell, f"{sys.executable} -m deploy.local.demo", f"echo $? > {self._status}"])
-        # A shell cannot trap what was ignored when it began, as under a nohup around the tests.
-        command = ["setsid", "--ctty", "env", "--default-signal=HUP", "sh", "-c", script]
-        ends = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
-        self._shell = subprocess.Popen(command, env=demo.environment | environment, **ends)
-        os.close(theirs)
-
-    def wait_for(self, text: str) -> None:
-        said = b""
-        while text.encode() not in said:
-            assert select.select([self._ours], [], [], PATIENCE)[0], said
-            said += os.read(self._ours, 4096)
-            self._demo.log.write_bytes(said)
-
-    def close(self) -> None:
-        os.close(self._ours)
-
-    def status(self) -> int:
-        self._shell.wait(PATIENCE)
-        return int(self._status.read_text())
-
-
-@pytest.mark.kafka
-@pytest.mark.long
-def test_it_ends_when_its_terminal_closes_as_it_starts(demo: Demo, given: Path) -> None:
-    terminal = Terminal(demo, "trap : HUP", INPUT=str(given))
-    terminal.wait_for("starting Kafka")
-    terminal.close()
-    assert terminal.status() == 130
-    assert demo.left() == []
-
-
-@pytest.mark.kafka
-@pytest.mark.long
-def test_it_ends_when_its_terminal_closes_and_nobody_passes_that_on(
-    demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
-) -> None:
-    terminal = Terminal(demo, "trap : HUP", INPUT=str(given), **on(kafka, topic_prefix))
-    terminal.wait_for("starting the services")
-    terminal.close()
-    assert terminal.status() == 130
-    assert demo.left() == []
-
-
-@pytest.mark.kafka
-@pytest.mark.long
-def test_the_demo_with_the_scripted_model_and_a_broker_of_ones_own_at_a_terminal(
-    demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
-) -> None:
-    """There it stays, until the terminal closes."""
-    model = {"MODEL": "scripted", "GEMINI_API_KEY": "", "COLUMNS": "200"}
-    terminal = Terminal(demo, "trap : HUP", INPUT=str(given), **model, **on(kafka, topic_prefix))
-    terminal.wait_for("Everything keeps running")
-    terminal.close()
-    assert terminal.status() == 0
-    assert demo.left() == []
-    printed = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", demo.log.read_text())
-    assert "starting Kafka" not in printed
-    assert not (demo.folder / "kafka").exists()
-    assert "“I prefer short answers.” (c-2, 05 Jan 2026)" in printed
-    assert "a scripted model on this machine reads the conversations" in printed
-    assert "“I can't stand halloumi cheese.” (c-1, 05 Jan 2026)" in printed
-    (row,) = re.findall(r"^ *extraction +gemini-2.5-flash-lite +(\d+) +(\d+) +(\d+) ", printed, re.MULTILINE)
-    asked, calls, answered = map(int, row)
-    assert asked == answered >= 2 and 1 <= calls <= asked
-
-
-@pytest.mark.long
-def test_it_ends_with_its_terminal_while_it_waits_for_a_broker_that_never_answers(
-    demo: Demo, given: Path
-) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        servers = f"127.0.0.1:{silent.getsockname()[1]}"
-        terminal = Terminal(demo, "trap : HUP", INPUT=str(given), SWITCHBOARD_BOOTSTRAP_SERVERS=servers)
-        terminal.wait_for("creating the topics")
-        terminal.close()
-        assert terminal.status() == 130
-    assert demo.left() == []
-
-
-@pytest.mark.long
-def test_under_nohup_it_does_not_end_with_its_terminal(demo: Demo, given: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        servers = f"127.0.0.1:{silent.getsockname()[1]}"
-        terminal = Terminal(
-            demo,
-            "trap '' HUP",
-            INPUT=str(given),
-            SWITCHBOARD_BOOTSTRAP_SERVERS=servers,
-            SWITCHBOARD_REQUEST_TIMEOUT_SECONDS="1",
-        )
-        terminal.wait_for("Switchboard demo")
-        terminal.close()
-        assert terminal.status() != 130
-    assert demo.left() == []
-
-
-@pytest.mark.kafka
-def test_a_folder_of_another_version_is_named(demo: Demo, given: Path) -> None:
-    topic = NewTopic("memory.facts.v1", 8, 1, topic_configs={"cleanup.policy": "delete"})
-    with LocalKafka(demo.folder / "kafka") as earlier:
-        asyncio.run(_create(earlier.bootstrap_servers, topic))
-    status, said = demo.run(given)
-    assert status == 78, said
-    assert "memory.facts.v1: cleanup.policy is delete, should be compact" in said
-    assert f"remove it to begin anew: {demo.folder}" in said
-    assert demo.left() == []
-
-
-async def _create(servers: str, topic: NewTopic) -> None:
-    client = AIOKafkaAdminClient(bootstrap_servers=servers)
-    await client.start()
-    try:
-        await client.create_topics([topic])
-    finally:
-        await client.close()
-
-
 @pytest.mark.kafka
 def test_a_service_that_ends_by_itself_ends_the_demo_and_shows_its_log(
     demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
@@ -431,20 +272,6 @@ def test_a_service_that_ends_by_itself_ends_the_demo_and_shows_its_log(
     assert demo.left() == []
 
 
-def test_a_broken_line_is_named_and_nothing_is_started(demo: Demo, given: Path) -> None:
-    given.write_text("\n".join([*CONVERSATIONS[:3], "nonsense"]))
-    status, said = demo.run(given)
-    assert status == 65
-    assert f"{given}, line 4:" in said
-    assert not demo.folder.exists()
-
-
-def test_a_missing_file_says_what_to_give(demo: Demo, tmp_path: Path) -> None:
-    status, said = demo.run(tmp_path / "missing.jsonl")
-    assert status == 66
-    assert "make demo INPUT=file" in said
-
-
 @pytest.mark.parametrize(("port", "advice"), [(0, "KAFKA_PORT"), (1, "SWITCHBOARD_API_PORT")])
 def test_a_busy_port_says_what_to_set(demo: Demo, given: Path, port: int, advice: str) -> None:
     with socket.socket() as taken:
@@ -455,39 +282,3 @@ def test_a_busy_port_says_what_to_set(demo: Demo, given: Path, port: int, advice
     assert f"port {demo.ports[port]}" in said
     assert advice in said
     assert demo.left() == []
-
-
-def test_a_port_for_the_metrics_of_one_worker_is_none_for_all(demo: Demo, given: Path) -> None:
-    status, said = demo.run(given, SWITCHBOARD_METRICS_PORT="9500")
-    assert status == 78
-    assert "SWITCHBOARD_METRICS_PORT=9500 is one worker's own" in said
-    assert demo.left() == []
-
-
-def test_metrics_are_where_they_usually_are_or_where_there_is_room(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path))
-    monkeypatch.delenv("SWITCHBOARD_METRICS_PORT", raising=False)
-    settings = load_settings()
-    usual = {service: health_port(settings, service) for service in STARTED}
-    assert len(set(usual.values())) == len(STARTED)
-    taken = usual["memory"]
-    monkeypatch.setattr("deploy.local.demo_parts.is_free", lambda port: port != taken)
-    given = Parts(settings, 1, print).metrics_ports
-    assert given["memory"] not in (0, *usual.values())
-    assert given | {"memory": taken} == usual
-
-
-def test_a_port_that_is_none_is_refused(demo: Demo, given: Path) -> None:
-    status, said = demo.run(given, KAFKA_PORT="99999")
-    assert status == 2
-    assert "KAFKA_PORT=99999" in said
-
-
-def test_a_disk_without_room_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path / "not" / "yet"))
-    monkeypatch.setattr("deploy.local.demo_parts.NEEDED_BYTES", 2**62)
-    with pytest.raises(ConfigurationError, match="SWITCHBOARD_DATA_DIR"), Parts(load_settings(), 1, print):
-        pass
-    assert not (tmp_path / "not").exists()

@@ -11,12 +11,9 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local.kafka import LocalKafka
-from models.errors import NotFound
 from streams.cli import digest, main
 from streams.kafka import described
 from streams.runtime.partitioner import partition_of
-from streams.settings import load_settings
-from streams.topics.catalog import load_catalog
 
 pytestmark = pytest.mark.kafka
 
@@ -150,19 +147,3 @@ async def test_what_cannot_be_compared_is_refused_with_a_reason(
     ):
         assert await run(*arguments) == status
         assert reason in capsys.readouterr().err
-
-
-def test_topics_are_found_by_any_of_their_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = load_settings(bootstrap_servers="here:1", topic_prefix="prod-")
-    catalog = load_catalog("prod-")
-    for text, name, servers in (
-        (FACTS, f"prod-{FACTS}", "here:1"),
-        (f"prod-{FACTS}", f"prod-{FACTS}", "here:1"),
-        (f"staging-{FACTS}", f"staging-{FACTS}", "here:1"),
-        (f"there:2,there:3/{FACTS}", FACTS, "there:2,there:3"),
-    ):
-        place = digest.locate(text, settings, catalog)
-        assert (place.name, place.settings.bootstrap_servers) == (name, servers)
-        assert place.spec.contract_name == FACTS
-    with pytest.raises(NotFound, match="no topic is called"):
-        digest.locate("there:2/nothing", settings, catalog)

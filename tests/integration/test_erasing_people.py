@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
@@ -54,24 +52,6 @@ async def settings(kafka: LocalKafka, topic_prefix: str, tmp_path: Path) -> Sett
 async def written(settings: Settings, topic: str) -> list[Any]:
     spec = catalog_for(settings).get(topic)
     return (await records_of(settings.bootstrap_servers, {spec.name: spec.partitions}))[spec.name]
-
-
-async def test_all_conversations_are_found_beside_the_event_loop(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    threads, whole = set[threading.Thread](), broker.batches_until
-
-    def watched(consumer: AIOKafkaConsumer, ends: dict[TopicPartition, int]) -> Any:
-        threads.add(threading.current_thread())
-        return whole(consumer, ends)
-
-    monkeypatch.setattr(broker, "batches_until", watched)
-    found, _ = await erase_person(settings, "default", "ada")
-    assert sorted(found) == sorted(NAMES)
-    commands = [msgspec.json.decode(each.value) for each in await written(settings, COMMANDS)]
-    assert sorted(each["conversation_id"] for each in commands) == sorted(NAMES)
-    assert threads
-    assert threading.main_thread() not in threads
 
 
 async def test_a_broker_that_falls_silent_is_an_error_and_nothing_is_erased(

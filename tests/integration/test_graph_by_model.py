@@ -41,10 +41,6 @@ async def test_over_the_budget_nothing_is_asked(rig: Rig) -> None:
     assert rig.server.count() == 0
 
 
-async def test_nobody_is_asked_unless_the_setting_says_so(rig: Rig) -> None:
-    assert (await rig.readers(graph_reader="builtin")).graph is None
-
-
 def told(count: int) -> list[Window]:
     """Return windows of one person, each of which says where a friend lives."""
     base, found = examples.window(), []

@@ -12,13 +12,13 @@ from typing import Any
 
 import msgspec
 import pytest
+import samples
 from aiokafka import AIOKafkaProducer
 
 from deploy.local.kafka import LocalKafka
-from models.ids import turn_id
 from models.messages import Role
 from models.summaries import SessionSummary, Summary
-from models.turns import Turn, TurnSource
+from models.turns import Turn
 from models.windows import WindowSource
 from streams.cli import main
 from streams.runtime.deadletters import to_outputs
@@ -133,98 +133,8 @@ def test_an_export_is_imported_once_however_often_it_is_given(run: Run, log: Log
     assert "\x1b" not in out
 
 
-def test_an_export_imported_under_another_name_says_why_nothing_came(
-    run: Run, log: Log, tmp_path: Path
-) -> None:
-    file = tmp_path / "chat.txt"
-    file.write_text("28/03/2026, 21:30 - Mo: I live in Hull.\n28/03/2026, 21:31 - Fay: I live in Leeds.\n")
-    assert "sent 2" in run("import", "whatsapp", str(file))[1]
-    _, out, _ = run("import", "whatsapp", str(file), "--user", "Mo=wa-mo")
-    assert "sent 0, already there 1" in out
-    assert "under another user_id: 1. " in out and "--conversation NAME" in out
-    _, out, _ = run("import", "whatsapp", str(file), "--user", "Mo=wa-mo", "--conversation", "again")
-    assert "sent 2, already there 0" in out
-    assert {json.loads(each.value)["user_id"] for each in log.read(MESSAGES)} == {"Mo", "wa-mo", "Fay"}
-
-
-CHAT = """28/03/2026, 21:20 - Messages and calls are end-to-end encrypted.
-28/03/2026, 21:30 - Mo: I live in Hull.
-28/03/2026, 21:31 - Fay: I live in Leeds.
-28/03/2026, 21:32 - Mo: ok
-"""
-LATER = "29/03/2026, 08:00 - Fay: Morning!\n"
-
-
-def test_later_cut_and_renamed_exports_of_a_chat_add_what_is_new(run: Run, log: Log, tmp_path: Path) -> None:
-    cut = "".join(CHAT.splitlines(keepends=True)[2:])
-    again = {
-        "a-first": CHAT,
-        "b-later": CHAT + LATER,
-        "c-notice": CHAT.replace("Messages and calls are", "Nachrichten sind"),
-        "d-cut": cut + LATER + "29/03/2026, 08:01 - Mo: Hi!\n",
-        "e-other": "28/03/2026, 21:30 - Zoe: hello\n28/03/2026, 21:32 - Zoe: ok\n28/03/2026, 21:33 - Mo: yes\n",
-    }
-    folder = tmp_path / "phone"
-    (folder / "sub").mkdir(parents=True)
-    (folder / "note.md").write_text("no")
-    for name, text in again.items():
-        (folder / "sub" / f"{name}.txt").write_text(text)
-    renamed = tmp_path / "renamed.txt"
-    renamed.write_text((CHAT + LATER).replace("Fay:", "Fay Smith:") + "30/03/2026, 08:00 - Fay Smith: Bye!\n")
-
-    _, out, _ = run(
-        "import", "whatsapp", str(folder), str(renamed), "--user", "Mo=mo", "--dates", "dmy", "--json"
-    )
-    assert json.loads(out)["sent"] == 3 + 1 + 1 + 3 + 1
-    said: dict[str, list[tuple[str, str]]] = {}
-    for record in log.read(MESSAGES):
-        body = json.loads(record.value)
-        said.setdefault(body["conversation_id"], []).append((body["user_id"], body["content"]))
-    one, other = sorted(said.values(), key=len, reverse=True)
-    assert one[3:] == [("Fay", "Morning!"), ("mo", "Hi!"), ("Fay", "Bye!")]
-    assert len(other) == 3
-
-    _, out, _ = run("import", "whatsapp", str(renamed), "--user", "Fay Smith=fay", "--user", "Mo=mo", "--json")
-    assert json.loads(out)["there_under_another_user"] == 3
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "said"),
-    [
-        (["chatgpt", "{no}", "--user", "ada"], 66, "does not exist"),
-        (["chatgpt", "{file}"], 78, "say whose memory it is"),
-        (["chatgpt", "{file}", "--user", "ada"], 65, "begins no JSON array"),
-        (["whatsapp", "{file}", "--user", "ada"], 78, "write 'Ada Lovelace=ada'"),
-        (["whatsapp", "{file}"], 65, "is it a chat that WhatsApp exported?"),
-        (["whatsapp", "{file}", "--timezone", "Mars/Base"], 78, "write one like Europe/Berlin"),
-        (["chatgpt", "{zip}", "--user", "ada"], 65, "holds no export of chatgpt"),
-    ],
-)
-def test_what_cannot_be_imported_says_what_to_do(
-    run: Run, tmp_path: Path, arguments: list[str], status: int, said: str
-) -> None:
-    (tmp_path / "file").write_text("hello")
-    with zipfile.ZipFile(tmp_path / "some.zip", "w") as archive:
-        archive.writestr("other.json", "[]")
-    places = {"no": str(tmp_path / "no"), "file": str(tmp_path / "file"), "zip": str(tmp_path / "some.zip")}
-    got, _, err = run("import", *(argument.format(**places) for argument in arguments))
-    assert (got, said in err) == (status, True), err
-
-
 def turn(index: int, text: str) -> Turn:
-    return Turn(
-        turn_id=turn_id("default", "c-1", f"m-{index}"),
-        message_id=f"m-{index}",
-        conversation_id="c-1",
-        user_id="ada",
-        role=Role.USER,
-        text=text,
-        sent_at=AT,
-        arrived_at=AT,
-        began_at=AT,
-        index=index,
-        source=TurnSource(topic=MESSAGES, partition=0, offset=index),
-    )
+    return samples.turn(index, text, at=AT, conversation_id="c-1", message_id=f"m-{index}", role=Role.USER)
 
 
 def test_a_conversation_is_exported_and_can_be_imported_again(

@@ -5,12 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import ssl
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +18,8 @@ from aiokafka import TopicPartition
 from aiokafka.protocol.admin import CreateAclsRequest, DescribeAclsRequest
 
 from deploy.local.kafka import LocalKafka
-from deploy.local.kafka_security import MECHANISMS, Authority, Security
+from deploy.local.kafka_security import Authority, Security
 from deploy.local.ports import free_ports
-from models.errors import ConfigurationError
 from models.responses import ResponseChunk
 from streams import kafka as clients
 from streams.cli import main
@@ -214,79 +211,7 @@ def test_why_a_broker_does_not_let_us_in_is_one_line(secured, switchboard, tmp_p
         assert "password-of" not in said
 
 
-@asynccontextmanager
-async def tls_server(folder: Path, days: int, address: str):
-    """Something that speaks TLS with a certificate that a broker should not have."""
-    authority = Authority(folder)
-    made = authority.sign("broker", address, days)
-    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    context.load_cert_chain(made.certificate, made.key)
-    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=context)
-    async with server:
-        port = server.sockets[0].getsockname()[1]
-        yield load_settings(
-            bootstrap_servers=f"127.0.0.1:{port}",
-            kafka_security_protocol="SSL",
-            kafka_ssl_ca_file=authority.certificate,
-        )
-
-
-@pytest.mark.parametrize(
-    ("days", "address", "expected"),
-    [
-        (-1, "127.0.0.1", "its certificate has expired or is not valid yet"),
-        (30, "10.1.2.3", "its certificate is for another host"),
-    ],
-)
-async def test_a_certificate_that_a_broker_should_not_have_is_named(tmp_path, days, address, expected):
-    async with tls_server(tmp_path, days, address) as settings:
-        with pytest.raises(Exception, match=expected) as caught:
-            await clients.connect(clients.make_admin(settings, "test"), settings, 30)
-    assert main.status_of(caught.value) == 78
-
-
-def test_tls_where_the_broker_speaks_none_is_named(kafka, secured, switchboard):
-    assert secured.security is not None
-    ca = secured.security.client()["kafka_ssl_ca_file"]
-    settings = load_settings(
-        bootstrap_servers=kafka.bootstrap_servers, kafka_security_protocol="SSL", kafka_ssl_ca_file=ca
-    )
-    status, _, said = switchboard(settings, "topics", "check")
-    assert status == 78 and "it speaks no TLS at this port" in said
-    settings = load_settings(
-        bootstrap_servers=kafka.bootstrap_servers,
-        kafka_security_protocol="SASL_PLAINTEXT",
-        kafka_sasl_username="a",
-        kafka_sasl_password="b",
-    )
-    status, _, said = switchboard(settings, "topics", "check")
-    assert status == 78 and "the broker knows no users at this port" in said
-
-
 # -- rights ------------------------------------------------------------------------------------------------
-
-
-def test_without_the_right_to_see_a_topic_none_is_said_to_be_missing(secured, switchboard, topic_prefix):
-    settings = settings_of(secured, "blind", topic_prefix=topic_prefix)
-    for command in (("topics", "check"), ("topics", "apply"), ("topics", "list")):
-        status, out, said = switchboard(settings, *command)
-        assert (status, out) == (78, "")
-        assert f"no right to describe the topic {topic_prefix}access.tokens.v1 and " in said
-        assert said.count("\n") == 1
-    status, _, said = switchboard(settings, "tail", "memory.facts.v1", "--no-follow")
-    assert status == 78 and f"no right to describe the topic {topic_prefix}memory.facts.v1" in said
-    status, _, said = switchboard(settings, "state", "reset", "ingest", "--yes")
-    assert status == 78 and "no right to describe the topic" in said
-
-
-def test_without_the_right_to_create_nothing_is_created(secured, switchboard, topic_prefix):
-    catalog = load_catalog(topic_prefix)
-    grant(secured, "looker", (right for right in rights_of("apply", catalog) if right.operation != "Create"))
-    status, out, said = switchboard(
-        settings_of(secured, "looker", topic_prefix=topic_prefix), "topics", "apply"
-    )
-    assert (status, out) == (78, "")
-    assert f"no right to create the topic {topic_prefix}access.tokens.v1 and " in said
 
 
 def worker(settings: Settings, service: str, folder: Path, **more: object) -> subprocess.Popen[bytes]:
@@ -431,30 +356,3 @@ def read(settings: Settings, topic: str) -> list[bytes | None]:
             return [record.value async for record in broker.until(consumer, ends)]
 
     return asyncio.run(everything())
-
-
-@pytest.mark.short
-def test_every_mechanism_of_the_settings_is_one_that_the_broker_offers():
-    field = Settings.model_fields["kafka_sasl_mechanism"]
-    assert set(MECHANISMS) == set(field.annotation.__args__)
-
-
-def test_keys_that_cannot_be_used_are_named(secured, tmp_path):
-    """Made by openssl, as an operator's are; one that is protected must not be asked for at the terminal."""
-    assert secured.security is not None and secured.security.authority is not None
-    made = secured.security.authority.sign("mine")
-    other = secured.security.authority.sign("other")
-    protected = tmp_path / "protected.key"
-    subprocess.run(
-        ["openssl", "pkey", "-in", made.key, "-aes256", "-passout", "pass:x", "-out", protected], check=True
-    )
-    for key, said in (
-        (protected, "is protected by a password"),
-        (other.key, "is not the key of the certificate"),
-        (tmp_path / "none.key", "cannot be used"),
-    ):
-        settings = settings_of(
-            secured, "blind", kafka_ssl_cert_file=str(made.certificate), kafka_ssl_key_file=str(key)
-        )
-        with pytest.raises(ConfigurationError, match=said):
-            clients.connection(settings)

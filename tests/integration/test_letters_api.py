@@ -110,25 +110,3 @@ def test_they_are_listed_read_tried_again_and_dropped(deployment: ServeRig) -> N
 
         drop_all()
         assert of([*sources, back["source"]]) == []
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "body", "status"),
-    [
-        ("GET", "/v1/dead-letters/no.such.topic", None, 404),
-        ("GET", f"/v1/dead-letters/{TOPIC}/0/999999", None, 404),
-        ("GET", f"/v1/dead-letters/{TOPIC}/-1/0", None, 400),
-        ("GET", f"/v1/dead-letters/{TOPIC}?cursor=nonsense", None, 400),
-        ("GET", f"/v1/dead-letters/{TOPIC}?cursor=%C3%A4", None, 400),
-        ("POST", f"/v1/dead-letters/{TOPIC}/retry", {}, 400),
-        ("POST", f"/v1/dead-letters/{TOPIC}/retry", {"places": [{"partition": 0, "offset": 999999}]}, 404),
-        ("POST", f"/v1/dead-letters/{TOPIC}/drop", {"places": [{"partition": 0}]}, 400),
-    ],
-)
-def test_what_is_not_there_is_said(
-    deployment: ServeRig, method: str, path: str, body: object, status: int
-) -> None:
-    with deployment.client() as client:
-        answer = client.request(method, path, json=body) if body is not None else client.request(method, path)
-    assert answer.status_code == status, answer.text
-    assert answer.headers["content-type"].startswith("application/problem+json")

@@ -11,10 +11,10 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
+import samples
 
 from deploy.local.kafka import LocalKafka
-from models.errors import DependencyUnavailable
-from models.messages import ChatMessage, Role
+from models.messages import ChatMessage
 from streams import kafka as clients
 from streams.api.app import create_api
 from streams.api.parts import Parts
@@ -41,20 +41,6 @@ async def settings(kafka: LocalKafka, topic_prefix: str, tmp_path: Path) -> Sett
     return made
 
 
-class Index:
-    """The facts, as far as they are stored: up to ``mark``, if it answers."""
-
-    def __init__(self) -> None:
-        self.mark: int | None = None
-        self.asked: list[list[tuple[str, int]]] = []
-
-    async def marks(self, places: list[tuple[str, int]]) -> dict[tuple[str, int], int]:
-        self.asked.append(places)
-        if self.mark is None:
-            raise DependencyUnavailable("recall", "it is away")
-        return dict.fromkeys(places, self.mark)
-
-
 @asynccontextmanager
 async def serving(settings: Settings, facts: Any = None) -> AsyncIterator[tuple[ApiServer, Live]]:
     catalog = catalog_for(settings)
@@ -73,16 +59,9 @@ async def serving(settings: Settings, facts: Any = None) -> AsyncIterator[tuple[
         await status.close()
 
 
-def message(number: int, conversation: str = "c-1", **other: Any) -> ChatMessage:
-    return ChatMessage(
-        message_id=f"m-{number}",
-        conversation_id=conversation,
-        user_id=other.pop("user_id", "ada"),
-        role=Role.USER,
-        content=f"message {number}\nof two lines",
-        sent_at=START,
-        **other,
-    )
+def message(number: int, conversation: str = "c-1") -> ChatMessage:
+    names = {"message_id": f"m-{number}", "conversation_id": conversation}
+    return samples.message(number, f"message {number}\nof two lines", sent_at=START, **names)
 
 
 async def publish(settings: Settings, *messages: ChatMessage) -> None:
@@ -165,89 +144,6 @@ async def test_who_closes_the_stream_at_each_event_misses_none_and_sees_none_twi
         while any(each.readers for each in live.hub._channels.values()):
             await asyncio.sleep(0.01)
     assert seen == [f"m-{number}" for number in range(20)]
-
-
-async def test_who_watches_a_person_is_told_once_what_was_learned_before_can_be_loaded(
-    settings: Settings,
-) -> None:
-    spec, index = catalog_for(settings).get(FACTS), Index()
-    place = FACTS, partition_of(b"ada", spec.partitions)
-    producer = clients.make_producer(settings, "test")
-    async with clients.connected(producer, settings, 30.0):
-        await producer.send_and_wait(spec.name, b"{}", key=b"f-1", partition=place[1])
-    async with serving(settings, index) as (server, _):
-        async with watching(server.url, user_id="ada", kinds="fact") as stream:
-            assert await stream.next() == ("ready", {"resumed": False})
-            told = asyncio.create_task(stream.next())
-            for mark in (None, 0):
-                index.mark, before = mark, len(index.asked)
-                while len(index.asked) < before + 2:
-                    await asyncio.sleep(0.01)
-                assert not told.done()
-            index.mark = 1
-            assert await told == ("gap", {})
-            looks = len(index.asked)
-            assert index.asked == [[place]] * looks
-        async with (
-            watching(server.url, user_id="ada", kinds="fact") as stream,
-            watching(server.url, user_id="ada", kinds="message") as other,
-        ):
-            for each in (stream, other):
-                assert await each.next() == ("ready", {"resumed": False})
-            stopping = asyncio.create_task(server.stop())
-            for each in (stream, other):
-                assert await each.next() == ("bye", {})
-            await stopping
-    assert len(index.asked) == looks + 1, "nothing is looked at again that is there"
-
-
-async def test_a_second_place_is_watched_without_losing_anything_of_the_first(settings: Settings) -> None:
-    async with serving(settings) as (server, live), watching(server.url, conversation_id="c-1") as first:
-        await first.next()
-        sending = asyncio.create_task(publish(settings, *(message(number) for number in range(200))))
-        async with watching(server.url, conversation_id="c-3") as second:
-            assert await second.next() == ("ready", {"resumed": False})
-            await sending
-            seen = [(await first.next())[1]["value"]["message_id"] for _ in range(200)]
-            assert seen == [f"m-{number}" for number in range(200)]
-        assert {topic for topic, _ in live.hub.places()} >= {TOPIC}
-
-
-async def test_a_server_that_stops_says_bye(settings: Settings) -> None:
-    async with serving(settings) as (server, _), watching(server.url, conversation_id="c-1") as stream:
-        await stream.next()
-        stopping = asyncio.create_task(server.stop())
-        assert await stream.next() == ("bye", {})
-        await stopping
-
-
-async def test_the_flow_tells_how_things_are(settings: Settings) -> None:
-    await publish(settings, message(1))
-    async with serving(settings) as (server, _), watching(server.url, view="flow") as stream:
-        await stream.next()
-        kind, event = await stream.next()
-        assert kind == "status"
-        assert event["value"]["topics"][TOPIC] == 1
-        async with httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client:
-            answer = (await client.get("/v1/status")).json()
-        assert answer["broker"] == "ok"
-        assert {row["service"] for row in answer["services"]} >= {"ingest", "memory", "recall", "respond"}
-        assert answer["topics"] == event["value"]["topics"]
-
-
-async def test_the_log_is_what_was_said_to_whom_may_see_it(settings: Settings) -> None:
-    await publish(settings, message(0), message(1, "c-2"), message(2, tenant_id="acme"), message(3))
-    async with (
-        serving(settings) as (server, _),
-        httpx.AsyncClient(base_url=server.url, timeout=30, trust_env=False) as client,
-    ):
-        log = (await client.get("/v1/conversations/c-1/log")).json()
-        assert [event["value"]["message_id"] for event in log["events"]] == ["m-0", "m-3"]
-        assert (log["people"], log["earlier"]) == (["ada"], 0)
-        newest = (await client.get("/v1/conversations/c-1/log", params={"limit": 1})).json()
-        assert [event["value"]["message_id"] for event in newest["events"]] == ["m-3"]
-        assert newest["earlier"] == 1
-        assert (await client.get("/v1/conversations/unknown/log")).json()["events"] == []
 
 
 @pytest.mark.parametrize(

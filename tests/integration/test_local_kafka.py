@@ -17,8 +17,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local.kafka import LocalKafka
-from models.errors import ConfigurationError, DependencyUnavailable
-from streams.process import child_process
+from models.errors import DependencyUnavailable
 
 pytestmark = pytest.mark.kafka
 
@@ -64,39 +63,6 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-async def test_what_is_produced_can_be_consumed(kafka, topic_prefix):
-    topic = f"{topic_prefix}letters"
-    await create_topic(kafka, topic)
-    await produce(kafka, topic, b"a", b"b")
-    assert await consume(kafka, topic, 2) == [b"a", b"b"]
-
-
-async def test_a_group_commits_its_offsets(kafka, topic_prefix):
-    topic = f"{topic_prefix}letters"
-    await create_topic(kafka, topic)
-    await produce(kafka, topic, b"a")
-    async with AIOKafkaConsumer(
-        topic,
-        bootstrap_servers=kafka.bootstrap_servers,
-        group_id=f"{topic_prefix}group",
-        auto_offset_reset="earliest",
-    ) as consumer:
-        async with asyncio.timeout(PATIENCE):
-            await consumer.getone()
-        await consumer.commit()
-        assert await consumer.committed(TopicPartition(topic, 0)) == 1
-
-
-async def test_topics_are_not_made_by_mistake(kafka, topic_prefix):
-    admin = AIOKafkaAdminClient(bootstrap_servers=kafka.bootstrap_servers)
-    await admin.start()
-    try:
-        await admin.describe_topics([f"{topic_prefix}typo"])
-        assert f"{topic_prefix}typo" not in await admin.list_topics()
-    finally:
-        await admin.close()
-
-
 async def test_data_and_address_survive_restart_kill_and_pause(broker, topic_prefix):
     topic = f"{topic_prefix}letters"
     await create_topic(broker, topic)
@@ -127,53 +93,6 @@ async def test_data_and_address_survive_restart_kill_and_pause(broker, topic_pre
     assert not broker.running
     with pytest.raises(DependencyUnavailable, match=r"call start\(\) first"):
         broker.pause()
-
-
-def test_a_taken_port_is_named(kafka, tmp_path):
-    with pytest.raises(ConfigurationError, match=f"port {kafka.port} is in use"):
-        LocalKafka(tmp_path, port=kafka.port).start()
-
-
-def test_a_folder_that_another_broker_uses_is_refused(kafka):
-    second = LocalKafka(kafka.data_dir)
-    with pytest.raises(ConfigurationError, match="another Kafka runs on the folder"):
-        second.start()
-    assert not second.running
-    assert kafka.running
-
-
-def test_a_node_that_cannot_start_shows_its_log(tmp_path):
-    node = LocalKafka(tmp_path, heap="nonsense")
-    with pytest.raises(DependencyUnavailable, match="Invalid maximum heap size"):
-        node.start()
-    assert not node.running
-
-
-def test_ctrl_c_while_its_folder_is_formatted_leaves_nothing(tmp_path, monkeypatch):
-    spawn, children = child_process.spawn, []
-
-    def interrupting(*command, **options):
-        children.append(spawn(*command, **options))
-        wait = children[-1].wait
-
-        def interrupted(timeout=None):
-            children[-1].wait = wait
-            raise KeyboardInterrupt
-
-        children[-1].wait = interrupted
-        return children[-1]
-
-    monkeypatch.setattr(child_process, "spawn", interrupting)
-    with pytest.raises(KeyboardInterrupt):
-        LocalKafka(tmp_path).start()
-    (tool,) = children
-    assert tool.returncode is not None
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ConfigurationError, match="cannot be written"):
-        LocalKafka(tmp_path / "file" / "data").start()
 
 
 def test_the_broker_does_not_outlive_a_killed_parent(tmp_path):
@@ -213,25 +132,3 @@ def test_in_the_foreground_ctrl_c_stops_it_in_order(tmp_path):
         finally:
             person.kill()
     assert "shut down completed" in (tmp_path / "data" / "kafka.log").read_text()
-
-
-def test_a_child_that_ignores_sigterm_is_killed(tmp_path):
-    trapped = tmp_path / "trapped"
-    child = child_process.spawn(["sh", "-c", f"trap '' TERM; : > {trapped}; while :; do sleep 1; done"])
-    wait_for(trapped.exists, "its trap is set")
-    assert child_process.end(child, grace=0.2) == -signal.SIGKILL
-    assert not is_alive(child.pid)
-
-
-def test_a_command_that_does_not_exist_is_named(tmp_path):
-    with (tmp_path / "output").open("wb") as output:
-        assert child_process.spawn(["/no/such/program"], output=output).wait(PATIENCE) == 1
-    assert "/no/such/program: No such file" in (tmp_path / "output").read_text()
-
-
-def test_children_are_not_in_the_terminal_session_of_their_parent():
-    child = child_process.spawn(["sleep", "30"])
-    try:
-        assert os.getsid(child.pid) == child.pid
-    finally:
-        child_process.end(child, grace=5)

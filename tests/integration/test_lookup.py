@@ -9,11 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
-from aiokafka.admin import AIOKafkaAdminClient, NewTopic, RecordsToDelete
+from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local.kafka import LocalKafka
-from models.errors import DependencyUnavailable, NotFound
-from streams import kafka
+from models.errors import NotFound
 from streams.conversations.listing import Conversations, NotReadYet
 from streams.kafka import broker
 from streams.kafka.lookup import Lookup
@@ -117,37 +116,6 @@ async def test_of_what_was_read_once_only_what_is_asked_for_is_read_again(
     assert nobody.records == []
 
 
-async def test_a_record_without_value_is_found_with_what_it_takes_back(settings: Settings) -> None:
-    name, other = "lookup-2", same_partition("lookup-2")
-    await write(settings, SUMMARIES, name, [(key, {"conversation_id": name}) for key in ("s-1", "s-2")])
-    await write(settings, SUMMARIES, name, [("s-3", {"conversation_id": other}), ("s-1", None), ("s-3", None)])
-    found = await Lookup(settings).find(SUMMARIES, name.encode())
-    assert found is not None
-    assert [(each.key, each.value is None) for each in found.records] == [
-        (b"s-1", False),
-        (b"s-2", False),
-        (b"s-1", True),
-    ]
-
-
-async def test_what_retention_has_taken_is_gone_and_many_may_ask_at_once(
-    settings: Settings, readers: Readers
-) -> None:
-    name = "lookup-3"
-    place = await write(settings, MESSAGES, name, [(name, {"n": n}) for n in range(10)])
-    lookup = Lookup(settings, readers=readers)
-    answers = await asyncio.gather(*(lookup.find(MESSAGES, name.encode()) for _ in range(5)))
-    assert [len(each.records) for each in answers if each is not None] == [10] * 5
-    last = answers[0].records[-1].offset if answers[0] is not None else 0
-    client = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers)
-    await client.start()
-    await client.delete_records({place: RecordsToDelete(last - 2)})
-    await client.close()
-    left = await lookup.find(MESSAGES, name.encode())
-    assert left is not None
-    assert [each["n"] for each in said(left.records)] == [7, 8, 9]
-
-
 async def test_a_topic_that_was_deleted_and_made_again_is_another(settings: Settings, readers: Readers) -> None:
     name = "lookup-4"
     lookup, topic = Lookup(settings, readers=readers), "memory.windows.v1"
@@ -168,64 +136,6 @@ async def test_a_topic_that_was_deleted_and_made_again_is_another(settings: Sett
     found = await lookup.find(topic, name.encode())
     assert found is not None
     assert [each["n"] for each in said(found.records)] == list(range(10, 17))
-
-
-async def test_who_asks_next_finds_a_reader_that_is_connected(
-    settings: Settings, readers: Readers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    connected: list[Any] = []
-    connect = kafka.connect
-
-    async def counted(client: Any, *given: Any) -> None:
-        connected.append(client)
-        await connect(client, *given)
-
-    monkeypatch.setattr(kafka, "connect", counted)
-    lookup, name = Lookup(settings, readers=readers), "lookup-kept"
-    await write(settings, MESSAGES, name, [(name, {"n": n}) for n in range(3)])
-
-    async def ask(topic: str, found: int) -> None:
-        answer = await lookup.find(topic, name.encode())
-        assert answer is not None and len(answer.records) == found
-
-    for topic, found in ((MESSAGES, 3), (SUMMARIES, 0), (MESSAGES, 3)):
-        await ask(topic, found)
-    [reader] = [client for client in connected if isinstance(client, AIOKafkaConsumer)]
-    for connection in list(reader._client._conns.values()):
-        connection.close()
-    await ask(MESSAGES, 3)
-    assert len([client for client in connected if isinstance(client, AIOKafkaConsumer)]) == 2, "it was cut off"
-    with pytest.raises(ZeroDivisionError):
-        async with readers.reading() as reader:
-            raise ZeroDivisionError
-    async with readers.reading() as another:
-        assert another is not reader, "one that broke off is not kept"
-        await readers.close()
-    assert readers._kept == [] and another._closed
-
-
-async def test_places_are_kept_of_no_more_records_than_there_is_room_for(
-    settings: Settings, read: list[SourceRecord]
-) -> None:
-    names = [f"lookup-room-{number}" for number in range(8)]
-    for name in names:
-        await write(settings, MESSAGES, name, [(name, {"n": n}) for n in range(20)])
-    lookup = Lookup(settings, most_records=30)
-    for name in names:
-        found = await lookup.find(MESSAGES, name.encode())
-        assert found is not None
-        assert len(found.records) == 20
-    kept = lookup._places
-    assert len(kept) == 1 or sum(len(each.offsets) for each in kept.values()) <= 30
-    read.clear()
-    again = await lookup.find(MESSAGES, names[0].encode())
-    assert again is not None
-    assert len(again.records) == 20
-
-
-async def test_a_broker_that_is_not_there_is_named() -> None:
-    with pytest.raises(DependencyUnavailable):
-        await Lookup(Settings(bootstrap_servers="127.0.0.1:9")).find(MESSAGES, b"c")
 
 
 class NothingRead:
@@ -275,22 +185,3 @@ async def test_what_nobody_has_read_yet_is_told_from_what_is_not_there(settings:
     with pytest.raises(NotFound) as caught:
         await found.check("default", "ada", name)
     assert not isinstance(caught.value, NotReadYet), "it was read, and is not there: it was erased"
-
-
-async def test_committed_offsets_are_asked_for_over_one_connection(
-    settings: Settings, readers: Readers, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started: list[AIOKafkaAdminClient] = []
-    start = AIOKafkaAdminClient.start
-
-    async def counted(self: AIOKafkaAdminClient) -> None:
-        started.append(self)
-        await start(self)
-
-    monkeypatch.setattr(AIOKafkaAdminClient, "start", counted)
-    lookup = Lookup(settings, readers=readers)
-    assert [await lookup.committed("nobody"), await readers.committed("nobody")] == [{}, {}]
-    assert len(started) == 1
-    await started[0].close()  # as when the broker was away
-    assert await readers.committed("nobody") == {}
-    assert len(started) == 2

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -98,49 +98,6 @@ async def test_an_assistant_finds_what_was_said(known: ServeRig, way: Callable[[
         assert (told["total"], told["next"]) == (3, "")
         people = await client.read_resource("switchboard://people/ada-mcp/facts")
         assert len(json.loads(people.contents[0].text)["facts"]) == 3
-
-
-async def test_two_assistants_at_once_lose_nothing(known: ServeRig) -> None:
-    async def ask(client: Client, query: str) -> Any:
-        return (await client.call_tool("search_memory", {"query": query})).structured_content["memories"][0][
-            "text"
-        ]
-
-    async with over_stdio(known) as one, over_stdio(known) as other:
-        asked: list[Awaitable[Any]] = []
-        for _ in range(10):
-            asked += [ask(one, "Where does she live?"), ask(other, "What is her dog called?")]
-        came = await asyncio.gather(*asked)
-    assert {text for text in came[::2] if "Lisbon" in text} and all("Lisbon" in text for text in came[::2])
-    assert all("Bruno" in text for text in came[1::2])
-
-
-async def test_a_fact_is_forgotten(known: ServeRig) -> None:
-    [fact_id] = [each["fact_id"] for each in facts(known) if "Bruno" in each["statement"]]
-    async with over_http(known) as client:
-        answer = await client.call_tool("forget", {"fact_id": fact_id})
-        assert not answer.is_error, answer.content
-        await asyncio.to_thread(
-            eventually, lambda: fact_id not in {each["fact_id"] for each in facts(known)}, "the fact is gone"
-        )
-        again = await client.call_tool("forget", {"fact_id": fact_id})
-        assert again.is_error
-
-
-async def test_what_is_remembered_and_corrected_is_found(known: ServeRig) -> None:
-    async with over_stdio(known) as client:
-        kept = await client.call_tool("remember", {"text": "My favourite color is teal."})
-        assert not kept.is_error, kept.content
-
-        def stated(word: str) -> list[str]:
-            return [each["fact_id"] for each in facts(known) if word in each["statement"].lower()]
-
-        [fact_id] = await asyncio.to_thread(eventually, lambda: stated("teal"), "what was remembered is a fact")
-        done = await client.call_tool("correct", {"fact_id": fact_id, "text": "My favourite color is red."})
-        assert not done.is_error, done.content
-        await asyncio.to_thread(eventually, lambda: stated("red") and not stated("teal"), "it is superseded")
-        old = (await client.call_tool("get_fact", {"fact_id": fact_id})).structured_content
-        assert old["status"] == "deprecated" and old["superseded_by"] == done.structured_content["fact_id"]
 
 
 async def test_whose_memory_it_is_the_token_says(known: ServeRig) -> None:

@@ -7,21 +7,16 @@ import json
 import time
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 from memo_rig import NOON, Rig, rig
 
-from deploy.local.kafka import LocalKafka
 from deploy.local.model_faults import Fault
-from models.errors import ConfigurationError, DependencyUnavailable
-from models.facts import FactCandidate
+from models.errors import DependencyUnavailable
 from models.memo import Memo, Outcome, memo_id
-from models.messages import Role
 from models.ports import Extracted, Extractor, KnownNote, Refused, TryLater
 from models.statements import Change
 from models.summaries import SessionSummary, Summary, SummaryRequest
@@ -31,23 +26,17 @@ from processors.prompts import examples, extraction
 from processors.prompts.fence import line
 from streams import commands
 from streams.adapters.builtin_extractor import NAME as BUILTIN_EXTRACTOR
-from streams.adapters.builtin_summarizer import NAME as BUILTIN_SUMMARIZER
 from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.commands import Commands
-from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.summaries import SUMMARIES, Summaries
 from streams.cli.costs import By, costs
 from streams.erasure.answers import ConversationAnswers
 from streams.erasure.erasing import erase_person
 from streams.erasure.erasures import Erasing
-from streams.llm.extraction_models import ExtractionModels, open_extraction_models
-from streams.llm.memo.topic import Entry, MemoTopic
+from streams.llm.extraction_models import ExtractionModels
+from streams.llm.memo.topic import MemoTopic
 from streams.llm.memo.view import MemoView
-from streams.llm.port import Usage
-from streams.llm.prices import cost, listed
 from streams.runtime.testing import StageHarness
-from streams.settings import Settings
-from streams.telemetry.metrics import Metrics
 from streams.topics import admin
 from streams.topics.catalog import catalog_for
 
@@ -91,17 +80,6 @@ async def test_what_was_asked_once_is_not_asked_again(rig: Rig) -> None:
     again = await extract(await rig.extractor(), asked[::-1])
     assert again[::-1] == first
     assert rig.server.count() == 2
-
-
-async def test_nor_after_redis_was_emptied(rig: Rig) -> None:
-    asked = windows(3)
-    extractor = await rig.extractor()
-    first = await extract(extractor, asked)
-    await rig.empty_redis()
-    assert await extract(extractor, asked) == first, "in the same worker"
-    await rig.empty_redis()
-    assert await extract(await rig.extractor(), asked) == first, "in one that has just started"
-    assert rig.server.count() == 1
 
 
 async def test_an_answer_is_in_the_log_before_anything_follows_from_it(rig: Rig) -> None:
@@ -149,40 +127,6 @@ async def test_known_notes_are_asked_about_once_and_a_replay_needs_none(rig: Rig
     await rig.empty_redis()
     assert await extract((await rig.readers(known=known)).extractor, [asked]) == [first]
     assert rig.server.count() == 1
-
-
-async def test_the_tokens_of_a_call_are_shared_out_and_none_is_lost(rig: Rig) -> None:
-    await extract(await rig.extractor(), windows(3))
-    memos = [memo for _, memo in await rig.memos() if memo is not None]
-    assert len(memos) == 3 and len({each.call for each in memos}) == 1
-    counted = rig.metrics.model_tokens_total.labels("extraction", "gemini-2.5-flash-lite", "input")
-    assert sum(each.input_tokens for each in memos) == counted._value.get()
-    paid = sum(each.cost_usd for each in memos)
-    assert paid > 0 and rig.metered("model_cost_usd_total") == pytest.approx(paid), "and the money"
-
-
-async def test_people_are_never_asked_about_in_one_call(rig: Rig) -> None:
-    asked = [each for pair in zip(windows(2, "mara"), windows(2, "jo"), strict=True) for each in pair]
-    await extract(await rig.extractor(), asked)
-    assert rig.server.count() == 2
-
-
-async def test_nobody_is_asked_about_a_window_in_which_no_person_speaks(rig: Rig) -> None:
-    spoken, silent = windows(2)
-    said = tuple(msgspec.structs.replace(each, role=Role.TOOL) for each in silent.messages)
-    silent = msgspec.structs.replace(silent, messages=said)
-    readers = await rig.readers(graph_reader="gemini")
-    assert readers.graph is not None
-    assert await readers.graph.relate([silent]) == [()]
-    assert await extract(readers.extractor, [silent]) == [Extracted(())]
-    assert rig.server.count() == 0
-    (nothing, found), related = (
-        await extract(readers.extractor, [silent, spoken]),
-        await readers.graph.relate([silent, spoken]),
-    )
-    assert nothing == Extracted(()) and found.statements
-    assert related[0] == () and len(related) == 2
-    assert rig.server.count() == 1, "what the extractor asked says what is related, too"
 
 
 async def test_what_was_erased_is_asked_again_and_nothing_else(rig: Rig) -> None:
@@ -296,16 +240,6 @@ async def test_nor_does_the_built_in_one_read_what_was_erased_while_it_waited(
         assert again.statements and not again.by
 
 
-async def test_the_built_in_one_reads_where_the_memo_was_never_made(
-    kafka: LocalKafka, topic_prefix: str, tmp_path: Path
-) -> None:
-    settings = Settings(bootstrap_servers=kafka.bootstrap_servers, topic_prefix=topic_prefix, data_dir=tmp_path)
-    async with AsyncExitStack() as resources:
-        readers = await open_extraction_models(settings, Metrics(), cl100k_counter(), resources)
-        (found,) = await extract(readers.extractor, windows(1))
-    assert found.statements
-
-
 async def test_what_is_erased_while_it_is_asked_about_is_not_remembered(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -348,66 +282,6 @@ async def test_two_workers_that_ask_at_once_use_the_first_answer(rig: Rig) -> No
     assert dict(await rig.memos())[first.memo_id] == first
 
 
-async def test_a_record_that_cannot_be_read_is_passed_over(rig: Rig) -> None:
-    topic, log = MemoTopic(rig.settings), rig.log()
-    good = memo("good")
-    partition = topic.partition(good.user_id)
-    await topic.write([Entry(b"junk", b"{", partition), Entry(b"\xff", b"[]", partition)])
-    await log.write([good])
-    assert await log.find([good.memo_id, "junk"]) == {good.memo_id: good}
-    await topic.close()
-
-
-async def test_many_who_ask_at_once_where_it_ends_share_an_answer_that_lacks_nothing_written_before(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    topic, log = MemoTopic(rig.settings), rig.log()
-    await topic.ends()
-    assert topic._reader is not None
-    ask, asked, answered, may = topic._reader.end_offsets, 0, asyncio.Event(), asyncio.Event()
-
-    async def held(places: Any) -> Any:
-        nonlocal asked
-        asked += 1
-        found = await ask(places)
-        answered.set()
-        await may.wait()
-        return found
-
-    monkeypatch.setattr(topic._reader, "end_offsets", held)
-    early = [asyncio.create_task(topic.ends()) for _ in range(5)]
-    await answered.wait()
-    await log.write([memo("later")])
-    late = [asyncio.create_task(topic.ends()) for _ in range(5)]
-    await asyncio.sleep(0)
-    may.set()
-    assert {sum(each) for each in await asyncio.gather(*early)} == {0}
-    assert {sum(each) for each in await asyncio.gather(*late)} == {1}
-    assert asked == 2
-    await topic.close()
-
-
-async def test_many_who_look_at_once_read_what_others_wrote_together(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Each on its own, they would stand in line for every partition: seconds for fifty chats."""
-    there, log = [memo(f"{number}", f"person-{number}") for number in range(40)], rig.log()
-    await rig.log().write(there)
-    asked = 0
-
-    async def counted(partitions: int) -> list[int]:
-        nonlocal asked
-        asked += 1
-        return await marks(partitions)
-
-    await rig.empty_redis()
-    marks = log._view.marks
-    monkeypatch.setattr(log._view, "marks", counted)
-    found = await asyncio.gather(*(log.find([each.memo_id]) for each in there))
-    assert found == [{each.memo_id: each} for each in there]
-    assert asked <= 4
-
-
 async def test_a_round_that_fails_fails_for_all_who_share_it_and_not_for_the_next(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -424,18 +298,6 @@ async def test_a_round_that_fails_fails_for_all_who_share_it_and_not_for_the_nex
     asked = await asyncio.gather(*(log.find([good.memo_id]) for _ in range(3)), return_exceptions=True)
     assert [str(each) for each in asked] == ["redis: gone"] * 3
     down = False
-    assert await log.find([good.memo_id]) == {good.memo_id: good}
-
-
-async def test_a_topic_that_was_made_again_is_read_from_its_beginning(rig: Rig) -> None:
-    log, good = rig.log(), memo("good")
-    await log.write([good])
-    client = rig.valkey.client()
-    await client.hset(
-        rig.settings.namespace.redis_key("memo-marks"), str(MemoTopic(rig.settings).partition("mara")), 99
-    )
-    await client.delete(rig.settings.namespace.redis_key("memo", good.memo_id))
-    await client.aclose()
     assert await log.find([good.memo_id]) == {good.memo_id: good}
 
 
@@ -456,15 +318,6 @@ def memo(text: str, user_id: str = "mara") -> Memo:
 # -- what goes wrong ---------------------------------------------------------------------------------------
 
 
-async def test_a_refusal_is_remembered(rig: Rig) -> None:
-    extractor = await rig.extractor()
-    rig.server.fail(Fault.BLOCKED_PROMPT)
-    (refused,) = await extractor.extract(windows(1))
-    assert isinstance(refused, Refused) and refused.reason == "model_refused"
-    assert await extractor.extract(windows(1)) == [refused]
-    assert rig.server.count() == 1
-
-
 async def test_of_several_windows_one_that_is_refused_does_not_take_the_others_along(rig: Rig) -> None:
     asked = windows(3)
     rig.server.scripts.append(lambda body: None if "I own 1 cats" not in str(body) else "nonsense")
@@ -481,14 +334,6 @@ async def test_of_several_windows_one_that_is_refused_does_not_take_the_others_a
     )
 
 
-async def test_what_an_answer_leaves_out_is_asked_about_alone(rig: Rig) -> None:
-    extractor = await rig.extractor()
-    rig.server.fail(Fault.CUT_JSON)
-    found = await extract(extractor, windows(4))
-    assert all(each.statements for each in found)
-    assert 1 < rig.server.count() <= 5
-
-
 @pytest.mark.parametrize("fault", [Fault.RATE_LIMITED_AFTER, Fault.UNAVAILABLE, Fault.CUT, Fault.WRONG_KEY])
 async def test_what_may_pass_is_tried_later_and_nothing_is_written(rig: Rig, fault: Fault) -> None:
     extractor = await rig.extractor()
@@ -499,67 +344,6 @@ async def test_what_may_pass_is_tried_later_and_nothing_is_written(rig: Rig, fau
     (found,) = await extract(extractor, windows(1))
     assert found.statements
     assert rig.server.count() == 2
-
-
-async def test_a_wait_that_was_asked_for_is_kept_by_all_calls(rig: Rig) -> None:
-    extractor = await rig.extractor(step_timeout_seconds=1.0)
-    rig.server.fail(Fault.RATE_LIMITED_AFTER)
-    await extractor.extract(windows(1, "mara"))
-    (later,) = await extractor.extract(windows(1, "jo"))
-    assert isinstance(later, TryLater) and "the next call may begin in" in later.message
-    assert rig.server.count() == 1
-
-
-async def test_an_answer_that_does_not_come(rig: Rig) -> None:
-    extractor = await rig.extractor(model_timeout_seconds=0.3)
-    rig.server.fail(Fault.SLOW)
-    (later,) = await extractor.extract(windows(1))
-    assert isinstance(later, TryLater) and later.unanswered
-
-
-async def test_a_second_call_beside_one_that_is_silent(rig: Rig) -> None:
-    extractor = await rig.extractor(model_hedge_seconds=0.1)
-    rig.server.fail(Fault.SLOW)
-    (found,) = await extract(extractor, windows(1))
-    assert found.statements
-    assert rig.server.count() == 2
-    # Both are paid: the one that was let go of as far as can be told.
-    ((_, written),) = await rig.memos()
-    assert written is not None and written.input_tokens > 0
-    for outcome in ("answered", "let_go"):
-        assert rig.metered("model_calls_total", outcome=outcome) == 1
-    for direction, tokens in (("input", written.input_tokens), ("output", written.output_tokens)):
-        assert rig.metered("model_tokens_total", direction=direction) == tokens
-    (again,) = await extract(await rig.extractor(model_name="gemini-2.5-flash"), windows(1))
-    assert again == found
-    (alone,) = [each for _, each in await rig.memos() if each and each.model == "gemini-2.5-flash"]
-    assert written.input_tokens == 2 * alone.input_tokens
-    assert written.output_tokens == 2 * alone.output_tokens
-
-
-async def test_no_second_call_unless_wished(rig: Rig) -> None:
-    extractor = await rig.extractor(model_timeout_seconds=2.0)  # for the call to get there
-    rig.server.fail(Fault.SLOW)
-    await extractor.extract(windows(1))
-    assert rig.server.count() == 1
-
-
-@pytest.mark.parametrize(
-    ("fault", "words"), [(Fault.EXPIRED_KEY, "expired"), (Fault.NO_MODEL, "no such model")]
-)
-async def test_what_is_set_wrongly_is_refused_at_start(rig: Rig, fault: Fault, words: str) -> None:
-    rig.server.fail_always(fault)
-    with pytest.raises(ConfigurationError, match=words):
-        await rig.extractor()
-
-
-async def test_what_is_down_at_start_is_waited_for(rig: Rig) -> None:
-    rig.server.fail_always(Fault.UNAVAILABLE)
-    extractor = await rig.extractor()
-    (later,) = await extractor.extract(windows(1))
-    assert isinstance(later, TryLater)
-    rig.server.fail_always(None)
-    await extract(extractor, windows(1))
 
 
 # -- limits and budget -------------------------------------------------------------------------------------
@@ -576,28 +360,6 @@ async def test_over_the_budget_the_built_in_one_works_and_says_so(rig: Rig) -> N
     await rig.empty_redis()
     assert await extract(await rig.extractor(model_budget_usd=5.0), windows(1)) == [found]
     assert rig.server.count() == 0
-
-
-async def test_the_schema_of_an_answer_is_in_the_budget(rig: Rig) -> None:
-    """It is paid as what is said to a model: what is left for task, material and answer alone is too little."""
-    (asked,), count = windows(1), cl100k_counter()
-    prompt = extraction.prompt([asked])
-    price = listed(rig.settings.model_endpoint)
-    most = cost(price, Usage(count(prompt.system) + count(prompt.user), prompt.most_tokens))
-    (found,) = await extract(await rig.extractor(model_budget_usd=most), [asked])
-    assert found.by == f"{BUILTIN_EXTRACTOR} (over budget)" and rig.server.count() == 0
-
-
-async def test_the_candidates_name_who_made_them(rig: Rig) -> None:
-    for budget, by in (
-        (0.0, f"{BUILTIN_EXTRACTOR} (over budget)"),
-        (5.0, "gemini-2.5-flash-lite/extraction-5"),
-    ):
-        extractor = await rig.extractor(model_budget_usd=budget)
-        harness = StageHarness(Extraction(rig.settings, extractor).stage())
-        await harness.call(harness.record(windows(1, user=by)[0]))
-        made = harness.values(CANDIDATES, FactCandidate)
-        assert made and {each.extractor for each in made} == {by}
 
 
 async def test_a_budget_is_of_a_tenant_and_a_day_and_is_known_without_redis(rig: Rig) -> None:
@@ -636,25 +398,6 @@ async def test_calls_in_flight_are_in_the_budget_of_all_who_share_a_redis(rig: R
         await asyncio.sleep(0.05)
 
 
-async def test_what_a_call_has_cost_counts_before_it_is_let_go_of(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    extractor = await rig.extractor()
-    account, memos = extractor._questions.asking.account, extractor._questions.asking.memos
-    counted = []
-    let_go = memos._view.let_go
-
-    async def looked(tenant_id: str, name: str) -> None:
-        counted.append(await rig.valkey.client().hget(memos._view._spent(tenant_id), str(NOON.date())))
-        await let_go(tenant_id, name)
-
-    monkeypatch.setattr(memos._view, "let_go", looked)
-    await extract(extractor, windows(1))
-    ((_, memo),) = await rig.memos()
-    assert memo is not None and account is extractor._questions.asking.account
-    assert [float(each or 0) for each in counted] == [pytest.approx(memo.cost_usd)]
-
-
 async def test_calls_per_minute_are_of_all_workers_together(rig: Rig) -> None:
     limits = {"model_requests_per_minute": 1}
     one, two = await rig.extractor(**limits), await rig.extractor(**limits, step_timeout_seconds=1.0)
@@ -662,27 +405,6 @@ async def test_calls_per_minute_are_of_all_workers_together(rig: Rig) -> None:
     (later,) = await two.extract(windows(1, "jo"))
     assert isinstance(later, TryLater) and "limits of gemini-2.5-flash-lite" in later.message
     assert rig.server.count() == 1
-
-
-async def test_tokens_per_minute_are_of_all_workers_together(rig: Rig) -> None:
-    """One call takes more than a tenth of the minute, which is had at once; the next waits for the rest."""
-    limits = {"model_tokens_per_minute": 10_000, "model_requests_per_minute": 1_000_000}
-    one, two = await rig.extractor(**limits), await rig.extractor(**limits, step_timeout_seconds=1.0)
-    assert isinstance((await one.extract(windows(1, "mara")))[0], Extracted)
-    (later,) = await two.extract(windows(1, "jo"))
-    assert isinstance(later, TryLater) and "the next call may begin in" in later.message
-    assert rig.server.count() == 1
-
-
-async def test_calls_open_at_once(rig: Rig) -> None:
-    limits = {"model_calls_in_flight": 1, "step_timeout_seconds": 2.0, "model_timeout_seconds": 1.0}
-    extractor = await rig.extractor(**limits)
-    rig.server.fail(Fault.SLOW)
-    found = await extractor.extract(windows(1, "mara") + windows(1, "jo"))
-    assert rig.server.count() <= 2
-    assert sum(isinstance(each, TryLater) for each in found) >= 1
-    (again,) = await extract(await rig.extractor(), windows(1, "mara"))
-    assert again.statements, "a call that was given up still counts as open"
 
 
 # -- summaries ---------------------------------------------------------------------------------------------
@@ -725,52 +447,6 @@ async def test_a_summary_is_asked_for_once(rig: Rig) -> None:
     assert rig.server.count() == 1
 
 
-async def test_a_roll_up(rig: Rig) -> None:
-    earlier = (SessionSummary(key_facts=("Moved to Munich.",)), SessionSummary(todos=("Call Jo.",)))
-    rolled = await Summing(rig, await rig.readers()).answer(
-        request(roll_up=True, previous=earlier, messages=(), replaces=("a", "b"))
-    )
-    assert rolled.summary.key_facts == ("Moved to Munich.",) and rolled.summary.todos == ("Call Jo.",)
-
-
-@pytest.mark.parametrize("fault", [Fault.NO_JSON, Fault.CUT_JSON, Fault.NO_CANDIDATES, Fault.HUGE])
-async def test_no_json_is_an_empty_summary_and_marks_all_the_same(rig: Rig, fault: Fault) -> None:
-    summing = Summing(rig, await rig.readers())
-    rig.server.fail(fault)
-    empty = await summing.answer(request())
-    assert empty.summary == SessionSummary() and (empty.from_index, empty.to_index) == (0, 3)
-    assert await summing.answer(request()) == empty
-    assert rig.server.count() == 1
-
-
-async def test_null_is_an_empty_list(rig: Rig) -> None:
-    rig.server.fail(Fault.NULL_LISTS)
-    assert (await Summing(rig, await rig.readers()).answer(request())).summary == SessionSummary()
-
-
-@pytest.mark.parametrize("fault", [Fault.INTERNAL, Fault.RATE_LIMITED, Fault.CUT, Fault.HTML])
-async def test_a_failure_marks_nothing(rig: Rig, fault: Fault) -> None:
-    summing = Summing(rig, await rig.readers())
-    rig.server.fail(fault)
-    with pytest.raises(DependencyUnavailable):
-        await summing.answer(request())
-    assert summing.stage.outputs == [] and await rig.memos() == []
-
-
-@pytest.mark.parametrize(
-    ("fault", "budget", "by"),
-    [(None, 0.0, "(over budget)"), (Fault.BLOCKED_ANSWER, 5.0, "(refused)")],
-)
-async def test_the_built_in_one_stands_in_and_says_so(
-    rig: Rig, fault: Fault | None, budget: float, by: str
-) -> None:
-    if fault is not None:
-        rig.server.fail(fault)
-    made = await Summing(rig, await rig.readers(model_budget_usd=budget)).answer(request())
-    assert made.summarizer == f"{BUILTIN_SUMMARIZER} {by}"
-    assert made.summary != SessionSummary()
-
-
 # -- costs -------------------------------------------------------------------------------------------------
 
 
@@ -796,8 +472,3 @@ async def test_costs_by_purpose_day_and_person(rig: Rig) -> None:
     }
     latest = max(each.asked_at for each in written)
     assert await costs(rig.settings, By.DAY, latest + timedelta(seconds=1)) == {}
-
-
-async def test_costs_where_the_topic_was_never_made(kafka: LocalKafka, topic_prefix: str) -> None:
-    settings = Settings(bootstrap_servers=kafka.bootstrap_servers, topic_prefix=topic_prefix)
-    assert await costs(settings, By.PURPOSE, None) == {}

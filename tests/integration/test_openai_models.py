@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
 from typing import Any
 
 import pytest
 from memo_rig import Rig, rig
 
-from models.answers import Dialogue, Ended, ToolRound
 from models.memo import Memo, Outcome
 from models.ports import Extracted
-from processors.prompts import answer, examples
+from processors.prompts import examples
 
 pytestmark = pytest.mark.kafka
 
@@ -44,57 +42,9 @@ async def test_a_window_is_asked_once_and_cached_tokens_cost_less(rig: Rig) -> N
     assert rig.server.count() == 1
 
 
-async def test_a_local_model_does_not_use_up_the_budget(rig: Rig) -> None:
-    extractor = await rig.extractor(**asked_of(rig, model_budget_usd=0.000001))
-    (found,) = await extractor.extract([examples.window()])
-    assert isinstance(found, Extracted) and found.by == ""
-    memo = await memo_of(rig)
-    assert (memo.cost_usd, memo.input_tokens > 100) == (0.0, True)
-
-
-async def test_tokens_are_estimated_where_the_server_does_not_count(rig: Rig) -> None:
-    rig.server.counts_usage = False
-    extractor = await rig.extractor(**asked_of(rig, model_prices=PRICED))
-    await extractor.extract([examples.window()])
-    memo = await memo_of(rig)
-    assert memo.input_tokens > 100 and memo.output_tokens > 10 and memo.cost_usd > 0
-
-
 async def test_a_window_beyond_the_context_is_read_by_the_built_in(rig: Rig) -> None:
     rig.server.context_tokens = 200
     extractor = await rig.extractor(**asked_of(rig))
     (found,) = await extractor.extract([examples.window()])
     assert isinstance(found, Extracted)
     assert found.by.endswith("(beyond the model's context)")
-
-
-async def test_a_call_keeps_its_id_through_the_memo(rig: Rig) -> None:
-    responder = (await rig.chat_models(**asked_of(rig))).responder
-    assert responder is not None
-    made = answer.prompt(examples.ANSWER_ITEMS, "Do I have any siblings, tell me?", may_search=True)
-    asked = Dialogue(**{**{n: getattr(made, n) for n in made.__struct_fields__}, "user_id": "mara"})
-
-    async def heard(dialogue: Dialogue) -> Ended:
-        async with aclosing(responder.stream(dialogue)) as stream:
-            *_, ended = [piece async for piece in stream]
-        assert isinstance(ended, Ended) and ended.trouble is None
-        return ended
-
-    rig.server.scripts.append(
-        lambda body: (
-            '\x00call {"name": "search_memory", "args": {"query": "siblings"}}'
-            if not any("functionResponse" in str(each) for each in body["contents"])
-            else "A sister."
-        )
-    )
-    (call,) = (await heard(asked)).calls
-    assert call.id and (await heard(asked)).calls == (call,)
-    again = Dialogue(
-        **{
-            **{n: getattr(asked, n) for n in asked.__struct_fields__},
-            "rounds": (ToolRound(calls=(call,), results=("A sister, Anna.",)),),
-        }
-    )
-    await heard(again)
-    assert rig.server.calls[-1].body["messages"][-1]["tool_call_id"] == call.id
-    assert rig.server.count() == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping
 from contextlib import aclosing
@@ -13,8 +12,7 @@ from memo_rig import Rig, rig
 
 from deploy.local import scripted_model
 from deploy.local.model_faults import Fault
-from models.answers import Dialogue, Ended, Responder, Spoken, ToolCall, ToolRound, Trouble
-from models.errors import DependencyUnavailable
+from models.answers import Dialogue, Ended, Responder, Spoken, ToolRound, Trouble
 from models.memo import Outcome
 from models.understanding import QuestionAsked
 from processors.prompts import answer, examples, understanding
@@ -85,35 +83,15 @@ async def test_the_model_searches_and_is_told(rig: Rig) -> None:
     assert opened(told["response"]["result"])[0]["text"] == "Lives in Munich"
 
 
-async def test_what_a_model_signs_is_given_back(rig: Rig) -> None:
-    """Models that think sign their calls, and refuse to go on without the signature."""
-    call = ToolCall(name="search_memory", arguments={"query": "x"}, signature="c2lnbmVk")
-    done = ToolRound(calls=(call,), results=("Nothing.",))
-    await hear(await responder(rig), dialogue(rounds=(done,)))
-    assert rig.server.calls[-1].body["contents"][1]["parts"][0]["thoughtSignature"] == "c2lnbmVk"
-
-
 @pytest.mark.parametrize(
     ("fault", "problem", "words"),
     [
         (Fault.RATE_LIMITED, Trouble.THROTTLED, "429"),
-        (Fault.RATE_LIMITED_AFTER, Trouble.THROTTLED, "429"),
-        (Fault.INTERNAL, Trouble.DOWN, "500"),
         (Fault.UNAVAILABLE, Trouble.DOWN, "overloaded"),
-        (Fault.REFUSED_CONNECTION, Trouble.DOWN, "cannot be reached"),
-        (Fault.HTML, Trouble.MISCONFIGURED, "SWITCHBOARD_MODEL_URL"),
         (Fault.HTML_ERROR, Trouble.DOWN, "502"),
-        (Fault.WRONG_KEY, Trouble.MISCONFIGURED, "GEMINI_API_KEY"),
-        (Fault.EXPIRED_KEY, Trouble.MISCONFIGURED, "expired"),
         (Fault.NO_RIGHTS, Trouble.MISCONFIGURED, "GEMINI_API_KEY"),
-        (Fault.NO_MODEL, Trouble.MISCONFIGURED, "SWITCHBOARD_MODEL_NAME"),
-        (Fault.BAD_REQUEST, Trouble.REFUSED, "token count"),
         (Fault.BLOCKED_PROMPT, Trouble.REFUSED, "PROHIBITED_CONTENT"),
-        (Fault.BLOCKED_ANSWER, Trouble.REFUSED, "SAFETY"),
-        (Fault.NO_CANDIDATES, Trouble.EMPTY, "nothing"),
         (Fault.NO_TEXT, Trouble.EMPTY, "nothing"),
-        (Fault.CUT, Trouble.CUT, "middle"),
-        (Fault.STALLED, Trouble.CUT, "middle"),
         (Fault.SLOW, Trouble.SLOW, "no answer within"),
     ],
 )
@@ -130,19 +108,6 @@ async def test_what_goes_wrong_is_said(rig: Rig, fault: Fault, problem: Trouble,
     if problem not in (Trouble.REFUSED, Trouble.THROTTLED):
         whole, ended, _ = await hear(made, dialogue())
         assert ended.trouble is None and whole.endswith("say it. "), "what was cut counts as answered"
-
-
-async def test_a_wait_that_was_asked_for_is_kept_by_the_next_answer(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Of whoever answers: nobody calls before it is over."""
-    monkeypatch.setattr("deploy.local.model_server.RETRY_AFTER", 300)
-    rig.server.fail(Fault.RATE_LIMITED_AFTER)
-    for made, words in ((await responder(rig), "429"), (await responder(rig), "the next call may begin in")):
-        _, ended, _ = await hear(made, dialogue())
-        assert ended.trouble is not None and ended.trouble.problem is Trouble.THROTTLED
-        assert words in ended.trouble.message
-    assert rig.server.count() == 1
 
 
 async def test_over_the_budget_nobody_is_asked_and_another_day_is(rig: Rig) -> None:
@@ -166,13 +131,6 @@ async def test_who_stops_listening_pays_for_what_was_said_and_no_more(rig: Rig) 
     rig.server.pause_seconds = 0.0
     _, ended, _ = await hear(made, dialogue())
     assert ended.trouble is None, "half an answer counts as the answer"
-
-
-async def test_many_at_once_are_each_answered(rig: Rig) -> None:
-    made = await responder(rig, model_calls_in_flight=3)
-    asked = [dialogue(f"Which city do I live in, number {n}?") for n in range(12)]
-    heard = await asyncio.gather(*(hear(made, each) for each in asked))
-    assert all(ended.trouble is None and "Munich" in text for text, ended, _ in heard)
 
 
 # -- understanding -----------------------------------------------------------------------------------------
@@ -235,18 +193,3 @@ async def test_what_is_malformed_leaves_it_to_the_rules(rig: Rig, changes: dict[
     assert (
         found.rewritten_query == "What is Anna's job?" and found.needed_context_from_memory == ASKED.remembered
     )
-
-
-@pytest.mark.parametrize("fault", [Fault.CUT_JSON, Fault.NO_JSON, Fault.BLOCKED_ANSWER, Fault.HUGE])
-async def test_an_answer_of_no_use_leaves_it_to_the_rules(rig: Rig, fault: Fault) -> None:
-    rig.server.scripts.append(reading())
-    rig.server.fail(fault)
-    found = await (await rig.chat_models()).understander.understand(ASKED)
-    assert found.needed_context_from_memory
-
-
-async def test_a_model_that_is_down_is_said(rig: Rig) -> None:
-    understander = (await rig.chat_models()).understander
-    rig.server.fail(Fault.INTERNAL)
-    with pytest.raises(DependencyUnavailable):
-        await understander.understand(ASKED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import stat
@@ -13,11 +12,7 @@ import httpx
 import pytest
 from serve_rig import ServeRig, eventually
 
-from deploy.local.ports import free_ports
-from streams.kafka import broker
 from streams.remembered.recall_rpc import recall_socket
-from streams.settings.services import SERVICES
-from tests.collector import collecting
 
 pytestmark = pytest.mark.kafka
 
@@ -85,80 +80,6 @@ def test_a_conversation_is_read_whatever_the_recall_service_is_busy_with(deploym
         assert found.is_success and "kettle" in found.text, found.text
     finally:
         os.kill(recall, signal.SIGCONT)
-
-
-def test_the_command_line_asks_serve_or_the_recall_service_itself(deployment: ServeRig) -> None:
-    deployment.need("recall")
-    (nobodys,) = free_ports(1)
-    for more in ({}, {"api_port": nobodys}):
-        done = deployment.command("search", "peanuts", "--user", "nobody-at-all", "--json", **more)
-        assert done.returncode == 0, done.stderr
-        assert '"empty": "unknown_person"' in done.stdout.replace('":"', '": "')
-
-
-def test_several_may_run_and_each_says_where(deployment: ServeRig) -> None:
-    deployment.need("recall")
-    shown = deployment.command("status", "--json").stdout
-    assert '"serve"' in shown.replace("'", '"')
-    other_api, other_metrics = free_ports(2)
-    with second(deployment, api_port=other_api, metrics_port=other_metrics) as url:
-        assert httpx.get(f"{url}/v1/facts?user_id=ada", trust_env=False, timeout=30).status_code == 200
-        taken = deployment.command("serve", metrics_port=free_ports(1)[0])
-        assert (taken.returncode, "SWITCHBOARD_API_PORT" in taken.stderr) == (78, True)
-
-
-async def test_it_joins_no_consumer_group(deployment: ServeRig) -> None:
-    """Any number may run: nobody has to share anything out among them."""
-    await asyncio.to_thread(deployment.need, "ingest", "recall", "respond")
-
-    def use() -> None:
-        turn = {"user_id": "ada-groups", "content": "I have a dog called Rex."}
-        with deployment.client() as client:
-            assert client.post("/v1/conversations/c-groups/turns", json=turn).status_code == 200
-            watched = {"conversation_id": "c-groups"}
-            with client.stream("GET", "/v1/events", params=watched) as answer:
-                next(answer.iter_lines())
-            for path in ("/v1/status", "/v1/dead-letters", "/v1/conversations/c-groups/log"):
-                assert client.get(path).status_code == 200, path
-
-    await asyncio.to_thread(use)
-    async with broker.administering(deployment.settings) as admin:
-        groups = {name for name, *_ in await admin.list_consumer_groups()}
-    own = {name for name in groups if deployment.settings.topic_prefix in name}
-    assert deployment.settings.group("recall") in own
-    assert own <= {deployment.settings.group(service) for service in SERVICES}
-
-
-@pytest.mark.parametrize(
-    ("changes", "said"),
-    [
-        ({"api_host": "0.0.0.0"}, "SWITCHBOARD_API_AUTH=off"),
-        ({"api_host": "203.0.113.9", "api_auth": "off"}, ""),
-    ],
-)
-def test_what_cannot_be_served_is_refused_at_the_start(
-    deployment: ServeRig, changes: dict[str, str], said: str
-) -> None:
-    done = deployment.command("serve", metrics_port=0, **{"api_port": 0} | changes)
-    assert done.returncode == 78, done.stderr
-    assert said in done.stderr
-
-
-def test_without_kafka_it_answers_what_needs_none(
-    deployment: ServeRig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """And says so to whoever collects spans."""
-    deployment.need("recall")
-    api, metrics = free_ports(2)
-    (nobodys,) = free_ports(1)
-    changes = {"api_port": api, "metrics_port": metrics, "bootstrap_servers": f"127.0.0.1:{nobodys}"}
-    with collecting() as (collector, sent):
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", collector)
-        with second(deployment, **changes) as url:
-            answer = httpx.get(f"{url}/v1/search?q=tea&user_id=ada", trust_env=False, timeout=30)
-            assert answer.status_code == 200, answer.text
-    spans = b"".join(body for _, body in sent)
-    assert b"switchboard-serve" in spans and b"\x06search" in spans, "those of the last moment, too"
 
 
 class second:

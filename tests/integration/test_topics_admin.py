@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import re
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
 
 import msgspec
 import pytest
-from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
@@ -75,40 +73,6 @@ async def test_apply_creates_every_topic_of_the_contract_and_a_second_run_change
     assert await apply(catalog, settings) == ([], [], [])
 
 
-async def test_topics_are_usable_as_soon_as_apply_returns(kafka, small, settings):
-    await apply(small, settings)
-    async with AIOKafkaProducer(bootstrap_servers=kafka.bootstrap_servers) as producer:
-        for partition in range(8):
-            await producer.send_and_wait(small.name("chat.messages.v1"), b"x", partition=partition)
-
-
-async def test_records_carry_the_time_of_their_arrival(kafka, small, settings):
-    await apply(small, settings)
-    async with AIOKafkaProducer(bootstrap_servers=kafka.bootstrap_servers) as producer:
-        sent = await producer.send_and_wait(small.name("chat.messages.v1"), b"x", timestamp_ms=1_000)
-    assert sent.timestamp_type == 1  # LogAppendTime
-    assert sent.timestamp > 1_000_000_000_000
-
-
-async def test_a_dead_letter_topic_takes_the_largest_record_of_its_source_with_headers(kafka, small, settings):
-    await apply(small, settings)
-    limit = small.get("chat.messages.v1").max_message_bytes
-    async with AIOKafkaProducer(
-        bootstrap_servers=kafka.bootstrap_servers, max_request_size=4 * limit, max_batch_size=4 * limit
-    ) as producer:
-        value, headers = b"x" * (limit - 200), [("why", b"y" * 10_000)]
-        await producer.send_and_wait(small.name("chat.messages.v1"), value)
-        await producer.send_and_wait(small.dead_letter_name("chat.messages.v1"), value, headers=headers)
-
-
-async def test_two_at_once_create_each_topic_once(small, settings):
-    results = await asyncio.gather(*(apply(small, settings) for _ in range(4)))
-    created = [name for result in results for name in result.created]
-    assert sorted(created) == sorted(spec.name for spec in small)
-    assert all(result.remaining == [] for result in results)
-    assert await check(small, settings) == []
-
-
 async def test_apply_leaves_what_exists_as_it_is_and_names_what_a_change_would_lose(broker, small, settings):
     name = small.name("chat.messages.v1")
     await make(broker, NewTopic(name, 8, 1, topic_configs={"retention.ms": "-1", "cleanup.policy": "compact"}))
@@ -133,34 +97,6 @@ async def test_apply_leaves_what_exists_as_it_is_and_names_what_a_change_would_l
     result = await apply(small, settings, execute=True, accept_loss=True)
     assert {d.what for d in result.altered} == {"retention.ms", "cleanup.policy"}
     assert await check(small, settings) == []
-
-
-async def test_a_change_keeps_what_an_operator_added(broker, small, settings):
-    name = small.name("switchboard-ingest-conversations-changelog")
-    wrong = {"cleanup.policy": "delete", "segment.bytes": "104857600", "min.cleanable.dirty.ratio": "0.1"}
-    await make(broker, NewTopic(name, 8, 1, topic_configs=wrong))
-    await apply(Catalog([s for s in small if s.name != name]), settings)
-
-    differences = {d.what: d for d in await check(small, settings)}
-    policy = differences["cleanup.policy"]
-    assert (policy.expected, policy.found, policy.blocking) == ("compact", "delete", True)
-    assert "topics apply --execute --accept-loss" in policy.advice
-    assert not differences["segment.bytes"].blocking
-
-    result = await apply(small, settings, execute=True, accept_loss=True)
-    assert {d.what for d in result.altered} == differences.keys()
-    assert (result.created, result.remaining) == ([], [])
-    assert await check(small, settings) == []
-    config = await own_config(broker, name)
-    assert config["min.cleanable.dirty.ratio"] == "0.1"
-    assert config["cleanup.policy"] == "compact"
-
-
-async def test_a_dry_run_names_what_would_be_created_and_creates_nothing(broker, small, settings):
-    result = await apply(small, settings, dry_run=True)
-    assert (result.created, result.altered) == ([], [])
-    assert {(d.topic, d.what) for d in result.remaining} == {(spec.name, "missing") for spec in small}
-    assert not {spec.name for spec in small} & set(await broker.list_topics())
 
 
 async def test_what_makes_the_promises_hold_is_compared(broker, small, settings):
@@ -189,16 +125,6 @@ async def test_what_makes_the_promises_hold_is_compared(broker, small, settings)
     assert result.remaining == []
 
 
-async def test_one_copy_where_three_are_set_is_a_difference(small, settings, kafka):
-    await apply(small, settings)
-    three = Settings(bootstrap_servers=kafka.bootstrap_servers, replication_factor=3)
-    found = await check(small, three)
-    assert [(d.what, d.expected, d.found) for d in found] == [("replicas", "3", "1")] * 3
-    assert "SWITCHBOARD_REPLICATION_FACTOR=1" in found[0].advice
-    # With one copy, two that must have each write would stop every writer.
-    assert (await apply(small, three, execute=True, accept_loss=True)).altered == []
-
-
 async def test_a_partition_count_that_does_not_fit_stops_everything_before_it_begins(broker, small, settings):
     messages, changelog = (
         small.name(name) for name in ("chat.messages.v1", "switchboard-ingest-conversations-changelog")
@@ -216,67 +142,6 @@ async def test_a_partition_count_that_does_not_fit_stops_everything_before_it_be
     assert states[messages].partitions == 12
 
 
-async def test_the_advice_on_a_partition_count_can_be_followed(broker, prefix, settings):
-    """Topics that exist are kept: the others are made to fit."""
-    await make(broker, NewTopic(f"{prefix}chat.messages.v1", 12, 1))
-    [difference] = [
-        d for d in (await apply(load_catalog(prefix), settings)).remaining if d.what == "partitions"
-    ]
-    told = re.search(r"set SWITCHBOARD_PARTITIONS=(\S+) ", difference.advice)[1]
-    fitting = load_catalog(prefix, Settings(partitions=told).partitions)
-    result = await apply(fitting, settings)
-    assert not [d for d in result.remaining if d.blocking]
-    assert all(d.topic == f"{prefix}chat.messages.v1" for d in result.remaining)
-    counts = {state.spec.contract_name: state.partitions for state in await list_topics(fitting, settings)}
-    assert {name for name, partitions in counts.items() if partitions == 12} == {
-        "chat.messages.v1",
-        "chat.messages.v1.dlq",
-        "memory.commands.v1",
-        "memory.commands.v1.dlq",
-        "memory.summaries.v1",
-        "memory.summaries.v1.dlq",
-        "switchboard-ingest-conversations-changelog",
-        "switchboard-recall-turns-changelog",
-    }
-
-
-async def test_where_no_count_fits_the_advice_can_be_followed_too(broker, small, prefix, settings):
-    messages, changelog = (
-        small.name(name) for name in ("chat.messages.v1", "switchboard-ingest-conversations-changelog")
-    )
-    await make(broker, NewTopic(messages, 12, 1), NewTopic(changelog, 4, 1))
-    found = [d for d in (await apply(small, settings)).remaining if d.what == "partitions"]
-    assert all("SWITCHBOARD_TOPIC_PREFIX" in d.advice and "delete it" in d.advice for d in found)
-
-    beside = Catalog([msgspec.structs.replace(spec, name=f"b-{spec.name}") for spec in small], f"b-{prefix}")
-    assert (await apply(beside, settings)).remaining == []
-
-    await broker.delete_topics([messages, changelog])
-    while {messages, changelog} & set(await broker.list_topics()):
-        await asyncio.sleep(0.05)
-    assert (await apply(small, settings)).remaining == []
-
-
-async def test_looking_creates_nothing(broker, small, settings):
-    await check(small, settings)
-    states = await list_topics(small, settings)
-    assert [(state.partitions, state.config) for state in states] == [(0, {})] * 3
-    assert not {spec.name for spec in small} & set(await broker.list_topics())
-
-
-async def test_list_shows_what_the_broker_has(small, settings):
-    await apply(small, settings)
-    for state in await list_topics(small, settings):
-        assert (state.partitions, state.replicas) == (8, 1)
-        assert state.config == state.spec.config | {"min.insync.replicas": "1"}
-
-
-async def test_a_refused_topic_is_a_configuration_error_that_names_it(kafka, small):
-    three = Settings(bootstrap_servers=kafka.bootstrap_servers, replication_factor=3)
-    with pytest.raises(ConfigurationError, match=r"refuses to create .*chat\.messages\.v1.*ReplicationFactor"):
-        await apply(small, three)
-
-
 async def test_if_one_topic_is_refused_none_is_created(broker, small, settings):
     changelog = "switchboard-ingest-conversations-changelog"
     wrong = Catalog(
@@ -285,13 +150,6 @@ async def test_if_one_topic_is_refused_none_is_created(broker, small, settings):
     with pytest.raises(ConfigurationError, match=f"refuses to create .*{changelog}"):
         await apply(wrong, settings)
     assert not {spec.name for spec in small} & set(await broker.list_topics())
-
-
-async def test_a_refused_setting_is_a_configuration_error_that_names_the_topic(small, settings):
-    await apply(small, settings)
-    wrong = [msgspec.structs.replace(spec, segment_bytes=1) for spec in small]
-    with pytest.raises(ConfigurationError, match=r"refuses the configuration of "):
-        await apply(Catalog(wrong), settings, execute=True)
 
 
 @pytest.fixture
@@ -313,12 +171,3 @@ async def test_a_broker_that_is_down_or_silent_is_named(call: Callable, small, s
             assert caught.value.dependency == "kafka"
             assert f"127.0.0.1:{port}" in str(caught.value)
             assert "SWITCHBOARD_BOOTSTRAP_SERVERS" in str(caught.value)
-
-
-async def test_a_broker_that_hangs_midway_times_out(small, monkeypatch, settings):
-    async def never(*_: object) -> None:
-        await asyncio.Event().wait()
-
-    monkeypatch.setattr(AIOKafkaAdminClient, "_send_request", never)
-    with pytest.raises(DependencyUnavailable, match=r"advertised\.listeners"):
-        await check(small, settings, timeout_seconds=3)  # of which connecting takes a part

@@ -15,7 +15,6 @@ from streams.chat import leases as chat_leases
 from streams.chat.events import TurnNames
 from streams.chat.leases import Holder, TurnRunning
 from streams.namespace import Namespace
-from streams.remembered.ports import Held
 
 
 @pytest.fixture
@@ -77,64 +76,6 @@ async def test_who_begins_a_conversation_keeps_others_out_of_it(
     await client.aclose()
 
 
-async def test_who_finds_a_conversation_taken_has_not_begun_it(leases: TurnLeases, valkey: LocalValkey) -> None:
-    """Redis was emptied while the first turn ran, and has only what was renewed since."""
-    assert await leases.claim("default", "c", "t-1", "a", "ada") is None
-    client = valkey.client()
-    await client.flushall()
-    await client.aclose()
-    assert await leases.claim("default", "c", "t-1", "a") is None, "renewed"
-    assert await leases.claim("default", "c", "t-2", "b", "bob") == "t-1"
-    await leases.release("default", "c", "t-1", "a")
-    assert await leases.claim("default", "c", "t-3", "a", "ada") is None
-    with pytest.raises(NotFound):
-        await leases.claim("default", "c", "t-2", "b", "bob")
-
-
-async def test_a_redis_that_was_emptied_learns_again_who_has_begun(
-    leases: TurnLeases, valkey: LocalValkey, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(chat_leases, "RENEW_SECONDS", 0.01)
-    ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    holder = Holder(leases)
-    await holder.take(names("t-1"), begins=True)
-    client = valkey.client()
-    await client.flushall()
-    keeping = asyncio.create_task(holder.keep(names("t-1"), ended, begins=True))
-    async with asyncio.timeout(30):
-        while len([key async for key in client.scan_iter("*")]) < 2:
-            await asyncio.sleep(0.01)
-    with pytest.raises(NotFound):
-        await leases.claim("default", "c", "t-2", "b", "bob")
-    ended.set_result(None)
-    assert await keeping
-    await client.flushall()
-    assert await leases.claim("default", "c", "t-2", "b", "bob") is None
-    never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    async with asyncio.timeout(30):
-        assert not await holder.keep(names("t-1"), never, begins=True), "it is another's now"
-    await client.aclose()
-
-
-async def test_many_leases_are_renewed_in_one_command(leases: TurnLeases, valkey: LocalValkey) -> None:
-    client = valkey.client()
-    held = [Held("default", f"c {number}", f"t-{number}", "ada" * (number % 2)) for number in range(200)]
-    assert await leases.renew([], "a") == []
-    assert await leases.renew(held, "a") == [None] * 200, "what nobody has is taken"
-    before = (await client.info("commandstats"))["cmdstat_evalsha"]["calls"]
-    assert await leases.renew(held, "a") == [None] * 200
-    assert (await client.info("commandstats"))["cmdstat_evalsha"]["calls"] == before + 1
-    await leases.release("default", "c 7", "t-7", "a")
-    await leases.release("default", "c 8", "t-8", "a")
-    assert await leases.claim("default", "c 8", "t-x", "b") is None
-    bob = held[7]._replace(begins="bob")
-    assert await leases.renew([held[6], bob, held[8], held[9]], "a") == [None, "", "t-x", None]
-    assert await leases.held("default", "c 7") is None, "who is refused takes no lease"
-    assert await leases.renew(held[:2], "b") == ["t-0", "t-1"], "the same turn at another process is another"
-    assert 0 < await client.pttl(leases._key("default", "c 6")) <= 60_000
-    await client.aclose()
-
-
 async def test_a_lease_that_nobody_renews_ends(leases: TurnLeases, valkey: LocalValkey) -> None:
     short = TurnLeases(valkey.client(), Namespace("test-"), seconds=0.05, ready=valkey.ensure)
     dead, other = Holder(short), Holder(leases)
@@ -178,18 +119,6 @@ async def test_a_turn_is_stopped_by_whoever_may_and_tells_how_it_ended(leases: T
     await leases.end(ours, "stopped")
     assert await leases.stop(ours) == "stopped"
     assert await leases.poll_cancellations([ours]) == [False], "when it runs again, nobody wanted that"
-
-
-async def test_a_turn_of_which_nobody_says_that_it_runs_is_gone(
-    leases: TurnLeases, valkey: LocalValkey
-) -> None:
-    short = TurnLeases(valkey.client(), Namespace("test-"), seconds=0.5, ready=valkey.ensure)
-    turn = ("default", "ada", "t-1")
-    await short.poll_cancellations([turn])
-    async with asyncio.timeout(30):
-        while await leases.stop(turn) is not None:  # to want it to end does not keep it
-            await asyncio.sleep(0.01)
-    await short.close()
 
 
 async def test_without_redis_nothing_begins() -> None:

@@ -137,15 +137,3 @@ async def test_a_summary_is_told_whether_it_comes_in_a_turn_or_between_two(talk:
     summaries = told(await talk.say("Thank you."), "summary")
     assert [each["from_index"] for each in summaries] == [1, 2]
     assert summaries[0]["tokens_after"] == summaries[1]["tokens_before"]
-
-
-async def test_what_repeats_itself_in_an_answer_is_told_and_not_shown(talk: Talk) -> None:
-    once, other = "Water the beans in the evening, when it is cool.", "The peas need a fence against the hares."
-    events = await talk.say("What should I do?", answered=f"{once} {other} {once}")
-    shown = "".join(each["text"] for each in told(events, "text"))
-    assert (shown.count(once), shown.count(other)) == (1, 1)
-    [repeat] = told(events, "duplicate")
-    assert (repeat["duplicate_sentence"], repeat["similar_sentence"]) == (once, once)
-    [message] = told(events, "message")
-    assert message["content"] == shown
-    assert [each["duplicate_sentence"] for each in message["metadata"]["duplicates"]] == [once]

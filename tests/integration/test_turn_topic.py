@@ -9,13 +9,11 @@ import msgspec
 import pytest
 from aiokafka import AIOKafkaProducer
 from test_conversation_log import turn
-from typer.testing import CliRunner
 
 from deploy.local.kafka import LocalKafka
 from models.errors import DependencyUnavailable
 from models.turns import Turn
 from streams.adapters.turn_topic import TurnTopic
-from streams.cli.main import app
 from streams.runtime.partitioner import partition_of
 from streams.runtime.testing import START
 from streams.settings import Settings
@@ -60,27 +58,3 @@ async def test_the_latest_life_of_a_conversation_in_order_without_what_was_erase
 async def test_a_broker_that_is_not_there() -> None:
     with pytest.raises(DependencyUnavailable):
         await TurnTopic(Settings(bootstrap_servers="127.0.0.1:9")).turns("default", "c")
-
-
-def test_the_command_shows_a_window(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    import asyncio
-
-    asyncio.run(
-        publish(settings, *[turn(index, speaker="Ada" if index % 2 == 0 else "") for index in range(20)])
-    )
-    for name, value in (
-        ("BOOTSTRAP_SERVERS", settings.bootstrap_servers),
-        ("TOPIC_PREFIX", settings.topic_prefix),
-        ("DATA_DIR", str(settings.data_dir)),
-        ("API_PORT", "9"),
-    ):
-        monkeypatch.setenv(f"SWITCHBOARD_{name}", value)
-    shown = CliRunner().invoke(app, ["window", "c", "10", "11", "--user", "ada", "--turns", "1"])
-    assert shown.exit_code == 0, shown.output
-    lines = shown.output.splitlines()
-    assert [line.split()[-1] for line in lines] == ["8", "9", "10", "11", "12", "13"]
-    assert [line[0] for line in lines] == [" ", " ", ">", ">", " ", " "]
-    assert "Ada: message 10" in lines[2]
-    assert "assistant: message 11" in lines[3]
-    behind = CliRunner().invoke(app, ["window", "c", "90", "91", "--user", "ada"])
-    assert "has 20, numbered 0 to 19. Ask for one of these." in behind.output, behind.output

@@ -165,9 +165,6 @@ class Model:
         self._serve = self._start()
         eventually(lambda: self._answers(f"{self.api}/v1/openapi.json"), "serve answers")
 
-    def stop_serve(self) -> None:
-        child_process.end(self._serve, 30.0)
-
     def kill_serve(self) -> None:
         self._serve.kill()
         self._serve.wait(30)
@@ -225,29 +222,6 @@ def test_what_was_said_is_remembered_and_quoted_with_its_source(chat: Chat) -> N
     ]
 
 
-def test_a_fact_says_in_which_answers_it_was_used(chat: Chat) -> None:
-    chat.say("I'm allergic to peanuts.")
-    assert chat.http.post(f"/v1/conversations/{chat.conversation}/close").status_code == 202
-
-    def known() -> Any:
-        return chat.http.get("/v1/facts", params={"user_id": chat.user}).json()["facts"]
-
-    [fact] = eventually(known, "the fact is there")
-    asking = Chat(chat.rig, str(chat.http.base_url), chat.user)
-    message = one(asking.say("What am I allergic to?"), "message")
-
-    def used() -> Any:
-        asked = {"user_id": chat.user, "uses": True}
-        uses = chat.http.get(f"/v1/facts/{fact['fact_id']}", params=asked).json()["uses"]
-        answers = [use for use in uses if use["kind"] == "answer"]
-        return answers if any(use["kind"] == "context" for use in uses) else None
-
-    [answer] = eventually(used, "it was used in an answer, and is in the next context")
-    assert (answer["message_id"], answer["conversation_id"]) == (message["message_id"], asking.conversation)
-    plain = chat.http.get(f"/v1/facts/{fact['fact_id']}", params={"user_id": chat.user}).json()
-    assert plain["uses"] is None
-
-
 def test_past_the_threshold_a_summary_takes_the_place_of_messages_and_the_count_falls(chat: Chat) -> None:
     places = ["Lisbon", "Porto", "Braga", "Faro", "Evora", "Sintra", "Tomar", "Aveiro", "Lagos", "Viseu"]
     totals: list[int] = []
@@ -274,19 +248,6 @@ def test_past_the_threshold_a_summary_takes_the_place_of_messages_and_the_count_
     assert (first["index"], first["is_summarized"]) == (0, True)
 
 
-def test_an_ended_turn_is_told_again_from_any_event_on(chat: Chat) -> None:
-    events = chat.say("What is my dog called?")
-    turn = one(events, "turn")["turn_id"]
-    assert events_of(chat.events(turn).text) == events
-    assert events_of(chat.events(turn, after=2).text) == events[2:]
-    again = chat.http.get(
-        f"/v1/turns/{turn}/events",
-        params={"user_id": chat.user, "conversation_id": chat.conversation},
-        headers={"Last-Event-ID": "3"},
-    )
-    assert events_of(again.text) == events[3:]
-
-
 def test_who_closes_the_stream_at_each_event_misses_none_and_hears_none_twice(chat: Chat) -> None:
     told: list[tuple[str, Any]] = []
     with chat.saying("I have a goat called Berta.") as events:
@@ -299,65 +260,6 @@ def test_who_closes_the_stream_at_each_event_misses_none_and_hears_none_twice(ch
     assert told == events_of(chat.events(turn).text)
     assert one(told, "end")["status"] == "answered"
     assert [role for _, role, _ in chat.said()] == ["user", "assistant"]
-
-
-def test_a_turn_that_its_asker_named_is_said_once(chat: Chat) -> None:
-    named = {"turn_id": f"own-{uuid.uuid4().hex[:8]}"}
-    events = chat.say("I have a fish called Otto.", **named)
-    assert one(events, "turn")["turn_id"] == named["turn_id"]
-    assert chat.say("I have a fish called Otto.", **named) == events
-    other = Chat(chat.rig, str(chat.http.base_url), chat.user)
-    other.conversation = chat.conversation
-    chat.rig.stop("serve")
-    chat.rig.start("serve")  # it remembers nothing of the turn
-    again = other.say("I have a fish called Otto.", **named)
-    assert one(again, "end")["status"] == "answered"
-    assert one(again, "message")["content"] == shown(events)
-    assert [role for _, role, _ in chat.said()] == ["user", "assistant"]
-
-
-@pytest.mark.parametrize("text", ["🦊", "¿Cómo se llama mi perro?", "why? " * 6000])
-def test_whatever_is_asked_is_answered(chat: Chat, text: str) -> None:
-    events = chat.say(text)
-    assert shown(events) and one(events, "end")["status"] in ("answered", "clarifying")
-
-
-def test_an_open_question_is_asked_back_and_a_choice_settles_it(chat: Chat) -> None:
-    chat.say("My sister Anna met her friend Julia in Leeds.")
-
-    def asked() -> Any:
-        events = chat.say("What is her job?")
-        return events if one(events, "end")["status"] == "clarifying" else None
-
-    events = eventually(asked, "it is asked back")
-    readings = one(events, "understanding")["possible_interpretations"]
-    assert len(readings) >= 2 and all(each in shown(events) for each in readings)
-
-    def chosen() -> Any:
-        answer = one(chat.say("2"), "message")["metadata"]["answer"]
-        return answer if answer["kind"] != "clarifying" else None
-
-    assert eventually(chosen, "it is not asked back again")
-
-
-@pytest.mark.parametrize(
-    ("body", "problem"),
-    [
-        ({"content": "   "}, "invalid-request"),
-        ({}, "invalid-request"),
-        ({"content": 7}, "invalid-request"),
-        ({"content": "é" * 40_000}, "too-large"),
-        ({"content": "x", "turn": 1}, "invalid-request"),
-        ({"turn_id": "t-nobody-has"}, "unknown-turn"),
-        ({"content": "Hello", "turn_id": "t\n1"}, "invalid-request"),
-    ],
-)
-def test_what_cannot_be_a_turn_is_refused_with_what_to_do(
-    chat: Chat, body: dict[str, Any], problem: str
-) -> None:
-    answer = chat.http.post(chat.path, json={"user_id": chat.user, **body})
-    assert 400 <= answer.status_code < 500
-    assert answer.json()["type"].endswith(problem), answer.text
 
 
 def test_nobody_talks_or_listens_in_anothers_conversation(chat: Chat) -> None:
@@ -505,45 +407,3 @@ async def test_serve_killed_at_any_time_loses_and_doubles_nothing(
 
 
 # -- in the terminal ---------------------------------------------------------------------------------------
-
-
-def test_the_terminal_is_a_chat_like_any_other(chat: Chat) -> None:
-    who = ("--user", chat.user, "--conversation", chat.conversation)
-    first = chat.rig.command("chat", "I have a cat called Miezi.", *who)
-    assert first.returncode == 0, first.stderr
-    assert "it   Noted." in first.stdout and "/ 1,200 tokens" in first.stdout
-    assert " found: " in first.stdout and " left out" in first.stdout
-    second = chat.rig.command("chat", "What is my cat called?", *who, "--json")
-    events = [json.loads(line) for line in second.stdout.splitlines()]
-    assert (events[0]["event"], events[-1]["event"]) == ("turn", "end")
-    assert [role for _, role, _ in chat.said()] == ["user", "assistant"] * 2
-
-
-def test_the_terminal_says_where_nobody_listens(chat: Chat) -> None:
-    (nobodys,) = free_ports(1)
-    done = chat.rig.command("chat", "Hello?", api_port=nobodys)
-    assert done.returncode == 69 and "switchboard serve" in done.stderr
-
-
-def test_the_terminal_goes_on_where_serve_was_stopped_in_mid_answer(
-    deployment: ServeRig, own_model: Model
-) -> None:
-    chat = Chat(deployment, own_model.api)
-    question = f"What do you think of the number {uuid.uuid4().hex[:6]}, and why?"
-    own_model.fail("slow")  # it would not end by itself
-    who, port = ("--user", chat.user, "--conversation", chat.conversation), own_model.api.rpartition(":")[2]
-    command = [sys.executable, "-m", "streams.cli", "chat", question, *who, "--json"]
-    shown = deployment.log("stopped-chat")
-    with shown.open("wb") as output:
-        environment = deployment.environment(api_port=int(port)) | {"PYTHONUNBUFFERED": "1"}
-        talking = child_process.spawn(command, output=output, env=environment, cwd=deployment.folder)
-    eventually(lambda: own_model.failed("slow"), "the model is asked")
-    own_model.stop_serve()
-    own_model.start_serve()
-    assert talking.wait(PATIENCE) == 69, shown.read_text()
-    told = shown.read_text()
-    assert '"status":"interrupted"' in told
-    again = told.partition("--again ")[2].partition("`")[0]
-    done = deployment.command("chat", "--again", again, *who, "--json", api_port=int(port))
-    assert done.returncode == 0 and '"status":"answered"' in done.stdout, done.stderr
-    assert [text for _, role, text in chat.said() if role == "user"] == [question]

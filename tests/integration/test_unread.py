@@ -13,11 +13,9 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from deploy.local.kafka import LocalKafka
-from models.messages import PUNCTUATION_HEADER
 from streams.adapters.conversation_log import Erasures
 from streams.api.app import create_api
 from streams.api.parts import Parts
-from streams.conversations import unread
 from streams.conversations.listing import Conversations
 from streams.conversations.unread import MESSAGES, Unread
 from streams.kafka.lookup import Lookup
@@ -213,17 +211,6 @@ async def test_where_nothing_was_found_it_is_said_that_not_all_is_read(
     assert await found() == ("no_answer", False)
 
 
-async def test_what_is_no_message_of_theirs_is_not_waited_for(
-    settings: Settings, client: httpx.AsyncClient
-) -> None:
-    await read_all(settings)
-    await write(settings, MESSAGES, said_by("bea", tenant_id="acme"))
-    await write(settings, MESSAGES, {"conversation_id": "c", "user_id": 7})
-    erase = {"punctuation": "erase", "conversation_id": "c-of-bea", "user_id": "bea", "message_id": "m"}
-    await write(settings, MESSAGES, erase, [(PUNCTUATION_HEADER, b"erase")])
-    assert await answers(client, "bea") == NOBODY
-
-
 async def test_what_was_erased_before_it_was_read_is_not_waited_for(
     settings: Settings, client: httpx.AsyncClient, views: Views
 ) -> None:
@@ -232,44 +219,3 @@ async def test_what_was_erased_before_it_was_read_is_not_waited_for(
     assert await answers(client, "cleo") == NOT_YET
     views.erased = Erasures(1 << 60, {}, {})
     assert await answers(client, "cleo") == NOBODY
-
-
-async def test_what_is_read_while_it_is_looked_for_is_not_unknown(
-    settings: Settings, client: httpx.AsyncClient, views: Views, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await read_all(settings)
-    await write(settings, MESSAGES, said_by("dora"))
-    look = Unread._beyond
-
-    async def meanwhile(self: Unread, consumer: AIOKafkaConsumer) -> Any:
-        await read_all(settings)
-        views.known.add("dora")
-        return await look(self, consumer)
-
-    monkeypatch.setattr(Unread, "_beyond", meanwhile)
-    found = await client.get("/v1/facts", params={"user_id": "dora"})
-    assert (found.json()["known"], found.json()["unread"]) == (False, True)
-
-
-async def test_more_than_can_be_looked_through_may_hold_theirs(
-    settings: Settings, client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await read_all(settings)
-    for number in range(3):
-        await write(settings, MESSAGES, said_by("eve", message_id=f"m-{number}"))
-    monkeypatch.setattr(unread, "MOST_UNREAD", 3)
-    assert await answers(client, "nobody-at-all") == NOBODY
-    monkeypatch.setattr(unread, "MOST_UNREAD", 2)
-    assert await answers(client, "nobody-at-all") == NOT_YET
-
-
-async def test_where_no_broker_answers_whoever_is_not_known_is_nobody(settings: Settings, views: Views) -> None:
-    away = settings.model_copy(update={"bootstrap_servers": "127.0.0.1:9"})
-    readers = Readers(away)
-    looked: Any = views
-    parts = Parts(search=looked, facts=looked, unread=Unread(away, views, readers))
-    transport = httpx.ASGITransport(create_api(parts))
-    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1", timeout=60) as client:
-        answer = await client.get("/v1/search", params={"q": "Where?", "user_id": "ada"})
-    assert answer.json()["empty"] == "unknown_person"
-    await readers.close()

@@ -49,31 +49,3 @@ async def test_a_window(client: httpx.AsyncClient) -> None:
     assert [each["index"] for each in found["messages"]] == list(range(4, 18))
     assert msgspec.convert(found["messages"][0], Turn) == turn(4, "chat/1")
     assert (await client.get(PATH, params=GOOD | {"turns": "1"})).json()["windowStart"] == 8
-
-
-async def test_behind_the_last_message_it_says_how_many_there_are(client: httpx.AsyncClient) -> None:
-    found = (await client.get(PATH, params=GOOD | {"first": "90", "last": "91"})).json()
-    assert found["messages"] == [] and "has 20, numbered 0 to 19. Ask for one of these." in found["note"]
-
-
-@pytest.mark.parametrize(
-    ("changes", "status", "said"),
-    [
-        ({"first": "-1"}, 400, "Sequence numbers must be non-negative"),
-        ({"first": "12"}, 400, "matchedStartSeq (12) must be <= matchedEndSeq (11)"),
-        ({"turns": "-1"}, 400, "windowSize (-1) must be between 0 and 500 turns"),
-        ({"turns": "10000"}, 400, "windowSize (10000) must be between 0 and 500 turns"),
-        ({"first": "x"}, 400, "first"),
-        ({"last": "1" + "0" * 30}, 400, "last"),
-        ({"window": "3"}, 400, "window"),
-        ({"user_id": ""}, 400, "user_id"),
-        ({"user_id": "bob"}, 404, "bob takes part in no conversation chat/1"),
-        ({"tenant_id": "other"}, 403, "tenant"),
-    ],
-)
-async def test_what_cannot_be_answered(
-    client: httpx.AsyncClient, changes: dict[str, str], status: int, said: str
-) -> None:
-    answer = await client.get(PATH, params=GOOD | changes)
-    assert answer.status_code == status, answer.text
-    assert said in answer.json()["detail"]

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+import samples
 
-from models import ids
 from models.context import Context, FoundBy
-from models.messages import Role
-from models.turns import Turn, TurnSource
+from models.turns import Turn
 from processors.context.packing import Packed
 from processors.context.ranking import Candidate
 from processors.recall.question import words_of
@@ -32,19 +31,7 @@ def candidate(name: str, text: str, similarity: float = 0.5, **replace: Any) -> 
 
 
 def turn(index: int, text: str) -> Turn:
-    return Turn(
-        turn_id=ids.turn_id("default", "c", f"m{index}"),
-        message_id=f"m{index}",
-        conversation_id="c",
-        user_id="ada",
-        role=Role.ASSISTANT if index % 2 else Role.USER,
-        text=text,
-        sent_at=NOW + timedelta(seconds=index),
-        arrived_at=NOW + timedelta(seconds=index),
-        began_at=NOW,
-        index=index,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
-    )
+    return samples.turn(index, text, at=NOW)
 
 
 def context_of(packed: Packed, budget: int) -> Context:

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import samples
+
 from models.answers import Answer, Dialogue, Ended, ToolCall
 from models.context import FoundBy
 from models.messages import Role
-from models.turns import Turn, TurnSource
+from models.turns import Turn
 from models.understanding import QueryUnderstanding
 from processors.answering.answering import Ask, Heard, Reply, Rules, Step, answering
 from processors.answering.material import Asked, Found
@@ -23,19 +25,11 @@ COUNT = cl100k_counter()
 
 
 def turn(text: str, index: int = 9, role: Role = Role.USER, message_id: str = "") -> Turn:
+    names = {"turn_id": f"t-{index}", "message_id": message_id or f"m-{index}", "conversation_id": "c-1"}
     at = NOW - timedelta(minutes=30 - index)
-    return Turn(
-        turn_id=f"t-{index}",
-        message_id=message_id or f"m-{index}",
-        conversation_id="c-1",
-        user_id="mara",
-        role=role,
-        text=text,
-        sent_at=at,
-        arrived_at=at,
-        began_at=NOW - timedelta(hours=1),
-        index=index,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
+    began = NOW - timedelta(hours=1)
+    return samples.turn(
+        index, text, user_id="mara", role=role, sent_at=at, arrived_at=at, began_at=began, **names
     )
 
 

@@ -10,8 +10,7 @@ import pytest
 from models.answers import AnswerItem, AnswerKind, ToolCall
 from models.context import FoundBy, Tier
 from models.messages import Role
-from models.understanding import QueryUnderstanding
-from processors.answering.plain import ASKS_BACK, BLIND, NOTED, NOTHING, REMEMBERED, asked_back, quotation
+from processors.answering.plain import REMEMBERED, quotation
 from processors.answering.searching import Search, search_of
 from processors.prompts.answer import MOST_RESULTS, TOOL_NAME
 
@@ -45,25 +44,6 @@ def test_what_is_remembered_is_quoted_with_who_said_it_when() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "blind", "told"),
-    [
-        ("I live in Berlin.", False, (NOTED, AnswerKind.NOTED)),
-        ("Where do I live?", False, (NOTHING, AnswerKind.UNKNOWN)),
-        ("Where do I live?", True, (BLIND, AnswerKind.UNKNOWN)),
-    ],
-)
-def test_what_is_said_where_nothing_is_found(text: str, blind: bool, told: tuple[str, AnswerKind]) -> None:
-    assert quotation([], text, blind=blind) == told
-
-
-def test_an_open_question_is_asked_back_by_number() -> None:
-    asked = QueryUnderstanding(
-        query="Is she in?", is_ambiguous=True, score=0.9, possible_interpretations=("Anna", "Eva")
-    )
-    assert asked_back(asked) == f"{ASKS_BACK['en']}\n1. Anna\n2. Eva"
-
-
-@pytest.mark.parametrize(
     ("arguments", "search"),
     [
         ({"query": " tea "}, Search("tea")),
@@ -77,17 +57,3 @@ def test_an_open_question_is_asked_back_by_number() -> None:
 )
 def test_what_a_model_wants_to_have_searched(arguments: dict[str, Any], search: Search) -> None:
     assert search_of(ToolCall(name=TOOL_NAME, arguments=arguments)) == search
-
-
-@pytest.mark.parametrize(
-    ("name", "arguments", "why"),
-    [
-        (TOOL_NAME, {}, "query is missing"),
-        (TOOL_NAME, {"query": 3}, "query is missing"),
-        (TOOL_NAME, {"query": "  "}, "."),
-        ("delete_memory", {"query": "tea"}, f"'delete_memory'; {TOOL_NAME} is the only one"),
-    ],
-)
-def test_a_search_that_cannot_be_made_says_why(name: str, arguments: dict[str, Any], why: str) -> None:
-    found = search_of(ToolCall(name=name, arguments=arguments))
-    assert (found.query, why in found.problem) == ("", True)

@@ -13,7 +13,6 @@ import pytest
 
 from models.messages import ChatMessage, Role
 from streams.api.app import create_api
-from streams.api.cursors import cursor_of
 from streams.api.parts import Parts
 from streams.api.routes.messages import MOST_RECORD_BYTES
 from streams.conversations.listing import LoggedMessage, Overview
@@ -102,19 +101,9 @@ async def test_the_same_under_a_key_is_a_repetition_and_nothing_else_is(
     ("given", "read"),
     [
         ({"role": "human"}, {"role": "user"}),
-        ({"content": [{"type": "text", "text": "Hi"}, {"type": "image"}]}, {"content": "Hi\n[image]"}),
         ({"role": "model", "content": None, "parts": [{"text": "Hi"}]}, {"role": "assistant", "content": "Hi"}),
-        (
-            {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "weather"}}]},
-            {"content": "[tool call: weather]"},
-        ),
         ({"role": "tool", "name": "weather", "tool_call_id": "call_1"}, {"role": "tool"}),
-        (
-            {"conversation_id": -12, "message_id": 7, "user_id": 9},
-            {"conversation_id": "-12", "message_id": "7"},
-        ),
         ({"sent_at": 1740820324123}, {"sent_at": "2025-03-01T09:12:04.123000Z"}),
-        ({"sent_at": "2025-03-01T09:12:04"}, {"sent_at": "2025-03-01T09:12:04Z"}),
         ({"metadata": None}, {"metadata": {}}),
     ],
 )
@@ -147,13 +136,6 @@ async def test_half_a_character_is_replaced_in_content_and_refused_in_an_id(
     assert len(broker.taken) == 1
 
 
-async def test_what_has_no_one_reading_says_which_message_and_how_to_send_it(client: httpx.AsyncClient) -> None:
-    refused = await say(client, "I like figs.", role="agent")
-    assert (refused.status_code, refused.json()["type"]) == (400, "urn:switchboard:problem:invalid-request")
-    assert "messages[0]" in refused.json()["detail"] and "send user, assistant" in refused.json()["detail"]
-    assert (await say(client, "I like figs.", contnet="typo")).status_code == 400
-
-
 async def test_a_message_that_its_topic_has_no_room_for_is_refused(
     client: httpx.AsyncClient, broker: Broker
 ) -> None:
@@ -183,16 +165,3 @@ async def test_a_conversation_is_read_from_either_end(
         read.append([each["index"] for each in page["messages"]])
         wanted["cursor"] = page["next"]
     assert read == pages
-
-
-async def test_a_cursor_of_one_order_is_none_of_the_other(client: httpx.AsyncClient) -> None:
-    page = await client.get("/v1/conversations/c-1", params={"order": "newest", "limit": 1})
-    answer = await client.get("/v1/conversations/c-1", params={"cursor": page.json()["next"]})
-    assert (answer.status_code, answer.json()["type"]) == (400, "urn:switchboard:problem:invalid-request")
-
-
-@pytest.mark.parametrize("item", ["\u00b2", "1" * 5000, "-1", "x"])
-async def test_a_cursor_that_somebody_made_up_is_none(client: httpx.AsyncClient, item: str) -> None:
-    cursor = cursor_of("messages c-1", item)
-    answer = await client.get("/v1/conversations/c-1", params={"cursor": cursor, "user_id": "ada"})
-    assert (answer.status_code, answer.json()["type"]) == (400, "urn:switchboard:problem:invalid-request")

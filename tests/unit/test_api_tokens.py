@@ -271,15 +271,6 @@ async def test_an_open_stream_ends_with_the_token_that_opened_it(
         assert answer.text.endswith("event: bye\ndata: {}\n\n")
 
 
-async def test_who_asks_for_the_head_of_a_stream_has_all_of_it_at_once(tokens: Tokens) -> None:
-    endless: Any = Endless()
-    app = create_api(Parts(live=endless), Access(tokens=tokens.known))
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
-        async with asyncio.timeout(60):
-            answer = await client.head("/v1/events?user_id=ada")
-        assert answer.status_code == 200 and answer.headers["content-type"].startswith("text/event-stream")
-
-
 async def test_until_the_tokens_are_read_nobody_is_let_in() -> None:
     app = create_api(Parts(), Access(tokens=KnownTokens(Settings())))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
@@ -302,17 +293,6 @@ async def test_a_token_has_a_limit_and_is_told_when_to_come_again(tokens: Tokens
         assert (refused.status_code, refused.headers["retry-after"]) == (429, "1")
         assert (await ask(second)).status_code == 200
         assert (await ask(first)).status_code == 429, "not yet"
-
-
-def test_a_bucket_fills_up_again_and_is_forgotten_when_full() -> None:
-    now = [0.0]
-    limits = Limits(10.0, lambda: now[0])
-    assert [limits.wait("a") for _ in range(20)] == [0.0] * 20
-    assert limits.wait("a") == pytest.approx(0.1)
-    now[0] = 0.1
-    assert limits.wait("a") == 0.0
-    assert limits.wait("a") > 0
-    assert Limits().wait("a") == 0.0
 
 
 @pytest.mark.parametrize(

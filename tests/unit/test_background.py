@@ -12,11 +12,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from deploy.local.ports import free_ports
-from models.errors import ConfigurationError
-from streams.background import in_background, in_own_loop, until
+from streams.background import in_background, in_own_loop
 from streams.live.reader import Live
 from streams.process.exits import EXIT_FAILED
-from streams.remote.client import Remote
 from streams.serve import process
 from streams.settings import Settings
 
@@ -42,45 +40,6 @@ async def test_a_failure_is_said_at_once_and_not_when_the_task_is_collected(left
     del task, lines, line
     gc.collect()
     assert left == []
-
-
-async def test_whoever_asks_is_still_told(left: list[dict[str, Any]]) -> None:
-    with pytest.raises(ValueError, match="no"):
-        await in_background(fail(), "failing")
-
-
-async def test_what_ends_well_or_is_cancelled_says_nothing() -> None:
-    with capture_logs() as lines:
-        assert await in_background(asyncio.sleep(0, 7), "good") == 7
-        cancelled = in_background(asyncio.sleep(60), "cancelled")
-        cancelled.cancel()
-        await asyncio.wait([cancelled])
-    assert lines == []
-
-
-async def test_a_lost_connection_leaves_no_answer_that_nobody_asked_for(left: list[dict[str, Any]]) -> None:
-    """Who is still writing when the connection goes hears of it from there, and never looks for the answer."""
-    client = Remote(Path("nowhere"), "recall", "start it", [])
-    waiting = client._waiting[1] = asyncio.get_running_loop().create_future()
-    client._lose("closed")
-    with pytest.raises(ConnectionError, match="closed"):
-        await waiting
-    waiting = client._waiting[1] = asyncio.get_running_loop().create_future()
-    client._lose("closed")
-    client._waiting.clear()
-    del waiting
-    gc.collect()
-    assert left == []
-
-
-async def test_what_is_needed_is_not_outlived() -> None:
-    stop = asyncio.Event()
-    going_on = in_background(asyncio.sleep(60), "going on")
-    failing = in_background(fail(), "failing")
-    assert await until(stop, [going_on, failing]) is False
-    stop.set()
-    assert await until(stop, [going_on]) is True
-    going_on.cancel()
 
 
 def cannot_follow(settings: Settings) -> None:
@@ -110,30 +69,7 @@ def test_serve_ends_rather_than_go_on_without_what_reads_tokens_or_live_events(
     assert asyncio.run(process._main(settings)) == EXIT_FAILED
 
 
-def test_serve_does_not_start_with_services_that_its_status_cannot_name(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It would end as soon as somebody looked how the services are."""
-
-    async def serves(*_: Any) -> bool:
-        return True
-
-    monkeypatch.setattr(process, "_serve", serves)
-    settings = Settings(data_dir=tmp_path, metrics_port=0, api_auth="off", services="recal=127.0.0.1:9464")
-    with pytest.raises(ConfigurationError, match="SWITCHBOARD_SERVICES names 'recal'"):
-        asyncio.run(process._main(settings))
-
-
 class TestInOwnLoop:
-    async def test_work_runs_in_a_thread_and_its_failure_is_the_callers(self) -> None:
-        async def thread() -> threading.Thread:
-            await asyncio.sleep(0)
-            return threading.current_thread()
-
-        assert await in_own_loop(thread) is not threading.current_thread()
-        with pytest.raises(ValueError, match="no"):
-            await in_own_loop(fail)
-
     async def test_work_is_cancelled_with_its_caller(self) -> None:
         began, cancelled = threading.Event(), threading.Event()
 

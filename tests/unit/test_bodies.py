@@ -41,12 +41,6 @@ def bodies(first: int, last: int) -> Bodies:
     return Bodies(state, lambda begins: pytest.fail(f"page {begins} was asked for"))
 
 
-def test_a_window_has_its_messages_and_no_later_one() -> None:
-    found = bodies(4, 12)
-    assert [each.message_id for each in found.of_window(6, 8)] == ["m6", "m7", "m8"]
-    assert [each.message_id for each in found.between(6, 8)] == ["m6", "m7", "m8"]
-
-
 def test_of_one_person_the_words_go_and_everything_else_stays() -> None:
     found = bodies(0, 0)
     found.kept.append(kept(1, "bela"))

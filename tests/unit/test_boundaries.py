@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from processors.episodes.boundaries import CONTEXT, FEATURES, features, is_boundary, probability
-from processors.episodes.boundary_weights import THRESHOLD, WEIGHTS
 from processors.episodes.traits import Traits, traits_of
 from streams.adapters.onnx_embedder import OnnxEmbedder
 
@@ -46,26 +45,6 @@ async def test_a_change_of_topic_is_found_where_it_is() -> None:
     assert found == [4]
 
 
-def test_there_is_a_weight_for_every_feature() -> None:
-    assert tuple(WEIGHTS) == FEATURES
-    assert 0 < THRESHOLD < 1
-
-
-def test_turns_without_words_are_no_boundary_and_hide_none() -> None:
-    tea, bus, silent = plain("Tea is fine.", 1, 0), plain("Where does the bus stop?", 0, 1), plain("")
-    assert probability([tea], silent, bus) == 0
-    assert probability([silent, silent], bus, None) == 0
-    assert probability([], bus, None) == 0
-    assert probability([tea, silent], bus, None) > 0.2
-    assert probability([tea], bus, silent) == probability([tea], bus, None)
-
-
-def test_what_is_alike_is_less_of_a_boundary() -> None:
-    before = [plain("We have tea.", 1, 0, 0)]
-    alike, other = plain("The harbour opens.", 0.9, 0.1, 0), plain("The harbour opens.", 0, 1, 0)
-    assert probability(before, alike, None) < probability(before, other, None)
-
-
 def test_what_was_said_around_a_turn_is_compared() -> None:
     before = [
         plain("Nothing of that kind.", 1, 1, 0),
@@ -89,31 +68,6 @@ def test_what_was_said_around_a_turn_is_compared() -> None:
     assert (
         alone[FEATURES.index("left")] == alone[FEATURES.index("right")] == alone[FEATURES.index("turn.before")]
     )
-
-
-def test_either_apostrophe_is_one_and_only_users_are_users() -> None:
-    assert plain("I’m looking for a bus").opens and plain("I'm looking for a bus").opens
-    assert plain("Yes", role="user").by_user and not plain("Yes", role="assistant").by_user
-
-
-@pytest.mark.parametrize(
-    ("text", "trait"),
-    [
-        ("By the way, the bus is late.", "opens"),
-        ("Yeah, it is.", "answers"),
-        ("Hello there.", "greets"),
-        ("I like that one.", "refers"),
-        ("Is it? I see.", "asks"),
-        ("Well, is it?  ", "ends_asking"),
-    ],
-)
-def test_how_a_turn_begins_and_ends_is_noticed(text: str, trait: str) -> None:
-    assert getattr(plain(text), trait)
-    assert not getattr(plain("Bread was baked."), trait)
-
-
-def test_common_words_and_endings_do_not_count() -> None:
-    assert plain("We were planning the plan").stems == ("plann", "plan")
 
 
 _WORDS = st.text(max_size=300)

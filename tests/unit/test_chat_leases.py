@@ -100,21 +100,6 @@ async def test_a_renewal_that_a_busy_process_reads_late_loses_nothing_that_nobod
     assert await keeping
 
 
-async def test_who_lets_go_does_not_while_a_renewal_may_take_it_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
-    grants: Any = Grants()
-    grants.may.clear()
-    holder, end = Holder(grants), future()
-    keeping = asyncio.create_task(holder.keep(names(), end))
-    await until_asked(grants, 1)
-    end.set_result(None)
-    for _ in range(20):
-        await asyncio.sleep(0)
-    assert not keeping.done()
-    grants.may.set()
-    assert await keeping
-
-
 class Down:
     """Cannot be reached at all."""
 
@@ -165,31 +150,3 @@ async def test_a_call_that_hangs_is_given_up_before_the_leases_end(monkeypatch: 
             await asyncio.sleep(0.001)
         monkeypatch.setattr(leases, "RENEW_SECONDS", 3600.0)
         assert not await keeping
-
-
-class StandsStill(Grants):
-    """Grants everything; after the first call the process stands still for an hour, the third is the last."""
-
-    later = 0.0
-
-    def __init__(self, ended: asyncio.Future[None]) -> None:
-        super().__init__()
-        self.ended = ended
-
-    async def renew(self, held: Sequence[Held], holder: str) -> list[str | None]:
-        if not self.asked:
-            self.later = 3600.0
-        if len(self.asked) == 2:
-            self.ended.set_result(None)
-        return await super().renew(held, holder)
-
-
-async def test_who_stood_still_for_long_asks_once_more_whose_the_lease_is(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    loop = asyncio.get_running_loop()
-    stands: Any = StandsStill(future())
-    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
-    monkeypatch.setattr(loop, "time", lambda: time.monotonic() + stands.later)
-    assert await Holder(stands).keep(names(), stands.ended)
-    assert len(stands.asked) == 3

@@ -10,7 +10,6 @@ import pytest
 
 from models.errors import DependencyUnavailable
 from models.responses import ContentDuplicationEvent, ResponseChunk
-from streams.chat import publishing as module
 from streams.chat.events import TurnNames
 from streams.chat.publishing import Publishing
 
@@ -52,19 +51,6 @@ async def test_pieces_that_come_soon_after_each_other_are_one_record() -> None:
     assert broker.written[1:] == [(1, "Two. Three.", True)]
     await answer.finish()
     assert len(broker.written) == 2, "an answer ends once"
-
-
-async def test_pieces_that_come_late_are_records_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PAUSE_SECONDS", 0.0)
-    broker = Broker()
-    answer = publishing(broker)
-    async with asyncio.timeout(60):
-        for number, text in enumerate(("One. ", "Two. "), 1):
-            answer.add(text)
-            while len(broker.written) < number:
-                await asyncio.sleep(0.001)
-        await answer.finish()
-    assert broker.written == [(0, "One. ", False), (1, "Two. ", False), (2, "", True)]
 
 
 async def test_a_record_that_fails_is_raised_and_nothing_follows_it() -> None:

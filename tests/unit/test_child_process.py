@@ -55,31 +55,6 @@ def test_a_child_that_has_just_started_when_ctrl_c_comes_is_ended(
     assert child.returncode is not None
 
 
-_INTERRUPTED_AT_ONCE = """
-import signal, threading
-from streams.process import child_process
-
-signal.signal(signal.SIGINT, signal.default_int_handler)
-start = threading.Thread.start
-
-def interrupted(thread):
-    start(thread)
-    signal.raise_signal(signal.SIGINT)
-
-threading.Thread.start = interrupted
-try:
-    child_process.spawn(["sleep", "600"])
-except KeyboardInterrupt:
-    print([child.returncode for child in child_process._children])
-"""
-
-
-def test_ctrl_c_while_the_first_child_is_asked_for_leaves_nothing_to_wait_for() -> None:
-    command = [sys.executable, "-c", _INTERRUPTED_AT_ONCE]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
-    assert (done.returncode, done.stdout) == (0, "[-15]\n"), done.stderr
-
-
 def test_who_sees_a_process_end_finds_none_of_its_children() -> None:
     """A child that holds a pipe holds it until it is gone."""
     program = (

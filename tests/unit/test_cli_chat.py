@@ -176,37 +176,12 @@ async def test_what_serve_does_not_know_is_said_once_more_under_its_name(
 
 
 @pytest.mark.usefixtures("at_once")
-async def test_what_another_server_tells_as_a_whole_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    message = b'id: 2\nevent: message\ndata: {"content": "Noted. And kept."}\n\n'
-    await Server(_EVENT + _TEXT + _BYE, _EVENT + message + _END).hear("Hello")
-    assert capsys.readouterr().out == "it   Noted.\nit    And kept.\n"
-
-
-@pytest.mark.usefixtures("at_once")
 async def test_whoever_finds_no_room_comes_again_when_told(capsys: pytest.CaptureFixture[str]) -> None:
     full = [problem(503, "too-many-turns", "100 turns run here.", "0") for _ in range(3)]
     server = Server(*full, _WHOLE)
     await server.hear("Hello")
     assert len(set(server.names)) == 1 and len(server.names) == 4
     assert capsys.readouterr().err.count("100 turns run here. It is tried again in 0 s") == 3
-
-
-async def test_where_there_is_no_room_for_long_the_session_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
-    full = [problem(503, "too-many-turns", "100 turns run here.", "0") for _ in range(5)]
-    server = Server(*full, _WHOLE, _WHOLE)
-    await server.hear("Hello", "And now?", "/again")
-    assert [said for _, said in server.asked[4:]] == ["Hello", "And now?", "Hello"]
-    assert server.names[0] == server.names[-1]
-    assert "not said: 100 turns run here. The line /again tries it again." in capsys.readouterr().err
-
-
-async def test_another_turn_that_runs_is_named_and_the_session_goes_on(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    server = Server(problem(409, "turn-running", "Wait for it, or stop it.", turn_id="t-9"), _WHOLE)
-    with pytest.raises(DependencyUnavailable, match="1 line not said"):
-        await server.hear("Hello", "And now?")
-    assert "turn t-9 runs: Wait for it, or stop it. The line /again" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("at_once")
@@ -234,24 +209,3 @@ async def test_an_interrupted_turn_is_tried_again_by_its_name(capsys: pytest.Cap
     with pytest.raises(DependencyUnavailable, match="--conversation c-1 --again t-"):
         await Server(interrupted).hear("Hello")
     await Server(_WHOLE).hear(again="t-1")
-
-
-async def test_what_broke_off_is_asked_for_a_bounded_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_turn, "AGAIN_SECONDS", 0.0)
-    monkeypatch.setattr(chat_turn, "_FIRST_PAUSE", 0.0)
-    with pytest.raises(DependencyUnavailable, match="--again"):
-        await Server(_EVENT + _BYE, _EVENT + _BYE).hear("Hello")
-
-
-def test_a_turn_says_how_much_of_memory_it_was_made_of(capsys: pytest.CaptureFixture[str]) -> None:
-    shown = Shown()
-    items = [{"tier": "facts"}, {"tier": "facts", "left_out": "no room"}, {"tier": "recent"}]
-    shown.take("prompt", {"items": items})
-    shown.take("text", {"text": "Hi."})
-    shown.take("message", {"content": "Hi."})
-    shown.take("summary", {"from_index": 0, "to_index": 9, "tokens_before": 1300, "tokens_after": 400})
-    assert capsys.readouterr().out.splitlines() == [
-        "it   Hi.",
-        "     2 memories found: 1 in the prompt, 1 left out",
-        "     summarized #0–#9: 1,300 → 400 tokens",
-    ]

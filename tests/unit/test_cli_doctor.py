@@ -8,7 +8,6 @@ import pytest
 
 from deploy.local.model_server import ModelServer
 from deploy.local.ports import free_ports
-from streams.cli.doctor import _services
 from streams.cli.doctor_outside import Finding, _is_strange, outside
 from streams.settings import Settings
 from streams.telemetry.services import Report
@@ -24,12 +23,6 @@ async def found(**given: object) -> list[Finding]:
     [port] = free_ports(1)
     settings = Settings(**{"api_port": port, **given})  # type: ignore[arg-type]
     return await outside(settings)
-
-
-async def test_without_anything_outside_it_says_what_is_not_there() -> None:
-    serve, model = await found()
-    assert (serve.state, serve.advice.startswith("`switchboard serve`")) == ("look", True)
-    assert (model.state, "leaves this machine" in model.what) == ("ok", True)
 
 
 async def test_the_key_of_the_model_is_looked_at_and_nothing_is_spent(server: ModelServer) -> None:
@@ -59,18 +52,6 @@ async def test_what_a_model_cannot_do_is_said_for_one_short_answer(server: Model
     _, ok, form, tools = await found(**given)
     assert [each.state for each in (ok, form, tools)] == ["ok", "look", "look"]
     assert "SWITCHBOARD_MODEL_STRUCTURED=json" in form.advice and "no tools" in tools.what
-
-
-async def test_what_is_no_serve_is_said(server: ModelServer) -> None:
-    [serve, *_] = await found(api_port=int(server.url.rpartition(":")[2]))
-    assert (serve.state, "SWITCHBOARD_API_PORT" in serve.advice) == ("look", True)
-
-
-def test_how_a_service_that_does_not_run_is_started() -> None:
-    for service, command in (("serve", "`switchboard serve`"), ("recall", "`switchboard worker recall`")):
-        report = Report(service, 1, False, False, ["does not run"], {}, {})
-        [finding] = _services([report])
-        assert finding.advice == f"{command} runs it"
 
 
 def test_a_serve_on_the_default_address_must_belong_to_the_data_folder() -> None:

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import io
 import json
-import subprocess
-import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import typer
 
 from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable, InvalidRecord, NotFound
-from streams.cli import main, worker
+from streams.cli import main
 from streams.cli import settings as settings_command
-from streams.settings.services import SERVICES
 
 
 @pytest.fixture(autouse=True)
@@ -60,40 +53,6 @@ def test_an_error_that_nobody_raised_on_purpose_keeps_its_traceback(monkeypatch:
         main.run(["settings"])
 
 
-def test_a_wrong_setting_is_named_before_anything_starts(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("SWITCHBOARD_WINDOW_SIZE", "ten")
-    assert main.run(["worker", "ingest"]) == 78
-    assert "SWITCHBOARD_WINDOW_SIZE" in capsys.readouterr().err
-
-
-def test_a_missing_broker_says_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["tail", "chat.messages.v1"]) == 69
-    assert "SWITCHBOARD_BOOTSTRAP_SERVERS" in capsys.readouterr().err
-
-
-def test_a_refused_connection_does_not_claim_to_have_waited(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["topics", "check"]) == 69
-    err = capsys.readouterr().err
-    assert "no broker answers at 127.0.0.1:1: start one" in err
-
-
-def test_a_data_folder_that_is_a_file_is_no_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "file"
-    file.touch()
-    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(file))
-    main.run(["doctor"])
-    assert f"{file} is no folder" in capsys.readouterr().out
-
-
-def test_an_unknown_service_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["worker", "everything"]) == 2
-    assert "ingest" in capsys.readouterr().err
-
-
 COMMANDS = [
     [], ["settings"], ["topics"], ["topics", "apply"], ["topics", "check"], ["topics", "list"], ["worker"],
     ["tail"], ["search"], ["facts"], ["explain"], ["window"], ["status"], ["doctor"],
@@ -110,26 +69,6 @@ def test_help_explains_every_command_and_option(command: list[str], capsys: pyte
             assert len(line.split("  ")) > 1, f"no help for {line}"
 
 
-def test_every_service_can_be_run() -> None:
-    assert tuple(worker.Service) == SERVICES
-
-
-def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["--version"]) == 0
-    assert capsys.readouterr().out.startswith("switchboard 0.")
-
-
-def test_settings_lists_everything_and_changed_only_what_differs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["settings", "--json"]) == 0
-    rows = {row["env"]: row for row in json.loads(capsys.readouterr().out)}
-    assert rows["SWITCHBOARD_WINDOW_SIZE"]["value"] == "10"
-    assert rows["SWITCHBOARD_BOOTSTRAP_SERVERS"]["changed"]
-    assert main.run(["settings", "--changed"]) == 0
-    table = capsys.readouterr().out
-    assert "SWITCHBOARD_BOOTSTRAP_SERVERS" in table
-    assert "SWITCHBOARD_WINDOW_SIZE" not in table
-
-
 def test_settings_never_print_a_secret(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -137,60 +76,6 @@ def test_settings_never_print_a_secret(
     assert main.run(["settings"]) == 0
     assert main.run(["settings", "--json"]) == 0
     assert "hunter2" not in capsys.readouterr().out
-
-
-def test_what_the_filter_leaves_comes_out_byte_for_byte_in_any_locale(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfdbinary: pytest.CaptureFixture[bytes]
-) -> None:
-    text = "今天 é 👍\r\nThe museum opens at nine.\n"
-    file = tmp_path / "response.md"
-    file.write_bytes(text.encode())
-    latin = io.TextIOWrapper(io.FileIO(1, "wb", closefd=False), encoding="latin-1", newline="\r\n")
-    monkeypatch.setattr("sys.stdout", latin)
-    assert main.run(["filter", str(file)]) == 0
-    assert capfdbinary.readouterr().out == text.encode()
-
-
-def test_arguments_are_utf8_whatever_the_locale(capsys: pytest.CaptureFixture[str]) -> None:
-    """Under ``LC_ALL=POSIX`` an umlaut arrives as two lone surrogates, which nothing can encode."""
-    assert main.run(["digest", "grüße".encode().decode("ascii", "surrogateescape")]) == 66
-    assert "no topic is called 'grüße'" in capsys.readouterr().err
-    assert main.run(["digest", b"\xff".decode("ascii", "surrogateescape")]) == 65
-    assert "is not UTF-8" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(("raised", "shown"), [("KeyboardInterrupt", False), ("ZeroDivisionError", True)])
-def test_ctrl_c_while_the_commands_load_shows_no_traceback(raised: str, shown: bool) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", f"import streams.cli; raise {raised}"], capture_output=True, check=False
-    )
-    assert done.returncode != 0
-    assert (b"Traceback" in done.stderr) is shown
-
-
-#: They run until they are stopped, and say what they have to say in logs, or speak a protocol.
-PROCESSES = {("worker",), ("serve",), ("mcp",), ("replay", "start"), ("replay", "resume")}
-
-
-def test_every_command_answers_as_json_if_asked() -> None:
-    without = {path for path, options in commands(typer.main.get_command(main.app)) if "--json" not in options}
-    assert without == PROCESSES
-
-
-def test_the_shell_completes_every_command() -> None:
-    root = typer.main.get_command(main.app)
-    offered = {option for parameter in root.params for option in parameter.opts}
-    assert {"--install-completion", "--show-completion"} <= offered
-
-
-def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], set[str]]]:
-    """Yield each command with its options, however deep it stands."""
-    if not hasattr(command, "list_commands"):
-        yield path, {option for parameter in command.params for option in parameter.opts}
-        return
-    context = typer.Context(command)
-    for name in command.list_commands(context):
-        yield from commands(command.get_command(context, name), (*path, name))
 
 
 def test_what_is_filtered_is_told_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -201,9 +86,3 @@ def test_what_is_filtered_is_told_as_json(tmp_path: Path, capsys: pytest.Capture
     told = json.loads(capsys.readouterr().out)
     assert told["text"].strip() == "The ferry leaves at nine from the old harbour."
     assert told["duplicates"][0]["sentence"] == "The ferry leaves at nine from the old harbour."
-
-
-@pytest.mark.parametrize("given", [("-1", "1"), ("0", "-10"), ("-1", "-1", "-n", "2")])
-def test_an_index_below_zero_is_no_option(given: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["window", "c-1", *given, "--user", "ada"]) == 78
-    assert "Sequence numbers must be non-negative" in capsys.readouterr().err

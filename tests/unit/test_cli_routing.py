@@ -40,15 +40,3 @@ def test_any_other_partitioner_gets_the_general_advice() -> None:
     assert found.crc32 < 50
     assert "murmur2_random" not in found.advice
     assert list(found.by_producer) == ["a producer that sends no ce_source header"]
-
-
-def test_the_first_wrong_record_is_named() -> None:
-    wrong = right(KEYS[0], offset=41)._replace(partition=(partition_of(KEYS[0], PARTITIONS) + 1) % PARTITIONS)
-    found = look_at("chat.messages.v1", [right(KEYS[1]), wrong, wrong._replace(offset=99)], PARTITIONS)
-    assert found.first == f"{wrong.partition}:41"
-
-
-def test_records_without_a_key_are_counted_apart() -> None:
-    found = look_at("chat.messages.v1", [Record(value=b"{}")], PARTITIONS)
-    assert (found.wrong, found.without_key) == (0, 1)
-    assert "key" in found.advice

@@ -5,14 +5,9 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
-import re
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -146,13 +141,6 @@ def test_a_search(ask: Ask, server: Server) -> None:
     assert headers["authorization"] == "Bearer sb_1"
 
 
-def test_all_pages_of_facts(ask: Ask, server: Server) -> None:
-    second = FACT | {"fact_id": "f-2"}
-    server.answers = [ok({"facts": [FACT], "next": "n-1"}), ok({"facts": [second], "next": None})]
-    assert [fact.fact_id for fact in ask(server.url, "facts")] == ["f-1", "f-2"]
-    assert "start=n-1" in server.asked[1][1] and "start" not in server.asked[0][1]
-
-
 def test_a_fact_its_history_and_a_context(ask: Ask, server: Server) -> None:
     server.answers = [
         ok(FACT),
@@ -192,12 +180,6 @@ def test_what_is_added_twice_for_a_broken_connection_has_one_key(ask: Ask, serve
     }
 
 
-def test_a_call_takes_up_to_a_thousand_messages(ask: Ask, server: Server) -> None:
-    for many in (0, 1001):
-        with pytest.raises(ValueError, match="1 to 1000"):
-            ask(server.url, "add", [Message(conversation_id="c", content="hi")] * many)
-
-
 @pytest.mark.parametrize(
     ("kind", "error"),
     [
@@ -220,12 +202,6 @@ def test_problems_are_errors_by_their_type(ask: Ask, server: Server, kind: probl
     assert (raised.value.type, raised.value.detail, raised.value.advice) == (kind.type, "why", kind.advice)
 
 
-def test_every_kind_of_problem_has_an_error() -> None:
-    for kind in vars(problems).values():
-        if isinstance(kind, problems.Kind):
-            assert isinstance(errors.problem(kind.status, {"type": kind.type}), errors.Problem)
-
-
 def test_what_is_throttled_waits_and_gives_up_in_the_end(ask: Ask, server: Server) -> None:
     server.answers = [refused(problems.TOO_MANY_REQUESTS, **{"retry-after": "0"})] * 2 + [ok(FACT)]
     assert ask(server.url, "fact", "f-1").fact_id == "f-1"
@@ -237,16 +213,6 @@ def test_what_is_throttled_waits_and_gives_up_in_the_end(ask: Ask, server: Serve
     with pytest.raises(errors.TooManyRequests) as throttled:  # nobody waits an hour in a call
         ask(server.url, "fact", "f-1")
     assert throttled.value.retry_after == 3600
-
-
-def test_what_cannot_be_understood(ask: Ask, server: Server) -> None:
-    server.answers = [(200, {}, b"<html>"), (500, {}, b"<html>")]
-    with pytest.raises(errors.Malformed):
-        ask(server.url, "fact", "f-1")
-    with pytest.raises(errors.Problem, match="status 500, without a problem"):
-        ask(server.url, "fact", "f-1")
-    with pytest.raises(errors.Unreachable, match="ConnectError"):
-        ask("http://127.0.0.1:1", "fact", "f-1")
 
 
 def events(*told: tuple[int, str, Any]) -> bytes:
@@ -277,28 +243,6 @@ def test_a_stream_is_taken_up_where_it_broke_off(ask: Ask, server: Server) -> No
     assert rest[0][2]["last-event-id"] == "2"
 
 
-def test_a_turn_that_finds_no_room_is_said_again(ask: Ask, server: Server) -> None:
-    kind = {"content-type": "text/event-stream"}
-    full = refused(problems.TOO_MANY_TURNS, **{"retry-after": "0"})
-    server.answers = [full, full, (200, kind, events((1, "end", {"status": "answered"})))]
-    assert [each.kind for each in ask(server.url, "turn", "c-1", "Hello?")] == ["end"]
-    names = {json.loads(body)["turn_id"] for *_, body in server.asked}
-    assert len(names) == 1, "it is one turn, however often it is said"
-    server.answers = [full] * 3
-    with pytest.raises(errors.Unavailable) as raised:
-        ask(server.url, "turn", "c-1", "Hello?")
-    assert raised.value.type == problems.TOO_MANY_TURNS.type
-
-
-def test_a_stream_that_cannot_be_taken_up(ask: Ask, server: Server) -> None:
-    server.answers = [None] * 3
-    with pytest.raises(errors.Interrupted):
-        ask(server.url, "turn", "c-1", "Hello?")
-    server.answers = [refused(problems.CONFLICT)]
-    with pytest.raises(errors.Conflict):
-        ask(server.url, "turn", "c-1", "Hello?")
-
-
 def test_events_do_not_depend_on_the_pieces() -> None:
     told = b": hello\r\nretry: 5\r\n\r\nid: 1\r\nevent: a\r\ndata: x\r\ndata: y\r\n\r\n" + events(
         (2, "b", "\u00fc")
@@ -308,43 +252,3 @@ def test_events_do_not_depend_on_the_pieces() -> None:
         for at in range(0, len(told), size):
             found += reader.feed(told[at : at + size])
         assert found == [("1", "a", "x\ny"), ("2", "b", '"\\u00fc"')]
-
-
-def loaded(code: str, *names: str) -> list[str]:
-    """Return those of some packages that are loaded after a line of code, in a process of its own."""
-    told = f"import sys; {code}; print(*{{name.partition('.')[0] for name in sys.modules}} & {set(names)})"
-    folder = Path(__file__).parents[2] / "client"
-    done = subprocess.run([sys.executable, "-c", told], cwd=folder, capture_output=True, text=True, check=True)
-    return sorted(done.stdout.split())
-
-
-def test_it_stands_alone_and_loads_what_is_used() -> None:
-    ours = ("models", "streams", "processors", "deploy", "schemas", "pydantic", "aiokafka")
-    assert loaded("from switchboard_client import AsyncSwitchboard, Switchboard", *ours) == []
-    assert loaded("import switchboard_client", "asyncio", "httpx2") == []
-    assert loaded("from switchboard_client import Switchboard", "asyncio", "httpx2") == ["httpx2"]
-    with pytest.raises(ImportError, match="Switchbord"):
-        from switchboard_client import Switchbord  # noqa: F401
-
-
-def test_it_weighs_less_than_four_megabytes_with_what_it_needs() -> None:
-    needed: set[str] = set()
-    wanted = ["httpx2", "msgspec"]
-    while wanted:
-        name = wanted.pop()
-        if name not in needed and (there := _distribution(name)) is not None:
-            needed.add(name)
-            plain = [line for line in there.requires or [] if "extra ==" not in line]
-            wanted += [re.split(r"[ ;<>=!~\[(]", line)[0] for line in plain]
-    assert {"httpx2", "httpcore2", "msgspec"} <= needed
-    files = [Path(str(each.locate())) for name in needed for each in metadata.files(name) or []]
-    own = (Path(__file__).parents[2] / "client" / "switchboard_client").glob("*.py")
-    sources = [each for each in [*files, *own] if each.is_file() and each.suffix != ".pyc"]
-    assert sum(each.stat().st_size for each in sources) < 4_000_000
-
-
-def _distribution(name: str) -> metadata.Distribution | None:
-    try:
-        return metadata.distribution(name)
-    except metadata.PackageNotFoundError:
-        return None  # for another platform

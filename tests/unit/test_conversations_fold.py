@@ -13,7 +13,6 @@ from models.errors import ConfigurationError
 from models.messages import ChatMessage, Role
 from models.summaries import SessionSummary, Summary
 from models.windows import WindowReason
-from processors.conversations import summarizing
 from processors.conversations.drafts import SummaryRequestDraft
 from processors.conversations.fold import Fold
 from processors.conversations.message_ids import IdPage
@@ -21,11 +20,8 @@ from processors.conversations.state import (
     ConversationPolicy,
     ConversationState,
     Kept,
-    is_page,
-    page_key,
-    wake_at,
 )
-from processors.conversations.windows import Span, WindowCursor, WindowSizes
+from processors.conversations.windows import WindowSizes
 
 IDLE, FORGET = 900.0, 9000.0
 START = 1_700_000_000.0
@@ -128,25 +124,6 @@ class TestSilence:
         fold.add([(message(0), 100, START), (message(1, START + after), 101, START)])
         assert [window.reason for window in fold.windows] == reasons
 
-    @pytest.mark.parametrize(("after", "reasons"), [(IDLE - 1, []), (IDLE, [WindowReason.IDLE])])
-    def test_a_punctuation_that_long_after_ends_the_window(
-        self, after: float, reasons: list[WindowReason]
-    ) -> None:
-        conversation = Conversation()
-        conversation.say("x", "x")
-        fold = conversation.thawed()
-        fold.tick(START + after)
-        assert [window.reason for window in fold.windows] == reasons
-        assert fold.changed is bool(reasons)
-
-    def test_late_is_what_was_sent_before_another_and_not_with_it(self) -> None:
-        conversation = Conversation(msgspec.structs.replace(POLICY, sizes=WindowSizes(10, 1)))
-        for at in (START + 1, START + 1, START, START + 1, START + 2):
-            conversation.say("x", at=at)
-        assert conversation.state is not None
-        late = [msgspec.json.decode(kept.body).get("late", False) for kept in conversation.state.kept]
-        assert late == [False, False, True, False, False]
-
     @pytest.mark.parametrize(("after", "is_new"), [(FORGET - 1, False), (FORGET, True)])
     def test_what_was_forgotten_begins_anew(self, after: float, is_new: bool) -> None:
         conversation = Conversation()
@@ -156,24 +133,6 @@ class TestSilence:
         assert state is not None
         assert (state.next_index, state.end_mark) == ((1, "") if is_new else (6, "m4"))
         assert state.sent_at == state.arrived_at == START + after
-
-    @pytest.mark.parametrize(("after", "second"), [(FORGET - 1, False), (FORGET, True)])
-    def test_what_is_copied_that_late_may_have_been_copied_before_all_was_forgotten(
-        self, after: float, second: bool
-    ) -> None:
-        assert Conversation().thawed().is_second_copy("t-1", 7, START, START + after) is second
-
-    def test_a_copy_that_comes_again_is_known_by_its_place(self) -> None:
-        conversation = Conversation()
-        fold = conversation.thawed()
-        assert not fold.is_second_copy("t-1", 7, START, START)
-        assert fold.changed
-        conversation.frozen(fold)
-        again = conversation.thawed()
-        assert again.is_second_copy("t-1", 7, START, START)
-        assert again.is_second_copy("t-1", 6, START, START)
-        assert not again.is_second_copy("t-2", 7, START, START), "another partition has offsets of its own"
-        assert not again.is_second_copy("t-1", 8, START, START)
 
 
 class TestRequests:
@@ -202,39 +161,6 @@ class TestRequests:
         taken, fold = conversation.answer(request, 5)
         assert (taken, fold.changed) == (False, False)
 
-    def test_a_roll_up_is_made_of_the_conversation_and_the_summaries_that_it_replaces(self) -> None:
-        conversation, request = self.asked()
-        conversation.answer(request, 20)
-        conversation.say(*["x" * 10] * 6, at=START + 6)
-        conversation.answer(conversation.requests[-1], 20)
-        roll_up = conversation.requests[-1]
-        assert roll_up.roll_up
-        assert len(roll_up.replaces) == len(roll_up.previous) == 2
-        assert roll_up.request_id == ids.roll_up_id("acme", "c", roll_up.replaces)
-        assert (roll_up.source.first_offset, roll_up.from_index) == (100, 0)
-        assert bytes(roll_up.messages) == b"[]"
-
-    def test_what_is_not_answered_is_asked_again_under_the_same_id(self) -> None:
-        conversation, request = self.asked()
-        fold = conversation.thawed()
-        fold.repeat(START + conversation.policy.summary_retry_seconds - 1)
-        assert fold.requests == []
-        fold.repeat(START + conversation.policy.summary_retry_seconds)
-        [again] = fold.requests
-        assert again == msgspec.structs.replace(request, attempt=2)
-
-    @pytest.mark.parametrize("cut", [1, 2])
-    def test_a_range_ends_where_a_record_is_full(self, monkeypatch: pytest.MonkeyPatch, cut: int) -> None:
-        _, whole = self.asked()
-        messages = msgspec.json.decode(whole.messages, type=list[msgspec.Raw])
-        sizes = [len(bytes(message)) + 1 for message in messages]
-        monkeypatch.setattr(summarizing, "REQUEST_BYTES", sum(sizes[:-cut]))
-        _, request = self.asked()
-        assert msgspec.json.decode(request.messages, type=list[msgspec.Raw]) == messages[:-cut]
-        assert (request.from_index, request.to_index) == (whole.from_index, whole.to_index - cut)
-        assert request.source.last_offset == whole.source.last_offset - cut
-        assert request.request_id == ids.summary_id("acme", "c", "m0", f"m{request.to_index}")
-
     def ranges(self, sizes: WindowSizes, threshold: int) -> list[tuple[int, int]]:
         conversation = Conversation(msgspec.structs.replace(POLICY, sizes=sizes, token_threshold=threshold))
         for _ in range(30):
@@ -259,63 +185,9 @@ class TestRequests:
         assert len(in_pages) > 1
 
 
-class TestWaking:
-    def test_for_the_end_of_the_window_then_to_forget(self) -> None:
-        conversation = Conversation()
-        conversation.say("x", at=START + 5)
-        assert conversation.state is not None
-        assert wake_at(conversation.state, POLICY) == START + 5 + IDLE
-        fold = conversation.thawed()
-        fold.tick(START + 5 + IDLE)
-        conversation.frozen(fold)
-        assert wake_at(conversation.state, POLICY) == START + 5 + FORGET
-
-    def test_for_an_answer_if_that_is_sooner(self) -> None:
-        policy = msgspec.structs.replace(POLICY, token_threshold=50, summary_retry_seconds=60.0)
-        conversation = Conversation(policy)
-        conversation.say(*["x" * 10] * 6, at=START + 5)
-        assert conversation.state is not None
-        assert wake_at(conversation.state, policy) == START + 60
-        patient = msgspec.structs.replace(policy, summary_retry_seconds=1000.0)
-        assert wake_at(conversation.state, patient) == START + 5 + IDLE
-
-
-@pytest.mark.parametrize("person", ["", "ada"])
-def test_what_was_asked_for_earlier_in_the_run_is_not_once_it_is_erased(person: str) -> None:
-    conversation = Conversation()
-    fold, later = conversation.thawed(), START + FORGET
-    long = [msgspec.structs.replace(message(number), content="x" * 600) for number in range(2)]
-    fold.add([(said, 100 + number, START) for number, said in enumerate(long)])
-    fold.add([(message(2, later), 102, later)])  # it was forgotten by then, and a summary of it asked for
-    assert fold.requests
-    fold.erase("acme", person, 103, later)
-    assert conversation.frozen(fold, later).requests == []
-
-
-def test_a_page_has_a_key_of_its_own_under_its_conversations() -> None:
-    """As it was stored, so it is looked for: the key is part of the format."""
-    assert page_key(b"c", 12) == b"c\x0012"
-    assert is_page(page_key(b"c", 0))
-    assert not is_page(b"c")
-
-
 @pytest.mark.parametrize(("size", "overlap"), [(10, 10), (10, 11), (10, -1), (0, 0)])
 def test_sizes_with_which_no_window_would_get_on_are_refused(size: int, overlap: int) -> None:
     with pytest.raises(ConfigurationError, match=f"{size} messages cannot overlap by {overlap}"):
         WindowSizes(size, overlap)
     WindowSizes(1, 0)
     WindowSizes(10, 9)
-
-
-def test_a_window_repeats_no_more_than_it_has() -> None:
-    """The last window had one message of the one before it; then the setting was raised to three."""
-    assert WindowCursor(5, 1).close(7, WindowSizes(10, 3)) == (Span(5, 6, 1), WindowCursor(5, 2))
-
-
-@pytest.mark.parametrize(("limit", "fit"), [(1, 1), (2, 1), (3, 1), (4, 2), (10, 5), (11, 5), (99, 10)])
-def test_as_many_as_fit_with_what_parts_them_and_at_least_one(
-    monkeypatch: pytest.MonkeyPatch, limit: int, fit: int
-) -> None:
-    monkeypatch.setattr(summarizing, "REQUEST_BYTES", limit)
-    messages = [Kept(offset, str(offset), b"x", START) for offset in range(10)]
-    assert summarizing._fitting(messages) == messages[:fit]

@@ -33,16 +33,6 @@ def test_what_was_written_down_is_read_back_and_runs(tmp_path: Path, sleeper: su
     assert demo_processes.read(tmp_path) == []
 
 
-def test_a_process_that_has_ended_does_not_run_even_before_it_is_waited_for(
-    tmp_path: Path, sleeper: subprocess.Popen[bytes]
-) -> None:
-    demo_processes.write(tmp_path, {"ingest": sleeper.pid})
-    (process,) = demo_processes.read(tmp_path)
-    sleeper.kill()
-    os.waitid(os.P_PID, sleeper.pid, os.WEXITED | os.WNOWAIT)
-    assert not process.runs
-
-
 def test_another_process_with_the_same_id_is_left_alone(
     tmp_path: Path, sleeper: subprocess.Popen[bytes]
 ) -> None:
@@ -50,12 +40,6 @@ def test_another_process_with_the_same_id_is_left_alone(
     assert not stranger.runs
     demo_processes.end(stranger, grace=0)
     assert sleeper.poll() is None
-
-
-def test_an_unreadable_file_means_that_nothing_is_known(tmp_path: Path) -> None:
-    assert demo_processes.read(tmp_path) == []
-    (tmp_path / demo_processes.PROCESSES_FILE).write_text("{")
-    assert demo_processes.read(tmp_path) == []
 
 
 def test_down_ends_exactly_what_was_written_down(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
@@ -69,15 +53,3 @@ def test_down_ends_exactly_what_was_written_down(tmp_path: Path, sleeper: subpro
     finally:
         bystander.kill()
         bystander.wait()
-
-
-def test_a_process_that_ignores_the_request_is_killed() -> None:
-    ignore = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
-    script = f"{ignore}; print(1, flush=True); time.sleep(600)"
-    stubborn = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE)
-    assert stubborn.stdout is not None
-    with stubborn.stdout as output:
-        output.readline()
-    process = demo_processes.Started("memory", stubborn.pid, demo_processes.began(stubborn.pid))
-    demo_processes.end(process, grace=0.2)
-    assert stubborn.wait(timeout=60) == -signal.SIGKILL

@@ -10,21 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from models.errors import ConfigurationError
 from streams.runtime.records import Record
 from streams.topics import digests
 from streams.topics.catalog import TopicSpec, load_catalog
-from streams.topics.digests import PartitionDigests, Recipe, combined, difference, differing_fields
+from streams.topics.digests import PartitionDigests, Recipe, difference, differing_fields
 from streams.topics.examples import load_examples
 
 COMPACTED = TopicSpec(
     name="t", description="x", owner="memory", key="k", routed_by="k", cleanup_policy="compact"
-)
-BY_ID = msgspec.structs.replace(
-    COMPACTED,
-    cleanup_policy="delete",
-    digest_key=("id", "part"),
-    digest_ignores={"at": "a clock", "messages.offset": "a place"},
 )
 
 Log = list[tuple[str, Any]]
@@ -56,37 +49,6 @@ class TestWhatCounts:
         assert same([("a", b'{"v":1,"w":2}')], [("a", b'{"w":2,"v":1}')])
         assert not same([("a", b"[1,2]")], [("a", b"[2,1]")])
 
-    def test_a_removed_key_is_as_one_that_never_was(self) -> None:
-        assert same([("a", {"v": 1}), ("a", None)], [])
-        assert same([("a", None), ("a", {"v": 1})], [("a", {"v": 1})])
-        assert not same([("a", {"v": 1}), ("a", None)], [("a", {"v": 1})])
-
-    def test_what_is_no_json_is_compared_as_it_is(self) -> None:
-        assert same([("a", b"\xff\x00")], [("a", b"\xff\x00")])
-        assert not same([("a", b"\xff\x00")], [("a", b"\xff\x01")])
-
-    def test_the_key_counts_too(self) -> None:
-        assert not same([("a", {"v": 1})], [("b", {"v": 1})])
-
-    def test_records_that_are_no_states_of_their_key_are_told_by_fields(self) -> None:
-        log = [("c", {"id": 1, "part": "x", "v": 1}), ("c", {"id": 1, "part": "y", "v": 2})]
-        assert len(digest(log, BY_ID).rows()) == 2
-        assert same(log, [*log, *log], BY_ID), "copies of them are no more than they"
-        assert not same(log, log[:1], BY_ID)
-
-    def test_a_topic_whose_records_nothing_tells_apart_is_refused(self) -> None:
-        with pytest.raises(ConfigurationError, match="digest_key"):
-            Recipe(load_catalog().get("chat.messages.v1.dlq"))
-
-    def test_fields_that_the_topic_ignores_count_only_exactly(self) -> None:
-        def log(at: int, offset: int, text: str = "x") -> Log:
-            messages = [{"offset": 1, "text": "a"}, {"offset": offset, "text": text}]
-            return [("c", {"id": 1, "part": 1, "at": at, "messages": messages})]
-
-        assert same(log(1, 2), log(8, 9), BY_ID)
-        assert not same(log(1, 2), log(1, 2, "other"), BY_ID)
-        assert not same(log(1, 2), log(1, 9), BY_ID, exact=True)
-
 
 VALUES = st.one_of(st.none(), st.integers(0, 3), st.binary(max_size=2).filter(lambda raw: raw not in b"0123"))
 LOGS = st.lists(st.tuples(st.sampled_from([f"key-{n}" for n in range(12)]), VALUES), max_size=60)
@@ -108,27 +70,6 @@ def test_whatever_the_logs_hold_exactly_the_keys_that_differ_are_found(
         assert found.changed == sorted((here[key][0], there[key][0]) for key in changed)
         assert (sides[0].buckets() == sides[1].buckets()) == (not found)
         assert [each.records for each in sides] == [len(first), len(second)]
-
-
-def test_a_key_takes_forty_bytes() -> None:
-    found = PartitionDigests()
-    for number in range(200_000):
-        found.add((number * 7919 % 100_000).to_bytes(16, "big"), number.to_bytes(16, "big"), number)
-    rows = found.rows()
-    assert rows.nbytes == 40 * 100_000
-    assert min(rows["offset"]) == 100_000, "each key's second record is the later one"
-
-
-def test_messages_without_an_id_are_told_by_what_they_say() -> None:
-    recipe = Recipe(load_catalog().get("chat.messages.v1"))
-    said = [json.dumps({"conversation_id": "c", "content": text}).encode() for text in ("yes", "no", "yes")]
-    one, other, again = (recipe.digest(Record(value, b"c", offset)) for offset, value in enumerate(said))
-    assert one == again
-    assert one[0] != other[0]
-
-
-def test_the_digest_of_a_topic_is_that_of_its_partitions_in_order() -> None:
-    assert combined(["a", "b"]) == combined(["a", "b"]) != combined(["b", "a"])
 
 
 @pytest.mark.parametrize(

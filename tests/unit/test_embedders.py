@@ -21,7 +21,7 @@ from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.onnx_folder import OnnxFolder
 from streams.adapters.onnx_model import DIMENSIONS, MODEL
 from streams.llm.embedder import ModelEmbedder
-from streams.llm.embedders import open_embedder, open_vectors
+from streams.llm.embedders import open_embedder
 from streams.settings import Settings, load_settings
 from streams.telemetry.metrics import Metrics
 
@@ -94,15 +94,6 @@ async def test_pooling_and_prefix(folder: Path) -> None:
     await plainly.close()
 
 
-@pytest.mark.parametrize("how", ["mean", "cls", "last"])
-async def test_a_vector_does_not_depend_on_what_else_is_in_the_batch(folder: Path, how: str) -> None:
-    (folder / "switchboard.json").write_text(json.dumps({"pooling": how}))
-    loaded = OnnxFolder(folder).load(1)
-    together = loaded.embed(TEXTS)
-    for row, text in zip(together, TEXTS, strict=True):
-        assert float(row @ loaded.embed([text])[0]) > 0.98
-
-
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
@@ -119,13 +110,6 @@ def test_a_folder_that_is_no_model_is_refused(folder: Path, spoil: Any, words: s
     with pytest.raises(ConfigurationError, match=words) as caught:
         OnnxFolder(folder)
     assert str(folder) in str(caught.value)
-
-
-def test_a_damaged_model_is_refused(folder: Path) -> None:
-    (folder / "model.onnx").unlink()
-    (folder / "model.onnx").write_bytes(b"not a model")
-    with pytest.raises(ConfigurationError, match=r"model\.onnx cannot be read"):
-        OnnxFolder(folder)
 
 
 async def test_the_setting_chooses(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -193,48 +177,3 @@ async def test_what_a_text_took_is_in_one_budget_whoever_asked_first(
         assert [*embedder.take_owed(many)] == many[32:]
         embedder.owe(taken)
         assert embedder.take_owed(many[:1]) == {many[0]: taken[many[0]]}
-
-
-@pytest.mark.parametrize(
-    "fault", [Fault.RATE_LIMITED, Fault.INTERNAL, Fault.CUT, Fault.HTML, Fault.BAD_REQUEST]
-)
-async def test_what_is_wrong_with_gemini_is_waited_for(
-    server: ModelServer, tmp_path: Path, fault: Fault
-) -> None:
-    async with AsyncExitStack() as resources:
-        embedder = await open_embedder(by_gemini(server, tmp_path), resources)
-        server.fail(fault)
-        with pytest.raises(DependencyUnavailable):
-            await embedder.embed(["tea"])
-        assert (await embedder.embed(["tea"])).shape == (1, 768)
-
-
-async def test_a_model_that_is_not_there_is_refused_at_start(server: ModelServer, tmp_path: Path) -> None:
-    settings = by_gemini(server, tmp_path, embedding_name="gemini-embedding-9")
-    async with AsyncExitStack() as resources:
-        with pytest.raises(ConfigurationError, match="SWITCHBOARD_EMBEDDING_NAME"):
-            await open_embedder(settings, resources)
-
-
-@pytest.mark.parametrize(
-    ("budget", "changes", "refused"),
-    [
-        (0.0, {}, True),
-        (0.07, {}, True),
-        (0.08, {}, False),
-        (5.0, {"call_batch_records": 10_000}, True),
-        (5.0, {"model_prices": "gemini-embedding-001=10/0"}, True),
-    ],
-)
-async def test_a_budget_below_what_texts_may_cost_at_once_is_refused(
-    server: ModelServer, tmp_path: Path, budget: float, changes: dict[str, Any], refused: bool
-) -> None:
-    """They would wait for ever."""
-    settings = by_gemini(server, tmp_path, model_budget_usd=budget, **changes)
-    async with AsyncExitStack() as resources:
-        if not refused:
-            await open_vectors(settings, resources, Metrics())
-            return
-        with pytest.raises(ConfigurationError, match=r"BUDGET_USD is .*SWITCHBOARD_EMBEDDER=builtin"):
-            await open_vectors(settings, resources, Metrics())
-    assert server.count() == 0

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 import msgspec
 import numpy as np
 import pytest
+import samples
 
-from models import ids
 from models.errors import DependencyUnavailable
 from models.index import TurnFilter, VectorSpace
 from models.messages import Role
-from models.turns import Turn, TurnSource
+from models.turns import Turn
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import TURNS, version_at
 from streams.erasure import expiry as module
@@ -31,19 +31,9 @@ PLACE = ("memory.turns.v1", 0)
 
 def turn(number: int, arrived: datetime) -> Turn:
     """Said long ago, as an import brings it: what counts is when it came."""
-    return Turn(
-        turn_id=ids.turn_id("default", "c-1", f"m-{number}"),
-        message_id=f"m-{number}",
-        conversation_id="c-1",
-        user_id="ada",
-        role=Role.USER,
-        text=f"tea number {number}",
-        sent_at=NOON - timedelta(days=3000),
-        arrived_at=arrived,
-        began_at=arrived,
-        index=number,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=number),
-    )
+    names = {"conversation_id": "c-1", "message_id": f"m-{number}", "role": Role.USER}
+    times = {"sent_at": NOON - timedelta(days=3000), "arrived_at": arrived, "began_at": arrived}
+    return samples.turn(number, f"tea number {number}", **names, **times)
 
 
 @pytest.fixture

@@ -20,17 +20,6 @@ def exported(*numbers: int, fay: str = "Fay") -> list[Exported]:
     return [Exported(f"m{n}", float(n), fay if n == 2 else "Mo") for n in numbers]
 
 
-def test_a_cut_and_later_export_with_other_names_continues_its_chat() -> None:
-    found = chats(one=FIRST).continued("default", exported(2, 3, 4, 5, 6, 7, fay="Fay Smith"))
-    assert found == Continued("one", {"Fay Smith": "Fay", "Mo": "mo"})
-
-
-def test_a_message_sent_to_two_chats_does_not_join_them() -> None:
-    other = [Exported("x1", 1.0, "Mo"), Exported("x2", 1.5, "Mo"), *exported(2), Exported("x3", 2.5, "Mo")]
-    assert chats(one=FIRST).continued("default", other) is None
-    assert chats(one=FIRST).continued("acme", exported(1, 2, 3)) is None
-
-
 def test_an_erased_chat_is_not_continued() -> None:
     held = chats(one=FIRST)
     held.forget("default", "one", "mo")

@@ -2,34 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import tracemalloc
-from collections.abc import Callable, Iterator
-from types import SimpleNamespace
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
 from models.errors import DependencyUnavailable
-from models.ids import turn_id
-from models.messages import DEFAULT_TENANT
 from processors.importing import jsonl
 from processors.importing.drafts import Owner
 from streams.importing import scratch
-from streams.importing.known import Found, Known
 from streams.importing.publishing import Count, Importer
-from streams.importing.scratch import Numbers, Places, Repeats
+from streams.importing.scratch import Numbers, Repeats
 from streams.settings import Settings
-
-
-def peak_of(do: Callable[[], object]) -> int:
-    """Return how many bytes of Python's it takes at most."""
-    tracemalloc.start()
-    do()
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return peak
 
 
 async def test_short_lines_by_the_million_are_not_held() -> None:
@@ -48,80 +33,6 @@ async def test_short_lines_by_the_million_are_not_held() -> None:
     tracemalloc.stop()
     assert (counted.read, len(counted.conversations), counted.skipped) == (10_000, 10_000, {})
     assert peak < 1_200_000
-
-
-def test_what_is_known_is_not_held() -> None:
-    known = Known()
-
-    def learn() -> None:
-        for number in range(10_000):
-            known.add(DEFAULT_TENANT, f"c-{number}", "ada", f"m-{number}")
-
-    assert peak_of(learn) < 300_000
-    assert known.find(DEFAULT_TENANT, "c-7", "ada", "m-7") is Found.THERE
-    assert known.find(DEFAULT_TENANT, "c-7", "ada", "m-8") is Found.NOTHING
-
-
-def erasure(**of: str) -> Any:
-    body = '{"punctuation":"erase",' + ",".join(f'"{name}":"{value}"' for name, value in of.items()) + "}"
-    return record(b"c-1", body.encode(), [("sw_punctuation", b"erase")])
-
-
-def record(key: bytes, value: bytes | None, headers: list[tuple[str, bytes]]) -> Any:
-    return SimpleNamespace(key=key, value=value, headers=headers)
-
-
-def test_the_first_message_under_an_id_decides_what_becomes_of_later_ones() -> None:
-    known = Known()
-    lines = [("c-1", "ada", "m-1"), ("c-1", "bob", "m-2"), ("c-2", "ada", "m-1"), ("c-2", "eve", "m-1")]
-
-    def send() -> list[str]:
-        for conversation, person, message in lines:
-            body = {"message_id": message, "conversation_id": conversation, "user_id": person}
-            known.see_message(record(conversation.encode(), json.dumps(body).encode(), []))
-        return [known.find(DEFAULT_TENANT, *each).value for each in lines]
-
-    assert [known.find(DEFAULT_TENANT, *each) for each in lines] == ["nothing"] * 4
-    assert send() == ["there", "there", "there", "anothers"]
-    known.see_message(erasure(conversation_id="c-1", user_id="bob"))
-    assert send() == ["there", "erased", "there", "anothers"]
-    known.see_message(erasure(conversation_id="c-1", tenant_id="acme"))
-    assert send() == ["there", "erased", "there", "anothers"]
-    known.see_message(erasure(conversation_id="c-1"))
-    assert send() == ["erased", "erased", "there", "anothers"]
-
-
-def test_turns_tell_of_messages_that_their_topic_has_let_go_of() -> None:
-    known, key = Known(), turn_id(DEFAULT_TENANT, "c-1", "m-1").encode()
-
-    def find(person: str) -> str:
-        return known.find(DEFAULT_TENANT, "c-1", person, "m-1").value
-
-    known.see_turn(record(key, b'{"user_id":"ada"}', []))
-    assert (find("ada"), find("eve")) == ("there", "anothers")
-    known.see_turn(record(key, None, []))
-    assert (find("ada"), find("eve")) == ("erased", "erased")
-    known.see_turn(record(key, b'{"user_id":"ada"}', []))
-    assert find("ada") == "there", "its conversation was forgotten meanwhile"
-    known.see_turn(record(b"t", b"{broken", []))
-
-
-def test_numbers_names_and_places_are_told_apart() -> None:
-    numbers = Numbers()
-    for number in (0, -(2**63), 2**63 - 1):
-        assert numbers.add(number) and not numbers.add(number) and number in numbers
-    numbers.discard(0)
-    assert 0 not in numbers and -(2**63) in numbers
-    repeats = Repeats()
-    assert [repeats.met(name) for name in ("a", "b", "a", "a")] == [1, 1, 2, 3]
-    assert Repeats().met("a") == 1, "of another file"
-    places = Places()
-    for number in range(1200):
-        places.add("acme", f"c-{number // 2}")
-    places.add("other", "c-0")
-    assert len(places) == 601
-    assert sorted(each for page in places.pages() for each in page)[-1] == ("other", "c-0")
-    assert sum(len(page) for page in places.pages()) == 601
 
 
 def test_a_disk_that_is_full_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,38 +3,26 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 
-from models.errors import ConfigurationError, DependencyUnavailable
 from models.index import FactFilter, SearchIndex, VectorSpace
-from models.vectors import EmbeddingResult, VectorKind
-from processors.embedding.vectors import pack
-from processors.embedding.wording import request_for
 from streams.adapters.dual_write_index import DualWriteIndex
-from streams.adapters.folder_lock import FolderLock
-from streams.adapters.index_dirs import IndexDirs, find_index_dirs, forget_builds, noted
-from streams.adapters.living_embedder import open_former, open_living
+from streams.adapters.index_dirs import IndexDirs, find_index_dirs, noted
 from streams.adapters.onnx_model import DIMENSIONS, MODEL
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS
-from streams.agents.recall.embedding import ANSWERED_TO, Building, Embedding
 from streams.agents.recall.index import Index
-from streams.agents.recall.vectors import VectorViews
-from streams.runtime.testing import START, StageHarness
+from streams.runtime.testing import StageHarness
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
-from streams.topics.reset import _empty
 from streams.vectors.recall_indexes import Indexes, open_indexes
-from streams.vectors.requests import EMBEDDINGS, REQUESTS
+from streams.vectors.requests import REQUESTS
 from tests.agents.memory_samples import fact
 
 BEFORE, AFTER = VectorSpace(MODEL, DIMENSIONS), VectorSpace("after/2", 3)
@@ -70,15 +58,6 @@ def there(settings: Settings) -> list[str]:
     return sorted(re.sub("-[0-9a-f]{8}$", "", name) for name in names)
 
 
-def test_with_the_same_embedder_nothing_is_built_or_moved(settings: Settings) -> None:
-    assert noted(settings) is None
-    assert [started(settings, BEFORE).built for _ in range(2)] == [None, None]
-    assert [each.name for each in settings.folder.iterdir()] == ["qdrant"], "not even a lock"
-    written = (settings.folder / "qdrant" / "embedder.json").stat().st_mtime_ns
-    assert started(settings, BEFORE).note(BEFORE, settings) == ""
-    assert (settings.folder / "qdrant" / "embedder.json").stat().st_mtime_ns == written
-
-
 def test_another_embedder_is_built_for_beside_until_it_is_whole(settings: Settings) -> None:
     after = chosen(settings, "onnx:after")
     started(settings, BEFORE)
@@ -93,21 +72,6 @@ def test_another_embedder_is_built_for_beside_until_it_is_whole(settings: Settin
     assert (again.folder / "facts" / "mine").exists()
     assert there(settings) == ["qdrant"], "the old one is gone"
     assert not (again.folder / "whole").exists()
-
-
-def test_a_build_keeps_its_name_and_another_has_another(settings: Settings) -> None:
-    """What one has said in the topic of how far it was must not be taken for another's."""
-    after = chosen(settings, "onnx:after")
-    started(settings, BEFORE)
-    first, again = started(after, AFTER), started(after, AFTER)
-    assert first.note(AFTER, after) == again.note(AFTER, after) != ""
-    back = started(settings, BEFORE)
-    in_place = back.note(BEFORE, settings)
-    assert started(settings, BEFORE).note(BEFORE, settings) == in_place != ""
-    anew = started(after, AFTER).note(AFTER, after)
-    assert started(settings, BEFORE).note(BEFORE, settings) not in {in_place, anew, first}
-    (settings.folder / "qdrant" / "behind").write_text("")  # a crash in the middle
-    assert started(settings, BEFORE).note(BEFORE, settings) != ""
 
 
 #: After which step of the exchange the crash came: one is out, one is in, one is not deleted yet.
@@ -142,137 +106,10 @@ def test_a_crash_while_one_takes_the_others_place(settings: Settings, step: str)
     assert there(settings) == ["qdrant"]
 
 
-@pytest.mark.parametrize("step", CRASHES[:2])
-def test_who_goes_back_after_such_a_crash_has_the_living_ones(settings: Settings, step: str) -> None:
-    after = chosen(settings, "onnx:after")
-    started(settings, BEFORE)
-    (settings.folder / "qdrant" / "facts" / "mine").touch()
-    dirs = started(after, AFTER)
-    dirs.mark_ready()
-    crashed(settings, dirs, step)
-    back = started(settings, BEFORE)
-    assert back.built == back.folder, "what is missing is made again"
-    assert (back.folder / "facts" / "mine").exists()
-    assert there(settings) == ["qdrant"]
-
-
-def test_what_another_process_has_keeps_its_place(settings: Settings) -> None:
-    after = chosen(settings, "onnx:after")
-    started(settings, BEFORE)
-    started(after, AFTER).mark_ready()
-    for held in ("qdrant/facts", "qdrant.moving"):
-        lock = FolderLock(settings.folder / held, "")
-        try:
-            with pytest.raises(ConfigurationError, match="in use by"):
-                find_index_dirs(after, AFTER)
-        finally:
-            lock.release()
-        assert embedder_of_living(after) == "builtin"
-        assert there(settings)[:2] == ["qdrant", "qdrant-after-2-3"]
-
-
-def test_who_goes_back_has_what_is_missing_made_in_place(settings: Settings) -> None:
-    started(settings, BEFORE)
-    started(chosen(settings, "onnx:after"), AFTER)
-    back = started(settings, BEFORE)
-    assert (back.built, back.beside) == (back.folder, None)
-    assert there(settings) == ["qdrant"], "what was begun is gone"
-    back.mark_ready()
-    assert started(settings, BEFORE).built is None
-
-
-def test_living_indexes_that_were_deleted_are_those_that_were_begun(settings: Settings) -> None:
-    """Their requests are answered in part: in a new one the others would be missing for ever."""
-    after = chosen(settings, "onnx:after")
-    started(settings, BEFORE)
-    dirs = started(after, AFTER)
-    build = dirs.note(AFTER, after)
-    (dirs.built / "facts" / "begun").touch()
-    shutil.rmtree(dirs.folder)
-    again = started(after, AFTER)
-    assert again.built == again.folder and (again.folder / "facts" / "begun").exists()
-    assert again.note(AFTER, after) == build
-
-
-def test_a_folder_of_somebody_elses_stays(settings: Settings, tmp_path: Path) -> None:
-    theirs = [settings.folder / name for name in ("qdrant-server", "qdrant-old", "qdrant-copy")]
-    for each in theirs[:2]:
-        each.mkdir(parents=True)
-    started(settings, BEFORE)
-    shutil.copytree(settings.folder / "qdrant", theirs[2])
-    begun = started(chosen(settings, "onnx:after"), AFTER).built
-    linked = settings.folder / "qdrant-linked"
-    linked.symlink_to(begun)
-    started(settings, BEFORE)
-    started(chosen(settings, "onnx:after"), AFTER).mark_ready()
-    started(chosen(settings, "onnx:after"), AFTER)
-    assert all(each.is_dir() for each in theirs) and linked.is_symlink()
-
-
-def test_a_folder_that_does_not_say_what_made_it_is_not_built_in(settings: Settings) -> None:
-    after = chosen(settings, "onnx:after")
-    started(settings, BEFORE)
-    beside = find_index_dirs(after, AFTER).beside
-    (beside / "theirs").mkdir(parents=True)
-    with pytest.raises(ConfigurationError, match="Move it away"):
-        started(after, AFTER)
-    assert (beside / "theirs").is_dir()
-
-
-@pytest.mark.parametrize("damage", [b"", b"{", b"[]"])
-def test_a_note_that_cannot_be_read_leaves_it_to_the_seal(settings: Settings, damage: bytes) -> None:
-    started(settings, BEFORE)
-    (settings.folder / "qdrant" / "embedder.json").write_bytes(damage)
-    assert noted(settings) is None
-    assert started(settings, BEFORE).built is None
-    assert embedder_of_living(settings) == "builtin"
-
-
-def test_a_third_embedder_takes_the_place_of_one_that_was_begun(settings: Settings) -> None:
-    started(settings, BEFORE)
-    started(chosen(settings, "onnx:after"), AFTER)
-    third = started(chosen(settings, "onnx:third"), VectorSpace("third", 3))
-    assert third.living.embedder == "builtin"
-    assert there(settings) == ["qdrant", "qdrant-third-3"]
-
-
-def test_models_that_read_alike_have_folders_of_their_own(settings: Settings) -> None:
-    started(settings, BEFORE)
-    spaces = [VectorSpace(name, 3) for name in ("a/b", "a-b", "A-b", "m" * 300, "мод", "")]
-    names = {find_index_dirs(settings, space).beside.name for space in spaces}
-    assert len(names) == len(spaces) and max(map(len, names)) < 120
-
-
-def test_what_is_begun_goes_when_the_indexes_are_emptied(settings: Settings) -> None:
-    """It is filled from topics that may have been made again: what they held before must not come back."""
-    after = chosen(settings, "onnx:after")
-    started(settings, BEFORE)
-    dirs = started(after, AFTER)
-    behind = (dirs.folder / "behind").read_text()
-    assert _empty(dirs.folder)
-    assert there(settings) == ["qdrant"]
-    assert (dirs.folder / "behind").read_text() not in {"", behind}
-    assert not forget_builds(dirs.folder)
-
-
-def test_what_a_crash_left_does_not_come_back_once_the_indexes_were_emptied(settings: Settings) -> None:
-    after = chosen(settings, "onnx:after")
-    started(settings, BEFORE)
-    (settings.folder / "qdrant" / "facts" / "mine").touch()
-    dirs = started(after, AFTER)
-    dirs.mark_ready()
-    crashed(settings, dirs, "out")
-    assert _empty(dirs.folder)
-    assert there(settings) == []
-    again = started(after, AFTER)
-    assert (again.built, [*(again.folder / "facts").iterdir()]) == (None, [])
-
-
 # -- both at once ------------------------------------------------------------------------------------------
 
 ADA = FactFilter(user_id="ada")
 TEA, CELLO = fact("likes tea"), fact("plays the cello")
-PLACE = ("memory.facts.v1", 3)
 
 
 @pytest.fixture
@@ -302,13 +139,6 @@ async def test_both_are_written_and_the_living_one_is_read(both: DualWriteIndex[
     for index in (both.active, both.candidate):
         assert [each.fact_id for each in await index.get([TEA.fact_id, CELLO.fact_id])] == [CELLO.fact_id]
         assert await index.vectors([TEA.fact_id, CELLO.fact_id]) == {}
-
-
-async def test_what_is_in_both_is_read(both: DualWriteIndex[Any, Any]) -> None:
-    await both.active.set_mark(PLACE, 9)
-    assert await both.marks([PLACE]) == {PLACE: 0}
-    await both.set_mark(PLACE, 12)
-    assert await both.marks([PLACE]) == {PLACE: 12}
 
 
 # -- as the recall service opens them ----------------------------------------------------------------------
@@ -350,26 +180,6 @@ async def test_the_living_ones_answer_and_it_is_seen_how_far_the_others_are(
         assert await found.rebuild.progress(ends) == (14, 60)
 
 
-@pytest.mark.parametrize("embedder", ["builtin", "onnx:/gone"])
-async def test_an_embedder_that_is_gone_or_another_by_now_leaves_the_words(embedder: str) -> None:
-    was = VectorSpace("what-it-was", 2)
-    async with AsyncExitStack() as resources:
-        found = await open_former(was, Settings(embedder=embedder), resources)
-        assert (found.model, found.dimensions) == was
-        with pytest.raises(DependencyUnavailable, match="cannot be loaded any more"):
-            await found.embed(["tea"])
-
-
-async def test_a_command_asks_with_the_embedder_of_the_living_ones(settings: Settings, tmp_path: Path) -> None:
-    async with AsyncExitStack() as resources:
-        assert (await open_living(settings, resources)).model == MODEL
-        started(chosen(settings, f"onnx:{tmp_path / 'gone'}"), AFTER)
-        assert await open_living(settings, resources, start=True) is not None
-        assert (await open_living(settings, resources)).model == AFTER.model
-        elsewhere = settings.model_copy(update={"qdrant_url": "http://q"})
-        assert (await open_living(elsewhere, resources)).model == MODEL
-
-
 # -- what is erased, and what is said of vectors, while one is built -----------------------------------------
 
 
@@ -386,92 +196,3 @@ async def test_what_was_erased_before_does_not_come_back_in_the_new_one(
         await stage.call(*part)
     for index in (both.active, both.candidate):
         assert [each.fact_id for each in await index.get([TEA.fact_id, CELLO.fact_id])] == [CELLO.fact_id]
-
-
-async def test_what_began_anew_since_stays_in_the_living_one(both: DualWriteIndex[Any, Any]) -> None:
-    stage = StageHarness(Index(Settings(), both).stage())
-    anew = msgspec.structs.replace(TEA, version=7, erased_until=START + timedelta(days=1))
-    await both.active.upsert([anew])
-    await stage.call(stage.record(TEA))
-    await stage.call(stage.record(None, key=TEA.fact_id.encode()))
-    assert await both.active.get([TEA.fact_id]) == [anew]
-    assert await both.candidate.get([TEA.fact_id]) == []
-    await stage.call(stage.record(anew))
-    assert await both.candidate.get([TEA.fact_id]) == [anew]
-
-
-def vector(of: Any, model: str, length: int, place: int) -> EmbeddingResult:
-    return EmbeddingResult(
-        kind=VectorKind.FACT,
-        id=of.fact_id,
-        user_id="ada",
-        text_hash="h",
-        model=model,
-        dimensions=length,
-        vector=pack(axis(length, place)[0]),
-    )
-
-
-def views(both: DualWriteIndex[Any, Any], build: str = "mine") -> StageHarness:
-    made = VectorViews(Settings(), {VectorKind.FACT: both}, built=Building(both.candidate, build))
-    return StageHarness(made.stage())
-
-
-async def test_a_vector_of_one_model_does_not_stand_for_the_others(both: DualWriteIndex[Any, Any]) -> None:
-    stage = views(both)
-    await both.upsert([TEA, CELLO])
-    await stage.call(
-        stage.record(vector(TEA, "before", 2, 0)),
-        stage.record(vector(TEA, "after", 3, 1)),
-        stage.record(vector(CELLO, "before", 2, 1)),
-        stage.record(vector(CELLO, "other", 2, 1)),
-    )
-    assert {*await both.active.vectors([TEA.fact_id, CELLO.fact_id])} == {TEA.fact_id, CELLO.fact_id}
-    assert {*await both.candidate.vectors([TEA.fact_id, CELLO.fact_id])} == {TEA.fact_id}
-    key = f"fact/{TEA.fact_id}".encode()
-    await stage.call(stage.record(None, key=key), stage.record(vector(TEA, "after", 3, 2)))
-    assert {*await both.active.vectors([TEA.fact_id])} == set(), "erased, and only the other model has it anew"
-    assert {*await both.candidate.vectors([TEA.fact_id])} == {TEA.fact_id}
-
-
-async def test_how_far_requests_are_answered_is_said_for_one_build_only(both: DualWriteIndex[Any, Any]) -> None:
-    """Those of another stay in the topic, and what they say is not true of a later one."""
-    request = request_for(VectorKind.FACT, TEA.fact_id, "likes tea", "ada", "default")
-    for build, mark in (("earlier", 0), ("mine", 1)):
-        asked = Embedding(Settings(), Length(AFTER), built=Building(both.candidate, build))
-        asking = StageHarness(asked.stage())
-        await asking.call(asking.record(request))
-        [said] = [each for each in asking.last.outputs if each.topic == EMBEDDINGS]
-        stage = views(both)
-        await stage.call(stage.record(said.value, key=said.key, headers=list(said.headers)))
-        place = REQUESTS, stage.partition
-        assert (await both.candidate.marks([place]))[place] == mark
-        assert (await both.active.marks([place]))[place] == 0
-    stage = views(both)
-    headers = [(ANSWERED_TO, value) for value in (b"mine", b"mine x", b"", b" 7")]
-    await stage.call(*[stage.record(None, key=b"fact/x", headers=[each]) for each in headers])
-    assert (await both.candidate.marks([place]))[place] == 1
-
-
-@pytest.mark.parametrize(("stored", "mark"), [(True, 3), (False, 0)])
-async def test_requests_that_cannot_be_read_do_not_keep_it_from_being_whole(
-    both: DualWriteIndex[Any, Any], stored: bool, mark: int
-) -> None:
-    """At the end of a partition nothing comes behind them; but what came before must be stored."""
-    stage = StageHarness(Embedding(Settings(), Length(AFTER), built=Building(both.candidate, "mine")).stage())
-    request = request_for(VectorKind.FACT, TEA.fact_id, "likes tea", "ada", "default")
-    await stage.call(stage.record(request))
-    place = REQUESTS, stage.partition
-    if stored:
-        await both.candidate.set_mark(place, 1)
-    await stage.call(stage.record(b"{no json"), stage.record(None, key=b"nothing/x"))
-    assert len(stage.dead_letters) == 2
-    assert (await both.candidate.marks([place]))[place] == mark
-
-
-async def test_without_a_build_nothing_is_said(tmp_path: Path) -> None:
-    stage = StageHarness(Embedding(Settings(), Length(AFTER)).stage())
-    request = request_for(VectorKind.FACT, TEA.fact_id, "likes tea", "ada", "default")
-    await stage.call(stage.record(request))
-    assert all(name != ANSWERED_TO for each in stage.last.outputs for name, _ in each.headers)
-    assert stage.spec.view_marks is None

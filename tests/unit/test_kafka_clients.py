@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
-from typing import Any
 
 import pytest
-from aiokafka.protocol.metadata import MetadataRequest, MetadataRequest_v5, MetadataResponse_v5
 from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
 
 import streams
-from streams.kafka import described
 from streams.runtime.credentials import faust_credentials
 from streams.settings import load_settings
 
@@ -74,27 +71,3 @@ def test_what_faust_makes_is_let_in_as_our_own_clients_are(access, expected):
     assert ("SSL" in options["security_protocol"].split("_")) == (options.get("ssl_context") is not None)
     provider = options.get("sasl_oauth_token_provider")
     assert (provider is not None) == (access.get("kafka_sasl_mechanism") == "OAUTHBEARER")
-
-
-class _Metadata:
-    """A broker that has topic ``a``, may not show ``c``, and knows no other."""
-
-    def __init__(self) -> None:
-        self.asked: list[MetadataRequest_v5] = []
-
-    async def _send_request(self, request: MetadataRequest) -> MetadataResponse_v5:
-        self.asked.append(request.build(MetadataRequest_v5))
-        partition = (0, 0, 1, [1], [1], [])
-        topics = [(0, "a", False, [partition]), (3, "b", False, []), (29, "c", False, [])]
-        return MetadataResponse_v5(0, [], "cluster", 1, topics)
-
-
-async def test_topics_are_asked_for_by_name_and_none_is_made() -> None:
-    """A broker may be set to make what it is asked for; asked for nothing, it may tell all it has."""
-    broker: Any = _Metadata()
-    found, hidden = await described(broker, ["a", "b", "c"])
-    assert (list(found), hidden) == (["a"], {"c"})
-    assert [len(topic["partitions"]) for topic in found.values()] == [1]
-    [asked] = broker.asked
-    assert sorted(asked.topics) == ["a", "b", "c"] and asked.allow_auto_topic_creation is False
-    assert await described(broker, []) == ({}, set()) and len(broker.asked) == 1

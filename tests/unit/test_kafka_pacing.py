@@ -4,7 +4,6 @@ for nothing; on the real broker, and the moments with a clock of the test's.
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,101 +13,6 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from deploy.local.kafka import LocalKafka
 from streams.kafka import pacing
 from streams.runtime.aiokafka_internals import FetchRequest
-
-HERE, THERE = 1, 2
-USUAL_MS, TIMEOUT, PAUSE = 50, 0.2, 0.01
-
-
-class Rig:
-    """A fetcher that wants to ask both brokers, and a client that answers what it is told to."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, rests: bool = True) -> None:
-        self.now = 100.0
-        self.answer: list[tuple[str, list[tuple[Any, ...]]]] = []
-        self.wanted = [HERE, THERE]
-        self.fetcher = SimpleNamespace(
-            _records={}, _fetch_max_wait_ms=USUAL_MS, _get_actions_per_node=self._decide
-        )
-        self.client = SimpleNamespace(send=self._send)
-        monkeypatch.setattr(pacing.time, "monotonic", lambda: self.now)
-        self.assigned = "assigned"
-        consumer: Any = SimpleNamespace(_fetcher=self.fetcher, _client=self.client)
-        pacing.pace(consumer, PAUSE, rests=rests)
-
-    async def _send(self, node: int, request: Any, **options: Any) -> Any:
-        return SimpleNamespace(topics=self.answer)
-
-    def _decide(self, assignment: Any) -> Any:
-        assert assignment is self.assigned
-        waits = self.fetcher._fetch_max_wait_ms
-        return [(node, waits) for node in self.wanted], {HERE: ["a reset"]}, TIMEOUT, False, ["a pause"]
-
-    def decide(self) -> tuple[list[int], float]:
-        """Return who is asked now, and after what time (seconds) that is looked at again."""
-        requests, resets, timeout, *others = self.fetcher._get_actions_per_node(self.assigned)
-        assert (resets, others) == ({HERE: ["a reset"]}, [False, ["a pause"]])
-        return [node for node, _ in requests], timeout
-
-    def waits(self) -> int:
-        """Return how long a fetch of this moment may wait at the broker (ms)."""
-        requests = self.fetcher._get_actions_per_node(self.assigned)[0]
-        return int(requests[0][1])
-
-    async def hear(self, records: bytes, request: Any = None) -> None:
-        self.answer = [("t", [(0, 0, 5, b""), (1, 0, 5, records)])]
-        await self.client.send(HERE, request or FetchRequest(USUAL_MS, 1, 1, 0, []))
-
-
-@pytest.fixture
-def rig(monkeypatch: pytest.MonkeyPatch) -> Rig:
-    return Rig(monkeypatch)
-
-
-async def test_a_broker_that_has_sent_records_is_asked_a_little_later(rig: Rig) -> None:
-    assert rig.decide() == ([HERE, THERE], TIMEOUT)
-    await rig.hear(b"records")
-    rig.now += 0.004
-    asked, timeout = rig.decide()
-    assert asked == [THERE]
-    assert timeout == pytest.approx(0.006)
-    rig.now += 0.006
-    assert rig.decide() == ([HERE, THERE], TIMEOUT)
-
-
-async def test_one_that_has_sent_nothing_or_something_else_is_asked_at_once(rig: Rig) -> None:
-    await rig.hear(b"")
-    await rig.hear(b"records", request="no fetch")
-    assert rig.decide() == ([HERE, THERE], TIMEOUT)
-
-
-async def test_who_is_not_to_be_asked_anyway_sets_no_time(rig: Rig) -> None:
-    await rig.hear(b"records")
-    rig.wanted = [THERE]
-    assert rig.decide() == ([THERE], TIMEOUT)
-
-
-async def test_a_fetch_waits_longer_where_nothing_happens(rig: Rig) -> None:
-    assert rig.waits() == USUAL_MS
-    rig.now += 2.5
-    assert rig.waits() == 500
-    rig.fetcher._records = {"a partition": "that is not asked for"}
-    assert rig.waits() == USUAL_MS
-    rig.fetcher._records = {}
-    await rig.hear(b"records")
-    rig.now += 1.0
-    assert rig.waits() == USUAL_MS
-    rig.now += 1.5
-    assert rig.waits() == 500
-    rig.assigned = "otherwise"
-    assert rig.waits() == USUAL_MS
-    rig.now += 2.5
-    assert rig.waits() == 500
-
-
-async def test_who_is_asked_other_things_meanwhile_does_not_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = Rig(monkeypatch, rests=False)
-    rig.now += 2.5
-    assert rig.waits() == USUAL_MS
 
 
 @pytest.mark.kafka

@@ -42,16 +42,3 @@ def test_what_was_used_longest_ago_makes_room() -> None:
     items.put(new, Note("note 3"))
     assert [items.get(each) is not None for each in (*points, new)] == [True, False, True, True]
     assert items.size == whole
-
-
-def test_what_alone_is_too_much_is_not_kept() -> None:
-    items, point = KeptItems(Note, most_bytes=1_000), uuid4().int
-    items.put(point, Note("so long " * 1_000))
-    assert (items.get(point), items.size) == (None, 0)
-
-
-def test_what_is_forgotten_takes_no_room() -> None:
-    items, points = kept(2)
-    items.forget([*points, uuid4().int])
-    assert [items.get(each) for each in points] == [None, None]
-    assert items.size == 0

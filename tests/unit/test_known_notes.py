@@ -5,16 +5,15 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import msgspec
 import pytest
+import samples
 from test_search import WordEmbedder, embedder, index, make_fact, store
 
 from models.errors import DependencyUnavailable
-from models.facts import Fact, FactStatus, Provenance
+from models.facts import Fact, FactStatus
 from models.index import FactIndex
-from models.messages import Role
 from models.windows import Window
-from processors.prompts import examples, extraction
+from processors.prompts import examples
 from streams.remembered.known import KnownFacts
 from streams.search import MemorySearch
 
@@ -26,22 +25,7 @@ BEGAN = WINDOW.messages[0].sent_at
 
 def fact(text: str, days: float, **changes: Any) -> Fact:
     """Return a fact about Mara that was said so many days before the window began."""
-    at = BEGAN - timedelta(days=days)
-    said = Provenance(
-        conversation_id="c-0",
-        window_id="w-0",
-        window_end_id="m-9",
-        message_ids=("m-9",),
-        quote=text,
-        topic="chat.messages.v1",
-        partition=0,
-        offsets=(9,),
-        sent_at=at,
-        arrived_at=at,
-    )
-    return msgspec.structs.replace(
-        make_fact(text, user_id="mara"), provenance=(said,), valid_from=at, last_evidence_at=at, **changes
-    )
+    return samples.fact(text, at=BEGAN - timedelta(days=days), user_id="mara", **changes)
 
 
 @pytest.fixture
@@ -71,17 +55,6 @@ async def test_standing_notes_come_first_and_only_what_held_before_is_known(
     assert sorted(found) == ["is allergic to nuts", "lives in Munich since January", "owns a boat"]
 
 
-async def test_no_more_are_shown_than_a_prompt_holds(
-    source: KnownFacts, index: FactIndex, embedder: WordEmbedder
-) -> None:
-    many = [fact(f"owns boat number {n}", n + 1, importance=3 if n < 30 else 1) for n in range(90)]
-    await store(index, embedder, *many)
-    assert len(await known(source)) == extraction.MOST_KNOWN
-    jo = msgspec.structs.replace(WINDOW.messages[0], user_id="jo")
-    shared = msgspec.structs.replace(WINDOW, messages=(*WINDOW.messages, jo))
-    assert len(await known(source, shared)) == extraction.MOST_KNOWN // 2, "the other half is Jo's"
-
-
 async def test_a_window_does_not_wait_for_the_views(index: FactIndex, embedder: WordEmbedder) -> None:
     class Down:
         async def page(self, *of: Any) -> Any:
@@ -92,8 +65,3 @@ async def test_a_window_does_not_wait_for_the_views(index: FactIndex, embedder: 
     await index.upsert([fact("owns a boat", 3)])
     slow = KnownFacts(MemorySearch(index, embedder, embed_timeout=60.0), index, seconds=0.2)
     assert await known(slow) == []
-
-
-async def test_nobody_is_looked_up_where_nobody_speaks(source: KnownFacts) -> None:
-    silent = tuple(msgspec.structs.replace(each, role=Role.TOOL) for each in WINDOW.messages)
-    assert await known(source, msgspec.structs.replace(WINDOW, messages=silent)) == []

@@ -11,17 +11,6 @@ def tell(told: LetterLog, reason: str = "invalid_field", topic: str = "chat.mess
     told.tell(topic, 3, at, reason, "at `$.content`")
 
 
-def test_the_first_of_a_kind_is_told_then_every_tenfold() -> None:
-    told = LetterLog("conversations")
-    with capture_logs() as lines:
-        for offset in range(1000):
-            tell(told, at=offset)
-    assert [(line["so_far"], line["offset"]) for line in lines] == [(1, 0), (10, 9), (100, 99), (1000, 999)]
-    first = lines[0]
-    assert (first["stage"], first["topic"], first["partition"]) == ("conversations", "chat.messages.v1", 3)
-    assert (first["reason"], first["why"]) == ("invalid_field", "at `$.content`")
-
-
 def test_every_kind_is_told_by_itself_and_what_a_failing_step_says_is_not() -> None:
     told = LetterLog("conversations")
     with capture_logs() as lines:

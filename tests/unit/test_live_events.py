@@ -9,18 +9,13 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from models.messages import PUNCTUATION_HEADER, Punctuation
 from streams.kafka.lookup import Found, Lookup
 from streams.live import history as history_module
-from streams.live import hub as hub_module
 from streams.live import sse
-from streams.live.channel import Channel
 from streams.live.history import ConversationLog, History
 from streams.live.hub import GAP, LINGER_SECONDS, MOST_EVENTS, Hub, Watcher
 from streams.live.interest import Interest, View
 from streams.live.numbering import Reached
-from streams.live.records import EventKind, Happened
-from streams.runtime.partitioner import partition_of
 from streams.runtime.records import Record
 from streams.settings import load_settings
 from streams.topics.catalog import catalog_for
@@ -120,16 +115,6 @@ def test_a_message_reaches_those_who_watch_its_conversation_and_nobody_else(hub:
     assert names(ours) == []
 
 
-def test_what_nobody_watches_is_not_even_decoded(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    hub.join(Interest(conversation_id="c-1"))
-    read: list[int] = []
-    monkeypatch.setattr(hub_module, "read", lambda record, topic, count: read.append(record.offset))
-
-    hub.take([message("c-2", 1), message("c-1", 2), message("c-3", 3)], MESSAGES)
-
-    assert read == [2]
-
-
 def test_tenants_see_nothing_of_each_other(hub: Hub) -> None:
     _, ours = hub.join(Interest(conversation_id="c-1"))
     _, theirs = hub.join(Interest("acme", conversation_id="c-1"))
@@ -153,13 +138,9 @@ def test_one_person_sees_of_a_shared_conversation_only_what_is_theirs(hub: Hub) 
     ("interest", "seen"),
     [
         (Interest(user_id="ada"), True),
-        (Interest(user_id="bob"), False),
         (Interest(conversation_id="c-1"), True),
-        (Interest(conversation_id="c-2"), True),
         (Interest(conversation_id="c-3"), False),
-        (Interest(conversation_id="c-1", user_id="ada"), True),
         (Interest(conversation_id="c-1", user_id="bob"), False),
-        (Interest(user_id="ada", kinds=frozenset({EventKind.MESSAGE})), False),
         (Interest(view=View.FLOW), False),
         (Interest(view=View.DEAD_LETTERS), False),
     ],
@@ -170,66 +151,6 @@ def test_a_fact_reaches_who_watches_its_person_or_where_it_was_said(
     _, watcher = hub.join(interest)
     hub.take([fact(conversations=("c-1", "c-2"))], FACTS)
     assert names(watcher) == (["fact"] if seen else [])
-
-
-def test_with_both_a_conversation_shows_the_words_of_everybody_in_it(hub: Hub) -> None:
-    _, watcher = hub.join(Interest(conversation_id="c-1", user_id="ada"))
-    hub.take([message(offset=1, user_id="bob")], MESSAGES)
-    assert offsets(watcher) == [1]
-
-
-def test_an_erased_fact_is_an_event_without_a_value(hub: Hub) -> None:
-    _, watcher = hub.join(Interest(user_id="ada"))
-    hub.take([fact()._replace(value=None)], FACTS)
-    [(_, event)] = watcher.take()
-    body = msgspec.json.decode(event.data)
-    assert (event.name, body["key"], body["value"]) == ("fact", "f-1", None)
-
-
-def test_a_punctuation_is_no_message(hub: Hub) -> None:
-    _, watcher = hub.join(Interest(conversation_id="c-1"))
-    mark = Punctuation(punctuation="p-1", conversation_id="c-1")
-    value, headers = msgspec.json.encode(mark), [(PUNCTUATION_HEADER, b"close")]
-    hub.take([message()._replace(value=value, headers=headers)], MESSAGES)
-    assert names(watcher) == ["punctuation"]
-
-
-def test_what_cannot_be_read_is_passed_over(hub: Hub) -> None:
-    _, watcher = hub.join(Interest(conversation_id="c-1"))
-    hub.take([message()._replace(value=b"{"), message(offset=2)], MESSAGES)
-    assert offsets(watcher) == [2]
-
-
-def test_a_dead_letter_says_why_and_nothing_of_what_it_says(hub: Hub) -> None:
-    _, watcher = hub.join(Interest(view=View.DEAD_LETTERS))
-    letter = Record(
-        b"secret words",
-        b"c-1",
-        4,
-        MESSAGES + ".dlq",
-        headers=[("dlq_reason", b"invalid_json"), ("dlq_topic", MESSAGES.encode()), ("dlq_offset", b"17")],
-    )
-    hub.take([letter], MESSAGES + ".dlq")
-    [(_, event)] = watcher.take()
-    body = msgspec.json.decode(event.data)
-    assert (event.name, body["value"]["reason"], body["value"]["offset"]) == ("dead-letter", "invalid_json", 17)
-    assert b"secret" not in event.data
-
-
-def test_who_comes_back_with_a_number_that_is_none_begins_anew(hub: Hub) -> None:
-    channel, _ = hub.join(Interest(conversation_id="c-1"))
-    for number in ("9" * 5000, "-1", "x", ""):
-        assert not hub.join(Interest(conversation_id="c-1"), f"{channel.token}-{number}")[1].resumed
-    assert hub.join(Interest(conversation_id="c-1"), f"{channel.token}-0")[1].resumed
-
-
-def test_a_dead_letter_whose_number_is_none_keeps_nobody_from_the_next(hub: Hub) -> None:
-    """Letters are anybody's bytes: Python refuses to read a number of so many digits."""
-    _, watcher = hub.join(Interest(view=View.DEAD_LETTERS))
-    letter = Record(b"{}", b"c-1", 1, MESSAGES + ".dlq", headers=[("dlq_offset", b"9" * 5000)])
-    hub.take([letter], MESSAGES + ".dlq")
-    [(_, event)] = watcher.take()
-    assert msgspec.json.decode(event.data)["value"]["offset"] == 0
 
 
 def test_who_comes_back_in_time_misses_nothing_and_sees_nothing_twice(hub: Hub, clock: Clock) -> None:
@@ -263,12 +184,6 @@ def test_who_comes_back_too_late_is_told_so(hub: Hub, clock: Clock) -> None:
     assert not back.resumed
 
 
-@pytest.mark.parametrize("last_id", ["", "-", "abc", "-1", "xyz-3", "9999-99999999999999999999", "²-²", "a-²"])
-def test_a_foreign_id_resumes_nothing(hub: Hub, last_id: str) -> None:
-    _, watcher = hub.join(Interest(conversation_id="c-1"), last_id)
-    assert not watcher.resumed
-
-
 def test_a_slow_reader_finds_a_gap_and_holds_up_nobody(hub: Hub) -> None:
     interest = Interest(conversation_id="c-1")
     _, slow = hub.join(interest)
@@ -284,16 +199,6 @@ def test_a_slow_reader_finds_a_gap_and_holds_up_nobody(hub: Hub) -> None:
     assert offsets(slow) == [5000]
 
 
-def test_a_channel_is_bounded_by_bytes_and_keeps_at_least_the_newest() -> None:
-    channel = Channel("t", most_events=100, most_bytes=10)
-    for _ in range(3):
-        channel.put("message", b"x" * 20)
-    kept = channel.after("t", 2)
-    assert kept is not None
-    assert [event.number for event in kept] == [3]
-    assert channel.after("t", 1) is None
-
-
 def test_trouble_with_the_broker_is_a_gap_for_everybody(hub: Hub) -> None:
     _, watcher = hub.join(Interest(conversation_id="c-1"))
     before = watcher.id
@@ -301,39 +206,6 @@ def test_trouble_with_the_broker_is_a_gap_for_everybody(hub: Hub) -> None:
     assert names(watcher) == [GAP]
     _, back = hub.join(Interest(conversation_id="c-1"), before)
     assert not back.resumed
-
-
-def test_only_partitions_that_can_hold_it_are_read(hub: Hub) -> None:
-    assert hub.places() == frozenset()
-    hub.join(Interest(conversation_id="c-1", user_id="ada"))
-    places = hub.places()
-    by_conversation, by_person = partition_of(b"c-1", 8), partition_of(b"ada", 8)
-    assert {number for topic, number in places if topic == MESSAGES} == {by_conversation}
-    assert {number for topic, number in places if topic == FACTS} == {by_person}
-    # Nothing of a response says beforehand whose it is.
-    assert {number for topic, number in places if topic == "chat.responses.v1"} == set(range(8))
-    assert not any(topic.endswith(".dlq") for topic, _ in places)
-
-
-def test_a_person_is_watched_without_reading_what_everybody_says(hub: Hub) -> None:
-    hub.join(Interest(user_id="ada", kinds=frozenset({EventKind.FACT})))
-    assert hub.places() == {(FACTS, partition_of(b"ada", 8))}
-
-
-def test_the_state_of_the_services_goes_to_those_who_watch_it(hub: Hub) -> None:
-    _, flow = hub.join(Interest(view=View.FLOW))
-    _, other = hub.join(Interest(conversation_id="c-1"))
-    assert hub.watches(EventKind.STATUS)
-    event = msgspec.convert(
-        {"kind": "status", "at": "2026-01-05T07:12:00Z", "value": {"broker": "ok"}}, Happened
-    )
-    hub.status(event)
-    assert (names(flow), names(other)) == (["status"], [])
-
-
-def test_a_frame_is_one_event_whatever_its_data() -> None:
-    assert sse.frame("message", b'{"a":\n1}', "x-1") == b'id: x-1\nevent: message\ndata: {"a":\ndata: 1}\n\n'
-    assert sse.frame("bye", b"") == b"event: bye\ndata: \n\n"
 
 
 async def _body_of(events: AsyncIterator[bytes], enough: bytes) -> bytes:
@@ -366,16 +238,6 @@ def test_a_stream_begins_with_ready_and_ends_with_bye(hub: Hub) -> None:
     assert b"event: ready" in frames[1]
     assert b"event: message" in frames[2]
     assert frames[3:] == [b"event: bye\ndata: {}", b""]
-
-
-def test_silence_is_a_comment(hub: Hub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sse, "COMMENT_SECONDS", 0.01)
-
-    async def run() -> bytes:
-        _, watcher = hub.join(Interest(conversation_id="c-1"))
-        return await _body_of(sse.follow(watcher), b": nothing new")
-
-    assert b": nothing new\n\n" in asyncio.run(run())
 
 
 class _Reader:
@@ -439,15 +301,6 @@ async def log(kept: Kept, limit: int, **wanted: Any) -> ConversationLog:
     return await history.log(Interest(conversation_id="c-1", **wanted), limit)
 
 
-async def test_of_a_long_conversation_no_more_is_read_than_is_asked_for() -> None:
-    about_ada = [fact()._replace(offset=number) for number in range(1000)]
-    kept = Kept(*(message(offset=number) for number in range(1000)), *about_ada)
-    found = await log(kept, 5)
-    assert len(found.events) == 5 and found.people == ["ada"] and found.earlier
-    assert kept.read <= 2 * 6
-    assert (await log(kept, 2000)).earlier == 0
-
-
 async def test_messages_have_the_indices_that_ingest_gave_them_though_the_first_are_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -470,13 +323,3 @@ async def test_messages_have_the_indices_that_ingest_gave_them_though_the_first_
     assert await indices(9, only_person="bob") == [(50, 33)]
     until = Reached(next_index=2, next_offset=50)  # it began anew behind the first
     assert await indices(9) == [(40, None), (41, 0), (42, 0), (49, 1), (50, 2), (51, 3)]
-
-
-async def test_what_is_others_is_read_over_until_there_is_enough() -> None:
-    theirs = [message(offset=number, tenant_id="acme", user_id="eve") for number in range(3, 60)]
-    ours = [message(offset=number, user_id=name) for number, name in enumerate(["ada", "bob", "ada"])]
-    kept = Kept(*ours, *theirs)
-    assert [each.offset for each in (await log(kept, 2)).events] == [1, 2]
-    alone = await log(kept, 1, only_person="bob")
-    assert [each.offset for each in alone.events] == [1] and alone.people == ["bob"]
-    assert alone.earlier == 0, "nothing is told of how much others said"

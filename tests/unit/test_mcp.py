@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
 import pytest
-from mcp import Client, MCPError
+from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.server.mcpserver.exceptions import ToolError
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 
-from models.access import Token
 from streams.adapters.tokenizer import open_counter
 from streams.api.access import Access
 from streams.api.app import create_api
-from streams.api.limits import Limits
 from streams.api.parts import Parts
 from streams.mcp import app as mcp_app
-from streams.mcp.answers import MOST_TOKENS, FactLine, FactList, cut, fitting, preview, tokens_of
-from streams.mcp.asking import segment
-from streams.mcp.reading import EMPTY
-from streams.search import Empty
+from streams.mcp.answers import MOST_TOKENS, FactLine, FactList, fitting, tokens_of
 
 COUNT = open_counter("cl100k_base")
 SAID = {"quote": "I live in Lisbon.", "conversation_id": "c-1", "sent_at": "2026-01-05T08:00:00Z"}
@@ -98,36 +89,6 @@ async def connected(query: str = "?user_id=ada", headers: Any = None, **more: An
                 yield client
 
 
-async def test_the_tools_are_described_in_full(api: Api) -> None:
-    async with connected() as client:
-        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
-        assert tools.keys() == {
-            "search_memory", "get_context", "get_window", "get_fact", "list_facts", "remember", "correct",
-            "forget",
-        }  # fmt: skip
-        for tool in tools.values():
-            assert tool.title and "Example: " in (tool.description or "") and tool.output_schema
-            hints = tool.annotations
-            assert hints is not None
-            assert None not in (
-                hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint,
-            )  # fmt: skip
-            assert not {"user_id", "tenant_id", "ctx"} & tool.input_schema["properties"].keys()
-        properties = tools["search_memory"].input_schema["properties"]
-        assert list(properties) == ["query", "search_type", "limit"]
-        assert (properties["search_type"]["default"], properties["limit"]["default"]) == ("both", 5)
-        assert properties["search_type"]["enum"] == ["facts", "episodes", "both"]
-        assert tools["forget"].input_schema["properties"].keys() == {"fact_id"}
-        templates = (await client.list_resource_templates()).resource_templates
-        assert {each.uri_template for each in templates} == {
-            "switchboard://people/{user_id}/facts",
-            "switchboard://conversations/{conversation_id}",
-        }
-        [prompt] = (await client.list_prompts()).prompts
-        told = await client.get_prompt(prompt.name)
-        assert "search_memory" in told.messages[0].content.text  # type: ignore[union-attr]
-
-
 async def test_a_search_is_made_for_the_person_of_the_connection(api: Api) -> None:
     result = {"kind": "fact", "score": 0.7, "text": FACT["statement"], "fact": FACT, "conversation_id": "c-1"}
     api.answers["POST /v1/search"] = 200, {"results": [result], "empty": None}
@@ -149,26 +110,6 @@ async def test_a_search_is_made_for_the_person_of_the_connection(api: Api) -> No
 
 
 @pytest.mark.parametrize(
-    ("why", "said"),
-    [
-        (Empty.UNKNOWN_PERSON, "Nothing was ever said by this person"),
-        (Empty.UNKNOWN_CONVERSATION, "There is no such conversation"),
-        (Empty.NO_FACTS, "Nothing that was said answers this, and no lasting fact is known"),
-        (Empty.NO_ANSWER, "There are memories of this person, and none answers this"),
-    ],
-)
-@pytest.mark.parametrize("unread", [False, True])
-async def test_nothing_found_says_why(api: Api, why: Empty, said: str, unread: bool) -> None:
-    api.answers["POST /v1/search"] = 200, {"results": [], "empty": why.value, "unread": unread}
-    async with connected() as client:
-        answer = await client.call_tool("search_memory", {"query": "where?"})
-    assert answer.structured_content is not None
-    assert answer.structured_content["empty"].startswith(said)
-    assert ("is read yet" in answer.structured_content["empty"]) is unread
-    assert EMPTY.keys() == {*Empty}, "each reason is said in words"
-
-
-@pytest.mark.parametrize(
     ("known", "unread", "said"),
     [(True, False, "no lasting fact"), (False, True, "not read yet"), (False, False, "Nothing was ever said")],
 )
@@ -180,55 +121,12 @@ async def test_no_facts_are_three_answers(api: Api, known: bool, unread: bool, s
     assert said in answer.structured_content["empty"]
 
 
-async def test_errors_are_errors_and_say_what_to_do(api: Api) -> None:
-    api.answers["POST /v1/search"] = 503, {"detail": "recall is down.", "advice": "Try again."}
-    api.answers["GET /v1/facts"] = 400, {"detail": "user_id is missing"}
-    missing = {
-        "type": "urn:switchboard:problem:unknown-fact",
-        "detail": "No such.",
-        "advice": "`GET /v1/facts`",
-    }
-    api.answers["GET /v1/facts/gone"] = 404, missing
-    async with connected("") as client:
-        for tool, given, said in (
-            ("search_memory", {"query": "x"}, "recall is down. Try again."),
-            ("list_facts", {}, "switchboard mcp --user NAME"),
-            ("get_fact", {"fact_id": "nope"}, "none look"),
-            ("get_fact", {"fact_id": " "}, "An id is empty"),
-            ("get_fact", {"fact_id": "gone"}, "No such. list_facts tells"),
-            ("correct", {"fact_id": "nope", "text": "I live in Rome"}, "none look"),
-        ):
-            answer = await client.call_tool(tool, given)
-            assert answer.is_error
-            assert said in answer.content[0].text  # type: ignore[union-attr]
-            assert "Error executing" not in answer.content[0].text  # type: ignore[union-attr]
-
-
-async def test_an_empty_window_says_what_to_ask_for_instead(api: Api) -> None:
-    api.answers["GET /v1/conversations/c-1/window"] = 200, {"messages": [], "note": "It has 5: ask for these."}
-    async with connected() as client:
-        answer = await client.call_tool("get_window", {"conversation_id": "c-1", "first": 90})
-    assert answer.structured_content is not None
-    assert answer.structured_content["empty"] == "It has 5: ask for these."
-
-
 @pytest.mark.parametrize(
     ("tool", "given", "said"),
     [
         ("search_memory", {}, "query is missing: it must be a text. Example: search_memory(query="),
-        (
-            "search_memory",
-            {"query": "x", "search_type": "canary", "limit": 51},
-            "search_type does not fit: it must be one of facts, episodes, both. limit does not fit: it must be "
-            "a whole number from 1 to 50. Example: search_memory(",
-        ),
-        ("search_memory", {"query": ["canary"]}, "query does not fit: it must be a text."),
         ("get_window", {"conversation_id": "c", "first": "canary"}, "first does not fit: it must be a whole"),
-        ("get_window", {"conversation_id": "c", "first": 0, "last": -1}, "whole number from 0, or left out."),
-        ("remember", {"text": ""}, "text does not fit: it must be a text of 1 to 4,000 characters. Example: "),
         ("remember", {"text": "canary " * 1000}, "a text of 1 to 4,000 characters."),
-        ("list_facts", {"limit": 10, "user_id": "bob"}, "list_facts takes no user_id: it takes limit, cursor."),
-        ("forget", {"fact_id": "f", "answer": {"forget": True}}, "forget takes no answer: it takes fact_id."),
         ("drop_tables", {}, "There is no tool drop_tables: use search_memory, "),
     ],
 )
@@ -244,17 +142,6 @@ async def test_what_no_tool_can_be_given_is_refused_with_what_to_give(
     assert not [each for each in theirs if each in text]
     assert api.asked == [], "nobody was asked"
     assert not [each for each in caplog.records if "mcp.server" in each.name and "canary" in each.getMessage()]
-
-
-async def test_a_mistake_of_ours_is_an_error_that_says_what_to_do(
-    api: Api, caplog: pytest.LogCaptureFixture
-) -> None:
-    api.answers["POST /v1/search"] = 200, {"unlike": "anything"}
-    async with connected() as client:
-        answer = await client.call_tool("search_memory", {"query": "x"})
-    assert answer.is_error
-    assert answer.content[0].text.startswith("search_memory failed for a reason that the server's log tells.")  # type: ignore[union-attr]
-    assert "KeyError" in caplog.text, "and it does"
 
 
 async def test_what_is_remembered_is_said_by_the_person_and_closed(api: Api) -> None:
@@ -345,51 +232,12 @@ async def test_a_correction_is_an_operation_of_its_own(api: Api) -> None:
     assert (query, json.loads(body)) == ({"user_id": "ada"}, {"text": "I live in Munich now."})
 
 
-async def test_resources_are_those_of_the_person_of_the_connection(api: Api) -> None:
-    api.answers["GET /v1/facts"] = 200, {"facts": [FACT], "next": None, "known": True}
-    api.answers["GET /v1/session"] = 200, {"user_id": None}
-    async with connected() as client:
-        read = await client.read_resource("switchboard://people/ada/facts")
-        assert json.loads(read.contents[0].text)["facts"][0]["fact_id"] == "f-1"  # type: ignore[union-attr]
-        with pytest.raises(MCPError, match="switchboard://people/ada/facts"):
-            await client.read_resource("switchboard://people/bob/facts")
-    async with connected("") as client:
-        with pytest.raises(MCPError, match="--user NAME"):
-            await client.read_resource("switchboard://people/bob/facts")
-        api.answers["GET /v1/session"] = 200, {"user_id": "bob"}
-        await client.read_resource("switchboard://people/bob/facts")
-    assert [query for what, _, query, _ in api.asked if what == "GET /v1/facts"] == [
-        {"user_id": "ada", "limit": "200"},
-        {"limit": "200"},
-    ]
-
-
 def said(first: int, last: int) -> list[dict[str, Any]]:
     text = "We talked about the garden. " * 20
     return [
         {"index": n, "role": "user", "text": text, "content": text, "sent_at": "2026-01-05T08:00:00Z"}
         for n in range(first, last + 1)
     ]
-
-
-async def test_a_conversation_says_how_much_there_is_and_how_to_read_on(api: Api) -> None:
-    """What a resource begins, the tool goes on with until there is no more."""
-    api.answers["GET /v1/conversations/c"] = 200, {"messages": said(0, 199), "total": 300}
-    async with connected() as client:
-        [read] = (await client.read_resource("switchboard://conversations/c")).contents
-        assert COUNT(read.text) <= MOST_TOKENS  # type: ignore[union-attr]
-        told = json.loads(read.text)  # type: ignore[union-attr]
-        assert (told["conversation_id"], told["total"]) == ("c", 300)
-        indices = [each["index"] for each in told["messages"]]
-        while told["next"]:
-            form = r'get_window\(conversation_id="c", first=(\d+), last=(\d+), turns=0\)'
-            first, last = map(int, re.fullmatch(form, told["next"]).groups())  # type: ignore[union-attr]
-            api.answers["GET /v1/conversations/c/window"] = 200, {"messages": said(first, last)}
-            given = {"conversation_id": "c", "first": first, "last": last, "turns": 0}
-            told = (await client.call_tool("get_window", given)).structured_content
-            assert told["messages"]
-            indices += [each["index"] for each in told["messages"]]
-    assert indices == list(range(300))
 
 
 @pytest.mark.parametrize(
@@ -411,14 +259,6 @@ async def test_what_was_erased_of_a_conversation_does_not_end_it(
     assert following in told["next"] and bool(told["next"]) == bool(following)
 
 
-async def test_the_facts_of_a_person_say_the_tool_that_reads_on(api: Api) -> None:
-    api.answers["GET /v1/facts"] = 200, {"facts": [FACT] * 200, "next": "f-9", "known": True}
-    async with connected() as client:
-        [read] = (await client.read_resource("switchboard://people/ada/facts")).contents
-    told = json.loads(read.text)  # type: ignore[union-attr]
-    assert told["next"] == 'list_facts(cursor="f-1")' and len(told["facts"]) < 200
-
-
 async def test_a_page_elsewhere_cannot_ask(api: Api) -> None:
     app = served()
     async with (
@@ -432,69 +272,6 @@ async def test_a_page_elsewhere_cannot_ask(api: Api) -> None:
         answer = await http.post("/mcp", headers={"authorization": "Bearer sb_1"}, json={})
         assert answer.status_code == 401
     assert api.asked == []
-
-
-@pytest.mark.parametrize("method", ["GET", "HEAD", "DELETE", "PUT"])
-async def test_there_is_no_stream_to_wait_at(api: Api, method: str) -> None:
-    """It would carry nothing, for nobody has a session, and hold up whoever stops the server."""
-    app = served()
-    async with (
-        app.router.lifespan_context(app),
-        httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost") as http,
-        asyncio.timeout(60),
-    ):
-        answer = await http.request(method, "/mcp", headers={"accept": "text/event-stream"})
-    assert (answer.status_code, answer.headers["allow"]) == (405, "POST")
-    assert answer.headers["content-type"] == "application/problem+json"
-
-
-CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "list_facts", "arguments": {}}}
-ACCEPTED = {"accept": "application/json, text/event-stream"}
-
-
-@pytest.mark.parametrize(
-    ("content", "headers", "status", "kind"),
-    [
-        (b"x" * ((1 << 20) + 1), {"content-type": "application/json"}, 413, "too-large"),
-        (b"{}", {"content-type": "text/plain"}, 415, "not-json"),
-        (b"{}", {"content-type": "application/json; charset=latin-1"}, 415, "not-json"),
-        (b"{}", {"content-type": "application/json", "accept": "text/html"}, 406, "not-acceptable"),
-    ],
-)
-async def test_what_no_operation_takes_is_the_same_problem_here(
-    api: Api, content: bytes, headers: dict[str, str], status: int, kind: str
-) -> None:
-    app = served()
-    async with (
-        app.router.lifespan_context(app),
-        httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost") as http,
-    ):
-        answer = await http.post("/mcp", content=content, headers=ACCEPTED | headers)
-    assert (answer.status_code, answer.headers["content-type"]) == (status, "application/problem+json")
-    assert answer.json()["type"] == f"urn:switchboard:problem:{kind}"
-
-
-class OneToken:
-    """Whatever is sent is a token, and the same one."""
-
-    any = True
-
-    def find(self, _: str) -> Token:
-        return Token(token_id="t", sha256="", scopes=("read",), created_at=datetime(2026, 1, 5, tzinfo=UTC))
-
-
-async def test_a_call_counts_once_however_often_its_tool_asks() -> None:
-    access = Access(tokens=OneToken(), limits=Limits(1.0, lambda: 0.0))
-    app = create_api(Parts(), access, mounted=[mcp_app.mounted(Parts(), access, COUNT)])
-    headers = ACCEPTED | {"authorization": "Bearer sb_1"}
-    async with (
-        app.router.lifespan_context(app),
-        httpx2.AsyncClient(transport=httpx2.ASGITransport(app), base_url="http://localhost") as http,
-    ):
-        answers = [await http.post("/mcp?user_id=ada", json=CALL, headers=headers) for _ in range(3)]
-    assert [each.status_code for each in answers] == [200, 200, 429]
-    for each in answers[:2]:
-        assert "This process has no facts" in each.json()["result"]["content"][0]["text"]
 
 
 def test_an_answer_stays_within_its_budget() -> None:
@@ -575,67 +352,3 @@ async def test_no_answer_of_any_tool_is_longer_than_its_budget(api: Api, text: s
             uri = template.uri_template.replace("{user_id}", "ada").replace("{conversation_id}", "c")
             [read] = (await client.read_resource(uri)).contents
             assert COUNT(read.text) <= MOST_TOKENS, uri  # type: ignore[union-attr]
-
-
-async def test_no_error_of_any_tool_is_longer_than_its_budget(api: Api) -> None:
-    refused = 400, {"detail": "No: " + "bergamot" * 8_000, "advice": "x, " * 8_000}
-    api.answers = dict.fromkeys(largest(""), refused)
-    long = {name: "f" * 60_000 for name, value in GIVEN.items() if isinstance(value, str)}
-    async with connected() as client:
-        for tool in (await client.list_tools()).tools:
-            for all_given in (GIVEN, GIVEN | long):
-                given = {name: all_given[name] for name in tool.input_schema["properties"]}
-                answer = await client.call_tool(tool.name, given)
-                assert answer.is_error and as_read(answer) <= MOST_TOKENS, tool.name
-
-
-def test_the_beginning_of_a_text_says_how_much_is_left_out() -> None:
-    text = "We talked about the garden. " * 1_000
-    beginning = cut(text, COUNT, 100)
-    assert beginning.endswith(f"… ({len(text) - beginning.index('…'):,} more characters)")
-    assert text.startswith(beginning[: beginning.index("…")]) and 80 < COUNT(beginning) <= 120
-    assert cut("Short. \ud83d", COUNT) == "Short. \ud83d"
-    assert preview("x" * 800) == "x" * 800 and preview("x" * 801) == "x" * 799 + "…"
-
-
-def test_ids_in_paths() -> None:
-    assert segment("a/../b?c") == "a%2F..%2Fb%3Fc"
-    with pytest.raises(ToolError):
-        segment(" ")
-
-
-async def test_an_app_that_cannot_be_made_is_said_to_everybody_who_asks() -> None:
-    def make() -> Any:
-        raise OSError("no such file")
-
-    app: Any = mcp_app._WhenAsked(make)
-    async with app.running():
-        for _ in range(2):
-            with pytest.raises(RuntimeError, match="could not be made"):
-                await asyncio.wait_for(app({}, None, None), 60)
-
-
-async def test_the_app_is_made_when_first_asked_and_left_by_the_task_that_entered_it() -> None:
-    tasks: list[Any] = []
-
-    @asynccontextmanager
-    async def running() -> AsyncIterator[None]:
-        tasks.append(asyncio.current_task())
-        try:
-            yield
-        finally:
-            tasks.append(asyncio.current_task())
-
-    async def answer(*asked: Any) -> None:
-        tasks.append(asked)
-
-    def never() -> Any:
-        raise AssertionError("nobody asked")
-
-    async with mcp_app._WhenAsked(never).running():
-        pass
-    app: Any = mcp_app._WhenAsked(lambda: (answer, running))
-    async with app.running():
-        await asyncio.wait_for(asyncio.gather(app(1, 2, 3), app(1, 2, 3)), 60)
-    entered, *asked, left = tasks
-    assert entered is left and asked == [(1, 2, 3)] * 2

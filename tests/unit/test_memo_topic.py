@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
 import msgspec
@@ -12,7 +11,7 @@ import pytest
 from models.errors import DependencyUnavailable
 from models.memo import Memo, Outcome
 from streams import kafka
-from streams.llm.memo.topic import Entry, Looked, MemoTopic
+from streams.llm.memo.topic import Entry, MemoTopic
 from streams.runtime.testing import START
 from streams.settings import Settings
 
@@ -52,30 +51,6 @@ async def test_nothing_is_asked_of_a_topic_that_was_closed(
     assert [each for each in asyncio.all_tasks() if each.get_name() == "memo-ends"] == []
 
 
-class Long(MemoTopic):
-    """Three answers in each of two partitions; the first look at the second takes too long."""
-
-    def __init__(self) -> None:
-        super().__init__(Settings())
-        self.reads: list[tuple[int, int]] = []
-        self.written: list[bytes] = []
-        self.slow = True
-
-    async def ends(self) -> list[int]:
-        return [3, 3]
-
-    async def write(self, entries: Sequence[Entry]) -> None:
-        self.written += [each.key for each in entries]
-
-    async def read(self, partition: int, start: int, end: int) -> AsyncGenerator[tuple[list[Entry], int], None]:
-        self.reads.append((partition, start))
-        for offset in range(start, end):
-            if (partition, offset) == (1, 1) and self.slow:
-                self.slow = False
-                raise TimeoutError
-            yield [Entry(b"%d-%d" % (partition, offset), memo(), partition, offset)], offset + 1
-
-
 def memo() -> bytes:
     made = Memo(
         memo_id="m",
@@ -87,16 +62,6 @@ def memo() -> bytes:
         asked_at=START,
     )
     return msgspec.json.encode(made)
-
-
-async def test_looking_through_many_answers_goes_on_where_it_was() -> None:
-    topic, looked = Long(), Looked()
-    with pytest.raises(TimeoutError):
-        await topic.forget(lambda memo, entry: entry.offset != 1, looked)
-    assert topic.written == [] and looked.count == 4
-    assert await topic.forget(lambda memo, entry: entry.offset != 1, looked) == 4
-    assert topic.written == [b"0-0", b"0-2", b"1-0", b"1-2"]
-    assert topic.reads == [(0, 0), (1, 0), (0, 3), (1, 1)]
 
 
 @pytest.mark.parametrize("use", [MemoTopic.ends, lambda topic: topic.write([Entry(b"k", None, 0)])])

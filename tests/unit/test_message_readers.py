@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 
-import pytest
-
 from models import ids
 from models.messages import ChatMessage
 from streams.agents.message_log import MESSAGES, decode_item, read_message
 from streams.conversations import exporting, unread
-from streams.importing.known import Found, Known
 from streams.live import records as live
 from streams.runtime.records import Record
 
@@ -51,19 +48,3 @@ def test_every_reader_of_the_log_names_it_alike() -> None:
     assert (seen.user_id, seen.conversations) == ("7", frozenset({"-12"}))
     exported = exporting._read(RECORD)
     assert exported is not None and (exported.message_id, exported.metadata) == (WHOSE[3], {})
-
-
-def test_an_import_knows_it_by_the_same_id() -> None:
-    known = Known()
-    known.see_message(RECORD)
-    tenant_id, conversation_id, user_id, message_id = WHOSE
-    assert known.find(tenant_id, conversation_id, user_id, message_id) is Found.THERE
-
-
-@pytest.mark.parametrize("value", [b"{", b'{"punctuation":"tick"}', b'{"role":"agent"}', None])
-def test_what_is_no_message_is_passed_over(value: bytes | None) -> None:
-    record = RECORD._replace(value=value)
-    assert unread._read(record) is None
-    assert exporting._read(record) is None
-    assert live.read(record, MESSAGES, len) is None or value is None
-    Known().see_message(record)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from models.errors import InvalidRecord, MissingMessageId
-from models.messages import ChatMessage, MendedMessage
-from processors.text.validation import decode_chat_message, decode_message
+from models.errors import InvalidRecord
+from models.messages import ChatMessage
+from processors.text.validation import decode_message
 from streams.dead_letters.causes import field_of
 from streams.topics.catalog import load_catalog
 from streams.topics.json_schemas import json_schema
@@ -62,17 +62,8 @@ CALL = {"id": "call_1", "type": "function", "function": {"name": "weather", "arg
     ("changes", "content"),
     [
         ({"content": None, "tool_calls": [CALL]}, "[tool call: weather]"),
-        (
-            {"content": ..., "tool_calls": [CALL, CALL | {"function": {"name": "clock"}}]},
-            "[tool call: weather]\n[tool call: clock]",
-        ),
-        ({"content": "", "tool_calls": [CALL]}, "[tool call: weather]"),
         ({"content": ..., "function_call": {"name": "weather", "arguments": "{}"}}, "[tool call: weather]"),
-        ({"content": None, "tool_calls": [{"name": "weather", "args": {}}]}, "[tool call: weather]"),
-        ({"content": ..., "tool_calls": [{"id": "call_1"}]}, "[tool call]"),
         ({"content": None, "tool_calls": [{"name": "x\ny" * 99}]}, "[tool call]"),
-        ({"content": "One moment.", "tool_calls": [CALL]}, "One moment."),
-        ({"content": None, "refusal": "I can't help with that."}, "I can't help with that."),
         ({"content": None, "audio": {"id": "a", "transcript": "Good morning."}}, "Good morning."),
         ({"content": ""}, ""),
     ],
@@ -94,63 +85,36 @@ RESULT = {"type": "tool_result", "tool_use_id": "t", "content": "Oslo: 4 degrees
             "user",
             "My boat:\nIda.",
         ),
-        ({"content": ["My boat:", {"type": "text", "text": "Ida."}]}, "user", "My boat:\nIda."),
         ({"content": {"type": "text", "text": "Ida."}}, "user", "Ida."),
-        ({"content": [{"type": "text", "text": {"value": "Ida.", "annotations": []}}]}, "user", "Ida."),
         ({"content": [{"type": "text", "text": "My cat"}, IMAGE]}, "user", "My cat\n[image]"),
-        ({"content": [IMAGE]}, "user", "[image]"),
         (
             {"content": [{"type": "input_audio", "input_audio": {"data": "", "format": "wav"}}]},
             "user",
             "[audio]",
         ),
-        ({"content": [{"type": "file", "file": {"file_id": "f"}}]}, "user", "[file]"),
         (
             {"content": [{"type": "input_text", "text": "Hi"}, {"type": "input_file", "file_id": "f"}]},
             "user",
             "Hi\n[file]",
         ),
-        # Anthropic
-        ({"content": [BLOCK, {"type": "text", "text": "Milo"}]}, "user", "[image]\nMilo"),
         ({"content": [{"type": "document", "source": {"media_type": "application/pdf"}}]}, "user", "[file]"),
-        (
-            {
-                "role": "assistant",
-                "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "So."}],
-            },
-            "assistant",
-            "So.",
-        ),
         (
             {"role": "assistant", "content": [{"type": "tool_use", "name": "weather", "input": {}}]},
             "assistant",
             "[tool call: weather]",
         ),
-        ({"content": [RESULT]}, "tool", "Oslo: 4 degrees"),
         ({"content": [RESULT | {"content": [{"type": "text", "text": "4"}, BLOCK]}]}, "tool", "4\n[image]"),
-        ({"content": [RESULT, {"type": "text", "text": "Thanks."}]}, "user", "Thanks."),
         # Gemini
         ({"role": "model", "content": ..., "parts": [{"text": "Hi"}, {"text": "Ada"}]}, "assistant", "Hi\nAda"),
-        ({"content": {"role": "user", "parts": [{"text": "Hi"}]}}, "user", "Hi"),
         (
             {"content": [{"text": "Hi"}, {"inline_data": {"mime_type": "audio/wav", "data": ""}}]},
             "user",
             "Hi\n[audio]",
         ),
         (
-            {"content": ..., "parts": [{"fileData": {"mimeType": "video/mp4", "fileUri": "u"}}]},
-            "user",
-            "[video]",
-        ),
-        (
             {"role": "model", "content": ..., "parts": [{"text": "hm", "thought": True}, {"text": "So."}]},
             "assistant",
             "So.",
-        ),
-        (
-            {"role": "model", "content": ..., "parts": [{"functionCall": {"name": "weather"}}]},
-            "assistant",
-            "[tool call: weather]",
         ),
         (
             {"content": ..., "parts": [{"functionResponse": {"name": "w", "response": {"t": 4}}}]},
@@ -164,26 +128,12 @@ def test_content_in_parts(changes: dict[str, Any], role: str, content: str) -> N
     assert (found.role, found.content) == (role, content)
 
 
-def test_an_integer_is_an_id_of_its_digits() -> None:
-    found = read(message_id=123456789012345678901, conversation_id=-1003841603622, user_id=0, tenant_id=7)
-    assert (found.message_id, found.conversation_id) == ("123456789012345678901", "-1003841603622")
-    assert (found.user_id, found.tenant_id) == ("0", "7")
-    value = sent(conversation_id=12)
-    assert decode_chat_message(b"12", value, max_content_bytes=99, arrived_ms=0).conversation_id == "12"
-
-
 @pytest.mark.parametrize(
     ("sent_at", "expected"),
     [
         (1793527200, datetime(2026, 11, 1, 10, tzinfo=UTC)),
-        (1793527200.5, datetime(2026, 11, 1, 10, 0, 0, 500_000, tzinfo=UTC)),
-        (1793527200123, datetime(2026, 11, 1, 10, 0, 0, 123_000, tzinfo=UTC)),
         (1793527200123456, datetime(2026, 11, 1, 10, 0, 0, 123_456, tzinfo=UTC)),
-        ("1793527200123", datetime(2026, 11, 1, 10, 0, 0, 123_000, tzinfo=UTC)),
-        (946_684_800, datetime(2000, 1, 1, tzinfo=UTC)),
         ("2026-11-01T10:00:00", datetime(2026, 11, 1, 10, tzinfo=UTC)),
-        ("2026-11-01 10:00:00.25", datetime(2026, 11, 1, 10, 0, 0, 250_000, tzinfo=UTC)),
-        ("2026-11-01T10:00Z", datetime(2026, 11, 1, 10, tzinfo=UTC)),
         ("2026-11-01T10:00:00+01", datetime(2026, 11, 1, 10, tzinfo=timezone(timedelta(hours=1)))),
     ],
 )
@@ -193,56 +143,18 @@ def test_times_with_one_reading(sent_at: Any, expected: datetime) -> None:
     assert found.tzinfo is not None
 
 
-def test_metadata_null_is_none() -> None:
-    assert read(metadata=None).metadata == {}
-    assert read(metadata={"name": "Ada"}, user_id=7).metadata == {"name": "Ada"}
-
-
-def test_replaced_characters_are_counted_in_any_form() -> None:
-    found = read(content=[{"type": "text", "text": "a\0b \ud83d"}], message_id=7)
-    assert isinstance(found, MendedMessage)
-    assert (found.content, found.replaced) == ("a b \ufffd", 2)
-    with pytest.raises(InvalidRecord):
-        decode_message(sent(user_id="a\ud83d"))
-
-
-def test_a_message_without_id_needs_one() -> None:
-    for missing in (..., None):
-        with pytest.raises(MissingMessageId):
-            decode_message(sent(message_id=missing))
-        assert decode_message(sent(message_id=missing), "made").message_id == "made"
-    assert decode_message(sent(), "made").message_id == "m"
-
-
 @pytest.mark.parametrize(
     ("field", "value"),
     [
         ("role", "agent"),
-        ("role", ""),
-        ("role", None),
         ("content", None),
-        ("content", []),
-        ("content", 42),
         ("content", [7]),
-        ("content", [{"type": "hologram"}]),
-        ("content", [{"type": "text"}]),
         ("content", [{"data": "x"}]),
-        ("content", {"words": "x"}),
-        ("message_id", ""),
         ("message_id", 1.5),
-        ("message_id", True),
-        ("message_id", 10**300),
         ("user_id", None),
-        ("tenant_id", None),
-        ("conversation_id", ["c"]),
         ("metadata", ["a"]),
-        ("sent_at", None),
-        ("sent_at", ...),
         ("sent_at", True),
-        ("sent_at", "now"),
-        ("sent_at", "2026-11-01"),
         ("sent_at", "01/11/2026 10:00"),
-        ("sent_at", "2026-13-01T10:00:00"),
         ("sent_at", 1793527200123456789),
     ],
 )
@@ -252,10 +164,3 @@ def test_what_has_no_one_reading_is_refused_with_how_to_send_it(field: str, valu
     assert refused.value.reason == "invalid_field"
     assert field_of(str(refused.value)).startswith(field)
     assert ": " in str(refused.value), "it says how"
-
-
-def test_content_made_of_calls_is_measured() -> None:
-    calls = [{}] * 20_000
-    with pytest.raises(InvalidRecord) as refused:
-        decode_chat_message(None, sent(content=None, tool_calls=calls), max_content_bytes=65_536, arrived_ms=0)
-    assert refused.value.reason == "content_too_large"

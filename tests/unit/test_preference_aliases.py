@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from told_facts import candidate, evidence, minute
+from told_facts import candidate, evidence
 
 from models.facts import Fact, FactCandidate, FactStatus
 from models.statements import Assertion, Kind, Polarity
@@ -12,15 +12,12 @@ from processors.facts.claims import claim_of
 from processors.facts.learning import learned
 from processors.facts.lines import Line
 from processors.facts.preference_aliases import (
-    KNOWN_LIMIT,
     Known,
     Preferences,
     as_known,
     is_held,
-    is_known_by_name,
     is_preference,
     is_shown,
-    preferences_id,
 )
 
 #: So unsure that it is asked for once.
@@ -61,18 +58,6 @@ class TestPreferences:
         assert known.with_known(other).known == (other, one)
         assert known.with_known(other).with_known(one).known == (other, one)
 
-    def test_the_latest_are_known(self) -> None:
-        known = Preferences()
-        for number in range(KNOWN_LIMIT + 2):
-            known = known.with_known(Known(f"{number}", "", number))
-        assert [each.since for each in known.known] == list(range(2, KNOWN_LIMIT + 2))
-
-    def test_a_person_has_one_record_of_them(self) -> None:
-        tea = says("like", "tea")
-        assert preferences_id(tea) == preferences_id(fact("favourite/music", "jazz"))
-        for changes in ({"user_id": "bob"}, {"tenant_id": "initech"}):
-            assert preferences_id(msgspec.structs.replace(tea, **changes)) != preferences_id(tea)
-
 
 @pytest.mark.parametrize(
     ("attribute", "subject", "prefers", "shows"),
@@ -94,22 +79,6 @@ def test_what_somebody_prefers_and_what_shows_it(
     assert is_held(said) is shows
 
 
-def test_it_is_known_once_it_is_said_to_hold() -> None:
-    assert is_held(says("like", "tea"))
-    assert not is_held(says("like", "tea", polarity=Polarity.NEGATED))
-    assert not is_held(says("like", "tea", assertion=Assertion.ENDED))
-    assert not is_held(says("like", "", assertion=Assertion.ENDED))
-    assert not is_held(says("like", ""))
-
-
-def test_a_fact_is_known_by_name_if_it_ever_held() -> None:
-    assert is_known_by_name(fact("habit", "jogging"))
-    assert not is_known_by_name(fact("home", "Berlin"))
-    assert not is_known_by_name(fact("like", "tea", polarity=Polarity.NEGATED))
-    never = fact("like", "tea", status=FactStatus.ENDED, valid_from=minute(1), valid_to=minute(1))
-    assert not is_known_by_name(never)
-
-
 class TestWhatACandidateIsAbout:
     def test_it_stands_in_the_slot_and_the_words_of_what_it_names(self) -> None:
         jogging = fact("habit", "jogging")
@@ -125,17 +94,6 @@ class TestWhatACandidateIsAbout:
         merged = msgspec.structs.replace(last, status=FactStatus.MERGED_INTO)
         assert Tastes(first, merged).read(asked).attribute == "like"
         assert not Tastes(merged).is_named_by(asked)
-
-    def test_only_what_was_told_before_it_is_known(self) -> None:
-        tastes = Tastes(fact("like", "tea"), fact("favourite/music", "rap"))
-        asked = says("like", "rap", confidence=ASKED)
-        assert tastes.read(asked, position=1) == asked
-        assert tastes.read(asked, position=2) != asked
-
-    def test_what_is_gone_names_nothing(self) -> None:
-        tastes = Tastes(fact("favourite/music", "rap"))
-        tastes.facts.clear()
-        assert not tastes.is_named_by(says("like", "rap", confidence=ASKED))
 
     @pytest.mark.parametrize(
         "said",

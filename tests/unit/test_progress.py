@@ -93,13 +93,6 @@ async def test_what_was_erased_is_not_there_any_more(world: World) -> None:
         await look(world)
 
 
-async def test_of_a_conversation_that_was_forgotten_nothing_waits_any_more(world: World) -> None:
-    world.states = [None]
-    assert await look(world) == "extracted"
-    world.read_to = 7
-    assert await look(world) == "waiting"
-
-
 def turn_at(offset: int) -> Turn:
     return Turn(
         turn_id="t-1",
@@ -136,15 +129,3 @@ async def test_a_repeat_of_an_erased_or_early_message_is_a_duplicate(
     for first, is_repeat in ((edited, True), (other, False)):
         world.log = [RECORD._replace(value=msgspec.json.encode(first), offset=2, timestamp=NOW - 600), record]
         assert (await look(world, record) == "duplicate") is is_repeat
-
-
-async def test_an_id_of_an_earlier_life_of_the_conversation_is_no_repeat(world: World) -> None:
-    for days, state in ((91, "in_window"), (89, "duplicate")):
-        record = RECORD._replace(timestamp=NOW + days * 86_400_000)
-        world.log = [RECORD._replace(offset=2, timestamp=NOW), record]
-        assert await look(world, record) == state
-
-
-async def test_a_message_that_is_read_while_it_is_asked_for_is_not_forgotten(world: World) -> None:
-    world.states = [None, OPEN]
-    assert await look(world) == "in_window"

@@ -10,7 +10,6 @@ from importlib import import_module
 import pytest
 
 import processors.prompts
-from models.consolidation import Decision
 from processors.prompts import answer, examples, extraction, fence, memory, merging, summary, understanding
 from processors.prompts.prompt import Prompt
 
@@ -42,12 +41,6 @@ def test_it_is_shown_as_data(version: str) -> None:
     assert fence.opened(prompt.user)
 
 
-def test_a_summary_is_read() -> None:
-    read = summary.read(examples.SUMMARIZED, examples.summary_request())
-    assert read.profile.preferences == ("Does not like the coffee at work", "Wants short answers")
-    assert read.key_facts == ("Moved to Munich in January and likes it there",)
-
-
 @pytest.mark.parametrize(
     "said",
     [
@@ -62,31 +55,3 @@ def test_what_nobody_said_is_in_no_summary(said: str) -> None:
     assert summary.read(json.dumps({"key_facts": told}), examples.summary_request()).key_facts == tuple(
         told[:1]
     )
-
-
-def test_decisions_about_near_facts_are_read() -> None:
-    read = merging.read(examples.DECIDED, examples.CLUSTERS)
-    assert [(each.cluster_id, each.decision) for each in read] == [
-        ("a", Decision.MERGE),
-        ("b", Decision.KEEP_BOTH),
-    ]
-
-
-def test_what_a_question_means_is_read() -> None:
-    read = understanding.read(examples.UNDERSTOOD, examples.ASKED)
-    assert read is not None
-    assert read.rewritten_query == "Is the coffee better in Munich?"
-    assert read.needed_context_from_memory == examples.ASKED.remembered
-    assert [each.words for each in read.references] == ["there"]
-
-
-def test_the_speakers_of_a_conversation_are_told_apart() -> None:
-    shown = understanding.records_of(examples.ASKED)
-    assert [each.get("by") for each in shown] == ["A", "assistant", None, None, None]
-
-
-@pytest.mark.parametrize(("said", "score"), [("1" + "0" * 400, 1.0), ("-7", 0.0), ("NaN", 0.0), ("true", 0.0)])
-def test_a_score_that_is_none_is_no_error(said: str, score: float) -> None:
-    answer = f'{{"is_ambiguous": false, "score": {said}}}'
-    read = understanding.read(answer, examples.ASKED)
-    assert read is not None and read.score == score

@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse
 from starlette.routing import Route
 
 from deploy.local.ports import free_ports
-from models.errors import ConfigurationError, DependencyUnavailable
+from models.errors import ConfigurationError
 from streams.adapters.folder_lock import FolderLock
 from streams.api.server import serve
 from streams.cli import recall_api
@@ -41,20 +41,6 @@ async def test_a_service_that_has_just_been_started_is_waited_for(settings: Sett
         assert await asked == {"found": 1}
     finally:
         await server.stop()
-
-
-@pytest.mark.parametrize("service", ["", "memory"])
-async def test_where_none_runs_nobody_is_waited_for(settings: Settings, service: str) -> None:
-    if service:
-        note(settings, service)
-    assert await recall_api.get(settings, "/v1/x", {}, dict) is None
-
-
-async def test_one_that_never_answers_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
-    note(settings)
-    monkeypatch.setattr(recall_api, "_START_SECONDS", 0.0)
-    with pytest.raises(DependencyUnavailable, match=f"process {os.getpid()} runs it, but does not answer"):
-        await recall_api.get(settings, "/v1/x", {}, dict)
 
 
 def test_a_folder_is_waited_for_as_long_as_one_has_patience(tmp_path: Path) -> None:

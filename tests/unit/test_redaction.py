@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import logging
-import os
 import subprocess
 import sys
 import urllib.request
@@ -45,17 +44,6 @@ URLS = [
     f"{{scheme}}://:a%2F{CANARY}@127.0.0.1:1",
     f"{{scheme}}://127.0.0.1:1/?password={CANARY}",
     f"{{scheme}}://127.0.0.1:1/0?db=1&password={CANARY}&x=1",
-]
-
-#: No proper URLs, but somebody will write them.
-WRONG_URLS = [
-    f"{{scheme}}://ada:pa/{CANARY}@127.0.0.1:1",
-    f"{{scheme}}://ada:pa?{CANARY}@127.0.0.1:1",
-    f"{{scheme}}://ada:pa#{CANARY}@127.0.0.1:1",
-    f"{{scheme}}://ada:12/{CANARY}@127.0.0.1:1",
-    f"{{scheme}}://ada:p@{CANARY}@127.0.0.1:x",
-    f"ada:{CANARY}@127.0.0.1:1",
-    f"127.0.0.1:1?password={CANARY}",
 ]
 
 
@@ -118,11 +106,6 @@ def logged() -> Iterator[io.StringIO]:
     root.setLevel(level)
     structlog.reset_defaults()
     logging.captureWarnings(False)
-
-
-def test_the_settings_that_are_meant_are_found() -> None:
-    assert {"redis_url", "qdrant_url"} <= set(schemes())
-    assert "gemini_api_key" in SECRETS
 
 
 def test_no_listing_shows_it(planted: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,21 +178,6 @@ def test_no_complaint_about_a_setting_shows_it(
     planted: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SWITCHBOARD_WINDOW_SIZE", "1")
-    with pytest.raises(ConfigurationError) as refused:
-        load_settings()
-    assert CANARY not in str(refused.value)
-
-
-def test_no_complaint_about_the_setting_itself_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, scheme in schemes().items():
-        for url in WRONG_URLS:
-            monkeypatch.setenv(env_name(name), url.format(scheme=scheme))
-            with pytest.raises(ConfigurationError) as refused:
-                load_settings()
-            assert env_name(name) in str(refused.value)
-            assert CANARY not in str(refused.value), url
-        monkeypatch.delenv(env_name(name))
-    monkeypatch.setenv("SWITCHBOARD_BOOTSTRAP_SERVERS", f"ada:{CANARY}@127.0.0.1:1")
     with pytest.raises(ConfigurationError) as refused:
         load_settings()
     assert CANARY not in str(refused.value)
@@ -293,24 +261,6 @@ def test_a_password_is_hidden_whatever_it_holds(password: str, scheme: str) -> N
     assert shown == f"{scheme}://{MASK}@127.0.0.1:1/0"
 
 
-def test_what_is_no_secret_is_shown() -> None:
-    for url in ("http://qdrant:6333", "redis://redis:6379/0", "unix:///run/redis.sock", ""):
-        assert without_credentials(url) == url
-        assert credentials_of(url) == []
-
-
-def test_a_short_secret_leaves_other_words_alone() -> None:
-    keep_secret(["redis"])
-    assert redacted("redis: no answer") == "redis: no answer"
-    keep_secret(["long enough", "long enough and longer"])
-    assert redacted("so long enough and longer it is") == f"so {MASK} it is"
-
-
 def test_a_secret_is_known_in_the_forms_that_clients_give_it() -> None:
     keep_secret(credentials_of("redis://ada:p%40ss%2Fw%C3%B6rd@h"))
     assert redacted("AUTH p@ss/wörd failed") == f"AUTH {MASK} failed"
-
-
-def test_the_environment_of_the_tests_holds_no_canary() -> None:
-    assert not any(CANARY in value for value in os.environ.values())
-    assert json.dumps(MASK)

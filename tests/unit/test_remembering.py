@@ -11,7 +11,7 @@ from models.episodes import Episode, EpisodeReason
 from models.messages import Role
 from models.windows import WindowSource
 from processors.context.ranking import Candidate
-from processors.context.remembering import SHOWN_CHARACTERS, Found, remembered
+from processors.context.remembering import Found, remembered
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -54,23 +54,6 @@ def episode(name: str, *turns: str, similarity: float = 0.5) -> Found:
     )
 
 
-def test_turns_speak_for_their_episode_in_the_order_in_which_they_were_said() -> None:
-    (found,) = remembered([candidate("b", 0.9), candidate("a", 0.6)], [episode("e", "a", "b", "x")])
-    assert (found.id, found.text) == ("e", "said in a … said in b")
-    assert (found.similarity, found.message_ids, found.role) == (0.9, ("m-a", "m-b"), Role.USER)
-
-
-def test_who_said_what_is_shown_where_several_spoke() -> None:
-    turns = [candidate("a", 0.6), candidate("b", 0.9, role=Role.ASSISTANT)]
-    (found,) = remembered(turns, [episode("e", "a", "b")])
-    assert (found.text, found.role) == ("user: said in a … assistant: said in b", None)
-
-
-def test_a_turn_that_has_nothing_to_do_with_it_is_not_shown_nor_by_itself() -> None:
-    (found,) = remembered([candidate("a", 0.1)], [episode("e", "a")])
-    assert (found.id, found.text, found.message_ids) == ("e", "all of it", ("m-a",))
-
-
 def test_a_turn_of_two_episodes_is_shown_once_and_one_of_none_by_itself() -> None:
     turns = [candidate("a", 0.8), candidate("open", 0.7)]
     found = remembered(
@@ -81,15 +64,6 @@ def test_a_turn_of_two_episodes_is_shown_once_and_one_of_none_by_itself() -> Non
         "later": "all of it",
         "open": "said in open",
     }
-
-
-def test_an_episode_does_not_fill_its_tier_alone() -> None:
-    turns = [candidate(name, 0.9 - n / 100, name * 200) for n, name in enumerate("abcd")]
-    (found,) = remembered(turns, [episode("e", *"abcd")])
-    assert found.message_ids == ("m-a", "m-b")
-    assert len(found.text) <= SHOWN_CHARACTERS
-    (long,) = remembered([candidate("a", 0.9, "a" * 900)], [episode("e", "a")])
-    assert long.message_ids == ("m-a",)
 
 
 def test_what_is_offered_of_an_episode_is_when_who_and_how_it_was_found() -> None:

@@ -99,15 +99,6 @@ async def test_calls_go_there_and_come_back(server: ObjectServer, remote: Remote
     assert not hasattr(places, "hidden")
 
 
-async def test_a_slow_call_holds_no_other_up(server: ObjectServer, remote: Remote, here: Here) -> None:
-    places = remote.object(Places, "places")
-    slow = asyncio.create_task(places.wait())
-    await here.asked.wait()
-    assert await places.find(["a"]) == [Point("a", 0.0)]
-    here.go.set()
-    assert await slow == 7
-
-
 async def test_what_somebody_asked_who_has_gone_is_not_gone_on_with(
     server: ObjectServer, remote: Remote, here: Here
 ) -> None:
@@ -143,17 +134,6 @@ async def test_what_somebody_has_given_up_is_not_gone_on_with(
         assert await stays == 7
 
 
-async def test_nor_is_what_took_too_long(server: ObjectServer, path: Path, here: Here) -> None:
-    impatient = Remote(path, "recall", "start it", [NotFound], answer_seconds=0.2)
-    try:
-        with pytest.raises(DependencyUnavailable, match="did not answer within"):
-            await impatient.object(Places, "places").wait()
-        async with asyncio.timeout(60):
-            await here.ended.wait()
-    finally:
-        await impatient.close()
-
-
 async def test_errors_that_mean_something_are_told_and_others_tell_nothing(
     server: ObjectServer, remote: Remote
 ) -> None:
@@ -177,12 +157,6 @@ async def test_only_this_user_may_open_it(server: ObjectServer, path: Path) -> N
     assert mode(path) == 0o600
 
 
-async def test_nobody_there_is_said_with_what_to_do(remote: Remote) -> None:
-    with pytest.raises(DependencyUnavailable, match="start it") as down:
-        await remote.object(Places, "places").find(["a"])
-    assert down.value.dependency == "recall"
-
-
 async def test_who_waits_is_told_when_the_other_side_goes_and_it_is_found_again(
     path: Path, remote: Remote, here: Here
 ) -> None:
@@ -203,13 +177,6 @@ async def test_who_waits_is_told_when_the_other_side_goes_and_it_is_found_again(
 def left_behind(path: Path) -> None:
     """As a killed one leaves it."""
     path.touch()
-
-
-async def test_one_that_does_not_answer_is_given_up(server: ObjectServer, path: Path, here: Here) -> None:
-    hasty = Remote(path, "recall", "start it", [], answer_seconds=0.01)
-    with pytest.raises(DependencyUnavailable, match=r"within 0\.01 s"):
-        await hasty.object(Places, "places").wait()
-    await hasty.close()
 
 
 async def test_what_is_no_call_ends_the_connection_and_nothing_else(

@@ -8,7 +8,7 @@ import pytest
 
 from models.errors import InvalidRecord
 from models.messages import Role
-from processors.conversations.resent import conversation_of, said_of, spoken
+from processors.conversations.resent import said_of, spoken
 
 TALK = [
     (Role.USER, "Hello"),
@@ -28,20 +28,6 @@ def test_each_message_has_an_id_that_stays() -> None:
     assert len(set(whole)) == 5
     assert [ids(TALK[:count]) for count in range(6)] == [whole[:count] for count in range(6)]
     assert not set(whole).intersection(ids(TALK, "c-2"))
-
-
-def test_white_space_makes_no_other_message() -> None:
-    assert ids([(Role.USER, " Hello\n"), *TALK[1:]]) == ids(TALK)
-
-
-def test_without_the_beginning_only_the_first_id_is_another() -> None:
-    long = [(Role.USER, f"Number {number}") for number in range(6)]
-    assert ids(long[2:])[1:] == ids(long)[3:]
-
-
-def test_a_conversation_without_a_name_is_its_persons() -> None:
-    names = {conversation_of("default", who, TALK) for who in ("ada", "bob")}
-    assert len(names) == 2 and conversation_of("default", "ada", TALK[:1]) in names
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from processors.responses.filter import ResponseFilter, filter_text
-from processors.responses.filter_state import FilterPolicy, FilterState
-from processors.responses.history import Said, before_response
+from processors.responses.filter_state import FilterState
 from processors.responses.sentences import LONGEST_GAP
 
 OPENING = "The museum opens at nine in the morning."
@@ -14,10 +13,8 @@ TICKETS = "Tickets are sold at the old town hall."
 WAY = "How to get there today:\n\n- by the old red bus\n- by the small boat"
 
 ENDLESS = "word " * 300
-EXACT = "\n" * LONGEST_GAP
 LINES = "\n" * (LONGEST_GAP + 500)
 SPACES = " " * (LONGEST_GAP + 500)
-KNOWN = FilterState(said=before_response((Said(OPENING, first=True), Said(TICKETS))))
 
 
 def in_pieces(text: str, size: int) -> str:
@@ -42,79 +39,3 @@ def in_pieces(text: str, size: int) -> str:
 )
 def test_white_space_without_end_changes_nothing(text: str) -> None:
     assert filter_text(text).text == in_pieces(text, 7) == in_pieces(text, 600) == text
-
-
-@pytest.mark.parametrize(
-    ("text", "kept"),
-    [
-        (f"{OPENING}{LINES}{OPENING} Bye.", f"{OPENING}{LINES}Bye."),
-        (f"{OPENING}\n{ENDLESS}\n\n{OPENING}\n\nBye.", f"{OPENING}\n{ENDLESS}\n\nBye."),
-        (f"{OPENING}\r\n{ENDLESS}\r\n\r\n{OPENING}\r\n\r\nBye.", f"{OPENING}\r\n{ENDLESS}\r\n\r\nBye."),
-        (f"{OPENING}\n\n{ENDLESS}{EXACT}{OPENING}\n\nBye.", f"{OPENING}\n\n{ENDLESS}{EXACT}\n\nBye."),
-        (
-            f"Hello.\n\n# A\n\n- {OPENING}\n\n# B\n\n{TICKETS}{EXACT}# A\n\n- {OPENING}\n\n# C\n",
-            f"Hello.\n\n# A\n\n- {OPENING}\n\n# B\n\n{TICKETS}{EXACT}\n\n# C\n",
-        ),
-    ],
-)
-def test_what_stands_behind_what_has_no_end_is_filtered_again(text: str, kept: str) -> None:
-    assert filter_text(text).text == in_pieces(text, 1) == in_pieces(text, 600) == kept
-
-
-def test_the_first_words_of_a_response_do_not_wait_for_ever() -> None:
-    response_filter = ResponseFilter()
-    step = response_filter.push(KNOWN, "The museum", 5.0)
-    assert (step.text, step.held, response_filter.wake_at(step.state)) == ("", len("The museum"), 15.0)
-    step = response_filter.tick(step.state, 15.0)
-    assert (step.text, step.waited, step.errors) == ("The museum", 10.0, ())
-    assert response_filter.wake_at(step.state) is None
-
-
-def test_what_leaves_when_its_time_is_over_is_still_one_sentence_with_its_rest() -> None:
-    response_filter = ResponseFilter()
-    step = response_filter.push(KNOWN, "The museum", 0.0)
-    step = response_filter.tick(step.state, 10.0)
-    sent = ""
-    for text in (" is closed.", f" {OPENING}", " Bye."):
-        step = response_filter.push(step.state, text, 10.0, final=text == " Bye.")
-        sent += step.text
-    assert sent == " is closed. Bye."
-    assert [each.text for each in step.state.said[-2:]] == ["The museum is closed.", "Bye."]
-
-
-def test_all_that_waits_is_counted_as_held() -> None:
-    response_filter = ResponseFilter()
-    step = response_filter.push(FilterState(), f"{TICKETS}\n\n{WAY}\n\n{OPENING}\n\n", 0.0)
-    again = WAY[:-4]
-    step = response_filter.push(step.state, again, 0.0)
-    assert (step.text, step.held) == ("", len(again))
-
-
-@pytest.mark.parametrize(
-    ("before", "rest", "kept"),
-    [
-        # Something was taken out just now: of the white space around it one part is left.
-        (f"{OPENING}\n\n{OPENING}\n\n", ["Bye."], f"{OPENING}\n\nBye."),
-        (f"{OPENING}\n\n{OPENING}\n\n", [" ", "Bye. ", OPENING], f"{OPENING}\n\n Bye. {OPENING}"),
-        (f"{OPENING}\n\n{OPENING}\n\n", ["\n", ""], f"{OPENING}\n\n\n"),
-        # A heading was taken out with what stood under it: what comes now stands under it, too.
-        (f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\nThe", [" way."], f"# A\n\n{OPENING}\n\n# A\n\nThe way."),
-        # Something was held.
-        (
-            f"{TICKETS}\n\n{WAY}\n\n{OPENING}\n\n{WAY}",
-            [" of ours."],
-            f"{TICKETS}\n\n{WAY}\n\n{OPENING}\n\n{WAY} of ours.",
-        ),
-        (f"{OPENING} The museum op", ["ens late."], f"{OPENING} The museum opens late."),
-        (f"{OPENING} The museum op", [""], f"{OPENING} The museum op"),
-    ],
-)
-def test_what_was_begun_goes_on_when_the_filter_is_turned_off(before: str, rest: list[str], kept: str) -> None:
-    step = ResponseFilter().push(FilterState(), before, 0.0)
-    sent, off = step.text, ResponseFilter(FilterPolicy(threshold=1.0))
-    for number, text in enumerate(rest):
-        step = off.push(step.state, text, 0.0, final=number == len(rest) - 1)
-        sent += step.text
-        assert not text.strip() or step.state.text == "", "text waits for nothing"
-    assert sent == kept
-    assert (step.state.text, step.held) == ("", 0)

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, datetime
-
-import pytest
 
 from models.responses import ResponseChunk
 from processors.responses.filter import ResponseFilter
@@ -112,23 +109,6 @@ def test_each_duplicate_is_an_event_of_its_own() -> None:
     assert len({event.event_id for event in events}) == 5
 
 
-def test_what_is_held_of_several_chunks_is_counted_together() -> None:
-    response = Response()
-    response.push(0, f"{OPENING} ")
-    response.push(2, "opens at")
-    assert response.push(1, "The museum ").held == len("The museum opens at")
-
-
-def test_every_failed_detection_is_told_of() -> None:
-    def fail(sentence: str, earlier: Iterable[str], threshold: float) -> None:
-        raise ValueError(sentence)
-
-    sequencer = ResponseSequencer(ResponseFilter(FilterPolicy(), fail))
-    step = sequencer.push(None, chunk(1, f"{PARKING} ", final=True), 0.0)
-    step = sequencer.push(step.state, chunk(0, f"{OPENING} Bring a pair of old shoes along. "), 0.0)
-    assert [str(error) for error in step.errors] == [OPENING, "Bring a pair of old shoes along.", PARKING]
-
-
 def test_chunks_out_of_order_are_put_right() -> None:
     response = Response()
     assert response.push(1, "b ").chunks == []
@@ -137,19 +117,6 @@ def test_chunks_out_of_order_are_put_right() -> None:
     assert len(response.push(2, "c ").chunks) == 2
     response.push(4, "e", final=True)
     assert response.text == "a b c d e"
-
-
-def test_repeated_chunks_are_dropped_and_counted() -> None:
-    response = Response()
-    response.push(0, "a ")
-    assert response.push(0, "a ").repeated == 1
-    response.push(2, "c ")
-    assert response.push(2, "c ").repeated == 1
-    response.push(1, "b ")
-    response.push(3, "d", final=True)
-    step = response.push(3, "d", final=True)
-    assert (step.repeated, step.chunks) == (1, [])
-    assert response.text == "a b c d"
 
 
 def test_a_lost_chunk_is_waited_for_and_then_given_up() -> None:
@@ -167,75 +134,11 @@ def test_a_lost_chunk_is_waited_for_and_then_given_up() -> None:
     assert response.text == "a c d"
 
 
-def test_each_gap_has_a_wait_of_its_own() -> None:
-    response = Response()
-    response.push(1, "b ", 0.0)
-    response.push(3, "d ", 0.4)
-    assert response.tick(0.5).missing == 1
-    assert response.tick(0.8).missing == 0
-    assert response.tick(0.9).missing == 1
-
-
-def test_many_gaps_do_not_add_up_their_waits() -> None:
-    response = Response()
-    for number in range(0, 42, 2):
-        response.push(number, f"{number} ", 0.0)
-    assert response.tick(0.5).missing == 20
-    assert response.text.split() == [str(number) for number in range(0, 42, 2)]
-
-
-def test_text_that_waited_for_a_lost_chunk_is_not_held_for_as_long_again() -> None:
-    response = Response()
-    response.push(0, f"{OPENING} ", 0.0)
-    response.push(2, OPENING[:20], 0.1)
-    response.push(1, "Something else is said here. ", 0.5)
-    assert response.state is not None
-    assert response.sequencer.wake_at(response.state) == pytest.approx(0.6)
-    response.tick(0.6)
-    assert response.text.endswith(OPENING[:20])
-
-
-def test_the_chunk_that_was_missing_comes_before_the_clock_is_looked_at() -> None:
-    response = Response()
-    response.push(1, "b", 0.0)
-    assert response.push(0, "a ", 30.0).missing == 0
-    assert response.text == "a b"
-
-
 def test_too_many_chunks_ahead_are_not_waited_for() -> None:
     response = Response()
     steps = [response.push(number, "x ") for number in range(1, 258)]
     assert [step.missing for step in steps[-2:]] == [0, 1]
     assert len(response.out) == 257
-
-
-def test_state_stays_small_however_large_the_chunks_ahead_are() -> None:
-    """A state that fits into no record would stop every worker that reads it."""
-    response = Response()
-    for number in range(1, 20):
-        response.push(number, "word " * 40_000)
-        assert response.state is not None
-        assert len(STATE.encode(response.state)) < 2_000_000
-    assert response.text.count("word") == 19 * 40_000
-
-
-def test_chunks_after_the_end_are_late() -> None:
-    response = Response()
-    response.push(2, "c")
-    response.push(0, "a", final=True)
-    assert response.out[-1].final
-    assert response.push(5, "f").late == [chunk(5, "f")]
-
-
-def test_all_that_is_late_is_told_of() -> None:
-    response = Response()
-    response.push(0, "a ")
-    response.push(2, "c ", 1.0)
-    response.push(5, "f", 1.2)
-    response.push(4, "e", 1.2, final=True)
-    assert response.tick(1.5).missing == 1
-    assert response.push(1, "b ", 1.7).late == [chunk(1, "b "), chunk(5, "f")]
-    assert response.text == "a c e"
 
 
 def test_held_text_leaves_in_a_chunk_of_its_own_when_its_time_is_over() -> None:
@@ -248,17 +151,6 @@ def test_held_text_leaves_in_a_chunk_of_its_own_when_its_time_is_over() -> None:
     response.push(2, " is closed.", 1.6, final=True)
     assert [part.sequence for part in response.out] == [0, 1, 2, 3]
     assert response.text == f"{OPENING} The museum is closed."
-
-
-def test_a_paragraph_that_waited_for_nothing_goes_when_its_time_is_over() -> None:
-    response = Response()
-    response.push(0, f"{OPENING}\n\n{OPENING}\n\n", 1.0)
-    step = response.tick(1.5)
-    assert [event.duplicate_sentence for event in step.duplicates] == [OPENING]
-    assert response.state is not None
-    assert response.sequencer.wake_at(response.state) == 61.0
-    response.push(1, "Bye.", 2.0, final=True)
-    assert response.text == f"{OPENING}\n\nBye."
 
 
 def test_a_response_that_never_ends_is_closed_and_forgotten() -> None:
@@ -276,36 +168,6 @@ def test_a_response_that_never_ends_is_closed_and_forgotten() -> None:
     assert response.state is None
 
 
-def test_what_was_due_when_the_clock_was_noted_is_done_before_the_next_chunk() -> None:
-    """Whether the timer or the chunk comes first: the same numbers, the same texts."""
-    outs = []
-    for ticks in (False, True):
-        response = Response()
-        response.push(0, OPENING)
-        response.push(1, " The museum", 1.0)
-        assert response.state is not None
-        response.state = response.sequencer.note(response.state, 1.6)
-        assert response.sequencer.wake_at(response.state) == 1.6
-        if ticks:
-            response.tick(1.6)
-        # It was in the log before the clock was noted, and was read after it.
-        response.push(2, " opens at nine in the morning.", 1.2, final=True)
-        assert response.state.clock is None
-        outs.append(response.out)
-    assert outs[0] == outs[1]
-    assert [part.text for part in outs[0]] == [OPENING, "", " The museum", " opens at nine in the morning."]
-
-
-def test_an_ended_response_is_forgotten_long_after_the_clock_was_noted() -> None:
-    response = Response()
-    response.push(0, OPENING, 0.0, final=True)
-    assert response.state is not None
-    response.state = response.sequencer.note(response.state, 60.0)
-    assert response.sequencer.wake_at(response.state) == 120.0
-    assert response.push(0, OPENING, 100.0).repeated == 1
-    assert response.sequencer.wake_at(response.state) == 160.0
-
-
 def test_an_ended_response_is_forgotten_after_a_while() -> None:
     response = Response()
     response.push(0, OPENING, 0.0, final=True)
@@ -314,50 +176,3 @@ def test_an_ended_response_is_forgotten_after_a_while() -> None:
     assert response.state.filtered.said == ()
     step = response.tick(60.0)
     assert (step.state, step.chunks, step.silent) == (None, [], False)
-
-
-@pytest.mark.parametrize("spans_conversation", [False, True])
-def test_the_dialogue_of_the_seed_has_its_venue_list_once(spans_conversation: bool) -> None:
-    """Seed 003, test_south_philly_duplicate: three questions, each narrower, and three streamed answers."""
-    venues = (
-        "Here are some Italian restaurants in South Philly:\n\n"
-        "1. **Villa di Roma** - a red gravy place with an open kitchen.\n"
-        "2. **Ralph's** - the oldest one of them all.\n"
-    )
-    answers = [
-        "Gladly! What may dinner cost each of you?\n",
-        "Good to know. Which part of the city shall it be?\n",
-        f"{venues}\nLet me check the prices.\n\n{venues}\nBoth are in your range.\n",
-    ]
-    said: tuple[Said, ...] = ()
-    shown = []
-    for answer in answers:
-        response = Response(said if spans_conversation else ())
-        response.sequencer = ResponseSequencer()
-        for number, at in enumerate(range(0, len(answer), 4)):
-            own = response.push(number, answer[at : at + 4], number / 30, final=at + 4 >= len(answer)).said
-        said = (*said, *own)
-        shown.append(response.text)
-    assert shown[:2] == answers[:2]
-    assert shown[2] == f"{venues}\nLet me check the prices.\n\nBoth are in your range.\n"
-    paragraphs = "\n".join(shown).split("\n\n")
-    assert len({*paragraphs}) == len(paragraphs)
-
-
-def test_a_memory_that_spans_the_conversation() -> None:
-    first = Response()
-    said = first.push(0, f"{PARKING} {OPENING} Bye.", final=True).said
-    assert [each.text for each in said] == [PARKING, OPENING, "Bye."]
-    second = Response(said)
-    own = second.push(0, f"{OPENING} Come early in the day!", final=True).said
-    assert second.text == "Come early in the day!"
-    assert [each.text for each in own] == ["Come early in the day!"]
-
-
-def test_state_stays_small() -> None:
-    response = Response()
-    text = "".join(f"Paragraph number {number} of them says something.\n\n" for number in range(50))
-    for number, start in enumerate(range(0, len(text), 7)):
-        response.push(number, text[start : start + 7])
-    assert response.state is not None
-    assert len(STATE.encode(response.state)) < 1.2 * len(text)

@@ -24,22 +24,12 @@ def refusal(*stages: Stage, catalog: Catalog | None = None) -> str:
     return str(caught.value)
 
 
-def test_misplaced_records_are_looked_for_where_keys_decide_the_partition() -> None:
-    (bound,) = bind([stage("facts", CANDIDATES, "memory.facts.v1", table="facts")], "memory", load_catalog())
-    assert bound.changelog == "switchboard-memory-facts-changelog"
-    assert bound.hashed == {CANDIDATES: 8, "memory.facts.v1": 0}
-
-
 def test_a_topic_that_two_stages_read_is_refused() -> None:
     """The batches of one would carry the other's place among its sources: marks of the wrong topic."""
     said = refusal(stage("one", MESSAGES), stage("two", SUMMARIES, MESSAGES))
     assert MESSAGES in said
     assert "(by one, two)" in said
     assert "service" in said
-
-
-def test_a_topic_that_a_stage_names_twice_is_refused() -> None:
-    assert "(by one, one)" in refusal(stage("one", MESSAGES, MESSAGES))
 
 
 def test_a_source_without_a_dead_letter_topic_is_refused() -> None:
@@ -61,7 +51,3 @@ def test_sources_with_other_numbers_of_partitions_are_refused() -> None:
     ]
     said = refusal(stage("one", MESSAGES, SUMMARIES), catalog=Catalog(specs))
     assert f"equal partitions: {{'{MESSAGES}': 8, '{SUMMARIES}': 4}}" in said
-
-
-def test_a_topic_that_does_not_exist_is_refused() -> None:
-    assert "did you mean chat.messages.v1?" in refusal(stage("one", "chat.message.v1"))

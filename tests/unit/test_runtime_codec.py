@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
 
 from models.errors import ConsistencyError
 from streams.runtime.codec import Codec
 
-TEXTS = Codec("text", str)
 AFTER = (
     ". Run the release that wrote it, or start over from what the topics hold: stop the service's workers and "
     "run `switchboard state reset SERVICE`"
@@ -34,11 +32,6 @@ def test_what_cannot_be_read_is_named_with_its_key_and_what_to_do(payload: bytes
     assert str(refused.value) == f"the stored text of b'ada' cannot be read: {why}{AFTER}"
 
 
-def test_without_a_key_none_is_named() -> None:
-    with pytest.raises(ConsistencyError, match=r"^the stored text of b'' cannot be read: it is empty"):
-        TEXTS.decode(b"")
-
-
 @pytest.mark.parametrize("version", [1, 63])
 def test_each_version_that_fits_into_the_format_byte_is_written_and_read(version: int) -> None:
     codec = Codec("text", str, version=version, older={version - 1: older})
@@ -50,10 +43,3 @@ def test_each_version_that_fits_into_the_format_byte_is_written_and_read(version
 def test_none_that_does_not_fit_is_taken(version: int) -> None:
     with pytest.raises(ValueError, match=rf"^text: versions are 1 to 63, not {version}$"):
         Codec("text", str, version=version, older={version - 1: older})
-
-
-def test_a_block_begins_where_a_value_is_no_longer_short() -> None:
-    longest, one_more = "x" * 197, "x" * 198  # MessagePack puts two bytes before them
-    assert [len(msgspec.msgpack.encode(text)) for text in (longest, one_more)] == [199, 200]
-    assert [TEXTS.encode(text)[0] for text in (longest, one_more)] == [0x01, 0x41]
-    assert TEXTS.decode(TEXTS.encode(one_more)) == one_more

@@ -14,18 +14,15 @@ from typing import Any
 import mode
 import pytest
 import structlog
-from aiokafka.consumer.fetcher import READ_COMMITTED, FetchError, FetchResult, PartitionRecords
-from aiokafka.errors import CorruptRecordException, IllegalStateError, TopicAuthorizationFailedError
+from aiokafka.errors import CorruptRecordException, TopicAuthorizationFailedError
 from aiokafka.structs import TopicPartition
 
 from models.errors import ConfigurationError, ConsistencyError
-from streams.runtime import consumer_thread
-from streams.runtime.aiokafka_internals import ConsumerStoppedError, DefaultRecordBatchBuilder, MemoryRecords
 from streams.runtime.consumer import BatchConsumer
 from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
 from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
 from streams.runtime.faust_internals import TP, Consumer
-from streams.runtime.records import FetchedRecord, Record, RecordBatch
+from streams.runtime.records import Record
 from streams.runtime.scheduler import BatchScheduler
 from streams.runtime.unpacking import Unpacker
 
@@ -210,14 +207,6 @@ class TestSeek:
         assert consumer._thread.sought == [{TP0: start}]
         assert consumer.epoch.partitions[TP0] == Progress.at(start, 100, committed)
 
-    async def test_what_is_read_again_for_a_view_is_committed_as_it_goes(self, consumer: BareConsumer) -> None:
-        """A crash on the way is then no matter of the views' marks alone, and the lag is seen."""
-        consumer._thread.known = Offsets(0, 100, 50)
-        consumer.service.marks[TP0] = 10
-        await consumer.perform_seek()
-        assert await consumer.force_commit()
-        assert consumer._thread.commits == [{TP0: 10}]
-
     async def test_a_view_that_cannot_be_used_stops_the_worker(self, consumer: BareConsumer) -> None:
         async def refused(epoch: Epoch, tps: set[TP]) -> dict[TP, int]:
             raise ConfigurationError("of another model")
@@ -263,24 +252,6 @@ class TestSeek:
         assert consumer.service.failure is None
         assert bool(consumer._thread.asked) is (when != "recover"), "nothing more is asked of the broker"
         assert bool(consumer._thread.sought) is (when == "seek_all"), "nor is anything moved"
-
-    async def test_partitions_that_go_while_they_are_asked_for_are_no_failure(
-        self, consumer: BareConsumer
-    ) -> None:
-        async def gone(tps: set[TP]) -> dict[TP, Offsets]:
-            consumer.stop_flow()
-            raise IllegalStateError("no such partition here")
-
-        consumer._thread.offsets = gone  # type: ignore[method-assign]
-        with pytest.raises(EpochOver):
-            await consumer.perform_seek()
-        assert consumer.service.failure is None
-
-    async def test_a_revoke_before_the_seek_is_not_undone_by_it(self, consumer: BareConsumer) -> None:
-        consumer.stop_flow()
-        with pytest.raises(EpochOver):
-            await consumer.perform_seek()
-        assert consumer.service.happened == []
 
     async def test_a_commit_beyond_the_end_stops_the_worker(self, consumer: BareConsumer) -> None:
         consumer._thread.known = Offsets(0, 5, 6)
@@ -362,28 +333,6 @@ class TestEpochs:
         sought.ack(second)
         assert sought._with_room(sought.epoch, active) == active
 
-    async def test_a_partition_without_room_is_not_fetched_until_a_batch_is_acked(
-        self, sought: BareConsumer
-    ) -> None:
-        sought.service.settings.batches_in_flight = 2
-        sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12, 13), 14)}]
-        first, _ = await sought.take()
-        waiting = asyncio.create_task(sought.take())
-        await asyncio.sleep(0)
-        sought.ack(first)
-        await waiting
-        assert sought._thread.wanted == [{TP0}]
-        await sought.take()
-        assert sought._thread.wanted == [{TP0}, {TP0}]
-
-    async def test_a_paused_partition_is_not_fetched(self, sought: BareConsumer) -> None:
-        sought._active_partitions.discard(TP0)
-        taking = asyncio.create_task(sought.take())
-        await asyncio.sleep(0)
-        sought.epoch.stop()
-        await taking
-        assert sought._thread.wanted == []
-
 
 class TestRevoke:
     async def test_it_drains_then_commits_then_drops(self, sought: BareConsumer) -> None:
@@ -398,29 +347,6 @@ class TestRevoke:
         assert sought._thread.commits == [{TP0: 12}], "what was acked while draining, and nothing behind it"
         assert sought.epoch.partitions == {}
         assert sought._unacked_messages == set(), "or shutdown waits for what is given up"
-
-    async def test_a_commit_that_is_not_answered_holds_nothing_up(self, sought: BareConsumer) -> None:
-        async def silent(offsets: dict[TP, int]) -> bool:
-            await asyncio.Event().wait()
-            raise AssertionError
-
-        sought.service.settings.session_timeout_seconds = 0.02
-        sought._thread.answers = [{TP0: Fetch(10, [], 17)}]
-        await sought.take()
-        sought._thread.commit = silent  # type: ignore[method-assign]
-        await sought.wait_empty()
-        assert sought.epoch.partitions == {}
-
-    async def test_it_waits_for_the_commit_that_is_under_way(self, sought: BareConsumer) -> None:
-        sought._thread.answers = [{TP0: Fetch(10, [], 17)}]
-        await sought.take()
-        sought._commit_fut = asyncio.get_running_loop().create_future()
-        revoke = asyncio.create_task(sought.wait_empty())
-        await asyncio.sleep(0.01)
-        assert sought._thread.commits == []
-        sought._commit_fut.set_result(None)
-        await revoke
-        assert sought._thread.commits == [{TP0: 17}]
 
 
 class TestPositions:
@@ -478,13 +404,6 @@ class TestCommits:
         assert await sought.force_commit()
         assert sought._thread.commits == [{TP0: 14}], "the end of the transaction is read, too"
 
-    async def test_what_was_given_up_is_not_committed(self, sought: BareConsumer) -> None:
-        sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
-        (message,) = await sought.take()
-        sought.epoch.drop()
-        sought.ack(message)
-        assert not await sought.force_commit(), "two records were given up; a commit would skip them"
-
     async def test_a_commit_that_failed_is_tried_again(self, sought: BareConsumer) -> None:
         sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
         (message,) = await sought.take()
@@ -495,42 +414,6 @@ class TestCommits:
         sought._thread.accepts = True
         assert await sought.force_commit()
         assert sought._thread.commits == [{TP0: 12}, {TP0: 12}]
-        assert not await sought.force_commit()
-
-    async def test_a_commit_that_returns_after_its_epoch_says_nothing_of_the_next(
-        self, sought: BareConsumer
-    ) -> None:
-        sought._thread.answers = [{TP0: Fetch(10, [], 17)}]
-        await sought.take()
-
-        async def slow(offsets: dict[TP, int]) -> bool:
-            sought._thread.known = Offsets(0, 100, 12)
-            sought._thread.commit = lambda offsets: accepted()  # type: ignore[method-assign]
-            await sought.perform_seek()
-            return True
-
-        async def accepted() -> bool:
-            return True
-
-        sought._thread.commit = slow  # type: ignore[method-assign]
-        await sought.force_commit()
-        assert sought.epoch.partitions[TP0].committed == 12
-
-    async def test_an_ack_counts_once(self, sought: BareConsumer) -> None:
-        sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
-        (message,) = await sought.take()
-        sought._unacked_messages = {message, "another"}
-        assert sought.ack(message)
-        assert not sought.ack(message)
-        assert sought._unacked_messages == {"another"}, "or shutdown waits for it"
-
-    async def test_aborted_records_alone_are_committed_over(self, sought: BareConsumer) -> None:
-        sought._thread.answers = [{TP0: Fetch(10, [], 17)}]
-        assert await sought.take() == []
-        assert await sought.force_commit()
-        assert sought._thread.commits == [{TP0: 17}]
-
-    async def test_nothing_new_is_not_committed_again(self, sought: BareConsumer) -> None:
         assert not await sought.force_commit()
 
 
@@ -583,31 +466,6 @@ class TestDelivery:
         async with asyncio.timeout(60):
             await sought._drain_messages(fetcher)
 
-    async def test_a_failure_stops_the_worker(self, sought: BareConsumer, fetcher: Any) -> None:
-        failure = ConsistencyError("a hole")
-
-        async def fails(*_: Any) -> dict[TP, Fetch]:
-            raise failure
-
-        sought._thread.fetch = fails  # type: ignore[method-assign]
-        with pytest.raises(ConsistencyError):
-            await sought._drain_messages(fetcher)
-        assert sought.service.failure is failure
-
-    @pytest.mark.parametrize("what", [ConsumerStoppedError, asyncio.CancelledError])
-    async def test_what_ends_it_at_shutdown_is_no_failure_then(
-        self, sought: BareConsumer, fetcher: Any, what: type[BaseException]
-    ) -> None:
-        async def ends(*_: Any) -> dict[TP, Fetch]:
-            raise what
-
-        sought._thread.fetch = ends  # type: ignore[method-assign]
-        with pytest.raises(what):
-            await sought._drain_messages(fetcher)
-        sought.app.should_stop = True  # type: ignore[misc]  # a fake
-        await sought._drain_messages(fetcher)
-        assert sought.service.failure is None
-
     async def test_a_batch_carries_the_epoch_and_the_partition_of_its_fetch(self, sought: Any) -> None:
         """By its epoch it is dropped when it arrives too late."""
         sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12), 15)}]
@@ -617,14 +475,6 @@ class TestDelivery:
             assert message.value.epoch is sought.epoch
             fetched.append(sought.epoch.partitions[TP0].fetched)
         assert fetched == [12, 15], "what is not yet delivered is not yet read"
-
-    async def test_a_flow_that_stops_keeps_the_rest_of_a_fetch_back(self, sought: Any) -> None:
-        sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12), 13)}]
-        delivered = []
-        async for _, message in sought.getmany(timeout=0.01):
-            delivered.append(message.offset)
-            sought.flow_active = False
-        assert delivered == [11]
 
     async def test_a_topic_has_room_for_so_many_bytes_over_all_its_partitions(self, sought: Any) -> None:
         """One partition takes up to half of it, so that one that waits leaves room for the others."""
@@ -638,40 +488,6 @@ class TestDelivery:
 
         assert wanted(400, 400, 150) == set(tps)
         assert wanted(0, 0, 50) == set(), "1000 bytes of the topic are in flight"
-
-    async def test_while_a_partition_has_no_room_a_fetch_for_the_others_is_short(self, sought: Any) -> None:
-        """Room may come at any moment, and what it is for may be in memory already."""
-        other = TP("messages", 1)
-        sought.epoch.partitions[other] = Progress.at(0, 100, None)
-        sought._active_partitions.add(other)
-        sought._thread.assignment = lambda: {TP0, CHANGELOG, other}
-
-        async def fetch() -> None:
-            assert [message async for message in sought.getmany(timeout=0.25)] == []
-
-        await fetch()
-        for offset in range(sought.service.settings.batches_in_flight):
-            sought.epoch.ledger.deliver(other, SimpleNamespace(offset=offset, acked=False), 1)
-        await fetch()
-        assert sought._thread.wanted[-2:] == [{TP0, other}, {TP0}]
-        assert sought._thread.timeouts[-2] == 0.25
-        assert sought._thread.timeouts[-1] < 0.1
-
-    async def test_a_message_says_where_its_batch_ends_and_when_that_was_written(
-        self, sought: BareConsumer
-    ) -> None:
-        last = Record(b"v", b"k", 11, "messages", 3, 7_500)
-        batch = RecordBatch([*records(10), last], source="messages")
-        message = sought._to_message(TP0, batch)
-        assert message.value is batch
-        assert (message.topic, message.partition, message.offset) == ("messages", 3, 11)
-        assert (message.timestamp, message.timestamp_type) == (7.5, batch.timestamp_type)
-        assert (message.tp, message.generation_id) == (TP0, 1)
-        assert (message.key, message.headers, message.checksum) == (None, None, None)
-
-    async def test_the_end_of_a_partition_is_that_of_its_last_fetch(self, sought: BareConsumer) -> None:
-        assert sought.end_of(TP0) == 40
-        assert sought.end_of(TP("messages", 1)) is None
 
 
 class Fetcher:
@@ -742,16 +558,6 @@ class TestThread:
         thread._unpacker = Unpacker(1 << 20)
         return thread
 
-    async def test_a_fetch_begins_where_the_position_is_when_it_takes_and_not_when_it_began_to_wait(
-        self, thread: BatchConsumerThread, fetcher: Fetcher
-    ) -> None:
-        """A seek comes while it waits; records that follow it would look as if some were missing before."""
-        fetch = asyncio.create_task(thread._fetch({TP0}, 60.0, Epoch()))
-        await asyncio.sleep(0)
-        fetcher.position = 38
-        fetcher.comes(40, 41)
-        assert await fetch == {TP0: Fetch(38, records(40, 41), 42)}
-
     async def test_a_fetch_that_outlives_its_epoch_takes_nothing(
         self, thread: BatchConsumerThread, fetcher: Fetcher
     ) -> None:
@@ -764,36 +570,6 @@ class TestThread:
         assert await fetch == {}
         assert fetcher.position == 10
         assert fetcher.records == {TP0: records(40, 41)}
-
-    async def test_what_ends_a_transaction_is_a_step_forward_without_records(
-        self, thread: BatchConsumerThread, fetcher: Fetcher
-    ) -> None:
-        fetched_records = fetcher.fetched_records
-
-        async def aborted(*arguments: Any, **options: Any) -> dict[TP, list[Record]]:
-            fetcher.position = 15
-            return await fetched_records(*arguments, **options)
-
-        fetcher.fetched_records = aborted  # type: ignore[method-assign]
-        assert await thread._fetch({TP0}, 60.0, Epoch()) == {TP0: Fetch(10, [], 15)}
-
-    async def test_a_partition_that_is_no_longer_assigned_has_no_position(
-        self, thread: BatchConsumerThread
-    ) -> None:
-        assert thread._positions({TP0, TP("messages", 1)}) == {TP0: 10}
-
-    async def test_nothing_is_taken_while_partitions_are_being_assigned(
-        self, thread: BatchConsumerThread, fetcher: Fetcher
-    ) -> None:
-        fetcher.reassignment_in_progress = True
-        fetcher.comes(40)
-        assert await thread._fetch({TP0}, 0.01, Epoch()) == {}
-
-    async def test_an_empty_topic_is_waited_for_no_longer_than_asked(
-        self, thread: BatchConsumerThread, fetcher: Fetcher
-    ) -> None:
-        assert await thread._fetch({TP0}, 0.01, Epoch()) == {}
-        assert all(waiter.cancelled() for waiter in fetcher.waiters)
 
     @pytest.mark.parametrize(
         "error", [UnicodeDecodeError("utf-8", b"\xff", 0, 1, "no"), CorruptRecordException()]
@@ -820,54 +596,9 @@ class TestThread:
         with pytest.raises(type(error)):
             await thread._take({TP0}, Epoch())
 
-    async def test_a_fetch_takes_no_more_than_one_batch_and_the_next_goes_on_from_there(
-        self, thread: BatchConsumerThread, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """What is not taken stays packed, in a third of the memory."""
-        monkeypatch.setattr(consumer_thread, "_FETCH_RECORDS", 2)
-        fetcher.comes(10, 11, 12)
-        assert await thread._fetch({TP0}, 60.0, Epoch()) == {TP0: Fetch(10, records(10, 11), 12)}
-        assert await thread._fetch({TP0}, 60.0, Epoch()) == {TP0: Fetch(12, records(12), 13)}
-
-    async def test_records_are_made_with_what_a_step_may_rely_on_and_no_more(
-        self, thread: BatchConsumerThread, fetcher: Fetcher, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """By aiokafka's own class they take twice the time and the memory."""
-        builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 1000)
-        builder.append(0, 1000, b"ada", b"hello", [("h", None)])
-        builder.append(1, 1001, None, None, [])
-        batch = MemoryRecords(bytes(builder.build()))
-        here = TopicPartition(*TP0)
-        waiting = PartitionRecords(here, batch, [], 0, None, None, True, READ_COMMITTED)
-        assignment = SimpleNamespace(
-            active=True,
-            state_value=lambda _: SimpleNamespace(paused=False, position=0, consumed_to=lambda _: None),
-        )
-        result = FetchResult(here, assignment=assignment, partition_records=waiting, backoff=0)
-        fetcher._records = {
-            TP("messages", 1): FetchError(error=ValueError(), backoff=0),
-            TP("messages", 2): FetchResult(here, assignment=None, partition_records=None, backoff=0),
-            TP0: result,
-        }
-
-        async def fetched_records(*_: Any, **options: Any) -> dict[TP, list[Any]]:
-            return {TP0: result.getall()}
-
-        monkeypatch.setattr(fetcher, "fetched_records", fetched_records)
-        taken = await thread._take({TP0}, Epoch())
-        assert taken[TP0].records == [
-            FetchedRecord("messages", 0, 0, 1000, b"ada", b"hello", [("h", None)]),
-            FetchedRecord("messages", 0, 1, 1001, None, None, ()),
-        ]
-
     async def test_what_forbids_reading_is_raised(self, thread: BatchConsumerThread, fetcher: Fetcher) -> None:
         fetch = asyncio.create_task(thread._fetch({TP0}, 60.0, Epoch()))
         await asyncio.sleep(0)
         fetcher.waiters[0].set_exception(TopicAuthorizationFailedError("messages"))
         with pytest.raises(TopicAuthorizationFailedError):
             await fetch
-
-    async def test_a_closed_consumer_says_so(self, thread: BatchConsumerThread, fetcher: Fetcher) -> None:
-        fetcher._closed = True
-        with pytest.raises(ConsumerStoppedError):
-            await thread._fetch({TP0}, 0.01, Epoch())

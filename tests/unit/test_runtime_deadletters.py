@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streams.runtime.aiokafka_internals import MemoryRecords
 from streams.runtime.deadletters import (
     KEPT_OF_LARGER,
     LARGEST_LETTER,
@@ -63,11 +61,6 @@ def test_a_letter_is_the_record_and_says_why() -> None:
     }
 
 
-def test_a_long_explanation_is_cut_and_what_cannot_be_encoded_is_escaped() -> None:
-    [output] = outputs(RECORD, message="\ud800" + "x" * 600)
-    assert said(output)["dlq_message"] == "\\ud800" + "x" * 499
-
-
 def test_only_a_letter_that_does_not_fit_is_split() -> None:
     [small] = outputs(RECORD)
     spare = LIMIT - record_bytes(small.key, small.value, small.headers)
@@ -108,38 +101,6 @@ def test_every_record_comes_back_byte_for_byte(key, value, headers, limit, rando
         assert {int(said(output)["dlq_bytes"]) for output in written} == {len(content)}
 
 
-def test_what_is_split_is_a_batch_of_the_record_as_it_was() -> None:
-    """Whatever reads Kafka's batches can read it; nothing of the record is lost."""
-    record = RECORD._replace(value=b"v" * 5000)
-    content = b"".join(output.value or b"" for output in outputs(record))
-    batch = MemoryRecords(content).next_batch()
-    assert (batch.base_offset, content[16]) == (0, 2)
-    [found] = batch
-    assert (found.offset, found.timestamp, found.key, found.value) == (
-        0,
-        record.timestamp,
-        b"key",
-        record.value,
-    )
-    assert list(found.headers) == record.headers
-
-
-def test_a_dead_letter_that_is_dead_lettered_again_keeps_the_headers_it_had() -> None:
-    [first, *_] = outputs(RECORD._replace(value=bytes(5000)))
-    [again] = outputs(RECORD._replace(value=first.value, headers=first.headers), limit=9000)
-    joined = join_parts(as_read([again]))
-    assert list(joined.headers) == list(first.headers)
-    assert (joined.value, joined.why["attempts"], "part" in joined.why) == (first.value, "2", False)
-
-
-def test_a_short_key_is_on_every_part_and_a_long_one_in_the_content() -> None:
-    assert {output.key for output in outputs(RECORD._replace(value=bytes(5000)))} == {b"key"}
-    assert {output.key for output in outputs(RECORD._replace(key=b"k" * 1024, value=bytes(5000)))} == {
-        b"k" * 1024
-    }
-    assert {output.key for output in outputs(RECORD._replace(key=b"k" * 1025, value=bytes(5000)))} == {None}
-
-
 def test_a_missing_or_damaged_part_is_noticed() -> None:
     parts = as_read(outputs(RECORD._replace(value=bytes(5000))))
     with pytest.raises(ValueError, match=r"parts \[2\] of \d+ are missing"):
@@ -172,12 +133,6 @@ def test_of_what_is_larger_than_16_mib_the_beginning_the_length_and_the_hash_are
     assert joined.why["sha256"] == hashlib.sha256(value).hexdigest()
     assert (joined.why["topic"], joined.why["partition"], joined.why["offset"]) == (RECORD.topic, "3", "7")
     assert joined.why["content"] == "cut"
-
-
-def test_a_record_whose_key_and_headers_are_what_is_large_is_cut_too() -> None:
-    [output] = outputs(RECORD._replace(value=None, key=None, headers=[("h", bytes(17 << 20))]), 2 << 20)
-    assert (output.key, output.value, said(output)["dlq_bytes"]) == (None, b"", "0")
-    assert join_parts(as_read([output])).value == b""
 
 
 @pytest.mark.parametrize("size", [100, 5000])
@@ -214,39 +169,3 @@ def test_letters_are_found_among_others_and_parts_that_come_twice_are_taken_once
         ("8", b"a" * 5000),
         ("9", b"b" * 5000),
     ]
-
-
-@pytest.mark.parametrize(
-    ("change", "stage"),
-    [
-        ({"topic": "other.v1"}, "stage"),
-        ({"partition": 4}, "stage"),
-        ({"offset": 8}, "stage"),
-        ({"value": b"b" * 5000}, "stage"),
-        ({}, "another stage"),
-    ],
-)
-def test_parts_of_letters_that_differ_in_one_thing_are_not_mixed(change: dict[str, Any], stage: str) -> None:
-    one = RECORD._replace(value=b"a" * 5000)
-    two = one._replace(**change)
-    first = as_read(outputs(one))
-    second = as_read(
-        to_outputs(DeadLetter(two, "invalid_json", "no", 2), source=SOURCE, stage=stage, limit=LIMIT)
-    )
-    mixed = [record for both in zip(first, second, strict=True) for record in both]
-    found = [(dict(letter.why), letter.value, letter.complete) for letter in letters(mixed)]
-    assert [(value, complete) for _, value, complete in found] == [(one.value, True), (two.value, True)]
-    places = [(why["topic"], why["partition"], why["offset"], why["stage"]) for why, *_ in found]
-    assert places == [
-        (record.topic, str(record.partition), str(record.offset), name)
-        for record, name in ((one, "stage"), (two, stage))
-    ]
-
-
-def test_letters_without_some_of_their_parts_come_last() -> None:
-    split = as_read(outputs(RECORD._replace(offset=8, value=b"a" * 5000)))
-    plain = as_read(outputs(RECORD))
-    first, last = letters([*split[1:], *plain])
-    assert (first.why["offset"], first.complete) == ("7", True)
-    assert (last.why["offset"], last.complete, last.value, last.key) == ("8", False, None, b"key")
-    assert list(last.headers) == []

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 import msgspec
 import pytest
 
 import streams.runtime
-from models.errors import ConsistencyError, InvalidRecord
+from models.errors import InvalidRecord
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import Record, SourceRecord, origin, rerouted
@@ -92,13 +91,6 @@ class TestRuns:
         assert harness.stored() == {b"b": ("b1", "b2", "b3"), b"a": ("a1", "a2")}
         assert {key: change.next_offset for key, change in effects.changes.items()} == {b"b": 5, b"a": 4}
 
-    def test_one_by_one_keeps_the_order_of_the_batch_and_reads_what_it_wrote(self) -> None:
-        harness = Harness(each=True)
-        effects = harness.feed(*harness.records("b1", "a1", "b2"))
-        assert harness.texts.runs == [(b"b", ["b1"]), (b"a", ["a1"]), (b"b", ["b2"])]
-        assert harness.stored() == {b"b": ("b1", "b2"), b"a": ("a1",)}
-        assert [*effects.changes] == [b"a", b"b"], "once each, in the order of the last"
-
     @pytest.mark.parametrize("each", [False, True])
     def test_what_was_folded_in_is_skipped_and_counted(self, each: bool) -> None:
         harness = Harness(each=each)
@@ -126,15 +118,6 @@ class TestRuns:
         assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(records[1], "bad")]
         assert harness.stored() == {b"a": ("a1", "a2")}
 
-    def test_a_key_of_which_nothing_can_be_read_stays_as_it_is(self) -> None:
-        harness = Harness()
-        harness.feed(*harness.records("a1", "b1"))
-        bad = [harness.record(b"!", key=b"a"), harness.record(None, key=b"a")]
-        effects = harness.feed(*bad, *harness.records("b2"))
-        assert [letter.record for letter in effects.dead_letters] == bad
-        assert harness.stored() == {b"a": ("a1",), b"b": ("b1", "b2")}
-        assert [*effects.changes] == [b"b"]
-
     def test_what_a_fold_refuses_is_dead_lettered_alone(self) -> None:
         harness = Harness(each=True)
         harness.feed(harness.record(b"a1", key=b"a"), harness.record(b"refuse", key=b"a"))
@@ -152,21 +135,6 @@ class TestRuns:
         assert effects.counts["misrouted_records_total", ("texts", ONE)] == 1
         assert harness.stored() == {}
 
-    def test_without_a_key_and_a_home_it_is_dead_lettered(self) -> None:
-        texts = Texts()
-        sources = {ONE: Source(decode=decode, fold=texts.fold)}
-        harness = StageHarness(keyed_stage(name="texts", table="texts", codec=TEXTS, sources=sources))
-        harness.feed(harness.record(b"a1"), harness.record(b"b1", key=b"b"))
-        assert [letter.reason for letter in harness.last.dead_letters] == ["no_key"]
-        assert texts.runs == [(b"b", ["b1"])]
-
-    @pytest.mark.parametrize("each", [False, True])
-    def test_state_that_a_fold_returns_as_it_was_is_not_written(self, each: bool) -> None:
-        harness = Harness(each=each)
-        harness.feed(*harness.records("a1"))
-        assert harness.feed(harness.record(b"nothing", key=b"a")).changes == {}
-        assert harness.marks(b"a") == [1, 0]
-
     @pytest.mark.parametrize("each", [False, True])
     def test_a_removal_has_a_mark_so_what_led_to_it_is_not_folded_in_again(self, each: bool) -> None:
         harness = Harness(each=each)
@@ -178,14 +146,6 @@ class TestRuns:
         effects = harness.feed(*records)
         assert harness.stored() == {}
         assert effects.counts["skipped_records_total", ("texts", "replayed")] == 3
-
-    @pytest.mark.parametrize("each", [False, True])
-    def test_no_state_after_removes_it(self, each: bool) -> None:
-        harness = Harness(each=each)
-        harness.feed(*harness.records("a1"))
-        harness.feed(harness.record(b"forget", key=b"a"))
-        assert harness.stored() == {}
-        assert harness.feed(harness.record(b"forget", key=b"unknown")).changes == {}
 
 
 class TestWork:
@@ -269,48 +229,6 @@ class TestWork:
         halves[0].flush()
         assert halves[0].last == set()
 
-    def test_a_later_put_without_a_mark_keeps_the_earlier_one(self) -> None:
-        work = self.work()
-        work.put(b"a", ("1",), TEXTS, 7)
-        work.put(b"a", ("2",), TEXTS)
-        work.flush()
-        assert work.changes[b"a"].next_offset == 7
-
-    def test_a_later_put_with_a_mark_advances_it(self) -> None:
-        work = self.work()
-        for offset in (7, 9):
-            work.put(b"a", ("1",), TEXTS, offset)
-        work.flush()
-        assert work.changes[b"a"].next_offset == 9
-
-    def test_what_is_removed_keeps_the_mark_that_it_was_put_with(self) -> None:
-        work = self.work()
-        work.put(b"a", ("1",), TEXTS, 7)
-        work.put(b"early", "x", NOTE, 8, first=True)
-        work.put(b"both", ("1",), TEXTS, 7)
-        for key in (b"a", b"early"):
-            work.remove(key)
-        work.remove(b"both", 9)
-        work.flush()
-        assert {key: (change.payload, change.next_offset) for key, change in work.changes.items()} == {
-            b"a": (None, 7),
-            b"early": (None, 8),
-            b"both": (None, 9),
-        }
-        assert work.first == set()
-
-    def test_what_was_put_first_is_read_and_may_be_put_again_as_any_other(self) -> None:
-        work = self.work()
-        work.put(b"page", "x", NOTE, 3, first=True)
-        assert work.get(b"page", NOTE) == "x"
-        work.put(b"page", "y", NOTE)
-        work.put(b"state", ("1",), TEXTS)
-        assert work.get(b"page", NOTE) == "y"
-        work.flush()
-        assert [*work.changes] == [b"page", b"state"]
-        assert work.changes[b"page"].next_offset == 3
-        assert work.first == set()
-
     def test_state_is_packed_as_long_as_it_is_the_same(self) -> None:
         once, other = (tuple(text for text in ["again and again " * 50]) for _ in range(2))
         payloads = []
@@ -323,19 +241,6 @@ class TestWork:
         plain, small = TEXTS.encode(once), TEXTS.encode(once, packed=True)
         assert payloads == [small, plain, small]
 
-    def test_what_was_not_packed_is_not_because_it_is_put_again(self) -> None:
-        work, value = self.work(), ("again and again " * 50,)
-        for _ in range(2):
-            work.put(b"a", value, TEXTS)
-        work.flush()
-        assert work.changes[b"a"].payload == TEXTS.encode(value)
-
-    def test_what_cannot_be_decoded_is_named(self) -> None:
-        work = self.work()
-        work.store(b"broken", b"?")
-        with pytest.raises(ConsistencyError, match="texts of b'broken'"):
-            work.get(b"broken", TEXTS)
-
     def test_the_keys_whose_values_hold_a_text_are_found_and_those_that_this_batch_changed(self) -> None:
         harness = Harness()
         harness.feed(*harness.records("a needle", "b hay", "c hay"))
@@ -346,46 +251,6 @@ class TestWork:
         work.put(b"early", "x", NOTE, first=True)
         work.store(b"b", TEXTS.encode(("hay",)))
         assert sorted(work.holding(b"needle")) == [b"a", b"b", b"early"]
-
-    def test_texts_that_overlap_are_each_found(self) -> None:
-        harness = Harness()
-        harness.feed(*harness.records('a x","y"'))
-        work = Work("texts", harness.state)
-        work.look_for([b'","', b'"y"', b'x"'])
-        assert [work.holding(each) for each in (b'","', b'"y"', b'x"', b"z")] == [[b"a"]] * 3 + [[]]
-
-    def test_the_keys_that_end_alike_are_found_in_order(self) -> None:
-        harness = Harness()
-        harness.feed(*[harness.record(b"x", key=key) for key in (b"z|end", b"end|z", b"a|end")])
-        assert Work("texts", harness.state).keys_ending(b"|end") == [b"a|end", b"z|end"]
-
-    def test_packed_state_is_smaller_and_read_like_any(self) -> None:
-        work = self.work()
-        value = tuple(f"again and {n} times again" for n in range(50))
-        work.put(b"a", value, TEXTS, packed=True)
-        work.flush()
-        assert len(work.changes[b"a"].payload or b"") < len(TEXTS.encode(value)) / 1.5
-        assert work.get(b"a", TEXTS) == value
-
-    def test_a_value_is_decoded_once_and_encoded_once_per_batch(self) -> None:
-        counted: list[str] = []
-
-        class Counted(Codec[tuple[str, ...]]):
-            def encode(self, value: tuple[str, ...], *, packed: bool = False) -> bytes:
-                counted.append("encode")
-                return super().encode(value, packed=packed)
-
-            def decode(self, payload: bytes, key: bytes = b"") -> tuple[str, ...]:
-                counted.append("decode")
-                return super().decode(payload, key)
-
-        texts = Texts()
-        codec = Counted("texts", tuple[str, ...])
-        sources = {ONE: Source(decode=decode, fold=texts.fold, one_record_per_fold=True)}
-        harness = StageHarness(keyed_stage(name="texts", table="texts", codec=codec, sources=sources))
-        for _ in range(2):
-            harness.feed(*[harness.record(f"a{n}".encode(), key=b"a") for n in range(5)])
-        assert counted == ["encode", "decode", "encode"]
 
 
 class TestTimers:
@@ -415,36 +280,12 @@ class TestTimers:
         at = START.timestamp()
         assert harness.last.timers == {b"a": at + 2 * self.HOUR, b"b": at + self.HOUR, b"c": None}
 
-    def test_a_removed_key_has_no_timer(self) -> None:
-        harness = self.harness()
-        harness.feed(harness.record(b"last", key=b"a"))
-        harness.tick(START + timedelta(hours=1), b"a")
-        assert harness.last.timers == {b"a": None}
-        assert harness.stored() == {}
-
-    def test_a_fold_may_set_its_own(self) -> None:
-        harness = self.harness()
-        harness.feed(harness.record(b"wait", key=b"a"))
-        harness.tick(START + timedelta(hours=1), b"a", b"unknown")
-        assert harness.last.timers == {b"a": 1.0}
-
-    def test_a_timer_leaves_the_marks(self) -> None:
-        harness = self.harness()
-        harness.feed(*harness.records("a1", "a2"))
-        harness.tick(START + timedelta(hours=2), b"a")
-        assert harness.stored() == {b"a": ("a1", "a2", "tick")}
-        assert harness.marks(b"a") == [2, 0]
-
     def test_timers_survive_a_restart(self) -> None:
         harness = self.harness()
         harness.feed(*harness.records("a1", "a2"))
         timer_at = harness.spec.timer_at
         assert timer_at is not None
         assert {key: timer_at(key, payload) for key, payload in harness.state.items()} == harness.last.timers
-
-    def test_keys_of_another_kind_must_be_told_apart(self) -> None:
-        with pytest.raises(ValueError, match="timer_at"):
-            self.harness(others=(NOTE,))
 
 
 def test_the_stage_that_the_package_shows_runs_as_it_stands() -> None:

@@ -11,9 +11,9 @@ import pytest
 from aiokafka.errors import KafkaError
 
 from models.errors import ConsistencyError
-from streams.runtime.aiokafka_internals import HeartbeatRequest, JoinGroupRequest, ProduceRequest
+from streams.runtime.aiokafka_internals import JoinGroupRequest, ProduceRequest
 from streams.runtime.consumer_thread import BatchConsumerThread
-from streams.runtime.lease import FencedInstanceIdError, Lease
+from streams.runtime.lease import Lease
 
 SESSION = 10.0
 
@@ -36,10 +36,6 @@ def lease(clock: Clock) -> Lease:
 
 
 class TestLease:
-    async def test_who_never_joined_writes_nothing(self, lease: Lease) -> None:
-        with pytest.raises(ConsistencyError):
-            await lease.held()
-
     async def test_is_held_for_a_session_after_the_request_that_was_answered(
         self, lease: Lease, clock: Clock
     ) -> None:
@@ -66,18 +62,6 @@ class TestLease:
             await lease.held()
         lease.check_name()
 
-    async def test_who_is_forgotten_without_having_been_silent_has_lost_its_name(
-        self, lease: Lease, clock: Clock
-    ) -> None:
-        lease.renew(clock.now)
-        clock.now += 1
-        lease.lose(forgotten=True)
-        lease.lose()
-        with pytest.raises(FencedInstanceIdError, match=r"'ingest-a'.*SWITCHBOARD_INSTANCE_ID"):
-            lease.check_name()
-        with pytest.raises(FencedInstanceIdError):
-            await lease.held()
-
     @pytest.mark.parametrize(
         ("silent", "fenced"), [(0, True), (SESSION / 2 - 1, True), (SESSION / 2, False), (SESSION, False)]
     )
@@ -90,11 +74,6 @@ class TestLease:
         lease.lose(forgotten=True)
         assert lease.fenced is fenced
 
-    async def test_missing_a_rebalance_is_not_losing_the_name(self, lease: Lease, clock: Clock) -> None:
-        lease.renew(clock.now)
-        lease.lose()
-        lease.check_name()
-
 
 class Client:
     def __init__(self) -> None:
@@ -103,17 +82,6 @@ class Client:
     async def send(self, node_id: int, request: Any, **options: Any) -> str:
         self.sent.append((node_id, request, options))
         return "answer"
-
-
-async def test_the_producer_s_client_sends_only_what_is_still_ours_to_write(lease: Lease, clock: Clock) -> None:
-    client, refusals = Client(), []
-    lease.guard(client, refusals.append)
-    produce = ProduceRequest.__new__(ProduceRequest)
-    with pytest.raises(KafkaError, match="given our partitions away"):
-        await client.send(1, produce)
-    assert ["given our partitions away" in str(refusal) for refusal in refusals] == [True]
-    assert await client.send(1, "metadata") == "answer"
-    assert client.sent == [(1, "metadata", {})]
 
 
 @pytest.mark.parametrize("forgotten", [True, False])
@@ -159,20 +127,6 @@ class TestWatchingTheCoordinator:
         BatchConsumerThread.watch(coordinator, lease)
         return coordinator
 
-    @pytest.mark.parametrize("code", [0, 27])
-    async def test_a_heartbeat_renews_also_while_a_rebalance_begins(
-        self, coordinator: Coordinator, lease: Lease, code: int
-    ) -> None:
-        coordinator.answer.error_code = code
-        lease._clock = asyncio.get_running_loop().time  # the watcher takes the time itself: monotonic
-        await coordinator._send_req(HeartbeatRequest("group", 1, "member"))
-        await lease.held()
-
-    async def test_other_answers_do_not_renew(self, coordinator: Coordinator, lease: Lease) -> None:
-        await coordinator._send_req("join")
-        with pytest.raises(ConsistencyError):
-            await lease.held()
-
     @pytest.mark.parametrize(
         "answer",
         [
@@ -190,15 +144,6 @@ class TestWatchingTheCoordinator:
         await coordinator._send_req("commit")
         assert coordinator.asked == ["commit"]
         assert lease.fenced
-
-    async def test_leaving_in_order_is_not_losing_it(
-        self, coordinator: Coordinator, lease: Lease, clock: Clock
-    ) -> None:
-        lease.renew(clock.now)
-        coordinator._closing.set_result(None)
-        coordinator.reset_generation()
-        await lease.held()
-        assert coordinator.reset == 1
 
     async def test_who_was_refused_does_not_join_again_but_leaves(
         self, coordinator: Coordinator, lease: Lease, monkeypatch: pytest.MonkeyPatch

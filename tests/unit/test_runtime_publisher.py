@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 from aiokafka import AIOKafkaProducer
-from aiokafka.client import AIOKafkaClient
 from aiokafka.errors import KafkaTimeoutError, ProducerClosed
 
 from models.errors import ConsistencyError
-from streams.runtime.aiokafka_internals import MemoryRecords, ProduceRequest
+from streams.runtime.aiokafka_internals import MemoryRecords
 from streams.runtime.effects import Output
 from streams.runtime.partitioner import partition_of
 from streams.runtime.publisher import (
@@ -80,40 +79,6 @@ class TestPack:
             b"6": ("prefix-b", partition_of(b"", 3)),
         }
 
-    async def test_many_outputs_go_where_each_goes_alone(self, publisher: Publisher) -> None:
-        outputs = [Output("ab"[n % 2], b"key-%d" % n, b"") for n in range(700)]
-        found = {
-            key: partition
-            for _, partition, records in read(publisher.pack(iter(outputs)))
-            for key, _, _ in records
-        }
-        assert found == {o.key: partition_of(o.key or b"", PARTITIONS[o.topic]) for o in outputs}
-
-    async def test_records_of_a_partition_keep_their_order_over_several_batches(
-        self, publisher: Publisher
-    ) -> None:
-        outputs = [Output("a", b"k%d" % (n % 9), b"%06d" % n + bytes(300)) for n in range(500)]
-        packed = read(publisher.pack(outputs))
-        by_partition: dict[int, list[bytes]] = {}
-        for _, partition, records in packed:
-            by_partition.setdefault(partition, []).extend((value or b"")[:6] for _, value, _ in records)
-        assert sum(map(len, by_partition.values())) == 500
-        assert all(values == sorted(values) for values in by_partition.values())
-        assert len(by_partition) < len(packed) < 40, "as few batches as hold them"
-
-    async def test_stored_values_keep_their_order_over_several_batches_and_an_empty_one_is_none(
-        self, publisher: Publisher
-    ) -> None:
-        values = {b"%d" % n: b"" if n == 70 else b"%06d" % n + bytes(300) for n in range(100, 0, -1)}
-        packed = read(publisher.pack_values("a", 5, values))
-        assert {(topic, partition) for topic, partition, _ in packed} == {("prefix-a", 5)}
-        records = [record for _, _, batch in packed for record in batch]
-        assert records == [(key, value or None, []) for key, value in values.items()]
-        assert len(packed) == 2, "as few batches as hold them"
-
-    async def test_of_a_stage_without_state_there_is_nothing_to_pack(self, publisher: Publisher) -> None:
-        assert publisher.pack_values("", 5, {}) == []
-
     async def test_a_value_that_an_empty_batch_refuses_is_no_loop(
         self, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -121,12 +86,6 @@ class TestPack:
         monkeypatch.setattr(publisher._producer, "create_batch", lambda: builder)
         with pytest.raises(ConsistencyError, match="an empty batch for a refused 5 bytes"):
             publisher.pack_values("a", 5, {b"k": b"value"})
-
-    async def test_what_is_packed_is_what_was_given(self, publisher: Publisher) -> None:
-        headers = (("h", None), ("h", b""), ("\u00fc", b"\xff"))
-        outputs = [Output("a", b"k", b"v", headers), Output("a", b"k", None, [*headers])]
-        [(_, _, records)] = read(publisher.pack(outputs))
-        assert records == [(b"k", b"v", [*headers]), (b"k", None, [*headers])]
 
     async def test_all_but_copies_get_the_stamp_and_it_counts(self, publisher: Publisher) -> None:
         stamp = (("sw_code", b"1"), ("sw_config", b"2"))
@@ -139,9 +98,6 @@ class TestPack:
         with pytest.raises(OutputTooLarge):
             publisher.pack([Output("a", b"k", bytes(spare + 1))], stamp)
 
-    async def test_nothing_is_packed_of_nothing(self, publisher: Publisher) -> None:
-        assert publisher.pack([]) == []
-
     async def test_a_record_may_be_as_large_as_its_topic_takes(self, publisher: Publisher) -> None:
         take = publisher.pack
         assert publisher.largest("a") == LIMIT
@@ -151,22 +107,6 @@ class TestPack:
             with pytest.raises(OutputTooLarge, match="4001 bytes is larger than a takes") as caught:
                 take([Output("a", b"k", b"small"), Output("a", key, b"v" * (spare + 1), headers)])
             assert caught.value.topic == "a"
-
-    async def test_the_size_is_an_upper_bound_of_what_the_broker_counts(self, publisher: Publisher) -> None:
-        for key, value, headers in (
-            (b"k", b"v", []),
-            (None, None, []),
-            (b"k" * 200, b"v" * 3000, [("\u20ac" * 30, b"x" * 200), ("", None), ("n", b"")]),
-        ):
-            [(_, _, builder)] = publisher.pack([Output("a", key, value, headers)])
-            size = len(builder._build())
-            assert size <= record_bytes(key, value, headers) <= size + 60 + 10 * len(headers)
-
-    async def test_a_batch_that_refuses_a_record_while_empty_is_an_error(self, publisher: Publisher) -> None:
-        refusing = SimpleNamespace(append=lambda **_: None)
-        publisher._producer.create_batch = lambda: refusing  # type: ignore[method-assign]
-        with pytest.raises(ConsistencyError, match="empty batch for prefix-a refused"):
-            publisher.pack([Output("a", b"k", b"v")])
 
 
 class HandProducer:
@@ -204,17 +144,6 @@ class TestSubmit:
             await Publisher(producer, layout(), submit_timeout=0.01).submit(packed)
         assert [batch for batch, _, _ in producer.taken] == ["first"]
 
-    async def test_confirming_waits_for_all_and_says_where_each_begins(self) -> None:
-        producer: Any = HandProducer()
-        publisher = Publisher(producer, layout(), submit_timeout=1)
-        packed: Any = [("t", 1, "first"), ("t", 2, "second")]
-        task = asyncio.create_task(publisher.confirm(await publisher.submit(packed)))
-        producer.futures[1].set_result(SimpleNamespace(offset=70))
-        await asyncio.sleep(0.01)
-        assert not task.done()
-        producer.futures[0].set_result(SimpleNamespace(offset=7))
-        assert await task == [7, 70]
-
     async def test_a_batch_that_cannot_be_delivered_stops_the_worker_once_the_others_are_known(self) -> None:
         producer: Any = HandProducer()
         publisher = Publisher(producer, layout(), submit_timeout=1)
@@ -226,18 +155,6 @@ class TestSubmit:
         producer.futures[1].set_result(SimpleNamespace(offset=1))
         with pytest.raises(ConsistencyError, match="could not be delivered"):
             await task
-
-    async def test_what_nobody_asks_for_any_more_is_no_error_of_the_loop(self) -> None:
-        complaints: list[Any] = []
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: complaints.append(context))
-        producer: Any = HandProducer()
-        packed: Any = [("t", 1, "first"), ("t", 1, "second")]
-        await Publisher(producer, layout(), submit_timeout=1).submit(packed)
-        producer.futures[0].set_exception(KafkaTimeoutError())
-        producer.futures[1].cancel()
-        producer.futures.clear()
-        await asyncio.sleep(0.01)
-        assert complaints == []
 
 
 async def test_the_producer_is_idempotent_and_patient() -> None:
@@ -258,33 +175,3 @@ async def test_the_producer_is_idempotent_and_patient() -> None:
     assert MemoryRecords(bytes(builder._build())).next_batch().compression_type == 0
     await producer.stop()
     await plain.stop()
-
-
-async def test_the_producer_puts_its_requests_together_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[Any] = []
-
-    async def send(client: AIOKafkaClient, node_id: int, request: Any) -> None:
-        sent.append(request)
-
-    monkeypatch.setattr(AIOKafkaClient, "send", send)
-    producer = make_producer(Settings(), "ingest")
-    request = ProduceRequest(None, -1, 3000, [])
-    await producer.client.send(1, request)
-    assert type(sent[0].prepare({0: (7, 7)})).encode is not type(request.prepare({0: (7, 7)})).encode
-    await producer.stop()
-
-
-def test_a_topic_is_looked_up_once() -> None:
-    asked: list[str] = []
-
-    def name(topic: str) -> str:
-        asked.append(topic)
-        return f"prefix-{topic}"
-
-    found = TopicLayout(name, lambda topic: 8, lambda topic: 100)
-    assert [found["a"], found["a"], found["b"]] == [
-        ("prefix-a", 8, 100),
-        ("prefix-a", 8, 100),
-        ("prefix-b", 8, 100),
-    ]
-    assert asked == ["a", "b"]

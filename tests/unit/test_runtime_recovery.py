@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import gc
 from types import SimpleNamespace
 from typing import Any
 
@@ -102,33 +100,6 @@ async def read(log: Log, part: StoredPartition, settings: Any, epoch: Epoch | No
 
 
 class TestRecover:
-    async def test_a_client_that_does_not_stop_is_left_behind(
-        self, part: StoredPartition, settings: Any, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """As aiokafka's does not while the broker is away: it swallows being cancelled, and waits on."""
-        log, broker_is_back = Log(0, 10), asyncio.Event()
-
-        async def stop() -> None:
-            while not broker_is_back.is_set():
-                with contextlib.suppress(asyncio.CancelledError):
-                    await broker_is_back.wait()
-            raise KafkaConnectionError("it went again")
-
-        monkeypatch.setattr(log, "stop", stop)
-        monkeypatch.setattr(recovery, "_consumer", lambda *told: log)
-        reading = asyncio.ensure_future(recover({HERE: part}, Epoch(), settings, "test", ""))
-        unheard: list[Any] = []
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: unheard.append(context))
-        done, _ = await asyncio.wait({reading}, timeout=60)
-        assert len(recovery._stopping) == 1, "nobody else holds it: it could be collected in mid-stop"
-        broker_is_back.set()
-        assert done
-        assert await reading == 10, "all was read, and so nothing is wrong"
-        while recovery._stopping:
-            await asyncio.sleep(0)
-        gc.collect()
-        assert unheard == [], "what it says at last is of no interest"
-
     async def test_it_reads_to_the_end_in_bounded_batches(self, part: StoredPartition, settings: Any) -> None:
         log = Log(0, 10)
         assert await read(log, part, settings) == 10
@@ -137,56 +108,6 @@ class TestRecover:
         assert log.polls == 4
         assert max(log.limits) <= 10_000
         assert log.closed
-
-    async def test_the_event_loop_has_its_turn_between_batches(
-        self, part: StoredPartition, settings: Any
-    ) -> None:
-        """Records that are in memory already are handed over without a pause; the watchdog needs one."""
-        log, beats = Log(0, 30), []
-
-        async def beat() -> None:
-            while True:
-                beats.append(log.polls)
-                await asyncio.sleep(0)
-
-        task = asyncio.create_task(beat())
-        await read(log, part, settings)
-        task.cancel()
-        assert set(beats) >= set(range(1, 10))
-
-    async def test_it_goes_on_where_it_stood(self, part: StoredPartition, settings: Any) -> None:
-        part.read_to = 7
-        assert await read(Log(0, 10), part, settings) == 3
-
-    async def test_nothing_is_read_of_what_is_known(self, part: StoredPartition, settings: Any) -> None:
-        part.read_to = 10
-        log = Log(0, 10)
-        assert await read(log, part, settings) == 0
-        assert log.polls == 0
-
-    async def test_it_begins_where_the_changelog_does(self, part: StoredPartition, settings: Any) -> None:
-        assert await read(Log(4, 10), part, settings) == 6
-
-    async def test_what_carries_no_record_is_read_too(self, part: StoredPartition, settings: Any) -> None:
-        """The ends of transactions, and what compaction has removed."""
-        assert await read(Log(0, 10, skips=frozenset(range(4, 10))), part, settings) == 4
-        assert part.read_to == 10
-
-    async def test_a_large_state_may_take_longer_than_one_request(
-        self, part: StoredPartition, settings: Any
-    ) -> None:
-        log = Log(0, 12, step=1)
-        settings.request_timeout_seconds = 0.05
-        loop, began = asyncio.get_running_loop(), asyncio.get_running_loop().time()
-        getmany = log.getmany
-
-        async def slow(*tps: Any, **options: Any) -> dict[Any, list[Record]]:
-            await asyncio.sleep(0.01)
-            return await getmany(*tps, **options)
-
-        log.getmany = slow  # type: ignore[method-assign]
-        assert await read(log, part, settings) == 12
-        assert loop.time() - began > settings.request_timeout_seconds, "or this shows nothing"
 
     async def test_a_changelog_that_does_not_go_on_stops_the_worker(
         self, part: StoredPartition, settings: Any
@@ -243,18 +164,6 @@ class TestRecover:
         async with asyncio.timeout(60):
             with pytest.raises(ConsistencyError, match="restart the worker"):
                 await read(log, part, settings)
-
-    async def test_a_broker_that_is_away_from_a_revoked_partition_is_no_failure(
-        self, part: StoredPartition, settings: Any
-    ) -> None:
-        log, epoch = Log(0, 10), Epoch()
-        log.failure = KafkaConnectionError("nobody there")
-        epoch.stop()
-        with pytest.raises(EpochOver):
-            await read(log, part, settings, epoch)
-
-    async def test_a_worker_without_changelogs_asks_nobody(self, settings: Any) -> None:
-        assert await recover({}, Epoch(), settings, "test", "") == 0
 
 
 class Batch(list[Output]):
@@ -313,8 +222,3 @@ class TestRepair:
         with pytest.raises(EpochOver):
             await repair({HERE: part}, epoch, "changelog.v1", publisher)  # type: ignore[arg-type]  # a fake
         assert part.repairs == {b"key0"}
-
-    async def test_a_changelog_without_late_writes_is_left_alone(self, part: StoredPartition) -> None:
-        publisher = Publisher()
-        assert await repair({HERE: part}, Epoch(), "changelog.v1", publisher) == 0  # type: ignore[arg-type]  # a fake
-        assert publisher.written == []

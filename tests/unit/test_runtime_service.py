@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,28 +10,21 @@ from typing import Any
 
 import pytest
 
-import streams
 from models.errors import ConsistencyError, DependencyUnavailable
-from streams.runtime import service as service_module
-from streams.runtime.consumer import BatchConsumer
-from streams.runtime.effects import Effects, StateChange
+from streams.runtime.effects import Effects
 from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
 from streams.runtime.faust_internals import TP
 from streams.runtime.faust_recovery import SeekingRecovery
-from streams.runtime.lane import Lane
-from streams.runtime.lease import Lease
 from streams.runtime.marks import Layout
 from streams.runtime.records import Record, RecordBatch
 from streams.runtime.service import ServiceRuntime
 from streams.runtime.stage import Stage
-from streams.runtime.table import PartitionState
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 from streams.topics.catalog import load_catalog
 
 MESSAGES, SUMMARIES = "chat.messages.v1", "memory.summaries.v1"
-CHANGELOG = "switchboard-ingest-conversations-changelog"
 LAYOUT = Layout((MESSAGES, SUMMARIES))
 
 
@@ -106,22 +98,6 @@ class TestViewMarks:
             health=HealthState(60),
         )
 
-    async def test_only_a_view_is_asked_and_by_the_names_that_it_knows(self, settings: Settings) -> None:
-        async def marks(places: Any) -> dict[tuple[str, int], int]:
-            assert places == [(FACTS, 3)]
-            return {(FACTS, 3): 17}
-
-        runtime = self.runtime(settings, marks)
-        found = await runtime.view_marks(Epoch(), [at(FACTS), at("memory.embedding-requests.v1")])
-        assert found == {at(FACTS): 17}
-
-    async def test_each_view_is_asked_for_its_own(self, settings: Settings) -> None:
-        async def marks(places: Any) -> dict[tuple[str, int], int]:
-            return {place: len(place[0]) for place in places}
-
-        found = await self.runtime(settings, marks).view_marks(Epoch(), [at(FACTS), at(MESSAGES)])
-        assert found == {at(FACTS): len(FACTS), at(MESSAGES): len(MESSAGES)}
-
     async def test_a_view_that_does_not_answer_is_asked_again(self, settings: Settings) -> None:
         asked = 0
 
@@ -150,92 +126,12 @@ class TestViewMarks:
         assert [[*waited] for waited in seen] == [[], ["qdrant"], ["qdrant"]]
         assert runtime.health.waited_for() == {}
 
-    async def test_nobody_waits_for_partitions_that_were_revoked(self, settings: Settings) -> None:
-        epoch = Epoch()
-
-        async def marks(places: Any) -> dict[tuple[str, int], int]:
-            epoch.stop()
-            raise DependencyUnavailable("qdrant", "refused")
-
-        runtime = self.runtime(settings.model_copy(update={"retry_min_seconds": 0.001}), marks)
-        with pytest.raises(EpochOver):
-            await runtime.view_marks(epoch, [at(FACTS)])
-        assert runtime.health.waited_for() == {}
-
-    def test_a_stage_with_state_keeps_no_view(self) -> None:
-        with pytest.raises(ValueError, match="would not be read again"):
-            Stage(name="s", sources=(FACTS,), step=step, table="t", view_marks=lambda places: None)
-
-
-class TestFaustApp:
-    """Rule 11, and what else the app must be told."""
-
-    async def test_what_is_never_used(self, service: ServiceRuntime) -> None:
-        app = service.app
-        assert app.conf.processing_guarantee.value == "at_least_once"
-        assert not app.in_transaction
-        assert not app.conf.web_enabled
-        assert type(app.monitor).__module__ == "faust.sensors.monitor", "no exporter of its own"
-        for table in app.tables.values():
-            assert table.window is None
-            assert (table.key_type, table.value_type) == (bytes, bytes)
-        for agent in app.agents.values():
-            assert agent.concurrency == 1
-            assert (agent.channel.key_type, agent.channel.value_type) == (None, None), "no models on ingress"
-
-    def test_records_are_never_taken_by_number(self) -> None:
-        """``Stream.take`` acks what a crash then loses."""
-        root = Path(streams.__file__).parent
-        taking = [path for path in root.rglob("*.py") if re.search(r"stream\w*\.take\(", path.read_text())]
-        assert taking == []
-
-    async def test_it_waits_for_streams_and_makes_no_topics(self, service: ServiceRuntime) -> None:
-        conf = service.app.conf
-        assert conf.stream_wait_empty, "or a revoke does not drain"
-        assert not conf.topic_allow_declare
-        assert conf.topic_disable_leader
-        assert conf.table_standby_replicas == 0
-        assert str(conf.store) == "memory:"
-        assert conf.broker_session_timeout == service.settings.session_timeout_seconds
-        assert conf.broker_heartbeat_interval == service.settings.heartbeat_seconds
-
-    async def test_recovery_is_ours(self, service: ServiceRuntime) -> None:
-        recovery = service.app.tables.recovery
-        assert type(recovery) is SeekingRecovery
-        table = service._tables["conversations"]
-        recovery.add_active(table, at(CHANGELOG))
-        recovery.add_standby(table, at(CHANGELOG))
-        assert (recovery.active_tps, recovery.standby_tps) == (set(), set())
-
-    async def test_the_consumer_is_ours_and_cuts_batches_as_the_stage_wants_them(
-        self, service: ServiceRuntime
-    ) -> None:
-        assert isinstance(service.consumer, BatchConsumer)
-        assert not service.consumer.epoch.running
-        fetched = {at(SUMMARIES): [Record(b"v", b"k", n, at(SUMMARIES).topic, 3) for n in range(9)]}
-        batches = [batch for _, batch in service.consumer.scheduler.iterate(fetched)]
-        assert [len(batch) for batch in batches] == [7, 2]
-        assert {(batch.source, batch.source_index) for batch in batches} == {(SUMMARIES, 1)}
-
-    async def test_the_group_and_the_name_in_it(self, service: ServiceRuntime, settings: Settings) -> None:
-        assert service.app.conf.id == settings.group("ingest")
-        assert service.app.conf.consumer_group_instance_id.startswith(f"{settings.static_member('ingest')}-")
-
 
 class TestDelivery:
     def event(self, epoch: Epoch) -> SimpleNamespace:
         record = Record(b"v", b"k", 10, at(MESSAGES).topic, 3)
         batch = RecordBatch([record], epoch=epoch, source=MESSAGES, position=10)
         return SimpleNamespace(value=batch, message=SimpleNamespace(offset=10))
-
-    async def test_a_batch_goes_to_the_lane_of_its_partition(self, service: ServiceRuntime) -> None:
-        epoch = sought(service, at(MESSAGES), at(SUMMARIES))
-        (bound,) = service._bound
-        service.deliver(bound, self.event(epoch))
-        lane = epoch.lane("conversations", 3, lambda: pytest.fail("there should be one"))
-        assert isinstance(lane, Lane)
-        assert (lane.partition, lane.epoch) == (3, epoch)
-        assert isinstance(lane.state, PartitionState)
 
     async def test_a_batch_of_an_epoch_that_is_over_is_dropped_and_makes_no_lane(
         self, service: ServiceRuntime
@@ -251,20 +147,6 @@ class TestDelivery:
         assert service.metrics.epoch_drops_total.labels("conversations")._value.get() == 1
         for epoch in (old, current):
             assert epoch._lanes == {}
-
-    async def test_lanes_with_timers_are_made_when_partitions_are_sought(self, service: ServiceRuntime) -> None:
-        epoch = sought(service, at(MESSAGES, 1), at(MESSAGES, 2), at(SUMMARIES, 1))
-        service.on_sought(epoch)
-        assert set(epoch._lanes) == {("conversations", 1), ("conversations", 2)}
-        assert "recovering" not in service.health.why_not_ready()
-
-    async def test_a_worker_that_has_no_partitions_says_so(self, service: ServiceRuntime) -> None:
-        service.on_assigned(set())
-        service.on_sought(sought(service))
-        assert service.health.is_standby
-        assert service.health.why_not_ready() == []
-        service.on_assigned({at(MESSAGES)})
-        assert "recovering" in str(service.health.why_not_ready()), "until its state is read"
 
 
 class TestChecks:
@@ -330,54 +212,6 @@ class TestDrain:
         assert (service.failure is not None) is fails
         assert service.failed.is_set() is fails
 
-    async def test_at_shutdown_it_is_given_up_without_a_failure(
-        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        epoch = sought(service)
-        epoch.lane("conversations", 3, lambda: StubLane(unconfirmed=True))
-        monkeypatch.setattr(type(service.app), "should_stop", True)
-        await service.drain(epoch)
-        assert service.failure is None
-
-    async def test_after_a_failure_nothing_is_waited_for(self, service: ServiceRuntime) -> None:
-        service.settings = service.settings.model_copy(update={"session_timeout_seconds": 600})
-        first, second = ConsistencyError("first"), ConsistencyError("second")
-        service.fail(first)
-        service.fail(second)
-        epoch = sought(service)
-        epoch.lane("conversations", 3, lambda: StubLane(unconfirmed=True))
-        await asyncio.wait_for(service.drain(epoch), 60)
-        assert service.failure is first
-        assert "first" in str(service.health.why_not_ready())
-
-
-class TestRecovery:
-    async def test_each_recovery_makes_this_worker_the_newer_owner(
-        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        happened: list[Any] = []
-
-        async def recover(parts: dict[TP, Any], *_: Any) -> int:
-            happened.append(("recover", set(parts)))
-            for part in parts.values():
-                part.fold([Record(LAYOUT.seal(None, b"", 0, 5, 4), b"k")])
-            return 1
-
-        async def repair(parts: dict[TP, Any], epoch: Epoch, changelog: str, publisher: Any) -> int:
-            happened.append(("repair", changelog, [part.term for part in parts.values()]))
-            return 0
-
-        monkeypatch.setattr(service_module, "recover", recover)
-        monkeypatch.setattr(service_module, "repair", repair)
-        service.publisher = None  # type: ignore[assignment]  # not asked for here
-        mine = at(CHANGELOG)
-        await service.recover(Epoch(), {mine, TP("x-other-changelog", 3)})
-        assert happened == [("recover", {mine}), ("repair", CHANGELOG, [4])]
-        assert service._tables["conversations"].partition(3).term == 5
-        state = PartitionState(service._tables["conversations"].partition(3))
-        (value,) = state.store({b"k": StateChange(b"", None)}).values()
-        assert LAYOUT.term(value) == 5
-
 
 class TestLag:
     def lags(self, service: ServiceRuntime) -> dict[tuple[str, str], float]:
@@ -406,67 +240,6 @@ class TestLag:
         epoch.drop()
         service.watch.publish_lag()
         assert self.lags(service) == {}
-
-
-class TestLife:
-    async def test_the_producer_writes_only_under_the_lease(
-        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        happened: list[Any] = []
-
-        class Producer:
-            client = "the client"
-
-            async def start(self) -> None:
-                happened.append("producer starts")
-
-            async def stop(self) -> None:
-                happened.append("producer stops")
-
-        def guard(self: Lease, client: Any, refused: Callable[..., None]) -> None:
-            happened.append(("guard", self is service.lease, client, refused == service.fail))
-
-        async def start(self: Any) -> None:
-            happened.append("app starts")
-
-        async def stop(self: Any) -> None:
-            happened.append("app stops")
-
-        monkeypatch.setattr(service_module, "make_producer", lambda settings, name: Producer())
-        monkeypatch.setattr(Lease, "guard", guard)
-        monkeypatch.setattr(type(service.app), "start", start)
-        monkeypatch.setattr(type(service.app), "stop", stop)
-        await service.start()
-        watchers = list(service.watch.tasks)
-        await service.stop()
-        await asyncio.gather(*watchers, return_exceptions=True)
-        assert happened == [
-            "producer starts",
-            ("guard", True, "the client", True),
-            "app starts",
-            "app stops",
-            "producer stops",
-        ]
-        assert service.failure is None
-
-    async def test_a_watcher_that_fails_stops_the_worker(self, service: ServiceRuntime) -> None:
-        async def fails() -> None:
-            raise ConsistencyError("the group said no")
-
-        task = asyncio.create_task(fails())
-        task.add_done_callback(service.watch._ended)
-        await asyncio.wait([task])
-        await asyncio.sleep(0)
-        assert "the group said no" in str(service.failure)
-
-    async def test_a_pause_of_the_event_loop_is_noticed(
-        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        now = service.watch._last_beat
-        monkeypatch.setattr("streams.runtime.watch.time", SimpleNamespace(monotonic=lambda: now))
-        assert not service.stalled()
-        now += 3
-        assert service.stalled()
 
 
 class Rebalances:
@@ -548,31 +321,6 @@ class TestSeekingRecovery:
             assert tuple(faust.happened) == self.WHOLE
         assert recovery.completed.is_set()
 
-    async def test_a_new_assignment_cuts_a_recovery_short(
-        self, faust: Rebalances, recovery: SeekingRecovery
-    ) -> None:
-        faust.seeks = [asyncio.Event().wait, faust.at_once]
-        recovery.signal_recovery_start.set()
-        await self.until(lambda: "seek" in faust.happened)
-        faust.happened.clear()
-        recovery.signal_recovery_start.set()
-        await self.until(lambda: "end" in faust.happened)
-        assert tuple(faust.happened) == self.WHOLE
-
-    async def test_a_recovery_may_take_longer_than_a_request(
-        self, faust: Rebalances, recovery: SeekingRecovery
-    ) -> None:
-        """Faust gives a seek ``broker_request_timeout`` and takes its end for success."""
-        faust.app.conf.broker_request_timeout = 0.001
-        going_on = asyncio.Event()
-        faust.seeks = [going_on.wait]
-        recovery.signal_recovery_start.set()
-        await self.until(lambda: "seek" in faust.happened)
-        await asyncio.sleep(0.02)
-        assert faust.happened[-1] == "seek"
-        going_on.set()
-        await self.until(lambda: "end" in faust.happened)
-
     async def test_after_a_revoke_it_waits_for_the_next_assignment_and_nothing_flows(
         self, faust: Rebalances, recovery: SeekingRecovery
     ) -> None:
@@ -588,12 +336,3 @@ class TestSeekingRecovery:
         recovery.signal_recovery_start.set()
         await self.until(lambda: "end" in faust.happened)
         assert not recovery.crashed
-
-    async def test_it_stops_in_the_middle_when_it_is_told_to(
-        self, faust: Rebalances, recovery: SeekingRecovery
-    ) -> None:
-        faust.seeks = [asyncio.Event().wait]
-        recovery.signal_recovery_start.set()
-        await self.until(lambda: "seek" in faust.happened)
-        await asyncio.wait_for(recovery.stop(), 60)
-        assert "resume flow" not in faust.happened

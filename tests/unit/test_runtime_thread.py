@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,17 +12,12 @@ from aiokafka.errors import (
     IllegalStateError,
     KafkaTimeoutError,
     NodeNotReadyError,
-    TopicAuthorizationFailedError,
 )
 from aiokafka.structs import TopicPartition
 from aiokafka.util import commit_structure_validate
-from yarl import URL
 
-from streams.kafka import clients
-from streams.runtime import consumer_thread
 from streams.runtime.consumer_thread import BatchConsumerThread
-from streams.runtime.epoch import Epoch
-from streams.runtime.faust_internals import TP, AIOKafkaConsumerThread
+from streams.runtime.faust_internals import TP
 from streams.settings import Settings
 
 TP0, TP1 = TP("messages", 0), TP("messages", 1)
@@ -98,51 +91,7 @@ async def thread() -> BatchConsumerThread:
     return thread
 
 
-async def test_the_client_is_told_what_the_rules_want(
-    thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: dict[str, Any] = {}
-    made = SimpleNamespace(_client=SimpleNamespace(send=None))
-
-    def make(**options: Any) -> Any:
-        told.update(options)
-        return made
-
-    monkeypatch.setattr(clients, "AIOKafkaConsumer", make)
-    transport = SimpleNamespace(url=[URL("kafka://here:9092")], default_port=9092)
-    assert thread._create_worker_consumer(transport) is made
-    expected = {
-        "client_id": "switchboard-ingest",
-        "group_id": "the group",
-        "group_instance_id": "ingest-here-0",
-        "bootstrap_servers": SETTINGS.bootstrap_servers,
-        "partition_assignment_strategy": ["the assignor"],
-        "enable_auto_commit": False,
-        "auto_offset_reset": "latest",
-        "isolation_level": "read_committed",
-        "fetch_max_wait_ms": SETTINGS.fetch_max_wait_ms,
-        "max_poll_records": None,
-        "max_partition_fetch_bytes": 1234,
-        "request_timeout_ms": int(SETTINGS.request_timeout_seconds * 1000),
-        "session_timeout_ms": 7000,
-        "heartbeat_interval_ms": 2000,
-        "rebalance_timeout_ms": 14_000,
-    }
-    assert {name: told[name] for name in expected} == expected
-    assert thread._unpacker._limit == SETTINGS.max_batch_uncompressed_bytes
-    assert told["group_instance_id"], "or a killed worker blocks its own restart for a session"
-    assert told["max_poll_interval_ms"] > 3600 * 1000, "waiting for a dependency must not cost the partitions"
-
-
 class TestCommits:
-    async def test_it_commits_what_is_still_assigned(self, thread: BatchConsumerThread) -> None:
-        assert await thread._commit({TP0: 5, TP1: 9})
-        assert thread._consumer.commits == [{("messages", 0): 5}]
-
-    async def test_nothing_assigned_is_nothing_committed(self, thread: BatchConsumerThread) -> None:
-        assert not await thread._commit({TP1: 9})
-        assert thread._consumer.commits == []
-
     @pytest.mark.parametrize(
         "answer",
         [
@@ -157,102 +106,3 @@ class TestCommits:
     ) -> None:
         thread._consumer.answer = answer
         assert not await thread._commit({TP0: 5})
-
-    async def test_one_that_can_never_succeed_is_raised(self, thread: BatchConsumerThread) -> None:
-        thread._consumer.answer = TopicAuthorizationFailedError("messages")
-        with pytest.raises(TopicAuthorizationFailedError):
-            await thread._commit({TP0: 5})
-
-
-class TestPartitions:
-    async def test_offsets_are_those_of_the_broker_and_the_ends_are_asked_for_last(
-        self, thread: BatchConsumerThread
-    ) -> None:
-        """A commit that is made in between must not look as if it lay beyond them."""
-        known = await thread._offsets([TP0, TP1])
-        assert known == {TP0: (1, 9, 5), TP1: (1, 9, None)}
-        assert thread._consumer.asked == ["committed", "committed", "ends"]
-
-    async def test_the_broker_is_asked_from_the_threads_own_loop(
-        self, thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """aiokafka's consumer belongs to that loop; what is called from elsewhere goes through its queue."""
-        queued: list[str] = []
-
-        async def call_thread(method: Any, *arguments: Any) -> Any:
-            queued.append(method.__name__)
-            return await method(*arguments)
-
-        async def fetch(*arguments: Any) -> Any:
-            return arguments
-
-        fetch.__name__ = "_fetch"
-        monkeypatch.setattr(thread, "call_thread", call_thread)
-        monkeypatch.setattr(thread, "_fetch", fetch)
-        epoch = Epoch()
-        assert await thread.offsets({TP0}) == {TP0: (1, 9, 5)}
-        assert await thread.fetch({TP0}, 0.5, epoch) == ({TP0}, 0.5, epoch)
-        await thread.seek_all({TP0: 5})
-        assert thread._consumer.sought == [(TopicPartition("messages", 0), 5)]
-        assert queued == ["_offsets", "_fetch", "_seek_all"]
-
-    async def test_a_seek_goes_to_each_partition(self, thread: BatchConsumerThread) -> None:
-        await thread._seek_all({TP0: 5, TP1: 9})
-        assert thread._consumer.sought == [
-            (TopicPartition("messages", 0), 5),
-            (TopicPartition("messages", 1), 9),
-        ]
-
-    async def test_an_assignment_renews_the_lease_and_leaves_changelogs_to_recovery(
-        self, thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        told: list[Any] = []
-
-        async def by_faust(self: Any, assigned: set[TP], generation_id: int = 0) -> None:
-            told.append((assigned, generation_id, set(self._consumer.paused)))
-
-        monkeypatch.setattr(AIOKafkaConsumerThread, "on_partitions_assigned", by_faust)
-        assigned, began = {TP0, TP("changelog", 0)}, time.monotonic()
-        await thread.on_partitions_assigned(assigned, 4)
-        assert told == [(assigned, 4, {TopicPartition("changelog", 0)})]
-        (renewed,) = thread.app.runtime.lease.renewed
-        assert began <= renewed <= time.monotonic()
-
-    async def test_starting_watches_the_coordinator(
-        self, thread: BatchConsumerThread, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        watched: list[Any] = []
-
-        async def by_faust(self: Any) -> None: ...
-
-        monkeypatch.setattr(AIOKafkaConsumerThread, "on_start", by_faust)
-        monkeypatch.setattr(thread, "watch", lambda *both: watched.append(both))
-        monkeypatch.setattr(
-            consumer_thread, "pace", lambda consumer, *, rests: watched.append((consumer, rests))
-        )
-        await thread.on_start()
-        assert watched == [(thread._consumer, True), (thread._consumer._coordinator, thread.app.runtime.lease)]
-
-    async def test_what_stopped_the_groups_coordination_is_raised(self, thread: BatchConsumerThread) -> None:
-        thread.thread_loop = asyncio.get_running_loop()
-        await thread.check_errors()
-        thread._consumer.coordination = TopicAuthorizationFailedError("messages")
-        with pytest.raises(TopicAuthorizationFailedError):
-            await thread.check_errors()
-
-    async def test_before_the_client_has_met_the_broker_nothing_is_coordinated(
-        self, thread: BatchConsumerThread
-    ) -> None:
-        # On a loaded machine the first look comes while the client still starts.
-        thread.thread_loop = asyncio.get_running_loop()
-        thread._consumer._coordinator = None
-        await thread.check_errors()
-        thread._consumer = None
-        await thread.check_errors()
-
-    async def test_where_the_thread_has_ended_nothing_is_coordinated(self, thread: BatchConsumerThread) -> None:
-        # A service that stops still looks once a second, until it is told not to.
-        thread.thread_loop = asyncio.new_event_loop()
-        thread.thread_loop.close()
-        thread._consumer.coordination = TopicAuthorizationFailedError("messages")
-        await thread.check_errors()

@@ -115,19 +115,6 @@ class TestUnpacking:
         assert read(unpacked, base) == read(data, base)
         assert unpacker.put_back([]) == []
 
-    def test_what_is_not_compressed_is_left_as_it_is(self) -> None:
-        data = batch(0, 0, b"a") + batch(0, 1, b"b")
-        unpacker = Unpacker(LIMIT)
-        unpacked, used = unpacker.unpack_partition(TOPIC, 3, data, 1)
-        assert unpacked is data
-        assert used == 0
-
-    @pytest.mark.parametrize("codec", ALL)
-    def test_what_compaction_left_out_is_left_out(self, codec: int) -> None:
-        data = batch(codec, 10, b"a", b"b", delta=7)
-        assert read(unpack(data)[0], 10) == read(data, 10)
-        assert read(unpack(data)[0], 10)[1] == 18
-
     @pytest.mark.parametrize("codec", ALL)
     def test_aborted_transactions_are_none_of_our_business(self, codec: int) -> None:
         data = batch(codec, 10, b"a", producer=7, transactional=True) + batch(codec, 11, b"b", producer=8)
@@ -170,14 +157,6 @@ class TestUnpacking:
         assert [record.value for record in (*records[:2], records[3])] == [b"a", b"b", b"c"]
         assert (unread.key, unread.value, unread.headers) == (None, None, ())
 
-    def test_it_is_put_back_once_and_only_into_its_place(self) -> None:
-        unpacked, unpacker = unpack(batch(4, 12, bytes(LIMIT)))
-        elsewhere = [SimpleNamespace(topic=TOPIC, partition=4, offset=12)]
-        assert unpacker.put_back([*elsewhere]) == elsewhere
-        for expected in (UnreadBatch, type(read(unpacked, 12)[0][0])):
-            [record] = unpacker.put_back(read(unpacked, 12)[0])
-            assert type(record) is expected
-
     @pytest.mark.parametrize("codec", ALL)
     def test_one_that_is_damaged_is_set_aside(self, codec: int) -> None:
         payload = batch(codec, 0, random.Random(2).randbytes(3000))[61:]
@@ -193,21 +172,11 @@ class TestUnpacking:
             )
             assert CODECS[codec] in records[0].message
 
-    def test_a_codec_that_does_not_exist(self) -> None:
-        unpacked, unpacker = unpack(with_payload(6, b"???"))
-        [record] = unpacker.put_back(read(unpacked, 100)[0])
-        assert (record.reason, record.codec) == ("batch_unreadable", "6")
-
     def test_one_with_a_wrong_checksum_is_left_for_aiokafka_to_refuse(self) -> None:
         data = bytearray(batch(4, 0, b"a" * 100))
         data[70] ^= 1
         assert unpack(bytes(data))[0] == data
         assert unpack(bytes(data) + batch(4, 1, b"b"))[0] == bytes(data) + batch(0, 1, b"b")
-
-    @pytest.mark.parametrize("codec", ALL)
-    def test_an_empty_batch_is_left_as_it_is(self, codec: int) -> None:
-        data = with_payload(codec, b"", 1)
-        assert unpack(data)[0] == data
 
     def test_after_enough_the_rest_is_fetched_again(self) -> None:
         data = b"".join(batch(4, n, bytes(1000)) for n in range(10))
@@ -217,43 +186,10 @@ class TestUnpacking:
             records, end = read(unpacked)
             assert ([record.offset for record in records], end) == ([*range(batches)], batches)
 
-    def test_of_no_room_nothing_but_what_needs_none(self) -> None:
-        data = batch(0, 0, b"a") + batch(4, 1, b"b") + batch(0, 2, b"c")
-        unpacked, _ = unpack(data, room=0)
-        assert unpacked == batch(0, 0, b"a")
-
 
 class TestAnswers:
     def answer(self, *data: bytes, topic: str = TOPIC) -> list[Any]:
         return [(topic, [(n, 0, 100, 90, 0, [(7, 10)], -1, batches) for n, batches in enumerate(data)])]
-
-    def test_every_partition_of_an_answer_is_unpacked_and_else_as_it_was(self) -> None:
-        sent = [batch(4, 0, b"a"), b"", batch(1, 5, b"b")]
-        other = self.answer(batch(4, 0, b"c"), topic="other")
-        [(topic, entries), (second, others)] = Unpacker(LIMIT).unpack(self.answer(*sent) + other)
-        assert (topic, second) == (TOPIC, "other")
-        assert [entry[-1] for entry in others] == [batch(0, 0, b"c")]
-        assert [entry[:-1] for entry in entries] == [(n, 0, 100, 90, 0, [(7, 10)], -1) for n in range(3)]
-        assert [entry[-1] for entry in entries] == [batch(0, 0, b"a"), b"", batch(0, 5, b"b")]
-
-    def test_what_is_set_aside_is_put_back_into_its_partition(self) -> None:
-        unpacker = Unpacker(LIMIT)
-        [(_, entries)] = unpacker.unpack(self.answer(b"", b"", b"", batch(4, 7, bytes(LIMIT))))
-        [unread] = unpacker.put_back(read(entries[3][-1], 7)[0])
-        assert (unread.topic, unread.partition, unread.offset) == (TOPIC, 3, 7)
-
-    def test_all_partitions_together_stay_within_the_limit_and_one_batch_always_fits(self) -> None:
-        unpacker = Unpacker(LIMIT)
-        size = LIMIT * 2 // 5
-        sent = [b"".join(batch(4, n, bytes(size)) for n in range(5)) for _ in range(4)]
-        [(_, entries)] = unpacker.unpack(self.answer(*sent))
-        assert [len(read(entry[-1])[0]) for entry in entries] == [3, 0, 0, 0]
-
-    def test_of_one_partition_no_more_than_is_enough(self) -> None:
-        unpacker = Unpacker(64 << 20)
-        data = b"".join(batch(4, n, bytes(5 << 20)) for n in range(9))
-        [(_, entries)] = unpacker.unpack(self.answer(data, data))
-        assert [len(read(entry[-1])[0]) for entry in entries] == [4, 4]
 
     async def test_it_is_the_client_of_the_consumer_that_is_watched(self) -> None:
         """Whatever is asked; only what fetches answer is unpacked."""
@@ -304,15 +240,6 @@ class TestDecompression:
     def raw_snappy(self) -> bytes:
         return bytes(cramjam.snappy.compress_raw(self.content))
 
-    def test_snappy_without_and_with_its_stream_of_blocks(self) -> None:
-        assert decompress(2, self.raw_snappy(), LIMIT) == self.content
-        assert decompress(2, xerial(self.raw_snappy(), self.raw_snappy()), LIMIT) == self.content * 2
-        assert self.error(2, xerial(self.raw_snappy(), self.raw_snappy()), 9999) == "batch_too_large"
-        assert decompress(2, xerial(self.raw_snappy(), self.raw_snappy()), 10_000) == self.content * 2
-        empty = bytes(cramjam.snappy.compress_raw(b""))
-        assert len(empty) == 1
-        assert decompress(2, xerial(self.raw_snappy(), empty), LIMIT) == self.content
-
     @pytest.mark.parametrize("claimed", [6000, LIMIT, 1 << 31])
     def test_a_snappy_block_that_lies_about_its_length(self, claimed: int) -> None:
         lying = varint(claimed) + self.raw_snappy()[2:]
@@ -330,24 +257,6 @@ class TestDecompression:
         assert self.error(4, zstd_frame(self.content, 4000)) == "batch_unreadable"
         assert self.error(4, zstd_frame(self.content, 100 << 20)) == "batch_unreadable"
         assert self.error(4, zstd_frame(self.content, 1 << 40)) == "batch_too_large"
-
-    @pytest.mark.parametrize("codec", [1, 3, 4])
-    def test_several_frames_are_one_content(self, codec: int) -> None:
-        module = {1: cramjam.gzip, 3: cramjam.lz4, 4: cramjam.zstd}[codec]
-        frame = bytes(module.compress(self.content))
-        assert decompress(codec, frame * 3, LIMIT) == self.content * 3
-        assert self.error(codec, frame * 3, 14_999) == "batch_too_large"
-        assert decompress(codec, frame * 3, 15_000) == self.content * 3
-
-    def test_gzip_may_be_padded_with_zeros_but_not_with_anything_else(self) -> None:
-        data = bytes(cramjam.gzip.compress(self.content))
-        assert decompress(1, data + bytes(9), LIMIT) == self.content
-        for junk in (b"junk", b"X" * 20):
-            assert self.error(1, data + junk) == "batch_unreadable"
-        empty = bytes(cramjam.gzip.compress(b""))
-        assert decompress(1, empty, LIMIT) == b""
-        assert decompress(1, data + empty + data, LIMIT) == self.content * 2
-        assert self.error(1, zlib.compress(self.content)) == "batch_unreadable"
 
     @pytest.mark.parametrize("codec", [1, 4])
     def test_no_more_is_written_than_is_allowed(self, codec: int) -> None:
@@ -384,56 +293,11 @@ def peak() -> int:
         return next(int(line.split()[1]) * 1024 for line in status if line.startswith("VmHWM"))
 
 
-def named(codec: int, name: bytes, base: int = 10) -> bytes:
-    """A batch of three records, one of which has a header of that name."""
-    data = bytearray(batch(0, base, b"a", b"b", b"c"))
-    at = data.index(b"\x02h\x02x")
-    payload = bytes(data[61:])
-    changed = payload[: at - 61] + bytes([2 * len(name)]) + name + payload[at - 61 + 2 :]
-    # The record is longer by that much, and says so in its first byte.
-    changed = bytes([changed[0] + 2 * (len(name) - 1)]) + changed[1:]
-    if codec:
-        changed = {1: cramjam.gzip, 4: cramjam.zstd}[codec].compress(changed)
-    return with_payload(codec, bytes(changed), 3)
-
-
-def test_what_is_set_aside_is_named_by_the_place_that_the_answer_gives_it() -> None:
-    unpacker = Unpacker(LIMIT)
-    good, bad = batch(1, 100, b"good"), with_payload(1, b"no gzip")
-    answer = [("one", [(2, 0, b""), (3, 0, good)]), (TOPIC, [(3, 0, bad)])]
-    [(_, one), (topic, [(number, error, data)])] = unpacker.unpack(answer)
-    assert [entry[:-1] for entry in one] == [(2, 0), (3, 0)]
-    assert read(one[1][-1], 100) == read(good, 100)
-    assert (topic, number, error) == (TOPIC, 3, 0)
-    [record] = unpacker.put_back(read(data, 100)[0])
-    assert (record.topic, record.partition, record.data) == (TOPIC, 3, bad)
-
-
 class TestDistrust:
     def unpack(self, data: bytes, *distrusted: TopicPartition) -> tuple[bytes, Unpacker]:
         unpacker = Unpacker(LIMIT)
         assert unpacker.distrust(distrusted) is bool(distrusted)  # type: ignore[arg-type]
         return unpacker.unpack_partition(TOPIC, 3, data, 1 << 30)[0], unpacker
-
-    @pytest.mark.parametrize("codec", [0, 1, 4])
-    def test_a_name_that_is_no_text_is_read_as_java_reads_it(self, codec: int) -> None:
-        good = named(codec, b"h" * 5)
-        assert read(self.unpack(good, TP)[0], 10) == read(good, 10)
-        bad = named(codec, b"\xff-\xc3")
-        with pytest.raises(ValueError, match="utf-8"):
-            read(self.unpack(bad)[0], 10)
-        records, end = read(self.unpack(bad, TP)[0], 10)
-        assert [record.value for record in records] == [b"a", b"b", b"c"]
-        assert records[0].headers == (("h", None), ("\ufffd-\ufffd", b"x"))
-        assert records[1].headers == (("h", None), ("h", b"x"))
-        assert end == 103
-        behind, _ = read(self.unpack(batch(codec, 7, b"1", b"2", b"3") + bad, TP)[0], 7)
-        assert behind[3:] == records
-
-    @given(st.lists(st.none() | st.binary(max_size=300), min_size=1, max_size=5), st.integers(0, 4))
-    def test_everything_else_stays_as_it_was(self, values: list[bytes | None], codec: int) -> None:
-        data = batch(codec, 10, *values)
-        assert read(self.unpack(data, TP)[0], 10) == read(data, 10)
 
     @pytest.mark.parametrize("codec", [0, 4])
     def test_records_that_do_not_end_where_they_say_are_set_aside(self, codec: int) -> None:
@@ -454,16 +318,3 @@ class TestDistrust:
             assert (record.reason, record.data) == ("batch_unreadable", data)
             assert record.message.startswith("its records cannot be read: ")
             assert record.codec == ("zstd" if codec else "none")
-
-    def test_only_what_was_refused_is_read_twice_and_once_is_enough(self) -> None:
-        unpacker = Unpacker(LIMIT)
-        other = TopicPartition(TOPIC, 4)
-        assert unpacker.distrust([TP])  # type: ignore[list-item]
-        assert unpacker.distrust([TP, other])  # type: ignore[list-item]
-        assert not unpacker.distrust([other])  # type: ignore[list-item]
-        assert unpacker.distrust([TopicPartition(TOPIC, 6)])  # type: ignore[list-item]
-        assert not unpacker.distrust([TP])  # type: ignore[list-item]
-        bad = named(0, b"\xff")
-        assert unpacker.unpack_partition(TOPIC, 5, bad, 1) == (bad, 0)
-        unpacked, used = unpacker.unpack_partition(TOPIC, 4, bad * 2, 1)
-        assert (unpacked.count("\ufffd".encode()), used) == (2, 0)

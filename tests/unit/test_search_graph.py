@@ -108,13 +108,6 @@ async def test_a_question_finds_what_neither_words_nor_vectors_do(rig: Rig) -> N
     assert {parts["graph"] for text, parts in found.items() if "rained" in text} == {0.0}
 
 
-async def test_an_alias_finds_what_was_said_under_the_name(rig: Rig) -> None:
-    await rig.tell("My sister Anna is here.", "Anna works at Globex.", near=False)
-    await rig.tell(*[f"It rained again on day {number}." for number in range(MANY)], user="ada")
-    found = await find(rig.search, "What does my sister do?")
-    assert [*found][:2] and {*[*found][:2]} == {"My sister Anna is here.", "Anna works at Globex."}
-
-
 async def test_only_turns_that_are_wanted_come_in(rig: Rig) -> None:
     [anna, _] = await rig.tell("My sister Anna called.", "And then it rained.", near=False)
     await rig.tell("My sister Eva called.", user="eve")

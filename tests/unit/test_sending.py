@@ -109,13 +109,6 @@ async def test_what_ingest_takes_is_written(sending: Sending, broker: _Broker, a
     decode_chat_message(record.key, record.value, max_content_bytes=1000, arrived_ms=_BROKER_MS)
 
 
-async def test_with_a_clock_before_all_chats_nothing_is_written(sending: Sending, broker: _Broker) -> None:
-    """Else the reader would be told that it is remembered, and ingest puts it aside."""
-    with pytest.raises(DependencyUnavailable, match=r"clock says 1999.*before 2000: set it"):
-        await sending.message(_message(datetime(1999, 12, 31, tzinfo=UTC)))
-    assert not broker.taken
-
-
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
@@ -129,13 +122,3 @@ async def test_what_ingest_refuses_is_not_written(
     with pytest.raises(InvalidRecord, match=said):
         await sending.message(msgspec.structs.replace(_message(_BROKER), **changed))
     assert not broker.taken
-
-
-async def test_with_a_clock_ahead_of_the_brokers_nobody_is_told_that_it_is_remembered(
-    sending: Sending, broker: _Broker
-) -> None:
-    with pytest.raises(DependencyUnavailable, match=r"clock says 2026-03-02.*broker it was 2026-03-01T12"):
-        await sending.message(_message(_BROKER + timedelta(hours=25)))
-    [record] = broker.taken
-    with pytest.raises(InvalidRecord, match="in the future"):
-        decode_chat_message(record.key, record.value, max_content_bytes=1000, arrived_ms=_BROKER_MS)

@@ -55,15 +55,6 @@ async def test_a_worker_is_found_by_its_note_while_it_leaves_one(
     take_away()
 
 
-async def test_several_of_a_service_are_all_found(settings: Settings, server: HealthServer) -> None:
-    state = HealthState(30)
-    state.describe("service", "respond")
-    with HealthServer(0, Metrics().registry, state) as second:
-        register(settings, note(server.port))
-        register(settings, note(second.port, instance="b"))
-        assert {port for _, port in await running(settings)} == {server.port, second.port}
-
-
 def test_the_note_of_a_worker_that_was_killed_is_passed_over(settings: Settings) -> None:
     child = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
@@ -74,42 +65,12 @@ def test_the_note_of_a_worker_that_was_killed_is_passed_over(settings: Settings)
     assert notes(settings) == []
 
 
-def test_the_note_of_whoever_came_next_is_left(settings: Settings) -> None:
-    take_away = register(settings, note(1))
-    register(settings, note(2))
-    take_away()
-    assert [here.port for here in notes(settings)] == [2]
-
-
-def test_a_folder_that_cannot_be_written_is_no_obstacle(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    settings = load_settings(data_dir=tmp_path / "file" / "data")
-    register(settings, note(1))()
-    assert notes(settings) == []
-
-
-async def test_the_setting_says_where_they_are(settings: Settings, server: HealthServer) -> None:
-    register(settings, note(2))
-    stated = load_settings(data_dir=settings.data_dir, services=f"respond=localhost:{server.port}")
-    assert await running(stated) == [("respond", server.port)]
-    assert services.stated_places(load_settings(services="ingest=[::1]:5, ingest=b.example:6")) == {
-        "ingest": [(5, "::1"), (6, "b.example")]
-    }
-
-
 @pytest.mark.parametrize(
     "text", ["ingest", "ingest=9464", "ingest=a:0", "ingest=a:99999", "ingest:a=1", "=a:1,"]
 )
 def test_a_wrong_entry_says_what_to_write(text: str) -> None:
     with pytest.raises(ConfigurationError, match=r"SWITCHBOARD_SERVICES.*service=host:port"):
         services.stated_places(load_settings(services=text))
-
-
-async def test_an_option_wins_over_both(settings: Settings, server: HealthServer) -> None:
-    register(settings, note(2))
-    stated = load_settings(data_dir=settings.data_dir, services="respond=localhost:1")
-    reports = await services.ask_services(stated, {"respond": server.port})
-    assert [report.port for report in reports if report.running] == [server.port]
 
 
 class TestOtherDeployments:
@@ -137,9 +98,6 @@ class TestOtherDeployments:
         assert (report.running, report.ready) == (False, False)
         assert report.reasons == ["that of another data folder answers on this port"]
         assert (await self.respond(tmp_path / "other")).ready
-
-    async def test_a_port_that_is_named_is_believed(self, port: int, tmp_path: Path) -> None:
-        assert (await self.respond(tmp_path / "empty", {"respond": port})).ready
 
     async def test_a_worker_of_another_cluster_does_not_run(self, port: int, tmp_path: Path) -> None:
         report = await self.respond(tmp_path / "other")

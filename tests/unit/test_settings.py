@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 import pytest
-from pydantic import ValidationError
 
 from models.errors import ConfigurationError
-from streams.settings import Settings, describe, load_settings
+from streams.settings import describe, load_settings
 
 
 @pytest.fixture(autouse=True)
@@ -38,78 +36,17 @@ def test_the_defaults_are_those_of_one_machine():
     assert settings.data_dir.name == "switchboard"
 
 
-def test_the_environment_is_read_once_and_frozen(monkeypatch):
-    monkeypatch.setenv("SWITCHBOARD_WINDOW_SIZE", "12")
-    monkeypatch.setenv("SWITCHBOARD_COMMIT_INTERVAL_SECONDS", "0.25")
-    monkeypatch.setenv("SWITCHBOARD_BOOTSTRAP_SERVERS", " a:1 , [::1]:9092 ")
-    monkeypatch.setenv("SWITCHBOARD_LOG_LEVEL", "DEBUG")
-    monkeypatch.setenv("SWITCHBOARD_QDRANT_URL", "")  # as a compose file hands on what is not set
-    settings = load_settings()
-    assert (settings.window_size, settings.commit_interval_seconds) == (12, 0.25)
-    assert settings.bootstrap_servers == "a:1,[::1]:9092"
-    assert settings.log_level == "debug"
-    with pytest.raises(ValidationError):
-        settings.window_size = 5  # type: ignore[misc] - the point of the test
-
-
-def test_overrides_win_over_the_environment(monkeypatch):
-    monkeypatch.setenv("SWITCHBOARD_API_PORT", "1")
-    assert load_settings(api_port=2).api_port == 2
-    with pytest.raises(ConfigurationError, match="api_prot"):
-        load_settings(api_prot=2)
-
-
-def test_the_data_folder_follows_the_platform(monkeypatch, tmp_path):
-    monkeypatch.setattr("sys.platform", "linux")
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
-    assert load_settings().data_dir == tmp_path / "switchboard"
-    monkeypatch.delenv("XDG_DATA_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert load_settings().data_dir == tmp_path / ".local" / "share" / "switchboard"
-    monkeypatch.setattr("sys.platform", "darwin")
-    assert load_settings().data_dir == tmp_path / "Library" / "Application Support" / "switchboard"
-    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", "~/mine")
-    assert load_settings().data_dir == tmp_path / "mine"
-
-
-def test_the_instance_is_named_after_the_host_in_letters_that_kafka_takes(monkeypatch):
-    monkeypatch.setattr("socket.gethostname", lambda: "Bärbel's laptop.local")
-    settings = load_settings()
-    assert settings.instance_id == "B-rbel-s-laptop.local"
-    assert settings.static_member("memory") == "memory-B-rbel-s-laptop.local"
-
-
-def test_the_prefix_comes_before_the_group():
-    assert load_settings().group("ingest") == "switchboard-ingest"
-    assert load_settings(topic_prefix="t1.").group("ingest") == "t1.switchboard-ingest"
-
-
 @pytest.mark.parametrize(
     ("variable", "value", "said"),
     [
         ("SWITCHBOARD_API_PORT", "abc", "whole number from 0 to 65535"),
-        ("SWITCHBOARD_API_PORT", "70000", "whole number from 0 to 65535"),
-        ("SWITCHBOARD_METRICS_PORT", "-1", "whole number from 0 to 65535"),
         ("SWITCHBOARD_BOOTSTRAP_SERVERS", "kafka", "host:port"),
-        ("SWITCHBOARD_BOOTSTRAP_SERVERS", "kafka://a:9092", "host:port"),
-        ("SWITCHBOARD_BOOTSTRAP_SERVERS", "a:9092,b:99999", "'b:99999' is not host:port"),
         ("SWITCHBOARD_BOOTSTRAP_SERVERS", ",", "host:port"),
-        ("SWITCHBOARD_REDIS_URL", "localhost:6379", "redis://"),
-        ("SWITCHBOARD_QDRANT_URL", "localhost:6333", "http://"),
         ("SWITCHBOARD_TOPIC_PREFIX", "a b", "letters, digits"),
-        ("SWITCHBOARD_TOPIC_PREFIX", "x" * 61, "up to 60"),
-        ("SWITCHBOARD_INSTANCE_ID", "a/b", "letters, digits"),
         ("SWITCHBOARD_LOG_FORMAT", "xml", "console or json"),
-        ("SWITCHBOARD_RESPONSE_MEMORY", "world", "response or conversation"),
-        ("SWITCHBOARD_WINDOW_SIZE", "1", "whole number from 2 to 100"),
         ("SWITCHBOARD_MAX_BATCH_UNCOMPRESSED_BYTES", "5", "whole number from 1048576 to 1073741824"),
-        ("SWITCHBOARD_WINDOW_SIZE", "2.5", "whole number"),
-        ("SWITCHBOARD_IDLE_SECONDS", "inf", "finite"),
         ("SWITCHBOARD_IDLE_SECONDS", "nan", "finite"),
-        ("SWITCHBOARD_IDLE_SECONDS", "0", "number above 0"),
-        ("SWITCHBOARD_CONTENT_SIMILARITY_THRESHOLD", "85", "number from 0 to 1"),
         ("SWITCHBOARD_SESSION_TIMEOUT_SECONDS", "2", "number from 6 to 1800"),
-        ("SWITCHBOARD_METADATA_KEYS", "a,b,c,d,e", "it names 5 fields: at most 4"),
         ("SWITCHBOARD_METADATA_KEYS", "a b", "'a b' is no name"),
     ],
 )
@@ -146,34 +83,11 @@ def test_a_schedule_that_makes_no_sense_is_refused_with_one_that_does(monkeypatc
     assert 'a time of day (UTC) between 00:00 and 23:59, such as 03:00, or "off"' in said
 
 
-def test_an_overlap_of_one_less_than_the_window_and_of_none_are_fine():
-    assert load_settings(window_overlap=9).window_overlap == 9
-    assert load_settings(window_overlap=0).window_overlap == 0
-
-
-@pytest.mark.parametrize("overlap", [20, 21])
-def test_an_episode_overlap_that_is_no_smaller_than_the_episode_is_refused(overlap):
-    with pytest.raises(ConfigurationError) as caught:
-        load_settings(episode_overlap=overlap)
-    wrong = (
-        f"SWITCHBOARD_EPISODE_OVERLAP={overlap} must be below SWITCHBOARD_EPISODE_SIZE=20: change one of them"
-    )
-    assert wrong in str(caught.value)
-    assert load_settings(episode_overlap=19).episode_overlap == 19
-    assert load_settings(retry_min_seconds=30).retry_min_seconds == 30
-    assert load_settings(window_size=15).window_size == 15
-
-
 def test_a_typo_in_a_name_is_an_error_with_a_suggestion(monkeypatch):
     text = refusal(monkeypatch, SWITCHBOARD_WINDW_SIZE="20", SWITCHBOARD_QQQQ="1", SWITCHBOARD_AIP_PORT="1")
     assert "SWITCHBOARD_WINDW_SIZE: no such setting; did you mean SWITCHBOARD_WINDOW_SIZE?" in text
     assert "SWITCHBOARD_AIP_PORT: no such setting; did you mean SWITCHBOARD_API_PORT?" in text
     assert "SWITCHBOARD_QQQQ: no such setting; `switchboard settings` lists them" in text
-
-
-def test_what_the_tests_are_told_is_no_setting(monkeypatch):
-    monkeypatch.setenv("SWITCHBOARD_TEST_QDRANT_URL", "http://127.0.0.1:6333")
-    load_settings()
 
 
 def test_all_problems_are_told_at_once(monkeypatch):
@@ -205,24 +119,3 @@ def test_secrets_are_never_shown(monkeypatch):
     assert "topsecret" not in repr(rows)
     text = refusal(monkeypatch, SWITCHBOARD_QDRANT_URL="qdrant://:topsecret@host", SWITCHBOARD_API_PORT="x")
     assert "topsecret" not in text
-
-
-def test_describe_has_a_complete_row_per_setting(monkeypatch):
-    monkeypatch.setenv("SWITCHBOARD_IDLE_SECONDS", "60")
-    rows = {row.env: row for row in describe(load_settings())}
-    assert len(rows) == len(Settings.model_fields)
-    assert all(row.description and row.allowed for row in rows.values())
-    assert {row.env for row in rows.values() if row.changed} == {"SWITCHBOARD_IDLE_SECONDS"}
-    idle = rows["SWITCHBOARD_IDLE_SECONDS"]
-    assert (idle.value, idle.default, idle.unit) == ("60", "900", "s")
-
-
-def test_every_number_has_a_unit():
-    for row, field in zip(describe(Settings()), Settings.model_fields.values(), strict=True):
-        assert bool(row.unit) == (field.annotation in (int, float)), row.env
-
-
-def test_a_path_may_be_relative(monkeypatch, tmp_path):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", "data")
-    assert load_settings().data_dir == Path.cwd() / "data"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from processors.summaries.building import summary_tokens
-from processors.summaries.packing import MAXIMUM_CANDIDATES, Candidate, Section, pack
+from processors.summaries.packing import Candidate, Section, pack
 
 
 def line(
@@ -52,10 +52,6 @@ def test_what_fits_to_the_last_token_is_said(section: Section) -> None:
     assert packed(candidates, size - 1) == [f"{section.name} 1."]
 
 
-def test_every_list_has_its_lines() -> None:
-    assert sorted(packed(EVERYTHING)) == sorted(each.text for each in EVERYTHING)
-
-
 @pytest.mark.parametrize("limit", range(0, 300, 7))
 def test_the_bound_is_kept_whatever_the_parts_seem_to_take(limit: int) -> None:
     """A tokenizer's count of the whole is not the sum of those of the parts."""
@@ -66,56 +62,7 @@ def test_the_bound_is_kept_whatever_the_parts_seem_to_take(limit: int) -> None:
     assert summary_tokens(pack(EVERYTHING, limit, count), count) <= limit
 
 
-def test_only_what_is_worth_least_goes_if_the_whole_takes_more_than_its_parts() -> None:
-    candidates = [line(f"Line {number} of it.", 1.0 + number) for number in range(5)]
-
-    def count(text: str) -> int:
-        return len(text) + (3 if len(text) > 90 else 0)
-
-    size = summary_tokens(pack(candidates, 10_000, count), count)
-    said = pack(candidates, size - 1, count).key_facts
-    assert sorted(said) == [f"Line {number} of it." for number in range(1, 5)]
-
-
 def test_the_same_text_is_said_once_where_it_weighs_most() -> None:
     for heavy, light in ((Section.TODOS, Section.DECISIONS), (Section.DECISIONS, Section.TODOS)):
         twice = [line("Book a TABLE.", 2.0, heavy), line("Book a table.", 1.0, light)]
         assert packed(twice) == packed(twice[::-1]) == ["Book a TABLE."]
-
-
-def test_of_very_many_lines_the_weightiest_are_looked_at() -> None:
-    many = [line(f"Line {number:02}.", 100.0 + number, position=number) for number in range(90)]
-    assert packed(many) == [f"Line {number:02}." for number in range(90 - MAXIMUM_CANDIDATES, 90)]
-
-
-def test_lines_stand_in_the_order_of_time() -> None:
-    assert packed([line("Then.", 2.0, position=5), line("First.", 1.0, position=3)]) == ["First.", "Then."]
-
-
-def test_what_is_worth_next_to_nothing_is_not_said() -> None:
-    assert packed([line("Much.", 1.0), line("A little.", 0.11), line("Next to nothing.", 0.1)]) == [
-        "Much.",
-        "A little.",
-    ]
-    assert packed([line("Nothing.", 0.0)]) == []
-    assert packed([]) == []
-
-
-def test_what_shares_most_of_its_words_says_the_same() -> None:
-    said = line("Long.", 1.0, words=range(10))
-    assert packed([said, line("Same.", 0.9, words=range(2, 12))]) == ["Long."]
-    assert packed([said, line("Other.", 0.9, words=range(4, 14))]) == ["Long.", "Other."]
-    assert packed([said, line("Wordless.", 0.9)]) == ["Long.", "Wordless."]
-
-
-def test_what_repeats_words_is_worth_less() -> None:
-    """With six words in ten in common, the second of two lines loses a quarter of what it is worth."""
-    old = line("Old.", 0.9, words=range(4, 14))
-    for worth, second in ((0.7, "New."), (0.65, "Old.")):
-        candidates = [line("All.", 1.0, words=range(10)), old, line("New.", worth, words=range(20, 30))]
-        room = summary_tokens(pack(candidates[:2], 10_000, len), len)
-        assert packed(candidates, room) == ["All.", second]
-
-
-def test_of_equals_the_one_that_was_said_first_is_told() -> None:
-    assert packed([line("Two.", position=2), line("One.", position=1)], 22) == ["One."]

@@ -106,13 +106,6 @@ def test_what_is_killed_comes_back_under_its_own_name_and_the_others_notice_noth
     assert supervised.says("ended by itself")[0]["how"] == "killed by SIGKILL"
 
 
-def test_what_ends_with_0_unasked_comes_back_too(supervise) -> None:
-    supervised = supervise("a=stop", "b=stop")
-    gone, _ = supervised.pids()
-    os.kill(gone, signal.SIGTERM)
-    eventually(lambda: supervised.pid("a") != gone, "a is started again")
-
-
 def test_what_ends_again_and_again_is_waited_for_longer_each_time(supervise) -> None:
     supervised = supervise("a=1", "b=stop", retry_min_seconds=0.001, retry_max_seconds=1000)
     eventually(lambda: len(supervised.says("ended by itself")) > 5, "a has ended six times")
@@ -120,16 +113,6 @@ def test_what_ends_again_and_again_is_waited_for_longer_each_time(supervise) -> 
     assert [line["attempt"] for line in waits] == [1, 2, 3, 4, 5, 6]
     assert [line["how"] for line in waits] == ["exit status 1"] * 6
     assert supervised.lives("a") >= 6
-
-
-def test_the_wait_begins_anew_after_a_life_that_was_long_enough(supervise) -> None:
-    supervised = supervise("a=stop")
-    for _ in range(3):
-        gone = supervised.pid("a")
-        eventually(lambda: supervised.age("a") > LONGEST_WAIT, "a has lived for longer than the longest wait")
-        os.kill(gone, signal.SIGKILL)
-        eventually(lambda gone=gone: supervised.pid("a") != gone, "a is started again")
-    assert [line["attempt"] for line in supervised.says("ended by itself")] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
@@ -152,35 +135,6 @@ def test_under_nohup_a_terminal_that_closes_stops_nothing(supervise) -> None:
     assert [line["because"] for line in supervised.says("stopping all")] == ["SIGTERM"]
 
 
-def test_a_signal_ends_what_waits_to_be_started_again(supervise) -> None:
-    supervised = supervise("a=1", "b=stop", retry_min_seconds=3000, retry_max_seconds=3000)
-    eventually(lambda: bool(supervised.says("ended by itself")), "a waits")
-    supervised.pid("b")
-    supervised.process.terminate()
-    assert supervised.ends() == 0
-    assert supervised.lives("a") == 1
-
-
-def test_a_frozen_process_is_stopped_too(supervise) -> None:
-    supervised = supervise("a=stop", "b=stop")
-    frozen, _ = supervised.pids()
-    os.kill(frozen, signal.SIGSTOP)
-    supervised.process.terminate()
-    assert supervised.ends() == 0
-    assert not is_alive(frozen)
-
-
-def test_a_second_signal_kills_what_does_not_stop(supervise) -> None:
-    supervised = supervise("a=ignore", "b=stop")
-    pids = supervised.pids()
-    supervised.process.terminate()
-    eventually(lambda: not is_alive(pids[1]), "b has stopped")
-    assert is_alive(pids[0])
-    supervised.process.terminate()
-    assert supervised.ends() == 70
-    assert not is_alive(pids[0])
-
-
 def test_what_does_not_stop_in_time_is_killed(supervise) -> None:
     supervised = supervise("a=ignore", shutdown_timeout_seconds=0.2, commit_interval_seconds=0.1)
     pid = supervised.pid("a")
@@ -198,13 +152,6 @@ def test_a_wrong_setting_stops_all_and_is_not_tried_again(supervise) -> None:
     assert not (supervised.folder / "b.pid").exists() or not is_alive(
         int((supervised.folder / "b.pid").read_text())
     )
-
-
-def test_the_exit_status_is_that_of_the_first_that_failed_to_stop(supervise) -> None:
-    supervised = supervise("a=stop", "b=fail", "c=stop")
-    supervised.pids()
-    supervised.process.terminate()
-    assert supervised.ends() == 70
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills the children of what was killed")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import structlog
 
-from streams.telemetry.logs import Calm, configure_logging, get_logger
+from streams.telemetry.logs import configure_logging, get_logger
 
 SECRET = "I am allergic to walnuts"
 
@@ -47,25 +47,6 @@ def test_json_lines_carry_event_level_logger_time_and_ids() -> None:
     assert line["window_id"] == "w-1"
     assert line["service"] == "ingest"
     assert line["timestamp"].endswith("Z")
-
-
-def test_the_level_is_ours_and_libraries_speak_from_warning_on() -> None:
-    out = io.StringIO()
-    configure_logging("info", "json", out)
-    get_logger("streams.process.worker").debug("not shown")
-    logging.getLogger("aiokafka.consumer.fetcher").info("heartbeat")
-    logging.getLogger("faust.app").warning("partition %d lost", 3)
-    (line,) = lines(out)
-    assert line["event"] == "partition 3 lost"
-    assert line["logger"] == "faust.app"
-
-
-def test_debug_shows_our_debug_only() -> None:
-    out = io.StringIO()
-    configure_logging("debug", "json", out)
-    get_logger("streams.process.worker").debug("shown")
-    logging.getLogger("aiokafka").debug("not shown")
-    assert [line["event"] for line in lines(out)] == ["shown"]
 
 
 def test_a_library_that_set_itself_up_is_routed_like_the_rest() -> None:
@@ -106,53 +87,3 @@ def test_tracebacks_show_no_local_variables(form: Any) -> None:
         logging.getLogger("faust").exception("step failed")
     assert out.getvalue().count("RuntimeError: step failed after 24 characters") == 2
     assert "walnuts" not in out.getvalue()
-
-
-def test_configuring_twice_writes_each_line_once() -> None:
-    first, second = io.StringIO(), io.StringIO()
-    configure_logging("info", "json", first)
-    configure_logging("info", "json", second)
-    get_logger("streams.process.worker").info("once")
-    assert first.getvalue() == ""
-    assert len(lines(second)) == 1
-
-
-def test_a_library_that_repeats_itself_is_heard_now_and_then() -> None:
-    now = 0.0
-    calm = Calm(lambda: now)
-    said = []
-
-    def say(name: str, text: str, *values: object) -> None:
-        record = logging.LogRecord(name, logging.ERROR, "", 0, text, values, None)
-        if calm.filter(record):
-            said.append(record.getMessage())
-
-    for port in range(5):
-        say("aiokafka.conn", "Unable connect to %s", port)
-    say("aiokafka.conn", "something else")
-    now = 11.0
-    say("aiokafka.conn", "Unable connect to %s", 9)
-    now = 22.0
-    say("aiokafka.conn", "Unable connect to %s", 10)
-    assert said == [
-        "Unable connect to 0",
-        "something else",
-        "Unable connect to 9 (and 4 times before)",
-        "Unable connect to 10",
-    ]
-
-
-def test_we_are_always_heard() -> None:
-    out = io.StringIO()
-    configure_logging("info", "json", out)
-    for _ in range(3):
-        get_logger("streams.process.worker").info("window published")
-    assert len(lines(out)) == 3
-
-
-def test_the_starting_and_stopping_of_parts_is_not_told_but_their_trouble_is() -> None:
-    out = io.StringIO()
-    configure_logging("info", "json", out)
-    logging.getLogger("streams.runtime.consumer").info("[^-BatchConsumer]: Starting...")
-    logging.getLogger("streams.runtime.consumer").warning("[^-BatchConsumer]: slow")
-    assert [line["event"] for line in lines(out)] == ["[^-BatchConsumer]: slow"]

@@ -58,10 +58,3 @@ def test_a_collector_without_the_extra_is_refused(monkeypatch: pytest.MonkeyPatc
     told = rf'{ENDPOINT} .*"\.\[otel\]'
     with pytest.raises(ConfigurationError, match=told), exporting("serve", "i"):
         pass
-
-
-def test_another_protocol_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(ENDPOINT, "http://127.0.0.1:9")
-    monkeypatch.setenv("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")
-    with pytest.raises(ConfigurationError, match="http/protobuf"), exporting("serve", "i"):
-        pass

@@ -7,9 +7,7 @@ import pytest
 
 from processors.conversations.token_table import (
     MAXIMUM_REFUSALS,
-    MAXIMUM_SUMMARIES,
     AcceptedSummary,
-    OpenRequest,
     RangeState,
     RequestPlan,
     TokenTable,
@@ -20,9 +18,7 @@ from processors.conversations.token_table import (
     is_refused,
     opened,
     ranges,
-    repeat_at,
     repeat_due,
-    shortened,
 )
 
 THRESHOLD = 1200
@@ -66,19 +62,6 @@ def test_the_example_of_the_seed() -> None:
     ]
 
 
-def test_exactly_the_threshold_is_not_above_it() -> None:
-    assert due(add(TokenTable(), [1200]), THRESHOLD) is None
-    assert due(add(TokenTable(), [1201]), THRESHOLD) == RequestPlan(0, 0, 1201)
-    with_summary = TokenTable(10, (1120,), (AcceptedSummary("s", 0, 9, 80),))
-    assert due(with_summary, THRESHOLD) is None
-    assert due(add(with_summary, [1]), THRESHOLD) == RequestPlan(10, 11, 1201)
-
-
-def test_nothing_is_asked_while_a_request_is_open() -> None:
-    table = add(ask(add(TokenTable(), [1300])), [5000] * 3)
-    assert due(table, THRESHOLD) is None
-
-
 def test_messages_that_come_while_a_request_is_open_stay_unsummarized() -> None:
     table = add(ask(add(TokenTable(), [122] * 10)), [100, 200])
     assert [(row.from_index, row.to_index, row.tokens, row.state) for row in ranges(table)] == [
@@ -97,39 +80,12 @@ def test_messages_that_come_while_a_request_is_open_stay_unsummarized() -> None:
     ]
 
 
-def test_a_roll_up_spans_all_summaries() -> None:
-    summaries = tuple(AcceptedSummary(f"s{n}", 10 * n, 10 * n + 9, 250) for n in range(3))
-    plan = due(TokenTable(30, (), summaries), THRESHOLD)
-    assert plan == RequestPlan(0, 29, 750, ("s0", "s1", "s2"), roll_up=True)
-
-
-def test_a_shortened_request_is_the_same_attempt() -> None:
-    table = add(TokenTable(), [100] * 5)
-    assert shortened(table, RequestPlan(0, 4, 500, attempt=3), 2) == RequestPlan(0, 2, 300, attempt=3)
-
-
 def test_a_backlog_is_asked_for_range_by_range() -> None:
     """What came in meanwhile is above the threshold: the next request follows the answer at once."""
     table = answer(add(ask(add(TokenTable(), [700, 700])), [700] * 4), tokens=80)
     assert due(table, THRESHOLD) == RequestPlan(from_index=2, to_index=3, tokens=1480)
     table = answer(ask(table), tokens=80)
     assert due(table, THRESHOLD) == RequestPlan(from_index=4, to_index=5, tokens=1560)
-
-
-def test_one_message_above_the_threshold_is_a_range_of_its_own() -> None:
-    table = answer(ask(add(TokenTable(), [9000])), tokens=80)
-    assert context_tokens(table) == 80
-    assert due(table, THRESHOLD) is None
-    assert due(add(table, [9000]), THRESHOLD) == RequestPlan(1, 1, 9080)
-
-
-def test_batching_does_not_move_a_range() -> None:
-    counts = [300, 500, 350, 90, 700, 20]
-    at_once = due(add(TokenTable(), counts), THRESHOLD)
-    table = TokenTable()
-    while (plan := due(table, THRESHOLD)) is None:
-        table = add(table, counts[table.next_index : table.next_index + 1])
-    assert at_once == plan == RequestPlan(0, 3, 1240)
 
 
 def test_a_repeat_has_the_same_range_and_a_higher_attempt() -> None:
@@ -143,18 +99,6 @@ def test_a_repeat_has_the_same_range_and_a_higher_attempt() -> None:
     plan = repeat_due(table, now=280.0, retry_after=60)
     assert plan == RequestPlan(0, 0, 1300, attempt=3)
     assert context_tokens(answer(table, 80)) == 120
-
-
-def test_waiting_times_stop_doubling() -> None:
-    table = opened(add(TokenTable(), [1300]), RequestPlan(0, 0, 1300, attempt=5000), "request", now=0.0)
-    assert repeat_due(table, now=63.9, retry_after=1) is None
-    assert repeat_due(table, now=64.0, retry_after=1) is not None
-    assert repeat_at(table, retry_after=1) == 64.0
-
-
-def test_nothing_is_repeated_without_an_open_request() -> None:
-    assert repeat_due(add(TokenTable(), [9000]), now=1e9, retry_after=1) is None
-    assert repeat_at(add(TokenTable(), [9000]), retry_after=1) is None
 
 
 def test_only_the_answer_to_the_open_request_counts() -> None:
@@ -191,12 +135,6 @@ def test_summaries_above_half_the_threshold_are_rolled_up_into_one() -> None:
     assert due(table, THRESHOLD) is None
 
 
-def test_the_share_of_the_summaries_is_a_setting() -> None:
-    table = with_summaries(100, 100)
-    assert due(table, 1000, roll_up_share=0.2) is None
-    assert due(table, 1000, roll_up_share=0.19) is not None
-
-
 @pytest.mark.parametrize("size", [700, 1200, 50_000])
 def test_a_roll_up_that_does_not_shrink_does_not_loop(size: int) -> None:
     """However large one summary is, messages keep half the threshold."""
@@ -228,41 +166,6 @@ def test_a_summary_no_shorter_than_its_messages_is_refused_and_the_range_grows()
     assert due(add(table, [15] * 5), threshold=1) is None, "what was too little stays too little"
 
 
-def test_a_later_range_is_measured_by_its_own_messages() -> None:
-    table = ask(add(answer(ask(add(TokenTable(), [15, 20]), threshold=1), tokens=5), [30, 7]), threshold=1)
-    assert table.open is not None
-    assert (table.open.from_index, table.open.to_index, table.counts) == (1, 1, (20, 30, 7))
-    assert is_refused(table, tokens=20)
-    assert not is_refused(table, tokens=19)
-
-
-def test_a_shorter_summary_lowers_what_was_too_little() -> None:
-    table = answer(ask(add(TokenTable(), [15]), threshold=1), tokens=40)
-    assert table.too_few == 80
-    table = answer(ask(add(table, [15] * 5), threshold=1), tokens=30)
-    assert table.too_few == 60
-
-
-def test_a_roll_up_keeps_what_was_too_little_and_how_often_it_was() -> None:
-    open_request = OpenRequest("r", 0, 3, 1.0, 0.0, roll_up=True)
-    table = TokenTable(
-        4, (3,), (AcceptedSummary("a", 0, 1, 9), AcceptedSummary("b", 2, 3, 9)), open_request, 7, 2
-    )
-    after = accept(table, "r", "c", 5)
-    assert (after.from_index, after.counts, after.too_few, after.refusals) == (4, (3,), 7, 2)
-    assert after.summaries == (AcceptedSummary("c", 0, 3, 5, ("a", "b")),)
-
-
-def test_an_empty_summary_is_never_refused() -> None:
-    table = answer(ask(add(TokenTable(), [2]), threshold=1), tokens=0)
-    assert (table.from_index, context_tokens(table)) == (1, 0)
-
-
-def test_batches_do_not_move_a_range_that_grows() -> None:
-    table = answer(ask(add(TokenTable(), [15] * 20), threshold=1), tokens=40)
-    assert due(table, threshold=1) == RequestPlan(0, 5, 90)
-
-
 def test_who_never_shortens_does_not_keep_messages_for_ever() -> None:
     table, refused = TokenTable(), 0
     for _ in range(10 * 2**MAXIMUM_REFUSALS):
@@ -276,35 +179,3 @@ def test_who_never_shortens_does_not_keep_messages_for_ever() -> None:
             refused += not table.summaries
     assert refused == MAXIMUM_REFUSALS
     assert (table.too_few, table.refusals) == (0, 0), "the next range begins anew"
-
-
-def test_forty_messages_at_a_threshold_of_one_ask_a_few_times() -> None:
-    table, asked = TokenTable(), 0
-    for _ in range(40):
-        table = add(table, [15])
-        while due(table, threshold=1) is not None:
-            table = ask(table, threshold=1)
-            asked += 1
-            assert table.open is not None
-            tokens = 48 if table.open.roll_up else 45
-            table = answer(table, tokens)
-    assert asked <= 15
-    assert table.from_index > 30
-
-
-def test_many_small_summaries_are_rolled_up_too() -> None:
-    assert due(with_summaries(*[1] * (MAXIMUM_SUMMARIES - 1)), THRESHOLD) is None
-    plan = due(with_summaries(*[1] * MAXIMUM_SUMMARIES), THRESHOLD)
-    assert plan is not None
-    assert plan.roll_up
-
-
-def test_the_state_survives_encoding() -> None:
-    table = ask(with_summaries(80, 90, messages=(600, 700)), now=12.5)
-    assert msgspec.json.decode(msgspec.json.encode(table), type=TokenTable) == table
-    assert msgspec.msgpack.decode(msgspec.msgpack.encode(table), type=TokenTable) == table
-
-
-def test_adding_nothing_changes_nothing() -> None:
-    table = add(TokenTable(), [6])
-    assert add(table, []) is table

@@ -7,11 +7,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import samples
 
 from models.messages import Role
 from models.responses import ContentDuplicationEvent
-from models.turns import Turn, TurnSource
-from streams.chat import filtering as module
+from models.turns import Turn
 from streams.chat.events import TurnNames
 from streams.chat.filtering import AnswerFilter, FilterRules
 from streams.settings import Settings
@@ -41,12 +41,6 @@ class Answer:
         return self.metrics.registry.get_sample_value(f"switchboard_{name}")
 
 
-async def until_told(answer: Answer) -> None:
-    async with asyncio.timeout(60):
-        while not answer.told:
-            await asyncio.sleep(0)
-
-
 async def test_a_repeat_is_taken_out_told_and_counted() -> None:
     answer = Answer()
     for piece in (f"{ONCE} ", OTHER, f" {ONCE}"):
@@ -61,31 +55,6 @@ async def test_a_repeat_is_taken_out_told_and_counted() -> None:
     assert answer.counted("content_duplicates_detected_total") == 1
     assert answer.counted("response_characters_total") == len(f"{ONCE} {OTHER} {ONCE}")
     assert (answer.counted("content_detection_latency_seconds_count") or 0) > 0
-
-
-async def test_text_is_shown_when_it_was_held_for_long_enough() -> None:
-    answer = Answer(max_repeat_hold_ms=20)
-    answer.filter.add(f"{ONCE} {OTHER}\n\n{ONCE} ")
-    await until_told(answer)
-    held = len(f"{ONCE} {OTHER}\n\n{ONCE} ") - len(answer.text)
-    assert held > 0
-    async with asyncio.timeout(60):
-        while answer.filter._timer is not None:
-            await asyncio.sleep(0.005)
-    assert answer.text.count(ONCE) + len(answer.filter.duplicates) == 2
-    assert (answer.counted("response_hold_seconds_count") or 0) > 0
-
-
-async def test_pieces_that_come_together_are_shown_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_TOGETHER_SECONDS", 3600.0)
-    answer = Answer()
-    answer.filter.add("Water ")
-    await until_told(answer)
-    for word in OTHER.split():
-        answer.filter.add(f"{word} ")
-        await asyncio.sleep(0)
-    answer.filter.finish()
-    assert answer.told == ["Water ", f"{OTHER} "], "the first waits for nothing"
 
 
 async def test_an_error_of_the_filter_is_raised_at_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,28 +72,10 @@ async def test_an_error_of_the_filter_is_raised_at_the_end(monkeypatch: pytest.M
         answer.filter.finish()
 
 
-async def test_a_silent_model_does_not_end_its_answer() -> None:
-    answer = Answer(response_idle_seconds=0.01)
-    answer.filter.add(f"{ONCE} ")
-    await asyncio.sleep(0.05)
-    answer.filter.add(OTHER)
-    answer.filter.finish()
-    assert answer.text == f"{ONCE} {OTHER}"
-
-
 def said(role: Role, text: str, age: timedelta = timedelta(0)) -> Turn:
-    return Turn(
-        turn_id=text,
-        message_id=text,
-        conversation_id="c",
-        user_id="ada",
-        role=role,
-        text=text,
-        sent_at=NOW - age,
-        arrived_at=NOW - age,
-        began_at=NOW,
-        index=0,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=0),
+    at = NOW - age
+    return samples.turn(
+        0, text, turn_id=text, message_id=text, role=role, sent_at=at, arrived_at=at, began_at=NOW
     )
 
 

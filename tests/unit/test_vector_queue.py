@@ -74,16 +74,6 @@ async def test_who_runs_out_of_time_goes_on_and_the_vector_is_made_all_the_same(
     assert held.calls == [["a"]]
 
 
-async def test_what_was_asked_for_last_comes_first(held: Held, queue: VectorQueue) -> None:
-    await queue.get(["busy"], 0)
-    await held.called(1)
-    for number in range(20):
-        await queue.get([str(number)], 0)
-    held.release()
-    await held.called(2)
-    assert held.calls[1] == [str(number) for number in range(19, 11, -1)]
-
-
 async def test_the_oldest_are_dropped_when_there_are_too_many_and_the_backlog_is_told(held: Held) -> None:
     told: list[int] = []
     queue = VectorQueue(held, told.append)
@@ -96,26 +86,4 @@ async def test_the_oldest_are_dropped_when_there_are_too_many_and_the_backlog_is
     async with asyncio.timeout(60):
         assert await waits == {}
     assert max(told) == 256
-    await queue.close()
-
-
-async def test_an_embedder_that_is_down_is_asked_again_the_next_time(held: Held, queue: VectorQueue) -> None:
-    held.down = True
-    held.release()
-    assert await queue.get(["a"], LONG) == {}
-    held.down = False
-    held.release()
-    assert [*await queue.get(["a"], LONG)] == ["a"]
-
-
-async def test_what_was_embedded_is_remembered_for_a_while(held: Held) -> None:
-    """Who ran out of time and asks again finds it, and the next turn is looked up with the one before, too."""
-    queue = VectorQueue(held, remembered=2)
-    held.release(4)
-    for text in ("a", "b", "a", "c"):
-        assert [*await queue.get([text], LONG)] == [text]
-    assert [*await queue.get(["a", "c"], 0)] == ["a", "c"]
-    assert held.calls == [["a"], ["b"], ["c"]]
-    assert [*await queue.get(["b"], LONG)] == ["b"]
-    assert held.calls[3:] == [["b"]]
     await queue.close()

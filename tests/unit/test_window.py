@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
-import msgspec
 import pytest
+import samples
 
 from models.errors import NotFound
 from models.messages import Role
-from models.turns import Turn, TurnSource
-from processors.recall.window import MOST_TURNS, InvalidWindow, bounds, window
+from models.turns import Turn
+from processors.recall.window import InvalidWindow, bounds, window
 from streams.conversations.windows import WindowRetriever
 from streams.runtime.testing import START
 
 
 def turn(index: int, user: str = "ada") -> Turn:
-    return Turn(
-        turn_id=f"t{index}",
-        message_id=f"m{index}",
-        conversation_id="conv-123",
-        user_id=user,
-        role=Role.USER,
-        text=f"message {index}",
-        sent_at=START + timedelta(seconds=index),
-        arrived_at=START,
-        began_at=START,
-        index=index,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
-    )
+    names = {"turn_id": f"t{index}", "conversation_id": "conv-123", "user_id": user, "role": Role.USER}
+    return samples.turn(index, at=START, arrived_at=START, **names)
 
 
 def conversation(count: int) -> list[Turn]:
@@ -65,12 +52,6 @@ def test_windows_are_clamped_and_say_what_they_hold(
 
 def reversed_of(turns: list[Turn]) -> list[Turn]:
     return turns[::-1]
-
-
-@pytest.mark.parametrize("count", [0, 5])
-def test_of_an_empty_window_it_says_where_was_looked(count: int) -> None:
-    found = window("conv-123", 100, 101, 3, conversation(count))
-    assert (found.messages, found.window_start, found.window_end) == ((), 94, 107)
 
 
 def test_of_an_empty_window_it_says_how_long_the_conversation_is_and_what_to_do() -> None:
@@ -110,11 +91,6 @@ def test_what_is_no_window(name: str, first: int, last: int, turns: int, said: s
     assert str(caught.value) == said
 
 
-def test_in_json_it_has_the_seeds_names() -> None:
-    found = msgspec.to_builtins(window("c", 0, 0, MOST_TURNS, [turn(0)]))
-    assert found.keys() == {"messages", "matchedSequenceRange", "windowStart", "windowEnd", "conversationId"}
-
-
 class Kept:
     """A log and a topic in memory: what each holds, and whether the topic was read."""
 
@@ -151,14 +127,6 @@ async def indices(kept: Kept, first: int, last: int, user: str = "ada", tenant: 
     retriever = WindowRetriever(LogOf(kept), TopicOf(kept))
     found = await retriever.window(tenant, user, "conv-123", first, last)
     return [each.index for each in found.messages]
-
-
-async def test_what_the_log_has_is_not_looked_for_elsewhere() -> None:
-    kept = Kept(conversation(20), [])
-    assert await indices(kept, 10, 11) == list(range(4, 18))
-    assert await indices(kept, 18, 19) == list(range(12, 20))
-    assert await indices(kept, 100, 101) == []
-    assert kept.read == 0
 
 
 async def test_an_expired_log_and_one_that_began_anew_in_the_middle_are_completed_from_the_topic() -> None:

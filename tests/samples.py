@@ -1,0 +1,89 @@
+"""Builders of messages, turns, facts and evidence.  A test changes only what it is about."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from models import ids
+from models.facts import Fact, FactChange, FactStatus, Provenance
+from models.messages import ChatMessage, Role
+from models.statements import Kind
+from models.turns import Turn, TurnSource
+
+#: When everything here was said.  The clock of :class:`streams.runtime.testing.StageHarness` begins here, too.
+START = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
+
+
+def message(number: int, content: str = "", *, at: datetime = START, **changes: Any) -> ChatMessage:
+    """Return message ``m<number>`` of conversation ``c``, sent ``number`` seconds after ``at``."""
+    made = ChatMessage(
+        message_id=f"m{number}",
+        conversation_id="c",
+        user_id="ada",
+        role=Role.USER,
+        content=content or f"message {number}",
+        sent_at=at + timedelta(seconds=number),
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def turn(index: int, text: str = "", *, at: datetime = START, **changes: Any) -> Turn:
+    """Return turn ``index`` of conversation ``c``: Ada and the assistant, one second after the other."""
+    names = {"tenant_id": "default", "conversation_id": "c", "message_id": f"m{index}"} | changes
+    made = Turn(
+        turn_id=ids.turn_id(names["tenant_id"], names["conversation_id"], names["message_id"]),
+        message_id=f"m{index}",
+        conversation_id="c",
+        user_id="ada",
+        role=Role.ASSISTANT if index % 2 else Role.USER,
+        text=text or f"message {index}",
+        sent_at=at + timedelta(seconds=index),
+        arrived_at=at + timedelta(seconds=index),
+        began_at=at,
+        index=index,
+        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def evidence(quote: str = "I like blueberries", *, at: datetime = START, **changes: Any) -> Provenance:
+    """Return what a fact rests on: message ``m-1`` of conversation ``c-1``, sent ``at``."""
+    made = Provenance(
+        conversation_id="c-1",
+        window_id="w-1",
+        window_end_id="m-9",
+        message_ids=("m-1",),
+        quote=quote,
+        topic="chat.messages.v1",
+        partition=0,
+        offsets=(7,),
+        sent_at=at,
+        arrived_at=at,
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def fact(statement: str = "Ada likes blueberries", *, at: datetime = START, **changes: Any) -> Fact:
+    """Return the first version of a fact of Ada that was learned ``at``."""
+    names = {"tenant_id": "default", "user_id": "ada"} | changes
+    made = Fact(
+        fact_id=ids.text_fact_id(names["tenant_id"], names["user_id"], statement),
+        slot_id=ids.slot_id(names["tenant_id"], names["user_id"], "", ""),
+        user_id="ada",
+        kind=Kind.PREFERENCE,
+        statement=statement,
+        confidence=0.8,
+        status=FactStatus.ACTIVE,
+        change=FactChange.CREATED,
+        version=1,
+        evidence_count=1,
+        provenance=(evidence(statement, at=at),),
+        valid_from=at,
+        learned_at=at,
+        changed_at=at,
+        last_evidence_at=at,
+    )
+    return msgspec.structs.replace(made, **changes)
