@@ -121,6 +121,8 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka is 
         self._tasks: dict[TopicPartition, asyncio.Task[None]] = {}
         #: When the record was written that each partition is at (epoch seconds), while there is one.
         self._open: dict[TopicPartition, float] = {}
+        #: Up to where each partition is done and not committed.
+        self._uncommitted: dict[TopicPartition, int] = {}
         #: Since when each partition's records are refused.
         self._refused: dict[TopicPartition, float] = {}
 
@@ -153,9 +155,9 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka is 
             auto_offset_reset="earliest",
             request_timeout_ms=int(patience * 1000),
         )
-        try:
-            async with kafka.connected(self._consumer, settings, patience) as consumer:
-                consumer.subscribe([self._spec.name], listener=self)
+        async with kafka.connected(self._consumer, settings, patience) as consumer:
+            consumer.subscribe([self._spec.name], listener=self)
+            try:
                 while True:
                     found = await consumer.getmany(timeout_ms=_FETCH_MS, max_records=_RECORDS)
                     for place, records in found.items():
@@ -163,9 +165,9 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka is 
                         self._open[place] = records[0].timestamp / 1000
                         self._tasks[place] = asyncio.create_task(self._partition(place, records))
                     self._resume()
-        finally:
-            await self._stop(list(self._tasks))
-            self._measure()
+            finally:
+                await self._stop([*self._tasks, *self._uncommitted])
+                self._measure()
 
     def _resume(self) -> None:
         """Read on where all that was fetched is done; raise what went wrong."""
@@ -199,29 +201,34 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka is 
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        # Not left to the tasks: a commit that was under way ended with its task.
+        await self._commit(places)
         for place in places:
             self._open.pop(place, None)
             self._refused.pop(place, None)
+            self._uncommitted.pop(place, None)
 
     async def _partition(self, place: TopicPartition, records: Sequence[Fetched]) -> None:
-        done = None
-        try:
-            for record in records:
-                self._open[place] = record.timestamp / 1000
-                await self.deliver(place, record)
-                done = record.offset + 1
-            self._open.pop(place, None)
-        finally:
-            if done is not None:
-                await self._commit(place, done)
+        for record in records:
+            self._open[place] = record.timestamp / 1000
+            await self.deliver(place, record)
+            self._uncommitted[place] = record.offset + 1
+        self._open.pop(place, None)
+        await self._commit([place])
 
-    async def _commit(self, place: TopicPartition, offset: int) -> None:
+    async def _commit(self, places: Sequence[TopicPartition]) -> None:
+        offsets = {place: self._uncommitted[place] for place in places if place in self._uncommitted}
+        if not offsets:
+            return
         try:
             async with asyncio.timeout(_COMMIT_SECONDS):
-                await self._consumer.commit({place: offset})
+                await self._consumer.commit(offsets)
         except (KafkaError, TimeoutError) as error:
-            # It is delivered again, under the same id.
-            log.info("an offset is not committed", webhook=self._webhook.webhook_id, error=str(error))
+            # What is delivered again has the same id.
+            log.info("offsets are not committed", webhook=self._webhook.webhook_id, error=str(error))
+            return
+        for place in offsets:
+            self._uncommitted.pop(place, None)
 
     async def deliver(self, place: TopicPartition, record: Fetched) -> None:
         """Return when a record was taken, is not for this endpoint, or was given up.
@@ -247,6 +254,7 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka is 
                 return
             if attempt == 1:
                 log.warning("a webhook is not taken", webhook=self._webhook.webhook_id, reason=why)
+                await self._commit([place])  # what came before it: a kill must not repeat that
             await self._sleep(min(backoff(attempt - 1, _FIRST_SECONDS, _LONGEST_SECONDS), ends - now))
         self._refused.pop(place, None)
         count.labels(self._webhook.webhook_id, "delivered").inc()

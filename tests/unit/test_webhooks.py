@@ -323,6 +323,35 @@ class TestDelivering:
             await rig.delivery.run()
         assert (len(began), rig.slept[-1]) == (3, -1.0), "its connections are closed at the end"
 
+    async def test_what_was_taken_is_committed_when_it_stops(self) -> None:
+        """Also where the commit of its batch was under way, or a later record of the batch is refused."""
+        rig, committed = Rig(""), []
+
+        class Consumer:
+            async def commit(self, offsets: dict[TopicPartition, int]) -> None:
+                committed.append(dict(offsets))
+                if len(committed) == 1:
+                    await asyncio.sleep(3600)
+
+        rig.delivery._consumer = Consumer()
+        task = asyncio.create_task(rig.delivery._partition(PLACE, [record(b"{}")]))
+        rig.delivery._tasks[PLACE] = task
+        while not committed:
+            await asyncio.sleep(0)
+        await rig.delivery._stop([PLACE])
+        assert committed == [{PLACE: 8}, {PLACE: 8}]
+
+    async def test_what_was_taken_is_committed_before_a_wait(self) -> None:
+        rig, committed = Rig("", "it answered 503", ""), []
+
+        class Consumer:
+            async def commit(self, offsets: dict[TopicPartition, int]) -> None:
+                committed.append((dict(offsets), len(rig.slept)))
+
+        rig.delivery._consumer = Consumer()
+        await rig.delivery._partition(PLACE, [record(b"{}"), record(b"{}", offset=8)])
+        assert committed == [({PLACE: 8}, 0), ({PLACE: 9}, 1)]
+
     async def test_what_is_not_for_it_is_passed_over(self) -> None:
         rig = Rig("it answered 500")
         await rig.delivery.deliver(PLACE, record(b"{"))
