@@ -170,7 +170,7 @@ def status(
         print(f"no replay in {live.folder}: `switchboard replay start NAME` starts one")
     else:
         print_table(
-            ("generation", "state", "caught up", "messages", "of", "records left", "started", "with"),
+            ("generation", "state", "caught up", "read", "of", "records left", "started", "with"),
             [status_row(row) for row in rows],
             right=(3, 4, 5),
         )
@@ -181,8 +181,8 @@ def compare(name: Name, json: Json = False) -> None:
     """Compare the facts and summaries of a replay with the live ones.
 
     Fields that differ between logs that say the same (when a record arrived)
-    do not count. reordered: the same facts from the same evidence, which
-    came in another order. Exit status 1 if anything else differs.
+    do not count. traced: the same facts, read in other windows or from
+    evidence in another order. Exit status 1 if anything else differs.
     """
     live, generation = _of(name)
     with progress.showing("reading") as tell:

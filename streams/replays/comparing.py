@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from aiokafka import TopicPartition
@@ -22,6 +22,9 @@ FACTS, SUMMARIES = "memory.facts.v1", "memory.summaries.v1"
 
 #: Fields of a fact that follow from the order in which its evidence came.
 _HISTORY = frozenset({"changes", "change", "confidence"})
+
+#: Fields of evidence and changes that name the windows in which something was read.
+_WINDOWS = frozenset({"window_id", "window_end_id"})
 
 #: What a comparison reads.
 COMPARED = (FACTS, SUMMARIES)
@@ -49,21 +52,21 @@ class Example(msgspec.Struct, frozen=True):
 class Differences(msgspec.Struct, frozen=True):
     """How many of one kind are only in the generation (created), only live (removed), or differ.
 
-    ``reordered``: the same but for the order of what it rests on, and the history that follows from it.
-    ``changed``: anything else.
+    ``traced``: only what it is traced to differs: the windows that were read, or the order of its evidence with
+    the history that follows from it.  ``changed``: anything else.
     """
 
     created: int
     removed: int
     changed: int
-    reordered: int
+    traced: int
     examples: dict[str, list[Example]]
 
 
 class Compared(msgspec.Struct, frozen=True):
     """A topic in both generations: keys and digests, and the differences by kind.
 
-    ``equal``: the digests are.  ``same``: nothing differs but the order of evidence.
+    ``equal``: the digests are.  ``same``: nothing differs but what facts are traced to.
     """
 
     topic: str
@@ -139,8 +142,8 @@ class DifferenceCounter:
         self._changed = changed
         self._counts: Counter[tuple[str, str]] = Counter()
         self._examples: dict[tuple[str, str], list[Example]] = {}
-        #: By the place of the live record: that of the other, its kind, content and order.
-        self._replayed: dict[Place, tuple[Place, str, bytes, bytes]] = {}
+        #: By the place of the live record: that of the other, its kind, and what it says.
+        self._replayed: dict[Place, tuple[Place, str, Said]] = {}
         #: Of examples of changes, by the place of the generation's record: kind, key and live value.
         self._shown: dict[Place, tuple[str, str, Any]] = {}
         self._shown_of: Counter[str] = Counter()
@@ -150,16 +153,16 @@ class DifferenceCounter:
         if (live_place := self._changed.get(place)) is None:
             self._add("created", kind_of(value), Example(key, replayed=text_of(value)))
         else:
-            self._replayed[live_place] = place, kind_of(value), content_of(value), order_of(value)
+            self._replayed[live_place] = place, kind_of(value), said_of(value)
 
     def note_live(self, place: Place, key: str, value: Any) -> None:
         """Take a record that only the live generation has, or has otherwise."""
         if place not in self._replayed:
             self._add("removed", kind_of(value), Example(key, live=text_of(value)))
             return
-        replayed_place, kind, content, order = self._replayed.pop(place)
-        if content == content_of(value) and order != order_of(value):
-            self._counts["reordered", kind] += 1
+        replayed_place, kind, said = self._replayed.pop(place)
+        if said.is_as(said_of(value)):
+            self._counts["traced", kind] += 1
             return
         self._counts["changed", kind] += 1
         if self._shown_of[kind] < EXAMPLES:
@@ -189,7 +192,7 @@ class DifferenceCounter:
                 self._counts["created", kind],
                 self._counts["removed", kind],
                 self._counts["changed", kind],
-                self._counts["reordered", kind],
+                self._counts["traced", kind],
                 {what: examples for (what, each), examples in self._examples.items() if each == kind},
             )
             for kind in sorted({kind for _, kind in self._counts})
@@ -229,26 +232,36 @@ def kind_of(value: Any) -> str:
     return str(value.get("kind") or ("summary" if "summary" in value else "record"))
 
 
-def content_of(value: Any) -> bytes:
-    """Return a hash of what a record says, whatever the order in which its evidence came.
+class Said(NamedTuple):
+    """Hashes of what a record says (``content``), of the order of its evidence, and of the ``history`` of both.
 
     The conversations of one person lie in several partitions, and nothing orders these: which of two that say
     the same comes first, and with it the history of the fact, is another in each run.
     """
-    if isinstance(value, Mapping):
-        value = {name: each for name, each in value.items() if name not in _HISTORY}
-        evidence = value.get("provenance")
-        if isinstance(evidence, list):
-            value["provenance"] = sorted(map(_encode, evidence))
-    return _hashed(value)
+
+    content: bytes
+    order: bytes
+    history: bytes
+
+    def is_as(self, other: Said) -> bool:
+        """Return whether two records say the same: also with another history, if the order is another."""
+        return self.content == other.content and (self.order != other.order or self.history == other.history)
 
 
-def order_of(value: Any) -> bytes:
-    """Return a hash of the order of a record's evidence, and of what has changed it."""
+def said_of(value: Any) -> Said:
+    """Return the hashes of a record, without the windows in which a fact was read."""
     if not isinstance(value, Mapping):
-        return b""
-    causes = [(each.get("message_id"), each.get("fact_id")) for each in value.get("changes") or ()]
-    return _hashed([value.get("provenance"), causes])
+        return Said(_hashed(value), b"", b"")
+    evidence, changes = (
+        [{name: each[name] for name in each if name not in _WINDOWS} for each in value.get(field) or ()]
+        for field in ("provenance", "changes")
+    )
+    content = {name: each for name, each in value.items() if name not in _HISTORY and name != "provenance"}
+    return Said(
+        _hashed([content, sorted(map(_encode, evidence))]),
+        _hashed([evidence, [(each.get("message_id"), each.get("fact_id")) for each in changes]]),
+        _hashed([changes, value.get("change"), value.get("confidence")]),
+    )
 
 
 def _hashed(value: Any) -> bytes:
