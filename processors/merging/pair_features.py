@@ -22,7 +22,7 @@ from processors.text.stemming import stem_of
 _CUES = (
     (
         "over",
-        r"\b(?:any ?more|no longer|no more|not any|quit|gave up|given up|giv\w+ up|stopped|drop\w* out|dropped|is over|are over|finished|done with|is done|are done|(?:was|had) (?:my|the|our) last|is (?:history|dead|gone|closed|off)|are off|nicht mehr|keine? \w* ?mehr|kein\w* mehr|aufgehört|vorbei|vorüber|schluss|ya no|dejé|dejamos|se acabó|terminé|\w+ plus|arrêté|c['’]est fini|terminé|não \w+ mais|parei|larguei|acabou|já era|non \w+ più|smesso)\b",
+        r"\b(?:any ?more|no longer|no more|not any|quit|gave up|given up|giv\w+ up|stopped|drop\w* out|dropped|is over|are over|finished|done with|is done|are done|(?:was|had) (?:my|the|our) last|is (?:history|dead|gone|closed|off)|are off|nicht mehr|keine? \w* ?mehr|kein\w* mehr|aufgehört|vorbei|vorüber|schluss|ya no|dejé|dejamos|se acabó|terminé|n(?:e|['’]\w+) (?:\w+ ){0,2}plus|arrêté|c['’]est fini|terminé|não \w+ mais|parei|larguei|acabou|já era|non \w+ più|smesso)\b",
     ),
     (
         "stop",
@@ -34,7 +34,7 @@ _CUES = (
     ),
     (
         "lost",
-        r"\b(?:sold|sell\w*|gave (?:it|the|my|him|her|them)|got rid|lost|broke|left|died|passed away|put \w+ to sleep|retired?|resigned|handed in|fired|laid off|moved out|broke up|split|divorced|separated|ran away|is gone|no more|verkauft|gestorben|gekündigt|ausgetreten|getrennt|vendí|murió|vendu|mort|morreu|vendi|saiu|saí|morto|venduto)\b",
+        r"\b(?:sold|sell\w* (?:it|the|my|our|him|her)|gave (?:it|the|my|him|her|them)|got rid|lost|broke|left|died|passed away|put \w+ to sleep|retired?|resigned|handed in|fired|laid off|moved out|broke up|split|divorced|separated|ran away|is gone|no more|verkauft|gestorben|gekündigt|ausgetreten|getrennt|vendí|murió|vendu|mort|morreu|vendi|saiu|saí|morto|venduto)\b",
     ),
     (
         "came about",
@@ -42,7 +42,7 @@ _CUES = (
     ),
     (
         "now",
-        r"\b(?:now|these days|nowadays|as of|since|from now on|from today|instead|new|switch\w*|chang\w+|moved|moving|started|start|became|become|turned|jetzt|inzwischen|neu\w*|seit|stattdessen|umgezogen|gewechselt|ahora|nuev\w+|desde|cambi\w+|mud\w+|maintenant|nouve\w+|depuis|déménagé|agora|nov[oa]|troquei|adesso|trasferit\w+)\b",
+        r"\b(?:now|these days|nowadays|as of|since|from now on|from today|instead|new|switch\w*|chang(?:ed|es|ing)|moved|moving|started|start|became|become|turned|jetzt|inzwischen|neu\w*|seit|stattdessen|umgezogen|gewechselt|ahora|nuev\w+|desde|cambi\w+|mud\w+|maintenant|nouve\w+|depuis|déménagé|agora|nov[oa]|troquei|adesso|trasferit\w+)\b",
     ),
     (
         "again",
@@ -50,7 +50,7 @@ _CUES = (
     ),
     (
         "allowed",
-        r"\b(?:can|may|fine|ok(?:ay)?|allowed|no (?:longer|more) (?:a )?secret|know\w* (?:now|about|it|everything)|told (?:him|her|them|everyone|everybody|my|mum|mom|mam)|not a secret|darfst|dürfen|wissen|puedes|ya sabe\w*|peux|sait|pode|sabe)\b",
+        r"\b(?:can|(?<!\d )(?<!st )(?<!nd )(?<!rd )(?<!th )(?<!of )(?<!in )(?<!by )may|fine|ok(?:ay)?|allowed|no (?:longer|more) (?:a )?secret|know\w* (?:now|about|it|everything)|told (?:him|her|them|everyone|everybody|my|mum|mom|mam)|not a secret|darfst|dürfen|wissen|puedes|ya sabe\w*|peux|sait|pode|sabe)\b",
     ),
     (
         "from now on",
@@ -144,11 +144,22 @@ def read(text: str) -> Read:
 
 
 def is_of_another(new: Said, old: Said) -> bool:
-    """Return whether a statement is about a person whom the earlier one does not mention: "my uncle sold his
-    car".
+    """Return whether one of two statements is about a person whom the other does not mention: "my uncle sold his
+    car" ends nothing of one's own, nor "I moved to Turin" that "my brother lives in Oslo".
     """
-    told = _OF_ANOTHER.match(new.text)
-    return told is not None and not read(old.text).others
+    if read(new.text).names & read(old.text).names:
+        return False
+    if _OF_ANOTHER.match(new.text) is not None and not read(old.text).others:
+        return True
+    is_own = _OWN.match(new.text) is not None and _OF_THEM.search(new.text) is None
+    return is_own and _OF_ANOTHER.match(old.text) is not None and not read(new.text).others
+
+
+_OWN = re.compile(r"(?:i|i['’]\w+|im|ive|ich|yo|je|j['’]\w+|eu)\b", re.IGNORECASE)
+_OF_THEM = re.compile(
+    r"\b(?:he|she|they|him|her|them|his|their|it|er|sie|ihn|ihm|él|ella|lo|la|il|elle|lui|ele|ela|dele|dela)\b",
+    re.IGNORECASE,
+)
 
 
 #: "My uncle sold ...", but not "my wife and I ...".
@@ -305,6 +316,29 @@ def features(
             values[name] = float(values[one]) * float(values[other])
         rows.append([float(values[name]) for name in _NAMES])
     return np.array(rows, dtype=np.float32).reshape(len(others), len(_NAMES))
+
+
+#: Features that are multiplied with the probability that the later statement ends anything, and with its logit.
+LIKELY_WITH = (
+    "cosine",
+    "gap to the nearest",
+    "rank",
+    "shared",
+    "gap to most shared",
+    "old planned",
+    "old secret",
+    "names",
+    "same kind",
+)
+LOGIT_WITH = ("cosine", "rank")
+
+
+def with_telling(rows: NDArray[np.float32], logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Add to the features of pairs whether the later statement ends anything, as the logit of it, one a row."""
+    likely = np.asarray(1.0 / (1.0 + np.exp(-np.clip(logits, -30, 30))), dtype=np.float32)
+    products: list[NDArray[np.float32]] = [likely * rows[:, _NAMES.index(name)] for name in LIKELY_WITH]
+    products += [logits * rows[:, _NAMES.index(name)] for name in LOGIT_WITH]
+    return np.asarray(np.column_stack([rows, logits, likely, *products]), dtype=np.float32)
 
 
 _DENIED = [name for name, _ in CUES].index("denied")

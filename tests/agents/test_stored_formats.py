@@ -250,6 +250,10 @@ VALUES: dict[Codec[Any], Any] = {
         "acme", "ada", "test-1", 1, ("f-1", "f-2"), datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
     ),
     fact_vectors.PAGE: ("f-1", "f-2", "f-3"),
+    fact_vectors.PLANS: fact_vectors.Plans(
+        datetime(2026, 3, 1, 10, tzinfo=UTC),
+        (fact_vectors.Plan("f-1", datetime(2026, 5, 14, 23, 59, 59, tzinfo=UTC)),),
+    ),
     sentence_vectors.PAGES: sentence_vectors.Pages(1, 3),
     sentence_vectors.SENTENCE: sentence_vectors.Sentence(
         user_id="ada",

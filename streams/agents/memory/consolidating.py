@@ -26,7 +26,7 @@ from processors.facts.confidence import FOREVER, active_until
 from processors.merging.plan import Known, plan
 from processors.merging.support import is_faint, supported
 from processors.policies.never import texts_of
-from streams.agents.memory import ending, pairing, recurring, sentence_vectors, separating, supporting
+from streams.agents.memory import ending, pairing, passing, recurring, sentence_vectors, separating, supporting
 from streams.agents.memory.consolidation_records import ask, emit_question, emit_report, emit_step, step_about
 from streams.agents.memory.extraction import emit_candidate
 from streams.agents.memory.fact_correcting import fold_correction
@@ -78,8 +78,8 @@ def key_of(step: ConsolidationStep) -> bytes:
     """
     if step.step is Step.CORRECT:
         return step.step_id.encode()
-    about = step.fact_id if step.step in (Step.SUPPORT, Step.DEPRECATE, Step.SEPARATE) else step.other_id
-    return about.encode()
+    is_about_one = step.step in (Step.SUPPORT, Step.DEPRECATE, Step.SEPARATE, Step.PASSES)
+    return (step.fact_id if is_about_one else step.other_id).encode()
 
 
 class Consolidating:
@@ -122,6 +122,7 @@ class Consolidating:
         person = work.get(whose, PERSON) or Person(result.tenant_id, result.user_id, result.model)
         if before is None:
             ending.compare(fact_id, new, person, whose, work)
+            passing.look_ahead(fact_id, whose, work)
             person = listed(person, whose, fact_id, work)
         after = with_changed(person, fact_id)
         if len(after.changed) == CHANGED_LIMIT and len(person.changed) < CHANGED_LIMIT:
@@ -201,6 +202,8 @@ class Consolidating:
             return supporting.fold(step, own, run, work, self._rates)
         if step.step in (Step.ENDS, Step.REPLACES):
             return ending.fold(step, own, run, work)
+        if step.step is Step.PASSES:
+            return passing.fold(step, own, run, work)
         if step.step is Step.SEPARATE:
             return separating.fold(step, own, run, work)
         if step.step is Step.CORRECT:
