@@ -70,7 +70,7 @@ class Namespace(NamedTuple):
 
     @property
     def own(self) -> str:
-        """What stands before derived names: ``generation-b.``, prefixed; live: the prefix."""
+        """Prefix of derived names: ``generation-b.``, prefixed; live: the prefix."""
         return f"{self.prefix}generation-{self.generation}." if self.generation else self.prefix
 
     def topic(self, contract_name: str, *, shared: bool = False) -> str:

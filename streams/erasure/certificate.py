@@ -49,7 +49,7 @@ class Store(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
-    """What the signature is over.  ``erased_until``: what arrived later is not part of it."""
+    """Content of a certificate, without its signature.  ``erased_until``: later arrivals are not part of it."""
 
     form: str = _FORM
     id: str

@@ -269,7 +269,7 @@ def _hashed(value: Any) -> bytes:
 
 
 def text_of(value: Any) -> str:
-    """Return what a fact or a summary says, in one line."""
+    """Return the text of a fact or a summary, in one line."""
     if not isinstance(value, Mapping):
         return ""
     summary = value.get("summary")

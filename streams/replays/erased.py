@@ -1,4 +1,4 @@
-"""What a new generation knows before it reads anything: what was erased.
+"""Erasures, carried over to a new generation before it reads anything.
 
 The log still holds what was said before an erasure.  Read again, it would be stored again, until the erasure
 in the log is reached; and a fact that was erased by itself would come back for good.  So the tables of the

@@ -27,7 +27,7 @@ _TURNS_TABLE = "switchboard-recall-turns-changelog"
 
 
 class Gone(msgspec.Struct, frozen=True):
-    """What retention has taken: records of messages and of commands, and conversations without a beginning.
+    """Losses by retention: records of messages and of commands, and conversations without a beginning.
 
     ``conversations``: those that began before the first message that their partition still has.
     """
@@ -41,7 +41,7 @@ class Gone(msgspec.Struct, frozen=True):
 
 
 class Held(NamedTuple):
-    """What a replay would read: messages and their bytes, conversations, commands, and the first arrival."""
+    """Extent of a replay: messages and their bytes, conversations, commands, and the first arrival."""
 
     messages: int
     bytes: int

@@ -35,7 +35,7 @@ class ModelCalls(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a replay would read and cost.
+    """Extent and cost of a replay.
 
     ``rate`` is in messages a second; ``rate_is`` ``measured``, ``stated`` or ``assumed``.
     """

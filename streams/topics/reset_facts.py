@@ -62,7 +62,7 @@ async def read(catalog: Catalog, settings: Settings) -> FactsState:
 
 
 async def read_erased(catalog: Catalog, settings: Settings) -> tuple[dict[bytes, Placed], TopicSpec]:
-    """Return what is known to be erased of facts, as the table stores it, and the changelog of the table."""
+    """Return the erasures of facts, as the table stores it, and the changelog of the table."""
     facts, changelog = await _read(catalog, settings)
     return facts.erased(), changelog
 
