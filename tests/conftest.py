@@ -17,7 +17,7 @@ import pytest
 from coverage import Coverage
 
 from deploy.local.kafka import LocalKafka
-from streams import redaction
+from streams.config import redaction
 
 _LOG_TAIL = 60  # lines per worker
 # The short session of a node is for one that is killed and started again.  If the machine stands still for

@@ -27,14 +27,14 @@ from sklearn.preprocessing import StandardScaler
 from benchmarks.notebook.labels import HERE, Person, people, window_of
 from models.messages import Role
 from models.statements import Kind, Statement
-from processors.embedding.wording import text_of
 from processors.extraction.features import texts
 from processors.extraction.keeper import DROPPED, Judgement, judge, worth_reading
 from processors.extraction.reading import statements
 from processors.extraction.units import Unit, units_of
-from processors.merging.endings import NEAREST, telling
-from processors.merging.pair_features import Said, features, read, with_telling
-from streams.adapters.onnx_embedder import OnnxEmbedder
+from processors.facts.merging.endings import NEAREST, telling
+from processors.facts.merging.pair_features import Said, features, read, with_telling
+from processors.retrieval.embedding.wording import text_of
+from streams.llm.onnx_embedder import OnnxEmbedder
 
 #: Words whose rarity is known, and the messages that a word of none is taken to be in.
 _WORDS, _RARE = 1_500, 3

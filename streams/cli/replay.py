@@ -11,16 +11,16 @@ from typing import Annotated
 import typer
 
 from models.errors import ConfigurationError
+from streams.admin.topics.groups import Member
 from streams.cli import progress
 from streams.cli.output import Json, count, print_json, print_table
 from streams.cli.replay_shown import print_compared, print_plan, status_row
-from streams.replays import comparing, dropping, plan, record, running, starting
-from streams.replays.log import look
-from streams.replays.plan import refuse_loss
-from streams.replays.record import Replay
-from streams.settings import Settings, load_settings
+from streams.config.settings import Settings, load_settings
+from streams.server.replays import comparing, dropping, plan, record, running, starting
+from streams.server.replays.log import look
+from streams.server.replays.plan import refuse_loss
+from streams.server.replays.record import Replay
 from streams.telemetry.logs import configure_logging
-from streams.topics.groups import Member
 
 #: Exit status when the generations differ.
 DIFFERENT = 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streams.cli.output import count, print_table, printable
-from streams.replays.comparing import Compared
-from streams.replays.plan import Plan
+from streams.server.replays.comparing import Compared
+from streams.server.replays.plan import Plan
 
 
 def print_plan(made: Plan) -> None:

@@ -21,10 +21,10 @@ from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.facts import FACTS, Facts
+from streams.agents.vectors.requests import EMBEDDINGS
+from streams.config.settings import Settings
 from streams.runtime.testing import START
 from streams.runtime.trial import Trial
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS
 
 CAR, SOLD = "I have a car.", "I sold my car."
 ONE, NEAR = (1.0, 0.0, 0.0), (0.8, 0.6, 0.0)

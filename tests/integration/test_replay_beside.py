@@ -24,15 +24,15 @@ from deploy.local.kafka import LocalKafka
 from models.facts import Fact
 from models.memo import Memo, Outcome
 from models.messages import ChatMessage, Role
-from streams import commands
-from streams.erasure.forgetting import Forgetter
-from streams.kafka.broker import group_lags, partitions_of
+from streams.admin.topics import admin
+from streams.clients import commands
+from streams.clients.catalog import catalog_for
+from streams.clients.kafka.broker import group_lags, partitions_of
+from streams.config import child_process
+from streams.config.settings import Settings, load_settings
 from streams.llm.memo.topic import Entry, MemoTopic
-from streams.process import child_process
-from streams.settings import Settings, load_settings
-from streams.telemetry.services import sources_by_group
-from streams.topics import admin
-from streams.topics.catalog import catalog_for
+from streams.queries.erasure.forgetting import Forgetter
+from streams.queries.services import sources_by_group
 from tests.topic_records import records_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from models.statements import Kind
-from processors.merging.endings import Verdict, decide
-from processors.merging.pair_features import Said
-from streams.adapters.onnx_embedder import OnnxEmbedder
+from processors.facts.merging.endings import Verdict, decide
+from processors.facts.merging.pair_features import Said
+from streams.llm.onnx_embedder import OnnxEmbedder
 
 START = datetime(2026, 2, 1, tzinfo=UTC)
 OVER = (Verdict.ENDS, Verdict.REPLACES)

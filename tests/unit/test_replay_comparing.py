@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams.replays.comparing import EXAMPLES, DifferenceCounter, text_of
+from streams.server.replays.comparing import EXAMPLES, DifferenceCounter, text_of
 
 
 def fact(statement: str = "I live in Porto", evidence: str = "ab", **changes: Any) -> dict[str, Any]:

@@ -19,14 +19,14 @@ from prometheus_client import CollectorRegistry
 from models.errors import DependencyUnavailable
 from models.webhooks import Undelivered, Webhook
 from streams.cli.main import run
-from streams.runtime.records import Record
-from streams.settings import Settings
+from streams.clients.records import Record
+from streams.config.settings import Settings
+from streams.server.webhooks import delivering
+from streams.server.webhooks.addresses import AddressRefused, CheckedNetwork, is_public
+from streams.server.webhooks.delivering import Delivery, body_of
+from streams.server.webhooks.endpoints import message_id, new_secret, signed_headers
+from streams.server.webhooks.sending import Sender
 from streams.telemetry.metrics import Metrics
-from streams.webhooks import delivering
-from streams.webhooks.addresses import AddressRefused, CheckedNetwork, is_public
-from streams.webhooks.delivering import Delivery, body_of
-from streams.webhooks.endpoints import message_id, new_secret, signed_headers
-from streams.webhooks.sending import Sender
 
 FACTS = "memory.facts.v1"
 PLACE = TopicPartition(FACTS, 5)

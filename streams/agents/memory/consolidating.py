@@ -2,8 +2,8 @@
 
 Vectors of facts come by ``memory.embeddings.v1``: a vector that is new says that its fact changed.  When
 somebody says so on ``memory.consolidation.v1`` (a schedule or a command), what changed of a person is compared
-with the rest (:mod:`processors.merging.plan`).  What follows is written to the same topic first, a step for
-each two facts, and done when it is read there: so it depends on the log alone, and a crash leaves no merge
+with the rest (:mod:`processors.facts.merging.plan`).  What follows is written to the same topic first, a step
+for each two facts, and done when it is read there: so it depends on the log alone, and a crash leaves no merge
 half done.  What no rule decides is asked on ``memory.merge-questions.v1``.
 """
 
@@ -22,10 +22,10 @@ from models.consolidation import (
     Step,
 )
 from models.facts import FactCandidate, FactStatus
+from processors.extraction.policies.never import texts_of
 from processors.facts.confidence import FOREVER, active_until
-from processors.merging.plan import Known, plan
-from processors.merging.support import is_faint, supported
-from processors.policies.never import texts_of
+from processors.facts.merging.plan import Known, plan
+from processors.facts.merging.support import is_faint, supported
 from streams.agents.memory import ending, pairing, passing, recurring, sentence_vectors, separating, supporting
 from streams.agents.memory.consolidation_records import ask, emit_question, emit_report, emit_step, step_about
 from streams.agents.memory.extraction import emit_candidate
@@ -52,12 +52,12 @@ from streams.agents.memory.fact_vectors import (
     with_changed,
     with_said,
 )
-from streams.policies.known import Policies
-from streams.policies.stamping import PolicyStamps
+from streams.agents.policy_stamping import PolicyStamps
+from streams.clients.policies.known import Policies
+from streams.clients.records import SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.keyed import Run, Work
-from streams.runtime.records import SourceRecord
 from streams.runtime.stage import TimerContext
-from streams.settings import Settings
 
 #: So many changed facts of a person do not wait for the schedule.
 CHANGED_LIMIT = 1_000

@@ -17,16 +17,16 @@ import msgspec
 from models import ids
 from models.messages import Timestamp
 from models.vectors import EmbeddingResult, Saying, VectorKind
-from processors.embedding.vectors import unpack, unpacked
-from processors.merging.plan import Known
-from processors.merging.support import PersonTurn
+from processors.facts.merging.plan import Known
+from processors.facts.merging.support import PersonTurn
+from processors.retrieval.embedding.vectors import unpack, unpacked
 from processors.text.validation import decode
 from streams.agents.memory.fact_state import line_of
 from streams.agents.memory.fact_writing import KnownLines
+from streams.agents.vectors.requests import read_key
+from streams.clients.records import SourceRecord
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Work
-from streams.runtime.records import SourceRecord
-from streams.vectors.requests import read_key
 
 #: Facts of a page: each new one is written with those before it.
 PAGE_FACTS = 64

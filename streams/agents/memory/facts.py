@@ -46,13 +46,13 @@ from streams.agents.memory.fact_writing import FACTS, KnownLines, fold_in
 from streams.agents.memory.known_facts import as_meant, end_known
 from streams.agents.memory.late_facts import FactHeader, erase_late_copy, erase_unknown, read_header
 from streams.agents.memory.sentence_vectors import PAGES, SENTENCE
-from streams.policies.known import NoPolicies, Policies
-from streams.policies.stamping import PolicyStamps
+from streams.agents.policy_stamping import PolicyStamps
+from streams.agents.vectors.requests import EMBEDDINGS
+from streams.clients.policies.known import NoPolicies, Policies
+from streams.clients.records import SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
-from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS
 
 __all__ = ["CANDIDATES", "ERASURE", "FACTS", "STATE", "Facts", "erasure_key"]
 
