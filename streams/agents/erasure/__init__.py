@@ -1,1 +1,1 @@
-"""What expires by itself (:mod:`.expiry`)."""
+"""Expiry of facts, turns and episodes (:mod:`.expiry`)."""
