@@ -106,7 +106,7 @@ COMMANDS = {
     ),
     "token": Entry(OPERATE, "token:app", "Tokens of the HTTP API: make, list and revoke them."),
     "policy": Entry(OPERATE, "policy:app", "Policies of tenants: what is noted, what never, for how long."),
-    "webhook": Entry(OPERATE, "webhook:app", "Webhooks: facts and summaries over HTTP, signed."),
+    "webhook": Entry(OPERATE, "webhook:app", "Webhooks: facts and summaries over HTTP."),
     "costs": Entry(
         OPERATE, "costs:show", "Show the requests to language models and their cost, without erased ones."
     ),
