@@ -21,7 +21,8 @@ from typing import IO, Any, NamedTuple
 
 from deploy.local.kafka import LocalKafka
 from streams.settings import load_settings
-from streams.topics import admin, load_catalog
+from streams.topics import admin
+from streams.topics.catalog import load_catalog
 
 _TURNS = 40
 

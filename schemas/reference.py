@@ -19,7 +19,7 @@ from streams.api.problems import GENERAL, KINDS, OF_BODIES, OF_THE_SERVER, Kind
 from streams.cli.main import app
 from streams.settings import Settings
 from streams.settings.text import describe
-from streams.topics import TopicSpec, load_catalog
+from streams.topics.catalog import TopicSpec, load_catalog
 
 FOLDER = SCHEMAS.parent / "docs" / "reference"
 

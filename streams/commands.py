@@ -18,7 +18,7 @@ from streams import cloudevents, kafka
 from streams.kafka import broker
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
-from streams.topics import catalog_for
+from streams.topics.catalog import catalog_for
 
 COMMANDS = "memory.commands.v1"
 

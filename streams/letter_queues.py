@@ -8,7 +8,7 @@ from streams import dead_letters
 from streams.dead_letters import Group, Letter, Place, Whole
 from streams.runtime.deadletters import DLQ_SUFFIX
 from streams.settings import Settings
-from streams.topics import catalog_for
+from streams.topics.catalog import catalog_for
 
 
 class LetterQueues:

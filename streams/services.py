@@ -12,11 +12,9 @@ from models.errors import ConfigurationError
 from streams.background import in_background
 from streams.runtime.stage import Stage
 from streams.settings import Settings
+from streams.settings.services import SERVICES
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
-
-#: The services, in the order in which a message passes them.
-SERVICES = ("ingest", "memory", "recall", "respond")
 
 #: How long a command that looks into the indexes by itself may take: the service that starts meanwhile waits.
 _COMMAND_SECONDS = 10.0
@@ -86,10 +84,11 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     count = open_counter(settings.tokenizer)
     known = None
     if "gemini" in (settings.extractor, settings.graph_reader):
+        from streams.llm.embedders import open_embedder
         from streams.remembered.known import KnownFacts
         from streams.remembered.opening import open_remembered
 
-        remembered = await open_remembered(settings, metrics, resources)
+        remembered = await open_remembered(settings, metrics, resources, open_embedder)
         known = KnownFacts(remembered.search, remembered.facts)
     readers = await open_extraction_models(settings, metrics, count, resources, known)
     stages = [

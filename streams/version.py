@@ -5,16 +5,19 @@ from __future__ import annotations
 import subprocess
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, distribution
+from importlib.resources import files
 from pathlib import Path
 
 import msgspec
 
 from streams.telemetry.metrics import installed_version
 
-#: Written into the package when an image is built, where there is no repository to ask (deploy/docker).
-COMMIT_FILE = Path(__file__).parent / "COMMIT"
+_PACKAGE = Path(str(files("streams")))
 
-_REPOSITORY = Path(__file__).parents[1]
+#: Written into the package when an image is built, where there is no repository to ask (deploy/docker).
+COMMIT_FILE = _PACKAGE / "COMMIT"
+
+_REPOSITORY = _PACKAGE.parent
 _COMMIT_LENGTH = 12
 _GIT_SECONDS = 5.0
 

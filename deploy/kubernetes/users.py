@@ -13,8 +13,9 @@ from typing import Any
 import yaml
 
 from streams.settings import load_settings
+from streams.settings.services import SERVICES
 from streams.topics.catalog import Catalog, catalog_for
-from streams.topics.rights import SERVICES, Right, rights_of
+from streams.topics.rights import Right, rights_of
 
 FILE = Path(__file__).parent / "overlays" / "strimzi" / "users.yaml"
 

@@ -24,10 +24,10 @@ from deploy.local.ports import LOOPBACK, free_ports, is_free
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.adapters.folder_lock import FolderLock
 from streams.process import child_process
-from streams.services import SERVICES
 from streams.settings import Settings, load_settings
-from streams.telemetry.health import health_port
-from streams.topics import admin, catalog_for
+from streams.settings.services import SERVICES, health_port
+from streams.topics import admin
+from streams.topics.catalog import catalog_for
 
 #: What answers people and programs; no service reads a topic as a group of its own there.
 SERVE = "serve"

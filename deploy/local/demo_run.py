@@ -16,9 +16,9 @@ from streams import commands
 from streams.cli import context, costs, search
 from streams.kafka import broker
 from streams.search import Wanted
-from streams.services import SERVICES
+from streams.settings.services import SERVICES
 from streams.telemetry import services
-from streams.topics import catalog_for
+from streams.topics.catalog import catalog_for
 
 #: Questions about the people of the examples; the first whose person is known is asked.
 _QUESTIONS = (("amara", "what does she like for breakfast?"), ("tomas", "which programming language?"))

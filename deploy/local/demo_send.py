@@ -19,7 +19,7 @@ from models.responses import ResponseChunk
 from streams import cloudevents, kafka
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
-from streams.topics import Catalog
+from streams.topics.catalog import Catalog
 
 _SOURCE = "/switchboard/demo"
 _RESPONSE_CONVERSATION = "amara-birthday"

@@ -21,7 +21,7 @@ from streams.agents.message_log import read_message
 from streams.kafka import broker
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings
-from streams.topics import Catalog
+from streams.topics.catalog import Catalog
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 

@@ -13,7 +13,7 @@ from streams import commands
 from streams.cli import facts
 from streams.cli.output import Json, print_json, printable
 from streams.settings import load_settings
-from streams.topics import catalog_for
+from streams.topics.catalog import catalog_for
 
 REPORTS = "memory.consolidation-reports.v1"
 

@@ -17,7 +17,7 @@ from streams.cli.output import Json, count, moment, print_json, print_table, pri
 from streams.dead_letters import Letter, Place, Whole
 from streams.runtime.deadletters import DeadRecord
 from streams.settings import Settings, load_settings
-from streams.topics import TopicSpec
+from streams.topics.catalog import TopicSpec
 
 app = typer.Typer(no_args_is_help=True, help="Look at records that could not be processed; retry or drop them.")
 

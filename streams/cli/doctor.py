@@ -22,7 +22,8 @@ from streams.cli.topics import in_words
 from streams.kafka import broker
 from streams.settings import Settings, load_settings
 from streams.telemetry import services
-from streams.topics import Catalog, admin, catalog_for
+from streams.topics import admin
+from streams.topics.catalog import Catalog, catalog_for
 from streams.topics.cluster import cluster_id
 
 #: Below this a broker or the embedded Qdrant on this disk will soon stop.

@@ -16,7 +16,7 @@ from streams.redaction import without_credentials
 from streams.settings import Settings
 from streams.settings.endpoints import Endpoint
 from streams.telemetry.services import Report
-from streams.topics import Catalog
+from streams.topics.catalog import Catalog
 
 if TYPE_CHECKING:  # its libraries take a second to load
     from streams.llm.port import Abilities

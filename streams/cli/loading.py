@@ -21,10 +21,11 @@ _Command = Any
 class Entry(NamedTuple):
     """A command that may be loaded.
 
-    ``place`` is ``module:attribute`` under ``streams.cli``: a function, or a Typer of several.  ``help`` is the
-    first paragraph of its own, for lists: a test compares them.
+    ``panel`` of the help lists it.  ``place`` is ``module:attribute`` under ``streams.cli``: a function, or a
+    Typer of several.  ``help`` is the first paragraph of its own, for lists: a test compares them.
     """
 
+    panel: str
     place: str
     help: str
 
@@ -48,13 +49,14 @@ class _OnDemand(MutableMapping[str, _Command]):
 
     def __getitem__(self, name: str) -> _Command:
         if self._listing:
-            return TyperCommand(name, help=self._entries[name].help)
+            entry = self._entries[name]
+            return TyperCommand(name, help=entry.help, rich_help_panel=entry.panel)
         if name not in self._loaded:
             self._loaded[name] = _load(name, self._entries[name].place)
         return self._loaded[name]
 
     def __setitem__(self, name: str, command: _Command) -> None:
-        self._entries.setdefault(name, Entry("", ""))
+        self._entries.setdefault(name, Entry("", "", ""))
         self._loaded[name] = command
 
     def __delitem__(self, name: str) -> None:

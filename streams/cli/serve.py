@@ -8,7 +8,7 @@ from streams.settings import load_settings
 
 
 def run() -> None:
-    """Serve the HTTP API and the console until Ctrl-C or SIGTERM. Logs go to stderr, metrics to a port.
+    """Serve the HTTP API and the console (port 8371) until Ctrl-C or SIGTERM. Logs go to stderr.
 
     Any number may run. What is down costs only what needs it: without the recall service nothing is found, and
     without Kafka no message is taken; each answer says which.

@@ -13,7 +13,8 @@ from models.errors import ConfigurationError
 from streams.cli.output import Json, count, print_json
 from streams.cli.worker import Service
 from streams.settings import Settings, load_settings
-from streams.topics import Catalog, catalog_for, reset
+from streams.topics import reset
+from streams.topics.catalog import Catalog, catalog_for
 from streams.topics.groups import Member, Rewound
 
 app = typer.Typer(

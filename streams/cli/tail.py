@@ -16,7 +16,7 @@ from streams.cli.output import nobody_reads, print_json
 from streams.kafka import broker
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings, load_settings
-from streams.topics import Catalog, catalog_for
+from streams.topics.catalog import Catalog, catalog_for
 
 
 def follow(

@@ -11,7 +11,8 @@ import typer
 from models.errors import ConfigurationError
 from streams.cli.output import Json, count, print_json, print_table
 from streams.settings import load_settings
-from streams.topics import admin, catalog_for
+from streams.topics import admin
+from streams.topics.catalog import catalog_for
 from streams.topics.differences import Difference, in_units
 from streams.topics.rights import ROLES, rights_of
 

@@ -21,7 +21,7 @@ from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
 from streams.settings import Settings
 from streams.telemetry import services
-from streams.topics import catalog_for
+from streams.topics.catalog import catalog_for
 
 #: Somebody waits at a prompt, and this is only the second half of an answer.
 _PATIENCE_SECONDS = 5.0

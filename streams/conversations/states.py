@@ -18,7 +18,7 @@ from streams.kafka.lookup import Lookup
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
 from streams.settings import Settings
-from streams.topics import catalog_for
+from streams.topics.catalog import catalog_for
 
 CHANGELOG = "switchboard-ingest-conversations-changelog"
 

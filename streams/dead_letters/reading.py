@@ -29,7 +29,7 @@ from streams.runtime.records import (
     number_of,
 )
 from streams.settings import Settings
-from streams.topics import TopicSpec, catalog_for
+from streams.topics.catalog import TopicSpec, catalog_for
 
 SETTLED, OF = "dlq_settled", "dlq_of"
 _WHY_COUNT = 7

@@ -19,7 +19,7 @@ from streams.runtime.deadletters import (
 )
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
-from streams.topics import TopicSpec, catalog_for
+from streams.topics.catalog import TopicSpec, catalog_for
 
 RETRIED, DROPPED = b"retried", b"dropped"
 

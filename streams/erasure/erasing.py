@@ -19,7 +19,7 @@ from streams.kafka.lookup import Lookup
 from streams.printing import printable
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
-from streams.topics import catalog_for
+from streams.topics.catalog import catalog_for
 
 _SOURCE = "/switchboard/cli"
 _CLIENT = "switchboard-cli"

@@ -15,7 +15,6 @@ from models import ids
 from models.errors import InvalidRecord
 from models.messages import DEFAULT_TENANT
 from streams import cloudevents
-from streams.runtime.effects import Effects
 from streams.runtime.records import Headers
 
 SCOPE_HEADER = "erased_scope"
@@ -39,6 +38,21 @@ class _Record(Protocol):
     def value(self) -> bytes | None: ...
     @property
     def headers(self) -> Headers: ...
+
+
+class _Effects(Protocol):
+    """Where an erasure is written."""
+
+    def emit(
+        self,
+        topic: str,
+        key: bytes | None,
+        value: bytes | None,
+        headers: Headers = ...,
+        *,
+        route: bytes | None = ...,
+        partition: int | None = ...,
+    ) -> None: ...
 
 
 class Erasing(NamedTuple):
@@ -74,13 +88,13 @@ class Erasing(NamedTuple):
         ]
 
 
-def announce(effects: Effects, topic: str, erasing: Erasing, partition: int, source: str) -> None:
+def announce(effects: _Effects, topic: str, erasing: Erasing, partition: int, source: str) -> None:
     """Write an erasure into a partition; ``source`` is the CloudEvents source of who does."""
     key = erasing.key(partition).encode()
     effects.emit(topic, key, None, _headers(erasing, partition, source), partition=partition)
 
 
-def announce_by_key(effects: Effects, topic: str, erasing: Erasing, partition: int, source: str) -> None:
+def announce_by_key(effects: _Effects, topic: str, erasing: Erasing, partition: int, source: str) -> None:
     """Write an erasure into a topic whose keys are conversations and decide the partition.
 
     Under another key it would be moved away from the records that it erases.  ``partition``: where it was read.

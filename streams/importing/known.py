@@ -24,8 +24,7 @@ from streams.importing.scratch import Numbers, number_of
 from streams.kafka.broker import batches_until, beginnings_of, ends_of, reading
 from streams.runtime.records import SourceRecord, header
 from streams.settings import Settings
-from streams.topics import catalog_for
-from streams.topics.catalog import TURNS
+from streams.topics.catalog import TURNS, catalog_for
 
 MESSAGES = "chat.messages.v1"
 

@@ -29,7 +29,7 @@ from streams.importing.scratch import Places
 from streams.kafka import broker
 from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
-from streams.topics import catalog_for
+from streams.topics.catalog import catalog_for
 
 _SOURCE = "/switchboard/import"
 

@@ -24,7 +24,7 @@ from streams.kafka.readers import Readers
 from streams.runtime.partitioner import partition_of
 from streams.runtime.records import SourceRecord
 from streams.settings import Settings
-from streams.topics import TopicSpec, catalog_for
+from streams.topics.catalog import TopicSpec, catalog_for
 
 #: Records whose places are kept, over all partitions (24 bytes each); first go those not asked for the longest.
 MOST_RECORDS = 4_000_000

@@ -16,7 +16,7 @@ from streams.live.interest import Interest
 from streams.live.numbering import Reached, numbered, reached
 from streams.live.records import TOPICS, EventKind, Happened, Seen, read
 from streams.settings import Settings
-from streams.topics import Catalog
+from streams.topics.catalog import Catalog
 
 #: What a conversation consists of.  Its responses are left out: what became of them are messages.
 OF_THE_CONVERSATION = frozenset(

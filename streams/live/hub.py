@@ -11,7 +11,7 @@ from streams.live.interest import Interest
 from streams.live.records import TOPICS, EventKind, Happened, Seen, may_concern, read
 from streams.printing import encode_json
 from streams.runtime.records import SourceRecord
-from streams.topics import Catalog
+from streams.topics.catalog import Catalog
 
 #: How many events a channel keeps for those who were away, and how much memory all of them may take (bytes).
 MOST_EVENTS = 1000

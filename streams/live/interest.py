@@ -10,7 +10,7 @@ from models.messages import DEFAULT_TENANT
 from streams.live.records import KINDS_OF_DEAD_LETTERS, TOPICS, EventKind
 from streams.runtime.deadletters import DLQ_SUFFIX
 from streams.runtime.partitioner import partition_of
-from streams.topics import Catalog
+from streams.topics.catalog import Catalog
 
 
 class View(StrEnum):

@@ -21,7 +21,7 @@ from streams.live.interest import Interest
 from streams.live.records import EventKind, Happened
 from streams.live.status import Status
 from streams.settings import Settings
-from streams.topics import Catalog
+from streams.topics.catalog import Catalog
 
 log = structlog.get_logger("streams.live")
 

@@ -14,7 +14,7 @@ from models.errors import ConfigurationError, DependencyUnavailable
 from streams.kafka import broker
 from streams.settings import Settings
 from streams.telemetry import services
-from streams.topics import Catalog
+from streams.topics.catalog import Catalog
 
 #: Of a histogram the buckets say nothing once they are summed.
 _LEFT_OUT = ("_bucket", "_created")

@@ -10,11 +10,8 @@ from dataclasses import dataclass
 
 from models.errors import ConfigurationError
 from streams.settings import Settings, load_settings
-from streams.telemetry.health import health_port
+from streams.settings.services import health_port, port_of
 from streams.topics.catalog import catalog_for
-
-#: From one process of a service to the next; the services' own default ports lie closer together.
-PORT_STEP = 10
 
 
 @dataclass(frozen=True)
@@ -42,21 +39,6 @@ class Place:
 ALONE = Place()
 
 
-def port_of(first: int, index: int) -> int:
-    """Return the port of process ``index`` where that of process 0 is ``first`` (0: any free one)."""
-    return first + PORT_STEP * index if first else 0
-
-
-def most_processes(service: str, settings: Settings) -> int:
-    """Return how many processes can share the work of ``service``: the partitions of its widest source.
-
-    What reads no topic as a group (``serve``) has ports and notes of its own instead: 1.
-    """
-    catalog = catalog_for(settings)
-    sources = [spec for spec in catalog.all() if service in spec.readers and not spec.is_changelog]
-    return max((spec.partitions for spec in sources), default=1)
-
-
 def check_count(service: str, settings: Settings, count: int) -> None:
     """Refuse a number of processes that cannot work.
 
@@ -78,7 +60,7 @@ def check_count(service: str, settings: Settings, count: int) -> None:
             f"worker memory --processes {count}: each would start a Valkey of its own, and call the model as "
             "if it were the only one. Set SWITCHBOARD_REDIS_URL to one for all, or run one process"
         )
-    most = most_processes(service, settings)
+    most = catalog_for(settings).most_processes(service)
     if count > most:
         raise ConfigurationError(
             f"worker {service} --processes {count}: its topics have {most} partitions, and a process without "

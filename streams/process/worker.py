@@ -24,7 +24,8 @@ from streams.runtime.lease import FencedInstanceIdError
 from streams.runtime.service import ServiceRuntime
 from streams.services import Service, open_service
 from streams.settings import Settings
-from streams.telemetry.health import HealthServer, HealthState, health_port
+from streams.settings.services import health_port
+from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics, process_metrics
 from streams.topics import admin, cluster

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING
 
@@ -17,13 +18,18 @@ if TYPE_CHECKING:
     from streams.search import MemorySearch
     from streams.search.graph import GraphSearch
 
+#: Opens the embedder of the settings; what is to be closed goes on the stack.
+OpenEmbedder = Callable[[Settings, AsyncExitStack, Metrics], Awaitable["Embedder"]]
+
 
 def shares_views(settings: Settings) -> bool:
     """Tell whether servers hold all views, so that every process can read them by itself."""
     return bool(settings.qdrant_url and settings.redis_url)
 
 
-async def open_remembered(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Remembered:
+async def open_remembered(
+    settings: Settings, metrics: Metrics, resources: AsyncExitStack, open_embedder: OpenEmbedder
+) -> Remembered:
     """Return the opened views; resources to close at the end go on ``resources``.
 
     The index is opened here where a Qdrant server has it.  The logs of conversations are read where they are:
@@ -39,8 +45,6 @@ async def open_remembered(settings: Settings, metrics: Metrics, resources: Async
         log, contexts, leases, *_ = open_views_of_recall(settings, remote.connected, resources)
     if not settings.qdrant_url:
         return Remembered(far.search, far.facts, log, contexts, far.graph, leases)
-    from streams.llm.embedders import open_embedder
-
     embedder = await open_embedder(settings, resources, metrics)
     search, facts, graph = open_search(settings, embedder, log, resources)
     return Remembered(search, facts, log, contexts, graph, leases)

@@ -72,9 +72,20 @@ class Effects:
     ``None`` clears it.  ``counts`` and ``observations``: what a step wants counted, ``(metric, labels) -> n``,
     and measured (:data:`Observation`); done when the effects are confirmed, so a crash counts nothing twice.
     ``first`` and ``last``: the keys that are written before and behind all others, also of what is absorbed.
+    ``behind``: by key, the keys that are written before it.
     """
 
-    __slots__ = ("changes", "counts", "dead_letters", "first", "last", "observations", "outputs", "timers")
+    __slots__ = (
+        "behind",
+        "changes",
+        "counts",
+        "dead_letters",
+        "first",
+        "last",
+        "observations",
+        "outputs",
+        "timers",
+    )
 
     def __init__(self) -> None:
         self.outputs: list[Output] = []
@@ -85,6 +96,7 @@ class Effects:
         self.observations: list[Observation] = []
         self.first: set[bytes] = set()
         self.last: set[bytes] = set()
+        self.behind: dict[bytes, set[bytes]] = {}
 
     def emit(
         self,
@@ -111,6 +123,15 @@ class Effects:
         """
         self.changes.pop(key, None)
         self.changes[key] = StateChange(payload, next_offset)
+
+    def write_behind(self, key: bytes, other: bytes) -> None:
+        """Write ``key`` behind ``other``, whatever else the batch changes of either.
+
+        For two values of which the one is lost unless the other is there: the order of their last changes is
+        not that of the changes that rest on each other.
+        """
+        if key != other:
+            self.behind.setdefault(key, set()).add(other)
 
     def remove(self, key: bytes, next_offset: int | None = None) -> None:
         """Remove ``key``; its high-water mark advances to ``next_offset`` if given.
@@ -145,6 +166,8 @@ class Effects:
             self.changes[key] = change
         self.first = (self.first - other.changes.keys()) | other.first
         self.last = (self.last - other.changes.keys()) | other.last
+        for key, others in other.behind.items():
+            self.behind.setdefault(key, set()).update(others)
         self.in_order()
         self.dead_letters += other.dead_letters
         self.timers |= other.timers
@@ -160,6 +183,24 @@ class Effects:
         if self.first or self.last:
             place = {**dict.fromkeys(self.last, 2), **dict.fromkeys(self.first, 0)}
             self.changes = dict(sorted(self.changes.items(), key=lambda item: place.get(item[0], 1)))
+        if self.behind:
+            self._put_behind()
+
+    def _put_behind(self) -> None:
+        """Move each key behind those that it is written behind; of keys in a circle the order stays."""
+        ordered: dict[bytes, StateChange] = {}
+        entered: set[bytes] = set()
+        pending = [*reversed(self.changes)]
+        while pending:
+            key = pending[-1]
+            others = set() if key in entered else self.behind.get(key, set()) - entered
+            entered.add(key)
+            if waiting := sorted(other for other in others if other in self.changes):
+                pending += waiting
+                continue
+            pending.pop()
+            ordered.setdefault(key, self.changes[key])
+        self.changes = ordered
 
     def account(self) -> Account:
         """Return the records counted in metrics."""

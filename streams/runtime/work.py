@@ -183,7 +183,7 @@ class Work(Effects):
             self.first.discard(key)
             if wake_at is not None:
                 self.timers.setdefault(key, None)
-        if self.last:
+        if self.last or self.behind:
             self.in_order()
         self._decoded.clear()
         self._stored.clear()

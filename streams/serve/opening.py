@@ -25,6 +25,7 @@ from streams.letter_queues import LetterQueues
 from streams.live.history import History
 from streams.live.reader import Live
 from streams.live.status import Status
+from streams.llm.embedders import open_embedder
 from streams.masking import mask_of
 from streams.remembered.opening import open_remembered
 from streams.sending import Sender
@@ -113,7 +114,7 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
 async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Parts:
     """Return the parts that need no task of their own: those that a command can use, too."""
     catalog = catalog_for(settings)
-    remembered = await open_remembered(settings, metrics, resources)
+    remembered = await open_remembered(settings, metrics, resources, open_embedder)
     sender, readers = Sender(settings), Readers(settings)
     resources.push_async_callback(sender.close)
     resources.push_async_callback(readers.close)

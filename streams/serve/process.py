@@ -28,7 +28,8 @@ from streams.process.life import Watchdog, tune_garbage_collection, watch_signal
 from streams.process.service_registry import ServiceAddress, folder_id, register
 from streams.serve.opening import open_all
 from streams.settings import Settings
-from streams.telemetry.health import HealthServer, HealthState, health_port
+from streams.settings.services import health_port
+from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics, process_metrics
 from streams.telemetry.services import stated_places

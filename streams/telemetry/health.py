@@ -32,7 +32,6 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from models.errors import ConfigurationError
 from streams.redaction import redacted
-from streams.settings import Settings
 
 #: A value that `/readyz` and `/healthz` show under "details".
 Detail = str | int | float | bool | list[str] | dict[str, int] | None
@@ -46,16 +45,6 @@ EXPIRY = "expiry"
 #: What one client may cost: a thread each, for as long as its request and the answer take.
 _REQUEST_SECONDS = 10.0
 _MOST_CONNECTIONS = 64
-
-#: Distance of a service's default port from the setting's default, so that all run on one machine.
-_PORT_STEPS = {"ingest": 0, "memory": 1, "recall": 2, "respond": 3, "serve": 4}
-
-
-def health_port(settings: Settings, service: str) -> int:
-    """Return the port of ``service``: the one that is set, or its own default (9464 to 9468)."""
-    if "metrics_port" in settings.model_fields_set:
-        return settings.metrics_port
-    return settings.metrics_port + _PORT_STEPS.get(service, 0)
 
 
 class HealthState:

@@ -12,12 +12,11 @@ import httpx
 from prometheus_client.parser import text_string_to_metric_families
 
 from models.errors import ConfigurationError
-from streams.process.processes import most_processes, port_of
 from streams.process.service_registry import folder_id, notes
-from streams.services import SERVICES
 from streams.settings import Settings
-from streams.telemetry.health import EXPIRY, INDEX_REBUILD, health_port
-from streams.topics import catalog_for
+from streams.settings.services import SERVICES, health_port, port_of
+from streams.telemetry.health import EXPIRY, INDEX_REBUILD
+from streams.topics.catalog import catalog_for
 
 _ANSWER_SECONDS = 3.0
 
@@ -127,7 +126,7 @@ def stated_places(settings: Settings) -> dict[str, list[tuple[int, str]]]:
 
 async def _ask_processes(settings: Settings, service: str, first: int, folder: str = "") -> list[Report]:
     """Ask process 0, those that answer where further ones would, and those that these speak of."""
-    ports = [port_of(first, index) for index in range(most_processes(service, settings))]
+    ports = [port_of(first, index) for index in range(catalog_for(settings).most_processes(service))]
     ports = [port for port in ports if port < 65536]
     host = reachable(settings.api_host)
     answers = await asyncio.gather(*(_is_open(host, port) for port in ports[1:]))

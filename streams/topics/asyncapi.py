@@ -6,11 +6,10 @@ from typing import Any
 
 import orjson
 
+from streams.settings.services import SERVICES
 from streams.topics.catalog import DEAD_LETTER_SUFFIX, Catalog, TopicSpec
 from streams.topics.examples import load_examples
 from streams.topics.json_schemas import components, described, value_type
-
-SERVICES = ("ingest", "memory", "recall", "respond")
 
 _INFO = {
     "title": "Switchboard",

@@ -192,6 +192,14 @@ class Catalog:
         """Return every topic: those of the files, their dead-letter topics, the changelogs."""
         return self._specs
 
+    def most_processes(self, service: str) -> int:
+        """Return how many processes can share the work of a service: the partitions of its widest source.
+
+        What reads no topic as a group (``serve``) has ports and notes of its own instead: 1.
+        """
+        sources = (spec for spec in self._specs if service in spec.readers and not spec.is_changelog)
+        return max((spec.partitions for spec in sources), default=1)
+
 
 def catalog_for(settings: Settings) -> Catalog:
     """Return the catalog of a deployment: with its prefix, its partitions, and how long it keeps turns."""

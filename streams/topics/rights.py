@@ -18,10 +18,9 @@ from streams import kafka
 from streams.kafka.operations import allowed_on_group, allowed_on_topics
 from streams.namespace import Namespace
 from streams.settings import Settings
+from streams.settings.services import SERVICES
 from streams.topics.catalog import Catalog, TopicSpec
 from streams.topics.cluster import connected
-
-SERVICES = ("ingest", "memory", "recall", "respond")
 
 _POLL_SECONDS = 0.1
 

@@ -17,8 +17,9 @@ from streams.agents.memory.extraction import Extraction
 from streams.runtime.effects import Effects
 from streams.runtime.stage import Stage
 from streams.runtime.testing import StageHarness
-from streams.services import SERVICES, open_service
+from streams.services import open_service
 from streams.settings import Settings
+from streams.settings.services import SERVICES
 from streams.telemetry.metrics import Metrics
 from streams.topics.catalog import load_catalog
 from streams.topics.examples import Example, load_examples, load_invalid_examples

@@ -52,8 +52,9 @@ from streams.runtime.codec import Codec
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage
 from streams.runtime.testing import StageHarness
-from streams.services import SERVICES, open_service
+from streams.services import open_service
 from streams.settings import Settings
+from streams.settings.services import SERVICES
 from streams.telemetry.metrics import Metrics
 from streams.topics.examples import load_examples
 

@@ -16,7 +16,7 @@ from schemas.generate import FOLDER
 from streams.runtime.deadletters import to_outputs
 from streams.runtime.effects import DeadLetter
 from streams.runtime.records import Record, UnreadBatch
-from streams.topics import load_catalog
+from streams.topics.catalog import load_catalog
 
 #: Allowed fields of each object that we write, and which of them must be there.
 FIELDS = {

@@ -22,7 +22,7 @@ from processors.facts.claims import claim_of
 from processors.text.validation import decode, decode_chat_message
 from schemas.generate import FOLDER
 from streams.cloudevents import incoming
-from streams.topics import TopicSpec, load_catalog
+from streams.topics.catalog import TopicSpec, load_catalog
 from streams.topics.examples import Example, load_examples, load_invalid_examples
 from streams.topics.json_schemas import described, value_type
 

@@ -16,7 +16,7 @@ from jsonschema import Draft202012Validator
 
 from models.messages import Timestamp
 from schemas import generate
-from streams.topics import TopicSpec, load_catalog
+from streams.topics.catalog import TopicSpec, load_catalog
 from streams.topics.json_schemas import DIALECT, described, json_schema, value_type
 
 SPECS = described(load_catalog())

@@ -15,7 +15,8 @@ from streams.adapters.index_factory import open_index
 from streams.adapters.qdrant_kinds import FACTS
 from streams.namespace import Namespace
 from streams.settings import Settings, load_settings
-from streams.topics import catalog_for, load_catalog, reset
+from streams.topics import reset
+from streams.topics.catalog import catalog_for, load_catalog
 
 PREFIXES = st.from_regex(r"[A-Za-z0-9._-]{0,60}", fullmatch=True)
 

@@ -18,7 +18,7 @@ from deploy.local.kafka_config import server_properties
 from deploy.local.kafka_jars import KAFKA_VERSION
 from streams.api.access import Access
 from streams.settings import Settings, load_settings
-from streams.telemetry.health import health_port
+from streams.settings.services import health_port
 from streams.telemetry.services import ANSWERING, stated_places
 
 ROOT = Path(__file__).parents[2]

@@ -15,9 +15,9 @@ import yaml
 from running import health, parse, settings_of
 
 from deploy.kubernetes import users
-from streams.services import SERVICES
+from streams.settings.services import SERVICES
 from streams.telemetry.services import ANSWERING, stated_places
-from streams.topics import load_catalog
+from streams.topics.catalog import load_catalog
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy/kubernetes"

@@ -15,7 +15,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from deploy.local.kafka import LocalKafka
 from streams.settings import Settings
-from streams.topics import admin, load_catalog
+from streams.topics import admin
+from streams.topics.catalog import load_catalog
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

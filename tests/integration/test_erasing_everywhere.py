@@ -36,6 +36,7 @@ from streams.adapters.qdrant_kinds import ENTITIES, RELATIONS, Kind, facts_kind
 from streams.adapters.qdrant_kinds import TURNS as TURN_KIND
 from streams.adapters.qdrant_payload import is_nobodys
 from streams.contexts.reading import ContextReader
+from streams.llm.embedders import open_embedder
 from streams.remembered.opening import open_remembered
 from streams.remembered.recall_rpc import Indexes, ask_recall
 from streams.search import SearchType, Wanted
@@ -137,7 +138,7 @@ async def graph(socket: str, user: str) -> str:
 async def context(place: Place, user: str, conversation: str) -> str:
     """What is shown of the context for the conversation's next turn."""
     async with AsyncExitStack() as resources:
-        found = await open_remembered(place.settings, Metrics(), resources)
+        found = await open_remembered(place.settings, Metrics(), resources, open_embedder)
         reader = ContextReader(found.contexts, found.log, found.facts)
         return str(await reader.read("default", user, conversation))
 

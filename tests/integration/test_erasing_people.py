@@ -21,7 +21,8 @@ from streams.kafka import broker
 from streams.runtime.partitioner import partition_of
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
-from streams.topics import admin, catalog_for
+from streams.topics import admin
+from streams.topics.catalog import catalog_for
 from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka

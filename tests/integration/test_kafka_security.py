@@ -26,9 +26,9 @@ from streams.cli import main
 from streams.kafka import broker
 from streams.kafka.operations import OPERATIONS
 from streams.process import child_process
-from streams.services import SERVICES
 from streams.settings import Settings, load_settings
-from streams.topics import load_catalog
+from streams.settings.services import SERVICES
+from streams.topics.catalog import load_catalog
 from streams.topics.rights import ROLES, Right, rights_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]

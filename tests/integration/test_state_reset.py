@@ -51,7 +51,8 @@ from streams.runtime.partitioner import partition_of
 from streams.search import SearchType, Wanted
 from streams.settings import Settings, load_settings
 from streams.telemetry import services
-from streams.topics import Catalog, admin, load_catalog, reset, reset_log
+from streams.topics import admin, reset, reset_log
+from streams.topics.catalog import Catalog, load_catalog
 from streams.topics.digests import Recipe
 from streams.vectors.recall_indexes import last_records
 from streams.version import code_version

@@ -14,8 +14,8 @@ from aiokafka import AIOKafkaProducer
 
 from deploy.local.kafka import LocalKafka
 from streams.settings import Settings
-from streams.topics import Catalog, TopicSpec, load_catalog
 from streams.topics.admin import apply
+from streams.topics.catalog import Catalog, TopicSpec, load_catalog
 from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka

@@ -14,8 +14,8 @@ from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.settings import Settings
-from streams.topics import Catalog, load_catalog
 from streams.topics.admin import apply, check, list_topics
+from streams.topics.catalog import Catalog, load_catalog
 
 pytestmark = pytest.mark.kafka
 

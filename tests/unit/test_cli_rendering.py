@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from streams.cli import rendering
 from streams.runtime.records import Record
-from streams.topics import load_catalog
+from streams.topics.catalog import load_catalog
 
 
 def record(value: object, key: bytes | None = b"c-1", **fields: object) -> Record:

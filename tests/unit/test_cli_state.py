@@ -11,10 +11,12 @@ import pytest
 from models.errors import ConfigurationError
 from streams.cli import main
 from streams.runtime.stage import Stage
-from streams.services import SERVICES, open_service
+from streams.services import open_service
 from streams.settings import load_settings
+from streams.settings.services import SERVICES
 from streams.telemetry.metrics import process_metrics
-from streams.topics import load_catalog, reset
+from streams.topics import reset
+from streams.topics.catalog import load_catalog
 from streams.topics.groups import Rewound
 from streams.topics.reset_facts import Kept
 

@@ -18,7 +18,7 @@ from streams.live.interest import Interest, View
 from streams.live.numbering import Reached
 from streams.runtime.records import Record
 from streams.settings import load_settings
-from streams.topics import catalog_for
+from streams.topics.catalog import catalog_for
 
 MESSAGES = "chat.messages.v1"
 FACTS = "memory.facts.v1"

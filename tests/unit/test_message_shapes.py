@@ -13,7 +13,7 @@ from models.errors import InvalidRecord
 from models.messages import ChatMessage
 from processors.text.validation import decode_message
 from streams.dead_letters.causes import field_of
-from streams.topics import load_catalog
+from streams.topics.catalog import load_catalog
 from streams.topics.json_schemas import json_schema
 
 SCHEMA = Draft202012Validator(json_schema(load_catalog().get("chat.messages.v1")))

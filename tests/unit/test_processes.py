@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from models.errors import ConfigurationError
-from streams.process.processes import Place, check_count, most_processes
-from streams.services import SERVICES
+from streams.process.processes import Place, check_count
 from streams.settings import load_settings
-from streams.telemetry.health import health_port
+from streams.settings.services import SERVICES, health_port
+from streams.topics.catalog import catalog_for
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +41,7 @@ def test_no_two_processes_of_any_services_share_a_default_port() -> None:
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_process_without_a_partition_is_refused(service: str) -> None:
     settings = load_settings(qdrant_url="http://127.0.0.1:6333", redis_url="redis://127.0.0.1")
-    most = most_processes(service, settings)
+    most = catalog_for(settings).most_processes(service)
     check_count(service, settings, most)
     with pytest.raises(ConfigurationError, match=f"at most {most}"):
         check_count(service, settings, most + 1)

@@ -12,6 +12,7 @@ import pytest
 
 from models.errors import DependencyUnavailable
 from models.index import FactFilter
+from streams.llm.embedders import open_embedder
 from streams.remembered.opening import open_remembered
 from streams.remembered.ports import Facts, Graph
 from streams.remembered.recall_rpc import Indexes, answer_others, ask_recall, recall_socket
@@ -75,8 +76,8 @@ async def test_with_a_qdrant_server_serve_opens_the_index_itself(tmp_path: Path)
     settings = Settings(data_dir=tmp_path, qdrant_url="http://127.0.0.1:9")
     wanted = Wanted(query="tea", user_id="ada")
     async with AsyncExitStack() as resources:
-        own = await open_remembered(settings, Metrics(), resources)
-        asked = await open_remembered(Settings(data_dir=tmp_path), Metrics(), resources)
+        own = await open_remembered(settings, Metrics(), resources, open_embedder)
+        asked = await open_remembered(Settings(data_dir=tmp_path), Metrics(), resources, open_embedder)
         for looking, part in (
             (own.search.search(wanted), "qdrant"),
             (own.facts.get([FACT]), "qdrant"),

@@ -16,7 +16,7 @@ from streams.llm.memo import vectors
 from streams.llm.memo.topic import Entry
 from streams.runtime.records import Record
 from streams.tokens import topic as tokens
-from streams.topics import load_catalog
+from streams.topics.catalog import load_catalog
 
 BAD = [
     pytest.param(b"{", id="no JSON"),

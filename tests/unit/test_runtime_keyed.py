@@ -189,6 +189,25 @@ class TestWork:
         assert [*halves[0].changes] == [b"page", b"state 0", b"state 1", b"once first"]
         assert NOTE.decode(halves[0].changes[b"page"].payload or b"") == "1"
 
+    def test_a_key_stays_behind_the_one_that_it_rests_on(self) -> None:
+        """A chain over two halves of a batch: each was changed after the one that rests on it."""
+        halves = self.work(), self.work()
+        for half, keys in zip(halves, (b"ba", b"cb"), strict=True):
+            for key in keys:
+                half.put(bytes([key]), ("1",), TEXTS)
+            half.write_behind(bytes([keys[1]]), bytes([keys[0]]))
+            half.flush()
+        halves[0].absorb(halves[1])
+        assert [*halves[0].changes] == [b"c", b"b", b"a"]
+
+    def test_keys_that_rest_on_each_other_are_both_stored(self) -> None:
+        work = self.work()
+        for key, other in ((b"a", b"b"), (b"b", b"a")):
+            work.put(key, ("1",), TEXTS)
+            work.write_behind(key, other)
+        work.flush()
+        assert {*work.changes} == {b"a", b"b"}
+
     def test_what_is_put_last_stays_behind_whatever_the_batch_changes_since(self) -> None:
         """What says that something is done is stored when it is."""
         halves = self.work(), self.work()

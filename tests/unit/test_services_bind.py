@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from streams.runtime.faust_app import bind
-from streams.services import SERVICES, open_service
+from streams.services import open_service
 from streams.settings import Settings
+from streams.settings.services import SERVICES
 from streams.telemetry.metrics import Metrics
 from streams.topics.catalog import load_catalog
 

@@ -12,7 +12,8 @@ import pytest
 
 from models.errors import ConfigurationError
 from streams.settings import load_settings
-from streams.telemetry.health import HealthServer, HealthState, _Server, health_port
+from streams.settings.services import health_port
+from streams.telemetry.health import HealthServer, HealthState, _Server
 from streams.telemetry.metrics import Metrics
 
 

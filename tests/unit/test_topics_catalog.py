@@ -9,8 +9,7 @@ import pytest
 import yaml
 
 from models.errors import ConfigurationError
-from streams.topics import load_catalog
-from streams.topics.catalog import read_specs
+from streams.topics.catalog import load_catalog, read_specs
 from streams.topics.differences import (
     FoundTopic,
     config_differences,
@@ -126,9 +125,13 @@ def test_counts_that_cannot_be_are_refused(given, said):
     ("setting", "found", "loses"),
     [
         ("retention.ms", "-1", "records older than 30 days"),
+        ("retention.ms", "2592000001", "records older than 30 days"),
         ("retention.ms", "1", ""),
+        ("min.insync.replicas", "3", "confirmed writes, should 2 of the topic's brokers be lost"),
         ("min.insync.replicas", "1", ""),
+        ("cleanup.policy", "compact", "records older than the topic's retention.ms"),
         ("cleanup.policy", "compact,delete", "records older than the topic's retention.ms"),
+        ("segment.ms", "604800000", ""),
         ("retention.ms", "(unknown to this broker)", ""),
     ],
 )

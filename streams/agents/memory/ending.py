@@ -142,17 +142,16 @@ def fold(step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep]
         return own
     for changed in done.changes:
         publish(changed, work)
-    # First where the end is: an erasure of what ends the fact must find it.
-    own = _put(by_id, with_ended(by_line, line_id), own, run, work, first=True)
+    own = _put(by_id, with_ended(by_line, line_id), own, run, work)
+    # An erasure of what ends the fact must find where the end is.
+    work.write_behind(line_id.encode(), by_id.encode())
     return _put(line_id, done.line, own, run, work)
 
 
-def _put(
-    line_id: str, line: Line, own: State | None, run: Run[ConsolidationStep], work: Work, *, first: bool = False
-) -> State | None:
+def _put(line_id: str, line: Line, own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
     if line_id.encode() == run.key:
         return line
-    work.put(line_id.encode(), line, STATE, first=first)
+    work.put(line_id.encode(), line, STATE)
     return own
 
 

@@ -186,6 +186,8 @@ def _forget_elsewhere(fact_id: str, line_id: str, line: Line | None, erasure: Er
             publish(changed, work)
         if left is not other:
             work.put(other_id.encode(), left, STATE)
+        for done in (erasure_key(fact_id), line_id.encode()):
+            work.write_behind(done, other_id.encode())
 
 
 def _elsewhere(line_id: str, line: Line | None, slot_id: str, work: Work) -> list[str]:

@@ -75,11 +75,21 @@ def fold_in(candidate: FactCandidate, slot: Line | None, known: KnownLines, work
         if line_id != fact.fact_id and work.get(key, STATE) is None:
             work.put(key, Place(line_id), STATE, first=True)
     for line_id, line in done.lines.items():
-        # A line is stored before those whose facts were merged into it: they hold them no more.
-        work.put(
-            line_id.encode(), line, STATE, known.position, first=not any(s.into or s.led for s in line.stubs)
-        )
+        work.put(line_id.encode(), line, STATE, known.position)
+        keep_behind(line_id, line, known.position, work)
     return msgspec.structs.replace(done.slot)  # its mark moves on, whatever changed
+
+
+def keep_behind(line_id: str, line: Line, position: int, work: Work) -> None:
+    """Store a line behind those that its facts were merged into, or released from at this position.
+
+    It does not hold any more what they inherited: stored without them, that would be lost.
+    """
+    for stub in line.stubs:
+        released = [led.into_line for led in stub.led if led.until == position]
+        for other_id in (stub.into_line, *released):
+            if other_id:
+                work.write_behind(line_id.encode(), other_id.encode())
 
 
 class KnownLines:

@@ -44,8 +44,9 @@ def merge(step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep
     if not is_folded:
         for changed in done.stays:
             publish(changed, work)
-        # Before the line that it leaves: that one may still be there after a crash, and says the rest.
-        work.put(into_id.encode(), done.into, STATE, run.next_offset, first=True)
+        work.put(into_id.encode(), done.into, STATE, run.next_offset)
+    # The line that it leaves may still be there after a crash, and says the rest.
+    work.write_behind(left_id.encode(), into_id.encode())
     return _stored(own, left_id, done.left, run, work)
 
 

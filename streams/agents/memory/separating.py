@@ -45,11 +45,13 @@ def fold(step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep]
     if not lines.is_folded(into_id):
         for changed in done.stays:
             publish(changed, work)
-        work.put(into_id.encode(), done.into, STATE, run.next_offset, first=True)
+        work.put(into_id.encode(), done.into, STATE, run.next_offset)
+    work.write_behind(left_id.encode(), into_id.encode())
     for line_id, part in through:
         between = line_of(line_id, work)
         if between is not None and not lines.is_folded(line_id):
-            work.put(line_id.encode(), without_part(between, part, stub), STATE, run.next_offset, first=True)
+            work.put(line_id.encode(), without_part(between, part, stub), STATE, run.next_offset)
+        work.write_behind(left_id.encode(), line_id.encode())
     for changed in done.back:
         publish(changed, work)
     # Its vector was let go of with it.

@@ -1,0 +1,117 @@
+"""memory/facts: a batch whose state was stored in part is read again, and the facts are the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+import pytest
+from memory_samples import candidate
+from msgspec import structs
+from test_consolidation import Harness, consolidate
+from test_ending_facts import said
+
+from models.consolidation import ConsolidationStep, Saying, Step
+from models.facts import Fact, FactCandidate
+from models.ids import text_fact_id
+from processors.facts.lines import Line
+from streams.agents.memory.consolidation_records import CONSOLIDATION
+from streams.agents.memory.fact_state import STATE
+from streams.runtime.testing import START, Record
+
+TEA, MILK, OAT = "User likes tea", "User likes tea with milk", "User likes tea with oat milk"
+LIKES, LOVES, ADORES = "User likes hiking", "User loves hiking", "User adores hiking"
+
+
+def fact_id(text: str) -> str:
+    return text_fact_id("default", "ada", text)
+
+
+def refined() -> list[FactCandidate]:
+    """Each one completes the one before, and the first is said again and again."""
+    chain = [candidate(TEA), candidate(MILK, 1, refines=[TEA]), candidate(OAT, 3, refines=[MILK])]
+    return [*chain[:2], candidate(TEA, 2), chain[2], candidate(TEA, 4)]
+
+
+def merged(harness: Harness) -> list[Record]:
+    for number, text in enumerate((LIKES, LOVES, ADORES)):
+        harness.feed(harness.record(candidate(text, number)))
+    return [merge(harness, LIKES, LOVES), merge(harness, LOVES, ADORES)]
+
+
+def merge(harness: Harness, text: str, into: str) -> Record:
+    step = consolidate(step=Step.MERGE, step_id=text, fact_id=fact_id(into), other_id=fact_id(text))
+    return harness.record(step, CONSOLIDATION)
+
+
+def separated(harness: Harness) -> list[Record]:
+    """What was merged stands for itself again, before what it was part of is merged."""
+    harness.feed(*merged(harness)[:1])
+    step = consolidate(
+        step=Step.SEPARATE, step_id="apart", fact_id=fact_id(LIKES), at=START + timedelta(days=1)
+    )
+    return [harness.record(step, CONSOLIDATION), merge(harness, LOVES, ADORES)]
+
+
+def states(harness: Harness) -> dict[bytes, Line]:
+    stored = harness.stored(STATE, lambda key: b"/" not in key)
+    return {key: line for key, line in stored.items() if isinstance(line, Line)}
+
+
+def latest(harness: Harness) -> dict[str, Fact]:
+    """The facts, without the next one of a chain of merges: what is read again names the last."""
+    known = [fact for fact in harness.topic().values() if fact is not None]
+    return {fact.fact_id: structs.replace(fact, merged_into_id=None, changes=()) for fact in known}
+
+
+@pytest.mark.parametrize("batch", [merged, separated, lambda harness: [*map(harness.record, refined())]])
+def test_chains_stored_in_part_lose_no_evidence(batch: Callable[[Harness], Sequence[Record]]) -> None:
+    whole = Harness()
+    whole.feed(*batch(whole))
+    count = len(whole.last.changes)
+    assert count > 2
+    for stored in range(1, count):
+        harness = Harness()
+        records = batch(harness)
+        before = len(harness.changelog)
+        harness.feed(*records)
+        harness.recover(before + stored)
+        harness.feed(*records)
+        assert (stored, latest(harness)) == (stored, latest(whole))
+
+
+def test_what_ended_a_fact_is_found_after_it_ended_itself() -> None:
+    """A ends B, and C ends A in the same batch: an erasure of A must find B after any crash."""
+    texts = "User plays chess", "User gave up chess", "User plays chess again"
+
+    def batch(harness: Harness) -> list[Record]:
+        for day, text in enumerate(texts):
+            harness.feed(harness.record(said(text, day)))
+        return [
+            harness.record(ended(texts[0], by=texts[1], day=1), CONSOLIDATION),
+            harness.record(ended(texts[1], by=texts[2], day=2), CONSOLIDATION),
+        ]
+
+    whole = Harness()
+    whole.feed(*batch(whole))
+    for stored in range(1, len(whole.last.changes)):
+        harness = Harness()
+        records = batch(harness)
+        before = len(harness.changelog)
+        harness.feed(*records)
+        harness.recover(before + stored)
+        harness.feed(*records)
+        assert states(harness) == states(whole)
+
+
+def ended(text: str, by: str, day: int) -> ConsolidationStep:
+    at = START + timedelta(days=day)
+    saying = Saying(conversation_id=f"c{day}", sent_at=at, arrived_at=at)
+    return consolidate(
+        step=Step.ENDS,
+        step_id=f"end-{text}",
+        fact_id=fact_id(by),
+        other_id=fact_id(text),
+        at=at,
+        saying=saying,
+    )
