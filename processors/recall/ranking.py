@@ -1,7 +1,8 @@
 """The order of the turns and facts that may answer a question: a weighted sum of their features.
 
 :mod:`.features` says what is seen and how much it counts, :mod:`.answering` whether anything answers at all.  A
-turn that a better fact quotes stands behind everything else: it would say the same again.
+turn that a fact quotes which is better, or nearly as good, stands behind everything else, and the fact has its
+place: the turn would say the same again.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from processors.recall.question import Question
 #: How steeply scores fall below the best one, by its lead in parts.
 STEEPNESS = 0.25
 
-#: The part of a turn that a better fact quotes.
+#: The part of a turn that a fact quotes which is placed before it, and of a fact that takes a turn's place.
 SOURCE = "source"
+
+#: By how much, in parts, a fact may be worse than a turn that it quotes and still take its place.
+_NEARLY = 0.5
 
 _STEP = 0.001
 
@@ -64,8 +68,11 @@ def rank_seen(
     best = max(sums)
     rows = parts.tolist()
     order = sorted(range(len(sums)), key=sums.__getitem__, reverse=True)  # of equals the first stays first
-    first, behind = _quoted_last(order, candidates)
     changed: dict[int, dict[str, float]] = {}
+    first, behind, raised = _quoted_last(order, sums, candidates)
+    for at, turn in raised.items():
+        changed[at] = {SOURCE: sums[turn] - sums[at]}
+        sums[at] = sums[turn]
     last = sums[first[-1]]
     for at in behind:
         last = min(last, sums[at]) - _STEP
@@ -82,15 +89,28 @@ def rank_seen(
     ]
 
 
-def _quoted_last(order: Sequence[int], candidates: Sequence[Candidate]) -> tuple[list[int], list[int]]:
-    """Return the order without the turns that a fact before them quotes, and these."""
-    quoted: set[str] = set()
-    first, behind = list[int](), list[int]()
+def _quoted_last(
+    order: Sequence[int], sums: Sequence[float], candidates: Sequence[Candidate]
+) -> tuple[list[int], list[int], dict[int, int]]:
+    """Return the order without the turns that a fact quotes, these, and which facts have the place of which."""
+    facts: dict[str, list[int]] = {}
     for at in order:
-        each = candidates[at]
-        if each.index is None:
-            quoted.update(each.message_ids)
-            first.append(at)
-        else:
-            (behind if quoted.intersection(each.message_ids) else first).append(at)
-    return first, behind
+        if candidates[at].index is None:
+            for name in candidates[at].message_ids:
+                facts.setdefault(name, []).append(at)
+    first: dict[int, None] = {}
+    behind, raised = list[int](), dict[int, int]()
+    for at in order:
+        if candidates[at].index is None:
+            first.setdefault(at)
+            continue
+        quoting = [fact for name in candidates[at].message_ids for fact in facts.get(name, ())]
+        nearly = [fact for fact in quoting if sums[fact] >= sums[at] - _NEARLY]
+        if not nearly:
+            first[at] = None
+            continue
+        behind.append(at)
+        if nearly[0] not in first:
+            first[nearly[0]] = None
+            raised[nearly[0]] = at
+    return [*first], behind, raised

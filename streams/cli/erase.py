@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections import defaultdict
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +14,7 @@ import typer
 from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
 from streams import commands
-from streams.cli import progress
+from streams.cli import erase_certificate, progress
 from streams.cli.output import Json, count, print_json, printable
 from streams.erasure import erasing
 from streams.settings import Settings, load_settings
@@ -20,6 +22,14 @@ from streams.settings import Settings, load_settings
 app = typer.Typer(no_args_is_help=True, help="Forget a conversation or a person, and what was made of it.")
 
 Tenant = Annotated[str, typer.Option("--tenant", help="The tenant that it belongs to.")]
+Certified = Annotated[
+    Path | None,
+    typer.Option(
+        "--certificate",
+        metavar="FILE",
+        help="Wait until the views have let go of it, and write a signed certificate of what remains where.",
+    ),
+]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before anything is erased.")]
 
 
@@ -30,14 +40,17 @@ def erase_conversation(
     ],
     tenant: Tenant = DEFAULT_TENANT,
     yes: Yes = False,
+    certificate: Certified = None,
     json: Json = False,
 ) -> None:
     """Forget what was said in a conversation so far, and every fact that rests on any of it."""
     settings = load_settings()
     commands.erasing(conversation_id, tenant)  # refuses what can be no id before anybody is asked
+    erase_certificate.check(settings, certificate)
     name = printable(conversation_id)
     _confirm(f"Everything that was said in {name} until now, and what was made of it, will be gone.", yes)
     known, answers = progress.run("erasing", erasing.erase_conversation(settings, tenant, conversation_id))
+    written = _certify(settings, certificate, tenant, "", [conversation_id], answers)
     if json:
         _say_json(settings, {"conversation_id": conversation_id, "known": known}, tenant, answers)
         return
@@ -50,6 +63,7 @@ def erase_conversation(
     _say_answers(answers)
     print(f"asked to erase {name}, up to now")
     _say_what_remains(settings)
+    _say_written(written)
 
 
 @app.command("person")
@@ -57,15 +71,18 @@ def erase_person(
     user_id: Annotated[str, typer.Argument(metavar="USER", help="The user_id.", show_default=False)],
     tenant: Tenant = DEFAULT_TENANT,
     yes: Yes = False,
+    certificate: Certified = None,
     json: Json = False,
 ) -> None:
     """Forget a person: their conversations, in shared ones their own words, and every fact about them."""
     settings = load_settings()
     if not user_id.strip():
         raise ConfigurationError("USER is blank: say who is to be forgotten")
+    erase_certificate.check(settings, certificate)
     name = printable(user_id)
     _confirm(f"Everything that {name} has said until now, and what was made of it, will be gone.", yes)
     found, answers = progress.run("erasing", erasing.erase_person(settings, tenant, user_id))
+    written = _certify(settings, certificate, tenant, user_id, [*found], answers)
     shared = sum(not alone for alone in found.values())
     if json:
         told = {"user_id": user_id, "conversations": sorted(found), "shared": shared}
@@ -75,6 +92,47 @@ def erase_person(
     total = count(len(found), "conversation")
     print(f"asked to erase {name}, up to now: {total}, {shared} of them shared with others")
     _say_what_remains(settings)
+    _say_written(written)
+
+
+@app.command("verify")
+def verify(
+    certificate: Annotated[
+        Path, typer.Argument(metavar="FILE", help="The certificate, as --certificate wrote it.")
+    ],
+    key: Annotated[
+        str, typer.Option("--key", help="The public key that must have signed it; else the one it names.")
+    ] = "",
+    json: Json = False,
+) -> None:
+    """Verify the certificate of an erasure and print what it says.  Needs nothing that runs."""
+    erase_certificate.verify(certificate, key, json=json)
+
+
+def _certify(
+    settings: Settings,
+    path: Path | None,
+    tenant: str,
+    user_id: str,
+    conversations: Sequence[str],
+    answers: int,
+) -> erase_certificate.Written | None:
+    if path is None:
+        return None
+    writing = erase_certificate.write(settings, path, tenant, user_id, conversations, answers)
+    return progress.run("waiting until the views have let go of it", writing)
+
+
+def _say_written(written: erase_certificate.Written | None) -> None:
+    if written is None:
+        return
+    if written.unchecked:
+        print(
+            f"not seen to be removed yet: {', '.join(written.unchecked)}. Ask again with --certificate and "
+            "another file when all services run",
+            file=sys.stderr,
+        )
+    print(f"wrote the certificate to {written.path}; `switchboard erase verify` checks it")
 
 
 def _confirm(what: str, yes: bool) -> None:

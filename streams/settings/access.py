@@ -31,7 +31,7 @@ MODEL_KEYS = ("model_api_key", "embedding_api_key", "gemini_api_key", "openai_ap
 
 _FILES = tuple(f"{name}_file" for name in SECRETS)
 _KAFKA_PATHS = ("kafka_ssl_ca_file", "kafka_ssl_cert_file", "kafka_ssl_key_file")
-_PATHS = (*_KAFKA_PATHS, "qdrant_ssl_ca_file", "redis_ssl_ca_file")
+_PATHS = (*_KAFKA_PATHS, "qdrant_ssl_ca_file", "redis_ssl_ca_file", "erasure_key_file")
 
 
 #: Neither a URL nor anything else that might hold a password: users are shown.
@@ -66,6 +66,11 @@ class AccessSettings(BaseSettings):
     kafka_ssl_ca_file: Path | None = _path("who signs the brokers' certificates; empty: whom the system trusts")
     kafka_ssl_cert_file: Path | None = _path("our own certificate, if the brokers ask for one")
     kafka_ssl_key_file: Path | None = _path("the private key of that certificate, without a password")
+
+    # Access: what is signed
+    erasure_key_file: Path | None = _path(
+        "private key (Ed25519, PEM) that signs certificates of erasures; empty: one is made in the data folder"
+    )
 
     # Access: Qdrant and Redis
     qdrant_api_key: SecretStr = setting(SecretStr(""), "API key of the Qdrant server")

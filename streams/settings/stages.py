@@ -111,6 +111,13 @@ class StageSettings(PlaceSettings):
         le=36_500,
     )
 
+    backups: str = setting(
+        "",
+        "backups of what is kept, and for how many days each: nightly=35,yearly=400. A certificate of an "
+        "erasure says when the last one from before is deleted",
+        allowed="name=days with commas, or empty",
+    )
+
     # Episodes (recall)
     episodes: Literal["fixed", "adaptive"] = setting(
         "fixed", "where episodes end: fixed, after so many turns; adaptive, where the topic changes, too"

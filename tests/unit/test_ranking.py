@@ -38,10 +38,15 @@ def values(query: str, *candidates: Candidate, name: str) -> list[float]:
     ("query", "text", "asked", "role"),
     [
         ("What does Mara like?", "What does like?", "Mara Voss", None),
+        ("what does mara's boat cost", "what does boat cost", "Mara Voss", None),
         ("Where did Mara Voss go?", "Where did go?", "Mara Voss", None),
+        ("What did I order?", "What did I order?", "", Role.USER),
         ("Which soup was it?", "Which soup was it?", "", Role.USER),
+        ("Do Mara and Will swim?", "Do and swim?", "", None),
         ("Will it rain?", "Will it rain?", "", Role.USER),
+        ("what will it cost?", "what will it cost?", "", Role.USER),
         ("Where is Will going?", "Where is going?", "Will", None),
+        ("Mara", "Mara", "Mara Voss", None),
         ("Marathon training", "Marathon training", "", Role.USER),
     ],
 )
@@ -54,9 +59,20 @@ def test_a_question_is_read(query: str, text: str, asked: str, role: Role | None
     ("query", "text"),
     [
         ("Hey, can you please recommend a quiet hotel near the lake?", "a quiet hotel near the lake?"),
+        (
+            "Can you list the order in which I brought up different aspects of the herb garden throughout our "
+            "conversations, in order? Mention ONLY and ONLY five items.",
+            "the herb garden?",
+        ),
+        ("What price did I mention for the oak table?", "What price for the oak table?"),
         ("Give me a short summary of how my pottery classes went so far.", "my pottery classes went."),
+        ("Do you have any tips for sharp knives?", "sharp knives?"),
+        ("What did you recommend?", "What did you recommend?"),
         ("Can you summarize our conversations?", "Can you summarize our conversations?"),
+        ("Can you find the nearest bakery that opens early?", "find bakery that opens early?"),
+        ("Is there a quiet beach around here?", "Is there a quiet beach?"),
         ("What grows in the area of the old harbour?", "What grows in the area of the old harbour?"),
+        ("Can you swim?", "Can you swim?"),
         ("Who covered the herb garden?", "Who covered the herb garden?"),
     ],
 )
@@ -90,6 +106,16 @@ def test_near_is_the_best_other_turn_within_two_of_the_conversation() -> None:
         note("a fact of no turn here", cosine=0.8),
     ]
     assert values("tea", *candidates, name="near") == [0.5, 0.3, 0.3, 0.3, 0.5, 0.3]
+
+
+@pytest.mark.parametrize(("text", "order"), [("I am allergic to nuts.", [2, 1, 0]), ("I work.", [0, 1, 2])])
+def test_a_fact_nearly_as_good_takes_the_place_of_a_turn(text: str, order: list[int]) -> None:
+    said = turn("I am allergic to nuts. And I work.", 4, 0.62, message_ids=("m-4",))
+    other = turn("I bought tea.", 5, 0.1, message_ids=("m-5",))
+    fact = note(text, 3, 0.43 if "nuts" in text else 0.0, message_ids=("m-4",))
+    assert [each.position for each in rank(read("What am I allergic to?"), [said, other])] == [0, 1]
+    found = rank(read("What am I allergic to?"), [said, other, fact])
+    assert [each.position for each in found] == order
 
 
 @pytest.mark.parametrize(

@@ -88,7 +88,8 @@ async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
         facts, turns, entities, relations = opened
         graph = GraphSearch(entities, relations)
         plain = MemorySearch(facts, OneWay(), turns, floor=0.0)
-        yield Rig(plain, MemorySearch(facts, OneWay(), turns, graph=graph, floor=0.0), turns, graph)
+        tied = MemorySearch(facts, OneWay(), turns, graph=graph, neighbour_timeout=60.0, floor=0.0)
+        yield Rig(plain, tied, turns, graph)
 
 
 async def find(search: MemorySearch, query: str, **wanted: object) -> dict[str, dict[str, float]]:
