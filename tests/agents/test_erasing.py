@@ -8,13 +8,14 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+import samples
 from memory_samples import candidate
 
 from models import ids
 from models.context import ContextRequest
 from models.facts import Fact
 from models.index import SearchIndex
-from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, Role
+from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation
 from models.summaries import SessionSummary, Summary
 from models.turns import Turn
 from models.windows import Window, WindowSource
@@ -43,15 +44,8 @@ CANARY = "quokka"
 SETTINGS = Settings(window_size=3, window_overlap=1, token_threshold=10_000)
 
 
-def message(n: int, user: str = "ada", conversation: str = "c") -> ChatMessage:
-    return ChatMessage(
-        message_id=f"m{n}",
-        conversation_id=conversation,
-        user_id=user,
-        role=Role.USER,
-        content=f"{CANARY} of {user} number {n}",
-        sent_at=START + timedelta(seconds=n),
-    )
+def message(n: int, user: str = "ada") -> ChatMessage:
+    return samples.message(n, f"{CANARY} of {user} number {n}", user_id=user)
 
 
 def erase(harness: StageHarness, user: str = "", tenant: str = "default", conversation: str = "c") -> Record:
