@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 ENGINE := .venv-engine
+FRAMEWORKS := .venv-frameworks
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
 # The first Python that is new enough.  Another one: make install PYTHON=/path/to/python
 PYTHON ?= $(shell for candidate in python3 python3.11 python3.12 python3.13 python3.14; do \
@@ -87,6 +88,14 @@ test-image: $(STAMP)  ## Build the image and run every service of it (root; Debi
 test-model: $(STAMP) $(ENGINE)/.installed  ## Extraction and an answer by a real engine: Gemma 3 270M on llama.cpp (240 MB)
 	SWITCHBOARD_TEST_ENGINE=$(CURDIR)/$(ENGINE)/bin/python $(BIN)/python -m pytest -q -m engine tests/integration/test_real_model.py
 
+test-frameworks: $(STAMP) $(FRAMEWORKS)/.installed  ## The client's extras with LangGraph, the OpenAI Agents SDK and Pydantic AI
+	SWITCHBOARD_TEST_FRAMEWORKS=$(CURDIR)/$(FRAMEWORKS)/bin/python $(BIN)/python -m pytest -q tests/integration/test_frameworks.py
+
+$(FRAMEWORKS)/.installed: Makefile client/pyproject.toml
+	$(PYTHON) -m venv --clear $(FRAMEWORKS)
+	$(FRAMEWORKS)/bin/python -m pip --disable-pip-version-check --no-input install --quiet './client[langgraph,openai-agents,pydantic-ai]'
+	@touch $@
+
 $(ENGINE)/.installed: Makefile
 	$(PYTHON) -m venv --clear $(ENGINE)
 	$(ENGINE)/bin/python -m pip --disable-pip-version-check --no-input install --quiet --only-binary :all: $(ENGINE_PACKAGES)
@@ -139,6 +148,6 @@ EXPLORED ?= 10
 SEED := $(or $(SEED),$(shell od -An -N4 -tu4 /dev/urandom | tr -d ' '))
 
 clean:  ## Remove .venv and everything that tools have cached here (not the data of the demo)
-	rm -rf $(VENV) $(ENGINE) build dist *.egg-info .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache \
+	rm -rf $(VENV) $(ENGINE) $(FRAMEWORKS) build dist *.egg-info .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache \
 		.pytest_cache .ruff_cache mutants
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

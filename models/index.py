@@ -60,20 +60,35 @@ class Within(NamedTuple):
         return below if self.end is None else [*below, Within(self.field, self.end)]
 
 
+class NoneOf(NamedTuple):
+    """An item must not meet all of these conditions."""
+
+    conditions: tuple[AnyOf | Within, ...]
+
+
+#: A condition on an item's fields.
+Condition: TypeAlias = AnyOf | Within | NoneOf
+
+
 class Where(Protocol):
     """Search filter.  A filter always names a person and a tenant."""
 
-    def conditions(self) -> list[AnyOf | Within]:
+    def conditions(self) -> Sequence[Condition]:
         """Return the conditions on an item's fields; all must hold."""
         ...
 
 
-def must_and_must_not(where: Where) -> tuple[list[AnyOf | Within], list[Within]]:
-    """Return a filter's conditions as those that must all hold and those of which none may."""
+def must_and_must_not(where: Where) -> tuple[list[AnyOf | Within], list[Within | NoneOf]]:
+    """Return a filter's conditions as those that must all hold and those of which none may.
+
+    A :class:`NoneOf` among the latter: its conditions may not hold together.
+    """
     must: list[AnyOf | Within] = []
-    must_not: list[Within] = []
+    must_not: list[Within | NoneOf] = []
     for each in where.conditions():
-        if isinstance(each, Within) and each.usual:
+        if isinstance(each, NoneOf):
+            must_not.append(each)
+        elif isinstance(each, Within) and each.usual:
             must_not += each.beyond()
         else:
             must.append(each)
@@ -85,7 +100,8 @@ class FactFilter(msgspec.Struct, frozen=True, kw_only=True):
 
     ``minimum_confidence`` is that of the latest evidence.  ``active_at``, ``passive_at``: only facts that are
     sure enough then to answer a search, or to be offered unasked (:mod:`processors.facts.confidence`), as most
-    are.  ``lasting_until``: the few that are offered unasked until long after.
+    are.  ``lasting_until``: the few that are offered unasked until long after.  ``kept_since``: of these kinds
+    only facts whose latest evidence arrived since then; what a policy says of how long notes are kept.
     """
 
     user_id: str
@@ -96,10 +112,11 @@ class FactFilter(msgspec.Struct, frozen=True, kw_only=True):
     active_at: datetime | None = None
     passive_at: datetime | None = None
     lasting_until: datetime | None = None
+    kept_since: tuple[tuple[Kind, datetime], ...] = ()
 
-    def conditions(self) -> list[AnyOf | Within]:
+    def conditions(self) -> list[Condition]:
         """See :class:`Where`."""
-        wanted: list[AnyOf | Within] = [
+        wanted: list[Condition] = [
             AnyOf("user_id", (self.user_id,)),
             AnyOf("tenant_id", (self.tenant_id,)),
             AnyOf("status", self.statuses),
@@ -112,7 +129,9 @@ class FactFilter(msgspec.Struct, frozen=True, kw_only=True):
                 wanted.append(Within(field, at, usual=True))
         if self.lasting_until is not None:
             wanted.append(Within("passive_until", self.lasting_until))
-        return [each for each in wanted if isinstance(each, Within) or each.values]
+        for kind, since in self.kept_since:
+            wanted.append(NoneOf((AnyOf("kind", (kind,)), Within("last_evidence_at", None, since))))
+        return [each for each in wanted if not isinstance(each, AnyOf) or each.values]
 
 
 class TurnFilter(msgspec.Struct, frozen=True, kw_only=True):
@@ -173,11 +192,15 @@ class EpisodeFilter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class GraphFilter(msgspec.Struct, frozen=True, kw_only=True):
-    """Search filter for entities or relations; of relations, those that touch one of ``ends``."""
+    """Search filter for entities or relations; of relations, those that touch one of ``ends``.
+
+    ``kept_since``: only what was spoken of since then (by arrival).
+    """
 
     user_id: str
     tenant_id: str = "default"
     ends: tuple[str, ...] = ()
+    kept_since: datetime | None = None
 
     def conditions(self) -> list[AnyOf | Within]:
         """See :class:`Where`."""
@@ -185,6 +208,8 @@ class GraphFilter(msgspec.Struct, frozen=True, kw_only=True):
             AnyOf("user_id", (self.user_id,)),
             AnyOf("tenant_id", (self.tenant_id,)),
         ]
+        if self.kept_since is not None:
+            wanted.append(Within("changed_at", self.kept_since))
         return [*wanted, AnyOf("ends", self.ends)] if self.ends else wanted
 
 
@@ -195,48 +220,16 @@ class Found(NamedTuple, Generic[Item]):
     score: float
 
 
-class SearchIndex(Protocol[Item, Filter_contra]):
-    """A view of one topic's items, found by their words and by their vectors; kinds have an index each.
-
-    What is written may come in any order, more than once, and from two topics: payloads (:meth:`upsert`,
-    :meth:`erase`) and vectors (:meth:`store_vectors`, :meth:`forget_vectors`) of an item know nothing of each
-    other.  Ids are uuids in lower case.  A stage that fills it calls :meth:`set_mark` after each batch's
-    writes, and gives :meth:`marks` to its ``Stage`` as ``view_marks``: then what was lost is filled again::
-
-        Stage(name="turn-log", sources=(TURNS,), async_step=self.step, view_marks=index.marks)
-
-    How to have a new kind indexed: :mod:`streams.adapters.qdrant_kinds`.
-    """
+class IndexReader(Protocol[Item, Filter_contra]):
+    """The reading part of an index; see :class:`SearchIndex`."""
 
     @property
     def space(self) -> VectorSpace:
         """The space of the vectors that it holds."""
         ...
 
-    async def upsert(self, items: Sequence[Item]) -> None:
-        """Store each item; an older ``version`` never replaces a newer one.
-
-        An item without a vector is found by text.  A vector that is already stored is kept.
-        """
-        ...
-
     async def without_vector(self, ids: Sequence[str]) -> set[str]:
         """Return those of ``ids`` that are stored and have no vector yet."""
-        ...
-
-    async def store_vectors(self, ids: Sequence[str], vectors: Vectors, model: str) -> None:
-        """Store the vectors (row ``i`` belongs to ``ids[i]``) that ``model`` made; ids that are no uuids are
-        ignored.
-
-        A vector may come before its item, or after its erasure: nobody finds it until the item is there.
-
-        Raises:
-            ConfigurationError: they are not of the index's space.
-        """
-        ...
-
-    async def forget_vectors(self, ids: Sequence[str]) -> None:
-        """Remove vectors; the items stay, found by their words."""
         ...
 
     async def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
@@ -275,6 +268,50 @@ class SearchIndex(Protocol[Item, Filter_contra]):
         """Return items in order of their ids, from ``start`` on, and the next page's start, if any."""
         ...
 
+    async def count(self, where: Filter_contra | None = None) -> int:
+        """Return how many items are stored (that match ``where``)."""
+        ...
+
+    async def marks(self, places: Sequence[Place]) -> dict[Place, int]:
+        """Return up to which offset each partition was written into the index; 0 if nothing was."""
+        ...
+
+
+class SearchIndex(IndexReader[Item, Filter_contra], Protocol[Item, Filter_contra]):
+    """A view of one topic's items, found by their words and by their vectors; kinds have an index each.
+
+    What is written may come in any order, more than once, and from two topics: payloads (:meth:`upsert`,
+    :meth:`erase`) and vectors (:meth:`store_vectors`, :meth:`forget_vectors`) of an item know nothing of each
+    other.  Ids are uuids in lower case.  A stage that fills it calls :meth:`set_mark` after each batch's
+    writes, and gives :meth:`marks` to its ``Stage`` as ``view_marks``: then what was lost is filled again::
+
+        Stage(name="turn-log", sources=(TURNS,), async_step=self.step, view_marks=index.marks)
+
+    How to have a new kind indexed: :mod:`streams.adapters.qdrant_kinds`.
+    """
+
+    async def upsert(self, items: Sequence[Item]) -> None:
+        """Store each item; an older ``version`` never replaces a newer one.
+
+        An item without a vector is found by text.  A vector that is already stored is kept.
+        """
+        ...
+
+    async def store_vectors(self, ids: Sequence[str], vectors: Vectors, model: str) -> None:
+        """Store the vectors (row ``i`` belongs to ``ids[i]``) that ``model`` made; ids that are no uuids are
+        ignored.
+
+        A vector may come before its item, or after its erasure: nobody finds it until the item is there.
+
+        Raises:
+            ConfigurationError: they are not of the index's space.
+        """
+        ...
+
+    async def forget_vectors(self, ids: Sequence[str]) -> None:
+        """Remove vectors; the items stay, found by their words."""
+        ...
+
     async def erase(self, versions: Mapping[str, int]) -> None:
         """Remove items, each up to a version; none up to that is taken any more.  Vectors: ``forget_vectors``.
 
@@ -289,14 +326,6 @@ class SearchIndex(Protocol[Item, Filter_contra]):
         """
         ...
 
-    async def count(self, where: Filter_contra | None = None) -> int:
-        """Return how many items are stored (that match ``where``)."""
-        ...
-
-    async def marks(self, places: Sequence[Place]) -> dict[Place, int]:
-        """Return up to which offset each partition was written into the index; 0 if nothing was."""
-        ...
-
     async def set_mark(self, place: Place, next_offset: int) -> None:
         """Note that everything of a partition below ``next_offset`` is in the index."""
         ...
@@ -307,3 +336,4 @@ class SearchIndex(Protocol[Item, Filter_contra]):
 
 
 FactIndex: TypeAlias = SearchIndex[Fact, FactFilter]
+FactReader: TypeAlias = IndexReader[Fact, FactFilter]

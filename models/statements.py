@@ -121,6 +121,8 @@ ATTRIBUTES: Mapping[str, Attribute] = MappingProxyType(
         "event": Attribute(Kind.EVENT),
         "plan": Attribute(Kind.EVENT),
         "instruction": Attribute(Kind.INSTRUCTION),
+        # One of the tenant's own (:mod:`models.policies`).
+        "category": Attribute(Kind.STATE, qualified=True),
     }
 )
 

@@ -132,6 +132,8 @@ def _topic(spec: TopicSpec) -> Iterator[str]:
     writers, readers = ", ".join((spec.owner, *spec.writers)), ", ".join(spec.readers) or "nobody's group"
     looked_up = f"; looked up by {', '.join(spec.looked_up_by)}" if spec.looked_up_by else ""
     yield f"- written by {writers}; read by {readers}{looked_up}"
+    if spec.shared:
+        yield "- shared: the same topic for all generations"
     if spec.dead_letter:
         yield f"- what cannot be read goes to `{spec.name}.dlq`"
     yield ""

@@ -28,11 +28,13 @@ class Service:
     """A service made ready: its stages, and what to start beside them once it is up.
 
     ``companions`` are called with the health state after the app has started; what they return is called
-    at the end, before the stages' own resources are closed.
+    at the end, before the stages' own resources are closed.  ``needed`` is awaited before the app starts: what
+    must be known before the first record is read.
     """
 
     stages: Sequence[Stage]
     companions: Sequence[Companion] = ()
+    needed: Sequence[Callable[[], Awaitable[None]]] = ()
 
 
 async def open_service(name: str, settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
@@ -80,28 +82,30 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.recall.episodes import Episodes
     from streams.erasure.answers import ConversationAnswers
     from streams.llm.extraction_models import open_extraction_models
+    from streams.policies.known import open_policies
 
     count = open_counter(settings.tokenizer)
+    policies = await open_policies(settings, resources)
     known = None
     if "gemini" in (settings.extractor, settings.graph_reader):
         from streams.llm.embedders import open_embedder
         from streams.remembered.known import KnownFacts
         from streams.remembered.opening import open_remembered
 
-        remembered = await open_remembered(settings, metrics, resources, open_embedder)
+        remembered = await open_remembered(settings, metrics, resources, open_embedder, policies)
         known = KnownFacts(remembered.search, remembered.facts)
-    readers = await open_extraction_models(settings, metrics, count, resources, known)
+    readers = await open_extraction_models(settings, metrics, count, resources, known, policies)
     stages = [
-        Extraction(settings, readers.extractor, readers.graph).stage(),
-        Facts(settings).stage(),
+        Extraction(settings, readers.extractor, readers.graph, policies).stage(),
+        Facts(settings, policies).stage(),
         Summaries(settings, readers.summarizer, count).stage(),
         Commands(settings, ConversationAnswers(settings)).stage(),
         MergeValidation(settings, readers.validator).stage(),
         # Its source has a reader in the recall service already, and what it forms is no view.
-        Episodes(settings).stage(),
+        Episodes(settings, policies).stage(),
         GraphStage(settings).stage(),
     ]
-    return Service(stages)
+    return Service(stages, needed=[policies.ready])
 
 
 async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Service:
@@ -122,6 +126,8 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.contexts.making import ContextMaker
     from streams.erasure.expiry import Expiry
     from streams.llm.embedders import behind_contexts, open_vectors
+    from streams.policies.expiring_index import shown_entities, shown_facts, shown_relations
+    from streams.policies.known import open_policies
     from streams.remembered.opening import shares_views
     from streams.remembered.recall_rpc import Indexes, answer_others, recall_socket
     from streams.search import MemorySearch
@@ -133,6 +139,8 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     indexes = await open_indexes(settings, embedder, metrics, resources, _COMMAND_SECONDS)
     index, turns, episodes = indexes.facts, indexes.turns, indexes.episodes
     entities, relations = indexes.entities, indexes.relations
+    policies = await open_policies(settings, resources)
+    shown = shown_facts(index, policies)
     kinds: dict[VectorKind, SearchIndex[Any, Any]] = {
         VectorKind.FACT: index,
         VectorKind.TURN: turns,
@@ -143,7 +151,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     vectors = VectorQueue(indexes.embedder, metrics.context_texts_waiting.set)
     resources.push_async_callback(vectors.close)
     maker = ContextMaker(
-        index,
+        shown,
         turns,
         vectors,
         log,
@@ -176,9 +184,9 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         companions.append(indexes.rebuild.begin)
     if shares_views(settings):
         return Service(stages, companions)  # whoever answers reads the servers itself
-    graph = GraphSearch(entities, relations)
+    graph = GraphSearch(shown_entities(entities, policies), shown_relations(relations, policies))
     search = MemorySearch(
-        index,
+        shown,
         indexes.embedder,
         turns,
         log,
@@ -189,7 +197,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     )
 
     async def answer(health: HealthState) -> Close:
-        server = await answer_others(settings, Indexes(search, index, graph), health.waited_for)
+        server = await answer_others(settings, Indexes(search, shown, graph), health.waited_for)
         health.describe("socket", str(recall_socket(settings)))
         keeping = in_background(views.keep_running(), "valkey")
 

@@ -14,7 +14,17 @@ from switchboard_client.calls import Calls, history
 from switchboard_client.core import Call, Policy, Response, Send, TransportError, Wait, carry_out
 from switchboard_client.streaming import TurnStream
 from switchboard_client.synchronous import _arguments, _failed, _response
-from switchboard_client.types import Added, Change, Context, Correction, Event, Fact, Message, Search
+from switchboard_client.types import (
+    Added,
+    Change,
+    Context,
+    Correction,
+    Event,
+    Fact,
+    LoggedMessage,
+    Message,
+    Search,
+)
 
 T = TypeVar("T")
 
@@ -104,6 +114,14 @@ class AsyncSwitchboard:
     async def close_conversation(self, conversation_id: str) -> None:
         """Say that a conversation is over: its last messages are read now, not when it has been silent."""
         await self._do(self._calls.close_conversation(conversation_id))
+
+    async def messages(self, conversation_id: str, *, limit: int = 200) -> list[LoggedMessage]:
+        """Return the latest messages of a conversation, oldest first."""
+        return (await self._do(self._calls.messages(conversation_id, limit))).messages[::-1]
+
+    async def forget_conversation(self, conversation_id: str) -> None:
+        """Forget what was said in a conversation, by anybody, and what was learned from it alone."""
+        await self._do(self._calls.forget_conversation(conversation_id))
 
     async def progress(self, position: str, *, wait: float = 0) -> dict[str, Any]:
         """Say how far a message has come: read, in the open window, extracted, searchable, or refused."""

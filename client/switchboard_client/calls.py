@@ -11,7 +11,17 @@ from uuid import uuid4
 import msgspec
 
 from switchboard_client.core import Call, Request
-from switchboard_client.types import Added, Change, Context, Correction, Fact, Message, Page, Search
+from switchboard_client.types import (
+    Added,
+    Change,
+    Context,
+    Conversation,
+    Correction,
+    Fact,
+    Message,
+    Page,
+    Search,
+)
 
 #: Messages of one call at most.
 MOST_MESSAGES = 1000
@@ -75,6 +85,17 @@ class Calls:
         """End the open window of a conversation, so that its last messages are read now."""
         path = f"/v1/conversations/{segment(conversation_id)}/close"
         return Call(Request("POST", path, self._whose({}), self.headers()), dict[str, Any])
+
+    def messages(self, conversation_id: str, limit: int = 200) -> Call[Conversation]:
+        """The latest messages of a conversation, the latest first."""
+        asked = {"order": "newest", "limit": str(limit)}
+        return Call(self._get(f"/v1/conversations/{segment(conversation_id)}", asked), Conversation)
+
+    def forget_conversation(self, conversation_id: str) -> Call[dict[str, Any]]:
+        """Forget what was said in a conversation, by anybody."""
+        path = f"/v1/conversations/{segment(conversation_id)}"
+        whose = {"tenant_id": self.tenant_id} if self.tenant_id else {}
+        return Call(Request("DELETE", path, whose, self.headers()), dict[str, Any])
 
     def progress(self, position: str, wait: float = 0) -> Call[dict[str, Any]]:
         """How far a message has come."""

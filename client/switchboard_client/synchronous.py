@@ -13,7 +13,17 @@ import httpx2
 from switchboard_client.calls import Calls, history
 from switchboard_client.core import Call, Policy, Request, Response, Send, TransportError, Wait, carry_out
 from switchboard_client.streaming import TurnStream
-from switchboard_client.types import Added, Change, Context, Correction, Event, Fact, Message, Search
+from switchboard_client.types import (
+    Added,
+    Change,
+    Context,
+    Correction,
+    Event,
+    Fact,
+    LoggedMessage,
+    Message,
+    Search,
+)
 
 T = TypeVar("T")
 
@@ -102,6 +112,14 @@ class Switchboard:
     def close_conversation(self, conversation_id: str) -> None:
         """Say that a conversation is over: its last messages are read now, not when it has been silent."""
         self._do(self._calls.close_conversation(conversation_id))
+
+    def messages(self, conversation_id: str, *, limit: int = 200) -> list[LoggedMessage]:
+        """Return the latest messages of a conversation, oldest first."""
+        return self._do(self._calls.messages(conversation_id, limit)).messages[::-1]
+
+    def forget_conversation(self, conversation_id: str) -> None:
+        """Forget what was said in a conversation, by anybody, and what was learned from it alone."""
+        self._do(self._calls.forget_conversation(conversation_id))
 
     def progress(self, position: str, *, wait: float = 0) -> dict[str, Any]:
         """Say how far a message has come: read, in the open window, extracted, searchable, or refused."""

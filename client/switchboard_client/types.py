@@ -126,6 +126,22 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     context: dict[str, Any] | None = None
 
 
+class LoggedMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """A message of a conversation, as it is remembered."""
+
+    message_id: str
+    role: str
+    content: str
+    sent_at: datetime
+    user_id: str = ""
+
+
+class Conversation(msgspec.Struct, frozen=True, kw_only=True):
+    """Messages of a conversation."""
+
+    messages: list[LoggedMessage]
+
+
 class Page(msgspec.Struct, Generic[T], frozen=True, kw_only=True):
     """Some of a list; ``next`` begins the following page."""
 

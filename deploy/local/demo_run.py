@@ -91,7 +91,7 @@ class Run:
             await send_messages(self._settings, self._catalog, part, self._tell_sent(len(fresh)))
             sending += time.monotonic() - started
             await self._close(part)
-            await self._settle(part)
+            await self._settle(part, len(fresh))
         await watcher.caught_up()
         return report.Rates(
             sent=len(fresh),
@@ -116,8 +116,11 @@ class Run:
         ended = dict.fromkeys((line.message.conversation_id, line.message.tenant_id) for line in sent)
         await commands.send(self._settings, [commands.closing(*each) for each in ended])
 
-    async def _settle(self, sent: Sequence[InputMessage]) -> None:
-        """Wait until each message is in a window and nothing is left to read: every vector is stored."""
+    async def _settle(self, sent: Sequence[InputMessage], total: int) -> None:
+        """Wait until each message is in a window and nothing is left to read: every vector is stored.
+
+        ``total``: how many messages this run sends.
+        """
         view = self._view
         needed = {(line.message.conversation_id, line.message.message_id) for line in sent}
         moved, calm = time.monotonic(), 0
@@ -126,7 +129,8 @@ class Run:
             self._parts.check()
             behind = await self._behind()
             self._announce_summaries()
-            self._show(len(sent), ", ".join(f"{service} {lag:,}" for service, lag in behind.items()))
+            # One stage feeds the next: how much is left grows and falls, so only who still reads is shown.
+            self._show(total, ", ".join(service for service, lag in behind.items() if lag) or "none")
             finished = needed <= view.windowed and not any(behind.values())
             calm = calm + 1 if behind and finished and await self._ready() else 0
             now = (len(view.windows), len(view.facts), *behind.values())
@@ -183,7 +187,7 @@ class Run:
         sent = f"sent {self._sent:,}/{total:,}" if total else "nothing new to send"
         self._progress.update(
             f"  {sent} | windows {len(view.windows):,} | facts {len(view.facts):,} | "
-            f"summaries {len(view.summaries):,}{f' | to read: {behind}' if behind else ''}"
+            f"summaries {len(view.summaries):,}{f' | still reading: {behind}' if behind else ''}"
         )
 
     async def _filter_a_response(self) -> None:

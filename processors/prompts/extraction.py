@@ -18,10 +18,11 @@ from itertools import accumulate
 from typing import Any
 
 from models.messages import Role
+from models.policies import NO_RULES, Rules
 from models.ports import KnownNote
 from models.summaries import SummaryRequest
 from models.windows import Window, WindowMessage
-from processors.prompts import graph
+from processors.prompts import graph, policy
 from processors.prompts.checks import words_of
 from processors.prompts.fence import RULE, fenced
 from processors.prompts.prompt import Prompt, items, named_times, told
@@ -151,8 +152,17 @@ SCHEMA = _schema(notes=_NOTES)
 SCHEMA_WITH_GRAPH = _schema(notes=_NOTES, relations=graph.STATEMENT)
 
 
-def prompt(windows: Sequence[Window], known: Sequence[KnownNote] = (), *, with_graph: bool = False) -> Prompt:
-    """Return the prompt about windows of one person; messages are numbered through all of them."""
+def prompt(
+    windows: Sequence[Window],
+    known: Sequence[KnownNote] = (),
+    *,
+    with_graph: bool = False,
+    rules: Rules = NO_RULES,
+) -> Prompt:
+    """Return the prompt about windows of one person; messages are numbered through all of them.
+
+    What the tenant's ``rules`` add stands behind the part that providers cache.
+    """
     letters = _letters(each.user_id for window in windows for each in window.messages)
     people = {each.user_id for window in windows for each in window.messages if each.role is Role.USER}
     records = [_known(k, each, letters, several=len(people) > 1) for k, each in enumerate(known, 1)]
@@ -161,9 +171,9 @@ def prompt(windows: Sequence[Window], known: Sequence[KnownNote] = (), *, with_g
         records += [{**place, **each, "n": before + each["n"]} for each in _records(window, letters)]
     return Prompt(
         WITH_GRAPH if with_graph else VERSION,
-        SYSTEM_WITH_GRAPH if with_graph else SYSTEM,
+        (SYSTEM_WITH_GRAPH if with_graph else SYSTEM) + policy.addition(rules),
         fenced(records),
-        SCHEMA_WITH_GRAPH if with_graph else SCHEMA,
+        policy.with_categories(SCHEMA_WITH_GRAPH if with_graph else SCHEMA, rules),
         MOST_TOKENS * len(windows),
     )
 

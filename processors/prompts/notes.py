@@ -5,12 +5,13 @@ from __future__ import annotations
 import calendar
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
+from models.policies import CATEGORY
 from models.statements import (
     SELF,
     Assertion,
@@ -70,8 +71,8 @@ class Reading(NamedTuple):
     dropped: tuple[str, ...] = ()
 
 
-def read(part: str, window: Window) -> Reading:
-    """Return the statements of a part of an answer, in its order.
+def read(part: str, window: Window, categories: Collection[str] = ()) -> Reading:
+    """Return the statements of a part of an answer, in its order.  ``categories``: the tenant's own.
 
     What is left out: ``malformed``; ``unknown_source`` (no such message, or not of a person); ``not_their_words``
     (the quote does not stand in it); ``about_assistant``; ``repeated``; and what the checks object to.
@@ -79,7 +80,7 @@ def read(part: str, window: Window) -> Reading:
     statements: list[Statement] = []
     dropped: list[str] = []
     for each in decoded(part, "notes"):
-        found = _statements(each, window)
+        found = _statements(each, window, categories)
         if isinstance(found, str):
             dropped.append(found)
         elif found[0] in statements:
@@ -95,7 +96,7 @@ def decoded(part: str, name: str) -> Iterable[Any]:
     return items(content.get(name)) if isinstance(content, dict) else ()
 
 
-def _statements(given: Any, window: Window) -> list[Statement] | str:
+def _statements(given: Any, window: Window, categories: Collection[str]) -> list[Statement] | str:
     try:
         said = msgspec.convert(given, _RawNote)
     except msgspec.ValidationError:
@@ -107,7 +108,7 @@ def _statements(given: Any, window: Window) -> list[Statement] | str:
     if about.casefold() in _ASSISTANT or (said.attribute != "feedback" and _OF_THE_ASSISTANT.match(said.note)):
         return "about_assistant"
     is_end = said.change is Change.ENDS
-    attribute, value = _slot(said)
+    attribute, value = _slot(said, categories)
     ends_known = is_end and bool(said.known)
     note = Note(said.quote, said.note, value, "" if about == SELF else about, said.seen, ends_known)
     if wrong := objection(note, said.n - 1, window):
@@ -165,8 +166,11 @@ def _about(about: str) -> str:
     return name if name and name.casefold() not in ("user", "the user", "self", "me", "i") else SELF
 
 
-def _slot(said: _RawNote) -> tuple[str, str]:
+def _slot(said: _RawNote, categories: Collection[str]) -> tuple[str, str]:
     """Return attribute and value as facts have them; without a value there is no slot to fill."""
+    if said.attribute in categories:
+        value = said.value.strip()
+        return (f"{CATEGORY}/{said.attribute}", value) if value else ("", "")
     attribute, value = normalized_attribute(said.attribute), said.value.strip()
     attribute = _NAMED.get(attribute, attribute)
     if attribute == "favourite":

@@ -17,7 +17,7 @@ import numpy as np
 import qdrant_edge as edge
 from numpy.typing import NDArray
 
-from models.index import AnyOf, Found, Place, Where, Within, must_and_must_not
+from models.index import AnyOf, Found, NoneOf, Place, Where, Within, must_and_must_not
 from streams.adapters import qdrant_payload as stored
 from streams.adapters.kept_items import KeptItems
 from streams.adapters.qdrant_kinds import Kind
@@ -236,7 +236,11 @@ def _uuid(point: edge.ScoredPoint | edge.Record) -> UUID:
 
 def _filter(where: Where) -> edge.Filter:
     must, must_not = must_and_must_not(where)
-    return edge.Filter(must=[*map(_condition, must)], must_not=[*map(_condition, must_not)])
+    none: list[edge.Filter | edge.FieldCondition] = [
+        edge.Filter(must=[*map(_condition, each.conditions)]) if isinstance(each, NoneOf) else _condition(each)
+        for each in must_not
+    ]
+    return edge.Filter(must=[*map(_condition, must)], must_not=[*none])
 
 
 def _condition(wanted: AnyOf | Within) -> edge.FieldCondition:

@@ -138,7 +138,7 @@ def facts_kind(rates: Mapping[StatementKind, float] = RATES) -> Kind[Fact]:
         text_field="statement",
         keywords=("tenant_id", "status", "kind"),
         numbers=("confidence",),
-        times=("active_until", "passive_until"),
+        times=("active_until", "passive_until", "last_evidence_at"),
         filled_from="memory.facts.v1",
         derived=fades,
     )
@@ -191,6 +191,7 @@ ENTITIES: Kind[Entity] = Kind(
     id_field="entity_id",
     text_field="called",
     keywords=("tenant_id",),
+    times=("changed_at",),
     filled_from="memory.entities.v1",
     derived=_called,
 )
@@ -201,6 +202,7 @@ RELATIONS: Kind[Relation] = Kind(
     id_field="relation_id",
     text_field="said",
     keywords=("tenant_id", "ends"),
+    times=("changed_at",),
     filled_from="memory.relations.v1",
     derived=_tied,
 )

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from qdrant_client import models as q
 
-from models.index import AnyOf, Where, Within, must_and_must_not
+from models.index import AnyOf, NoneOf, Where, Within, must_and_must_not
 from streams.adapters import qdrant_payload as stored
 from streams.adapters.qdrant_kinds import Kind
 
@@ -28,7 +28,11 @@ def replace_if(versions: q.Range, name: str, payload: dict[str, Any]) -> q.Overw
 def filter_of(where: Where) -> q.Filter:
     """Return the filter for the points that meet all conditions."""
     must, must_not = must_and_must_not(where)
-    return q.Filter(must=[*map(condition_of, must)], must_not=[*map(condition_of, must_not)])
+    none: list[q.Filter | q.FieldCondition] = [
+        q.Filter(must=[*map(condition_of, each.conditions)]) if isinstance(each, NoneOf) else condition_of(each)
+        for each in must_not
+    ]
+    return q.Filter(must=[*map(condition_of, must)], must_not=[*none])
 
 
 def condition_of(wanted: AnyOf | Within) -> q.FieldCondition:

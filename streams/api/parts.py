@@ -23,6 +23,7 @@ from streams.letter_queues import LetterQueues
 from streams.live.history import History
 from streams.live.reader import Live
 from streams.live.status import Status
+from streams.policies.topic import PolicyStore
 from streams.remembered.ports import Facts, Graph, Leases, Log, Search
 from streams.sending import Sender
 
@@ -65,6 +66,7 @@ class Parts:
     lookup: Lookup | None = None
     uses: FactUses | None = None
     leases: Leases | None = None
+    policies: PolicyStore | None = None
     waited_for: Callable[[], Mapping[str, float]] = field(default=_nothing)
 
     def part(self, name: str) -> Any:

@@ -99,7 +99,14 @@ COMMANDS = {
         "state:app",
         "Let a service start over from what the topics hold, or read a topic again. Stop its workers first.",
     ),
+    "replay": Entry(
+        OPERATE,
+        "replay:app",
+        "Run the services once more over the log, beside the live ones, and compare what comes out.",
+    ),
     "token": Entry(OPERATE, "token:app", "Tokens of the HTTP API: make, list and revoke them."),
+    "policy": Entry(OPERATE, "policy:app", "Policies of tenants: what is noted, what never, for how long."),
+    "webhook": Entry(OPERATE, "webhook:app", "Webhooks: facts and summaries over HTTP, signed."),
     "costs": Entry(
         OPERATE, "costs:show", "Show the requests to language models and their cost, without erased ones."
     ),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from models.errors import ConfigurationError
+from models.errors import ConfigurationError, InvalidRecord
 from models.messages import DEFAULT_TENANT
 from streams import commands
 from streams.cli import facts
@@ -40,7 +40,7 @@ def ask(
     memory.consolidation-reports.v1.
     """
     if user is not None and not user.strip():
-        raise ConfigurationError("--user is blank: say whose facts, or leave it out for everybody's")
+        raise InvalidRecord("blank_user", "--user is blank: say whose facts, or leave it out for everybody's")
     settings = load_settings()
     if separate is not None:
         if user is None:

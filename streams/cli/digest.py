@@ -16,6 +16,7 @@ from streams.cli.output import count, print_json, print_table, printable
 from streams.kafka import broker
 from streams.settings import Settings, load_settings
 from streams.topics.catalog import Catalog, TopicSpec, catalog_for
+from streams.topics.digest_reading import read_digests
 from streams.topics.digests import PartitionDigests, Recipe, combined, difference, differing_fields
 
 #: Exit status when the topics differ.
@@ -156,22 +157,12 @@ async def _read_all(places: list[Place], recipe: Recipe, tell: Callable[[str], N
 
 
 async def _read(place: Place, recipe: Recipe, tell: Callable[[str], None]) -> list[PartitionDigests]:
-    partitions = await broker.partitions_of(place.settings, [place.name])
-    if place.name not in partitions:
-        raise NotFound(f"{place} does not exist: `switchboard topics list` names those there are")
-    places = [TopicPartition(place.name, number) for number in range(partitions[place.name])]
-    digests = [PartitionDigests() for _ in places]
-    async with broker.reading(place.settings) as consumer:
-        consumer.assign(places)
-        ends = await broker.ends_of(consumer, places)
-        beginnings = await broker.beginnings_of(consumer, places)
-        total = sum(ends[each] - beginnings[each] for each in places)
-        async for records in broker.batches_until(consumer, ends):
-            into = digests[records[0].partition]
-            for record in records:
-                into.add(*recipe.digest(record), record.offset)
-            tell(f"{sum(each.records for each in digests):,} of {count(total, 'record')} of {place}")
-    return digests
+    return await read_digests(
+        place.settings,
+        place.name,
+        recipe,
+        lambda read, total: tell(f"{read:,} of {count(total, 'record')} of {place}"),
+    )
 
 
 async def _compare(first: Found, second: Found, recipe: Recipe, limit: int) -> Comparison:

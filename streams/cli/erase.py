@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections import defaultdict
 from collections.abc import Sequence
@@ -11,10 +12,10 @@ from typing import Annotated
 
 import typer
 
-from models.errors import ConfigurationError
+from models.errors import ConfigurationError, InvalidRecord
 from models.messages import DEFAULT_TENANT
 from streams import commands
-from streams.cli import erase_certificate, progress
+from streams.cli import erase_certificate, people, progress
 from streams.cli.output import Json, count, print_json, printable
 from streams.erasure import erasing
 from streams.settings import Settings, load_settings
@@ -77,7 +78,7 @@ def erase_person(
     """Forget a person: their conversations, in shared ones their own words, and every fact about them."""
     settings = load_settings()
     if not user_id.strip():
-        raise ConfigurationError("USER is blank: say who is to be forgotten")
+        raise InvalidRecord("blank_user", "USER is blank: say who is to be forgotten")
     erase_certificate.check(settings, certificate)
     name = printable(user_id)
     _confirm(f"Everything that {name} has said until now, and what was made of it, will be gone.", yes)
@@ -89,6 +90,8 @@ def erase_person(
         _say_json(settings, told, tenant, answers)
         return
     _say_answers(answers)
+    if not found:
+        print(asyncio.run(people.unknown(settings, user_id, tenant)), file=sys.stderr)
     total = count(len(found), "conversation")
     print(f"asked to erase {name}, up to now: {total}, {shared} of them shared with others")
     _say_what_remains(settings)

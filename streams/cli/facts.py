@@ -12,14 +12,14 @@ from typing import Annotated, TypeVar
 import msgspec
 import typer
 
-from models.errors import ConfigurationError, NotFound
+from models.errors import ConfigurationError, InvalidRecord, NotFound
 from models.facts import Fact, FactStatus, Revision
-from models.index import FactFilter, FactIndex, VectorSpace
+from models.index import FactFilter, FactReader, VectorSpace
 from models.messages import DEFAULT_TENANT
 from models.statements import SELF, Kind, Polarity
 from processors.facts.confidence import confidence_at
-from streams.cli import recall_api, waiting
-from streams.cli.output import UNKNOWN, UNREAD, console, count, print_json, printable
+from streams.cli import people, recall_api, waiting
+from streams.cli.output import UNREAD, console, count, print_json, printable
 from streams.settings import Settings, load_settings
 
 T = TypeVar("T")
@@ -63,7 +63,10 @@ def show(
         return
     if not facts:
         unread = UNREAD.format(user=printable(user))
-        print(unread if is_unread else _nothing(user, tenant, everything, known=known))
+        if not known and not is_unread:
+            print(asyncio.run(people.unknown(settings, user, tenant)))
+        else:
+            print(unread if is_unread else _none_learned(user, everything))
         for line in asyncio.run(waiting.describe(settings, user, tenant)):
             print(printable(line))
     for kind, of_kind in groupby(facts, key=lambda fact: fact.kind):
@@ -104,10 +107,8 @@ def explain(
         print(f"  (and {count(fact.changes[0].version - 1, 'earlier version')})")
 
 
-def _nothing(user: str, tenant: str, everything: bool, *, known: bool) -> str:
-    """Say why there are no facts: nobody is called so, or none were learned, or none hold."""
-    if not known:
-        return UNKNOWN.format(user=printable(user), tenant=printable(tenant))
+def _none_learned(user: str, everything: bool) -> str:
+    """Say why there are no facts of somebody who is known: none were learned, or none hold."""
     if everything:
         return f"{printable(user)} is known, and no fact about them."
     return f"{printable(user)} is known, and no fact about them that holds: --all shows what held before."
@@ -115,7 +116,7 @@ def _nothing(user: str, tenant: str, everything: bool, *, known: bool) -> str:
 
 def _require(user: str) -> None:
     if not user.strip():
-        raise ConfigurationError("--user is blank: say whose memory is to be shown")
+        raise InvalidRecord("blank_user", "--user is blank: say whose memory is to be shown")
 
 
 async def _facts(settings: Settings, user: str, tenant: str, everything: bool) -> tuple[list[Fact], bool, bool]:
@@ -154,14 +155,14 @@ async def _is_known(settings: Settings, user: str, tenant: str) -> bool:
         return await MemorySearch(facts, embedder, turns).knows(user, tenant)
 
 
-async def _all(index: FactIndex, where: FactFilter) -> list[Fact]:
+async def _all(index: FactReader, where: FactFilter) -> list[Fact]:
     found: list[Fact] = []
     async for fact in _each(index, where):
         found.append(fact)
     return found
 
 
-async def _each(index: FactIndex, where: FactFilter) -> AsyncIterator[Fact]:
+async def _each(index: FactReader, where: FactFilter) -> AsyncIterator[Fact]:
     facts, following = await index.page(where, _PAGE)
     while True:
         for fact in facts:
@@ -194,17 +195,19 @@ async def one(settings: Settings, fact_id: str, user: str, tenant: str) -> Fact:
     )
 
 
-async def _opened(settings: Settings, ask: Callable[[FactIndex], Awaitable[T]]) -> T:
+async def _opened(settings: Settings, ask: Callable[[FactReader], Awaitable[T]]) -> T:
     from streams.adapters.index_factory import open_index
     from streams.adapters.living_embedder import open_living
     from streams.adapters.qdrant_kinds import FACTS
+    from streams.policies.expiring_index import shown_facts
+    from streams.policies.known import read_policies
 
     recall_api.require_index(settings)
     async with AsyncExitStack() as resources:
         embedder = await open_living(settings, resources)
         index = open_index(settings, FACTS, VectorSpace(embedder.model, embedder.dimensions))
         resources.push_async_callback(index.close)
-        return await ask(index)
+        return await ask(shown_facts(index, await read_policies(settings)))
 
 
 def _print_line(fact: Fact, settings: Settings) -> None:

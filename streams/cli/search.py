@@ -15,12 +15,12 @@ from typing import Annotated
 import msgspec
 import typer
 
-from models.errors import ConfigurationError
+from models.errors import ConfigurationError, InvalidRecord
 from models.facts import Fact
 from models.messages import DEFAULT_TENANT
 from processors.recall.question import InvalidQuestion, cleaned
-from streams.cli import recall_api, waiting
-from streams.cli.output import UNKNOWN, UNREAD, console, print_json, printable
+from streams.cli import people, recall_api, waiting
+from streams.cli.output import UNREAD, console, print_json, printable
 from streams.cli.progress import showing
 from streams.search import (
     MOST_RESULTS,
@@ -37,7 +37,6 @@ _NOTHING = {
     Empty.NO_FACTS: "Nothing that {user} said answers this, and no fact about them is known.",
     Empty.NO_ANSWER: "Nothing is known of {user} that answers this.",
     Empty.NOT_READ_YET: UNREAD,
-    Empty.UNKNOWN_PERSON: UNKNOWN,
     Empty.UNKNOWN_CONVERSATION: "{user} is known, but not from a conversation {where}.",
 }
 
@@ -96,7 +95,7 @@ def find(
     """
     settings = load_settings()
     if not user.strip():
-        raise ConfigurationError("--user is blank: say whose memory is to be searched")
+        raise InvalidRecord("blank_user", "--user is blank: say whose memory is to be searched")
     try:
         wanted = Wanted(
             query=cleaned(query),
@@ -112,7 +111,7 @@ def find(
         )
         wanted.check()
     except InvalidQuestion as error:
-        raise ConfigurationError(str(error)) from error
+        raise InvalidRecord("invalid_question", str(error)) from error
     answer = asyncio.run(search(settings, wanted))
     if json:
         print_json(
@@ -130,7 +129,10 @@ def find(
     if not answer.results:
         empty = answer.empty or (Empty.NO_ANSWER if answer.known else Empty.UNKNOWN_PERSON)
         names = {"user": user, "tenant": tenant, "where": conversation}
-        print(_NOTHING[empty].format(**{name: printable(text) for name, text in names.items()}))
+        if empty is Empty.UNKNOWN_PERSON:
+            print(asyncio.run(people.unknown(settings, user, tenant)))
+        else:
+            print(_NOTHING[empty].format(**{name: printable(text) for name, text in names.items()}))
         for line in asyncio.run(_why(settings, user, tenant)):
             print(line)
     for found in answer.results:
@@ -187,6 +189,7 @@ async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
     # the engine and the model take a second to import: only who needs them waits
     from streams.adapters.living_embedder import open_living
     from streams.adapters.log_factory import open_views
+    from streams.policies.known import read_policies
     from streams.remembered.opening import open_search
 
     recall_api.require_index(settings)
@@ -195,7 +198,8 @@ async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
     async with AsyncExitStack() as resources:
         log = open_views(settings, resources).log if settings.redis_url else None
         embedder = await open_living(settings, resources, start=True)
-        search, _, _ = open_search(settings, embedder, log, resources)
+        policies = await read_policies(settings)
+        search, _, _ = open_search(settings, embedder, log, resources, policies)
         found = await search.search(wanted)
         known = found.empty is not Empty.UNKNOWN_PERSON
         return Answer(list(found), found.degraded, known, found.empty, found.scope)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from models.errors import ConfigurationError, DependencyUnavailable
+from models.errors import DependencyUnavailable, InvalidRecord
 from models.messages import DEFAULT_TENANT
 from models.understanding import QueryUnderstanding
 from processors.recall.question import InvalidQuestion, cleaned
@@ -30,7 +30,7 @@ def show(
     try:
         body = {"q": cleaned(query), "user_id": user, "tenant_id": tenant}
     except InvalidQuestion as error:
-        raise ConfigurationError(str(error)) from error
+        raise InvalidRecord("invalid_question", str(error)) from error
     if conversation:
         body["conversation_id"] = conversation
     found = asyncio.run(recall_api.post(settings, "/v1/understanding", body, QueryUnderstanding))

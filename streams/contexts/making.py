@@ -18,7 +18,7 @@ from models.context import Context, ContextRequest, FoundBy
 from models.episodes import Episode
 from models.errors import DependencyUnavailable
 from models.facts import Fact
-from models.index import EpisodeFilter, FactFilter, FactIndex, SearchIndex, TurnFilter
+from models.index import EpisodeFilter, FactFilter, FactReader, IndexReader, TurnFilter
 from models.messages import Role
 from models.statements import Kind
 from models.turns import Turn
@@ -46,8 +46,8 @@ from streams.vectors.queue import VectorQueue
 
 log = structlog.get_logger("streams.contexts.making")
 
-TurnIndex: TypeAlias = SearchIndex[Turn, TurnFilter]
-EpisodeIndex: TypeAlias = SearchIndex[Episode, EpisodeFilter]
+TurnIndex: TypeAlias = IndexReader[Turn, TurnFilter]
+EpisodeIndex: TypeAlias = IndexReader[Episode, EpisodeFilter]
 
 Item = TypeVar("Item")
 Filter = TypeVar("Filter")
@@ -80,7 +80,7 @@ class ContextMaker:
 
     def __init__(
         self,
-        facts: FactIndex,
+        facts: FactReader,
         turns: TurnIndex,
         vectors: VectorQueue,
         log: Log,
@@ -274,7 +274,7 @@ class ContextMaker:
 
 
 async def _find(
-    index: SearchIndex[Item, Filter],
+    index: IndexReader[Item, Filter],
     query: str,
     vector: Vector | None,
     where: Filter,

@@ -57,7 +57,7 @@ async def forget_answers(
         if settings.redis_url:
             redis = open_redis(settings)
             resources.push_async_callback(redis.aclose)
-            memos = MemoLog(topic, MemoView(redis, settings.namespace))
+            memos = MemoLog(topic, MemoView(redis, settings.namespace.live))
             resources.push_async_callback(memos.close)
             await memos.catch_up()
     return gone

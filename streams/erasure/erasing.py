@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 from models.errors import ConfigurationError
-from streams import cloudevents, commands, kafka
+from streams import cloudevents, commands
 from streams.adapters.turn_topic import TurnTopic
-from streams.agents.ingest.conversations import FACTS
 from streams.background import in_own_loop
 from streams.conversations import states as conversation_states
 from streams.erasure.answers import forget_answers
 from streams.erasure.erasures import EVENT, Erasing
+from streams.erasure.generations import ErasureRecord, write_everywhere
 from streams.kafka import broker
 from streams.kafka.lookup import Lookup
 from streams.printing import printable
-from streams.runtime.partitioner import partition_of
 from streams.settings import Settings
 from streams.topics.catalog import catalog_for
 
@@ -111,13 +109,10 @@ async def _conversations_of(settings: Settings, tenant: str, user_id: str) -> di
 
 async def _forget_facts(settings: Settings, erasing: Erasing) -> None:
     """Have all facts about a person erased that rest on what has arrived by now, by the broker's clock."""
-    spec = catalog_for(settings).get(FACTS)
-    partition = partition_of(erasing.user_id.encode(), spec.partitions)
-    key = erasing.key(partition)
-    event = cloudevents.outgoing(EVENT, _SOURCE, f"{key}/{erasing.until.isoformat()}")
-    client = kafka.make_producer(settings, _CLIENT)
-    async with broker.answering(settings), kafka.connected(client, settings, broker.ANSWER_SECONDS) as producer:
-        async with asyncio.timeout(2 * broker.ANSWER_SECONDS):
-            await producer.send_and_wait(
-                spec.name, None, key=key.encode(), partition=partition, headers=[*event, *erasing.headers_now()]
-            )
+
+    def record(partition: int) -> ErasureRecord:
+        key = erasing.key(partition)
+        event = cloudevents.outgoing(EVENT, _SOURCE, f"{key}/{erasing.until.isoformat()}")
+        return ErasureRecord(key.encode(), [*event, *erasing.headers_now()])
+
+    await write_everywhere(settings, erasing.user_id, record, _CLIENT, broker.ANSWER_SECONDS)

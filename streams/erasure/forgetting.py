@@ -1,19 +1,15 @@
-"""Forgetting one fact: a record without a value on ``memory.facts.v1``; no replay brings it back."""
+"""Forgetting one fact: a record without a value on ``memory.facts.v1`` of every generation."""
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime
 
 from models.facts import Fact
-from streams import cloudevents, kafka
+from streams import cloudevents
 from streams.erasure.erasing import Remaining, remaining
-from streams.kafka import broker
-from streams.runtime.partitioner import partition_of
+from streams.erasure.generations import FACTS, ErasureRecord, write_everywhere
 from streams.settings import Settings
 from streams.topics.catalog import catalog_for
-
-FACTS = "memory.facts.v1"
 
 _SOURCE = "/switchboard/serve"
 
@@ -30,17 +26,9 @@ class Forgetter:
         Raises :class:`DependencyUnavailable` when it does not confirm that.
         """
         spec = catalog_for(self._settings).get(FACTS)
-        place = partition_of(fact.user_id.encode(), spec.partitions)
         event_id = f"{fact.fact_id}/{fact.version}/forgotten"
         headers = cloudevents.outgoing(spec.event_type, _SOURCE, event_id, subject=fact.user_id)
-        client = kafka.make_producer(self._settings, "switchboard-serve")
+        record = ErasureRecord(fact.fact_id.encode(), headers)
         patience = self._settings.request_timeout_seconds
-        async with (
-            broker.answering(self._settings),
-            kafka.connected(client, self._settings, patience) as producer,
-            asyncio.timeout(patience),
-        ):
-            await producer.send_and_wait(
-                spec.name, None, key=fact.fact_id.encode(), partition=place, headers=headers
-            )
+        await write_everywhere(self._settings, fact.user_id, lambda _: record, "switchboard-serve", patience)
         return remaining(self._settings, datetime.now(UTC))

@@ -16,6 +16,7 @@ from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.own_extractor import OwnExtractor, load
 from streams.llm.memo.marks import ErasureMarks
 from streams.llm.memo.topic import MemoTopic
+from streams.policies.known import Policies
 from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 
@@ -35,10 +36,11 @@ async def open_extraction_models(
     count: TokenCounter,
     resources: AsyncExitStack,
     known: KnownNotes | None = None,
+    policies: Policies | None = None,
 ) -> ExtractionModels:
     """Return all of them; what must be closed at the end goes on ``resources``.
 
-    ``known``: where a model's known notes come from.
+    ``known``: where a model's known notes come from.  ``policies``: what tenants want a model to note.
 
     Raises:
         ConfigurationError: a model is to be asked, and something about it is set wrongly; what is named as an
@@ -70,7 +72,9 @@ async def open_extraction_models(
 
     asking = await open_asking(settings, metrics, count, resources)
     with_graph = settings.asks_model("graph_reader")
-    questions = WindowQuestions(asking, settings.model_windows_per_call, known, with_graph=with_graph)
+    questions = WindowQuestions(
+        asking, settings.model_windows_per_call, known, with_graph=with_graph, policies=policies
+    )
     builtin = BuiltinExtractor(embedder.behind, asking.memos.erased_by_now)
     extractor: Extractor = builtin
     if settings.asks_model("extractor"):

@@ -47,7 +47,8 @@ class ModelExtractor:
             return Refused(answer.reason, answer.message)
         if answer.outcome is Outcome.OVER_BUDGET:
             return await self._stand_in(window, "over budget")
-        reading = notes.read(answer.text, window)
+        categories = {each.name for each in self._questions.rules(window.tenant_id).categories}
+        reading = notes.read(answer.text, window, categories)
         for why in reading.dropped:
             self._metrics.statements_dropped_total.labels(why).inc()
         return Extracted(reading.statements)

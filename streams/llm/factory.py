@@ -49,7 +49,7 @@ def open_memos(settings: Settings, redis: Redis, ready: Ready, resources: AsyncE
     """Return the memo, with its view in a Redis that :func:`open_limiter` has opened."""
     topic = MemoTopic(settings)
     resources.push_async_callback(topic.close)
-    memos = MemoLog(topic, MemoView(redis, settings.namespace, ready))
+    memos = MemoLog(topic, MemoView(redis, settings.namespace.live, ready))
     resources.push_async_callback(memos.close)
     return memos
 
@@ -101,5 +101,5 @@ def open_limiter(
         settings.model_calls_in_flight,
     )
     lease = settings.model_timeout_seconds + 5.0
-    limiter = Limiter(redis, settings.namespace, model, limits, lease_seconds=lease, ready=ready)
+    limiter = Limiter(redis, settings.namespace.live, model, limits, lease_seconds=lease, ready=ready)
     return limiter, redis, ready

@@ -23,7 +23,7 @@ import contextlib
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -43,10 +43,14 @@ log = structlog.get_logger("streams.process.supervisor")
 
 
 class Process(NamedTuple):
-    """One process to keep running: the name of its instance, and the command that starts it."""
+    """One process to keep running: the name of its instance, and the command that starts it.
+
+    ``env``: its environment, where that is not ours.
+    """
 
     name: str
     command: Sequence[str]
+    env: Mapping[str, str] | None = None
 
 
 class Supervisor:
@@ -82,7 +86,7 @@ class Supervisor:
         """Run one process, again and again, until all are to stop."""
         attempt = 0
         while not self._stopping.is_set():
-            child = self._running[process.name] = child_process.spawn(process.command)
+            child = self._running[process.name] = child_process.spawn(process.command, env=process.env)
             log.info("process started", instance=process.name, child=child.pid)
             began = time.monotonic()
             code = await asyncio.get_running_loop().run_in_executor(self._waiters, child.wait)
@@ -93,7 +97,7 @@ class Supervisor:
             elif code == EXIT_CONFIGURATION:
                 log.error("a process cannot run; its last lines say what to change", instance=process.name)
                 self._status = code
-                self._stop("a process cannot run")
+                self.stop("a process cannot run")
             else:
                 attempt = 1 if lived > self._longest_wait else attempt + 1
                 await self._back_off(process, code, attempt)
@@ -124,9 +128,9 @@ class Supervisor:
         if self._stopping.is_set():
             self._kill(f"{number.name} came again")
         else:
-            self._stop(number.name)
+            self.stop(number.name)
 
-    def _stop(self, why: str) -> None:
+    def stop(self, why: str) -> None:
         """Tell every process to stop; a later call changes nothing."""
         if self._stopping.is_set():
             return

@@ -64,6 +64,7 @@ async def _main(service: str, settings: Settings, opener: Opener, place: Place) 
     health.describe("service", service)
     health.describe("instance", settings.instance_id)
     health.describe("topic_prefix", settings.topic_prefix)
+    health.describe("generation", settings.generation)
     health.describe("data_folder", folder_id(settings))
     health.describe("process", place.index)
     health.describe("processes", place.count)
@@ -86,6 +87,8 @@ async def _main(service: str, settings: Settings, opener: Opener, place: Place) 
         )
         watchdog = Watchdog(health, settings.hang_timeout_seconds)
         resources.callback(watchdog.close)
+        for known in parts.needed:
+            await known()
         return await _serve(runtime, parts, stop)
 
 
@@ -110,7 +113,7 @@ async def _take_name(service: str, settings: Settings, cluster_id: str) -> Calla
 
 async def _check_topics(service: str, catalog: Catalog, settings: Settings) -> None:
     """Refuse to start on topics that would lose or split data (rule 10), or without the rights to use them."""
-    own, patience = Catalog(topics_of(service, catalog), catalog.prefix), settings.request_timeout_seconds
+    own, patience = Catalog(topics_of(service, catalog), *catalog.namespace), settings.request_timeout_seconds
     differences = await admin.check(own, settings, timeout_seconds=patience)
     blocking = [difference for difference in differences if difference.blocking]
     if blocking:

@@ -12,9 +12,10 @@ from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 
 if TYPE_CHECKING:
-    from models.index import FactIndex
+    from models.index import FactReader
     from models.ports import Embedder
     from streams.adapters.conversation_log import ConversationLog
+    from streams.policies.known import Policies
     from streams.search import MemorySearch
     from streams.search.graph import GraphSearch
 
@@ -28,12 +29,17 @@ def shares_views(settings: Settings) -> bool:
 
 
 async def open_remembered(
-    settings: Settings, metrics: Metrics, resources: AsyncExitStack, open_embedder: OpenEmbedder
+    settings: Settings,
+    metrics: Metrics,
+    resources: AsyncExitStack,
+    open_embedder: OpenEmbedder,
+    policies: Policies | None = None,
 ) -> Remembered:
     """Return the opened views; resources to close at the end go on ``resources``.
 
     The index is opened here where a Qdrant server has it.  The logs of conversations are read where they are:
     in Redis, or in the Valkey of the recall service.  Nobody is spoken to before something is read.
+    ``policies``: those that this process follows already.
     """
     from streams.adapters.log_factory import open_views, open_views_of_recall
 
@@ -45,24 +51,36 @@ async def open_remembered(
         log, contexts, leases, *_ = open_views_of_recall(settings, remote.connected, resources)
     if not settings.qdrant_url:
         return Remembered(far.search, far.facts, log, contexts, far.graph, leases)
+    from streams.policies.known import open_policies
+
     embedder = await open_embedder(settings, resources, metrics)
-    search, facts, graph = open_search(settings, embedder, log, resources)
+    policies = policies or await open_policies(settings, resources)
+    search, facts, graph = open_search(settings, embedder, log, resources, policies)
     return Remembered(search, facts, log, contexts, graph, leases)
 
 
 def open_search(
-    settings: Settings, embedder: Embedder, log: ConversationLog | None, resources: AsyncExitStack
-) -> tuple[MemorySearch, FactIndex, GraphSearch]:
-    """Open the indexes; return what searches them, without ``log`` without looking around what is found."""
+    settings: Settings,
+    embedder: Embedder,
+    log: ConversationLog | None,
+    resources: AsyncExitStack,
+    policies: Policies,
+) -> tuple[MemorySearch, FactReader, GraphSearch]:
+    """Open the indexes; return what searches them, without ``log`` without looking around what is found.
+
+    What ``policies`` no longer show is left out.
+    """
     from models.index import VectorSpace
     from streams.adapters.index_factory import open_index
     from streams.adapters.qdrant_kinds import ENTITIES, EPISODES, RELATIONS, TURNS, facts_kind
+    from streams.policies.expiring_index import shown_entities, shown_facts, shown_relations
     from streams.search import MemorySearch
     from streams.search.graph import GraphSearch
 
     space = VectorSpace(embedder.model, embedder.dimensions)
-    facts = open_index(settings, facts_kind(settings.decay_rates), space)
-    resources.push_async_callback(facts.close)
+    stored = open_index(settings, facts_kind(settings.decay_rates), space)
+    resources.push_async_callback(stored.close)
+    facts = shown_facts(stored, policies)
     turns = open_index(settings, TURNS, space)
     resources.push_async_callback(turns.close)
     episodes = open_index(settings, EPISODES, space)
@@ -70,7 +88,7 @@ def open_search(
     entities, relations = open_index(settings, ENTITIES, space), open_index(settings, RELATIONS, space)
     resources.push_async_callback(entities.close)
     resources.push_async_callback(relations.close)
-    graph = GraphSearch(entities, relations)
+    graph = GraphSearch(shown_entities(entities, policies), shown_relations(relations, policies))
     search = MemorySearch(
         facts,
         embedder,

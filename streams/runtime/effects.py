@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from models.errors import InvalidRecord
 from streams.runtime.records import Headers, SourceRecord
+from streams.runtime.stamp import Stamp
 
 
 class Output(NamedTuple):
@@ -16,7 +17,8 @@ class Output(NamedTuple):
     ``key`` is the record's key; the partition is that of ``route`` (default: ``key``) under Kafka's
     murmur2 hash, so ``memory.facts.v1`` can be keyed by fact and routed by user.  An explicit
     ``partition`` wins over both.  ``topic`` is the catalog name, without the deployment's prefix.  ``copy``: it
-    is what came in, byte for byte, and not something that the stage made: it gets no stamp.
+    is what came in, byte for byte, and not something that the stage made: it gets no stamp.  ``stamp``: its own
+    (:mod:`streams.runtime.stamp`), where more than the stage's settings decided about it.
     """
 
     topic: str
@@ -26,6 +28,7 @@ class Output(NamedTuple):
     route: bytes | None = None
     partition: int | None = None
     copy: bool = False
+    stamp: Stamp | None = None
 
 
 class StateChange(NamedTuple):
@@ -107,9 +110,10 @@ class Effects:
         *,
         route: bytes | None = None,
         partition: int | None = None,
+        stamp: Stamp | None = None,
     ) -> None:
         """Produce a record that the stage made (see :class:`Output`)."""
-        self.outputs.append(Output(topic, key, value, headers, route, partition))
+        self.outputs.append(Output(topic, key, value, headers, route, partition, stamp=stamp))
 
     def forward(self, topic: str, key: bytes | None, value: bytes | None, headers: Headers = ()) -> None:
         """Send on, as it is, a record that came in."""
@@ -174,6 +178,11 @@ class Effects:
         self.observations += other.observations
         for (metric, labels), n in other.counts.items():
             self.count(metric, *labels, by=n)
+
+    def withhold(self, topics: frozenset[str]) -> None:
+        """Drop outputs to ``topics``, which are somebody else's to write."""
+        if topics:
+            self.outputs = [output for output in self.outputs if output.topic not in topics]
 
     def in_order(self) -> None:
         """Put the changes in the order in which they are written.

@@ -18,6 +18,7 @@ from streams.runtime.faust_table import StateTable
 from streams.runtime.ports import AppHost
 from streams.runtime.scheduler import scheduler_factory
 from streams.runtime.stage import BoundStage, Stage
+from streams.runtime.throttle import Throttle
 from streams.topics.catalog import Catalog
 
 
@@ -100,7 +101,9 @@ def make_app(runtime: AppHost, stages: Sequence[BoundStage]) -> tuple[ServiceApp
         consumer_max_fetch_size=4 << 20,
         consumer_group_instance_id=_member(settings.static_member(runtime.name), runtime.catalog, stages),
         PartitionAssignor=SameTopicsAssignor,
-        ConsumerScheduler=scheduler_factory(_bounds(runtime.catalog, stages), settings.step_bytes),
+        ConsumerScheduler=scheduler_factory(
+            _bounds(runtime.catalog, stages, runtime.throttle), settings.step_bytes
+        ),
     )
     app.runtime = runtime
     tables = {bound.stage.name: _make_table(app, bound, runtime.catalog) for bound in stages if bound.changelog}
@@ -148,13 +151,13 @@ def _make_agent(app: ServiceApp, bound: BoundStage) -> None:
     app.agent(channel, name=bound.stage.name)(agent)
 
 
-def _bounds(catalog: Catalog, stages: Sequence[BoundStage]) -> Any:
+def _bounds(catalog: Catalog, stages: Sequence[BoundStage], throttle: Throttle) -> Any:
     """Return the scheduler's bounds for a topic; see :data:`streams.runtime.scheduler.Bound`."""
     by_source = {source: bound.stage for bound in stages for source in bound.stage.sources}
 
     def bound_of(topic: str) -> tuple[int, str, int]:
         name = catalog.get(topic).contract_name
         stage = by_source[name]
-        return stage.batch_records, name, stage.sources.index(name)
+        return throttle.most(name, stage.batch_records), name, stage.sources.index(name)
 
     return bound_of

@@ -149,6 +149,7 @@ class Lane:
 
     async def _on_batch(self, event: Any) -> None:
         batch: RecordBatch = event.value
+        await self._throttled(event)
         if not self.epoch.running:
             self._drop(event)
             return
@@ -161,6 +162,16 @@ class Lane:
         batch.release()
         self._log_times[batch.source] = batch.timestamp / 1000
         await self._launch(prepared, event)
+
+    async def _throttled(self, event: Any) -> None:
+        """Wait until the throttle lets a batch through."""
+        wait = self.runtime.throttle.wait(event.value.source, len(event.value))
+        if wait:
+            try:
+                await asyncio.sleep(wait)
+            except asyncio.CancelledError:
+                self._drop(event)  # nobody has seen it, and shutdown would wait for it
+                raise
 
     def _check_position(self, batch: RecordBatch) -> None:
         expected = self._positions.get(batch.source)

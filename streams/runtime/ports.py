@@ -17,6 +17,7 @@ from streams.runtime.publisher import Publisher
 from streams.runtime.records import RecordBatch
 from streams.runtime.stage import BoundStage
 from streams.runtime.table import NoState, PartitionState
+from streams.runtime.throttle import Throttle
 from streams.runtime.timers import Timers
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
@@ -25,7 +26,7 @@ from streams.topics.catalog import Catalog
 
 
 class StepperHost(Protocol):
-    """The service, to a stepper."""
+    """The service, to a stepper.  ``withheld``: topics that only the live generation writes."""
 
     name: str
     settings: Settings
@@ -33,6 +34,7 @@ class StepperHost(Protocol):
     health: HealthState
     log: Any
     publisher: Publisher
+    withheld: frozenset[str]
 
     @property
     def reset_hint(self) -> str: ...
@@ -51,9 +53,10 @@ class SteppedLane(Protocol):
 
 
 class LaneHost(StepperHost, Protocol):
-    """The service, to a lane.  ``slots`` bounds what is in flight."""
+    """The service, to a lane.  ``slots`` bounds what is in flight, ``throttle`` how fast sources are read."""
 
     slots: asyncio.Semaphore
+    throttle: Throttle
 
     def fail(self, exc: BaseException) -> None: ...
     def discard(self, message: Any) -> None: ...
@@ -103,5 +106,6 @@ class AppHost(ConsumerHost, Protocol):
     """The service, to its Faust app."""
 
     catalog: Catalog
+    throttle: Throttle
 
     def deliver(self, bound: BoundStage, event: Any) -> None: ...

@@ -95,7 +95,8 @@ class Publisher:
         return self._layout[topic][2]
 
     def pack(self, outputs: Iterable[Output], stamp: Stamp = ()) -> Packed:
-        """Pack ``outputs`` in order, without sending; ``stamp`` goes on all but the copies.
+        """Pack ``outputs`` in order, without sending; ``stamp`` goes on all but the copies, and those with one
+        of their own.
 
         Raises:
             OutputTooLarge: a record exceeds what its topic takes; nothing is sent.
@@ -205,7 +206,7 @@ def _append(builder: Any, key: bytes | None, value: bytes | None, headers: list[
 
 
 def _headers(output: Output, stamp: Stamp) -> list[tuple[str, bytes | None]]:
-    return [*output.headers] if output.copy else [*output.headers, *stamp]
+    return [*output.headers] if output.copy else [*output.headers, *(output.stamp or stamp)]
 
 
 def _retrieve(confirmation: Confirmation) -> None:

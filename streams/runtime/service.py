@@ -23,6 +23,7 @@ from streams.runtime.retry_policy import RetryPolicy
 from streams.runtime.stage import BoundStage, Place, Stage, ViewMarks
 from streams.runtime.stamp import config_hash
 from streams.runtime.table import NoState, PartitionState
+from streams.runtime.throttle import Throttle
 from streams.runtime.watch import Watch
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
@@ -57,6 +58,9 @@ class ServiceRuntime:
         self.metrics = metrics
         self.health = health
         self.catalog = catalog
+        self.withheld = catalog.withheld
+        shared = [spec.contract_name for spec in catalog if spec.shared]
+        self.throttle = Throttle(settings.max_rate, shared)
         self.log = structlog.get_logger("streams.runtime").bind(service=name)
         self.slots = asyncio.Semaphore(settings.batches_in_flight)
         self.lease = Lease(settings.session_timeout_seconds, settings.static_member(name))

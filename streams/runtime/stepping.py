@@ -299,6 +299,7 @@ class Stepper:
             OutputTooLarge: an output or a value is larger than its topic takes; nothing was stored.
         """
         lane = self._lane
+        effects.withhold(lane.runtime.withheld)
         packed = lane.runtime.publisher.pack(effects.outputs, self._stamp)
         if effects.changes and self._bound.changelog:
             self._check_changes(effects.changes)
@@ -320,6 +321,7 @@ class Stepper:
 
     def _prepared(self, effects: Effects, source: str) -> Prepared:
         """Return the effects packed at acceptance or, if there are more now, pack everything at once."""
+        effects.withhold(self._lane.runtime.withheld)
         publisher, outputs = self._lane.runtime.publisher, effects.outputs
         accepted, count, packed = self._packed
         if effects.dead_letters:

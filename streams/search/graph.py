@@ -8,7 +8,7 @@ import msgspec
 
 from models.errors import InvalidRecord
 from models.graph import Entity, Relation
-from models.index import GraphFilter, SearchIndex
+from models.index import GraphFilter, IndexReader
 from models.messages import DEFAULT_TENANT
 from processors.graph.asking import is_named, relations_of
 from processors.graph.resolving import SELF_NAME
@@ -69,7 +69,7 @@ class GraphSearch:
     """Looks up entities and relations in their indexes."""
 
     def __init__(
-        self, entities: SearchIndex[Entity, GraphFilter], relations: SearchIndex[Relation, GraphFilter]
+        self, entities: IndexReader[Entity, GraphFilter], relations: IndexReader[Relation, GraphFilter]
     ) -> None:
         self._entities = entities
         self._relations = relations

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from models.episodes import Episode
 from models.errors import DependencyUnavailable
 from models.facts import Fact
-from models.index import FactFilter, FactIndex, TurnFilter
+from models.index import FactFilter, FactReader, TurnFilter
 from models.messages import Role
 from models.ports import Embedder
 from models.statements import Kind
@@ -94,7 +94,7 @@ class MemorySearch:
 
     def __init__(
         self,
-        facts: FactIndex,
+        facts: FactReader,
         embedder: Embedder,
         turns: TurnIndex | None = None,
         neighbours: Neighbours | None = None,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from models.episodes import Episode
 from models.facts import Fact, FactStatus
-from models.index import EpisodeFilter, FactFilter, FactIndex, SearchIndex, TurnFilter, Where
+from models.index import EpisodeFilter, FactFilter, FactReader, IndexReader, SearchIndex, TurnFilter, Where
 from models.statements import Kind
 from models.turns import Turn
 from processors.facts.confidence import ACTIVE_FROM, confidence_at, has_faded, is_void
@@ -55,7 +55,7 @@ class Pool(Generic[Item]):
 
 
 async def pool(
-    index: SearchIndex[Item, Filter], text: str, vector: NDArray[np.float32] | None, where: Filter, limit: int
+    index: IndexReader[Item, Filter], text: str, vector: NDArray[np.float32] | None, where: Filter, limit: int
 ) -> Pool[Item]:
     """Return an index's items for a question; ``vector`` ``None``: by its words alone."""
     if vector is None:
@@ -93,7 +93,7 @@ async def episodes(
 
 
 async def facts(
-    index: FactIndex,
+    index: FactReader,
     text: str,
     vector: NDArray[np.float32] | None,
     wanted: Wanted,

@@ -27,6 +27,7 @@ from streams.live.reader import Live
 from streams.live.status import Status
 from streams.llm.embedders import open_embedder
 from streams.masking import mask_of
+from streams.policies.topic import PolicyStore
 from streams.remembered.opening import open_remembered
 from streams.sending import Sender
 from streams.settings import Settings
@@ -144,5 +145,6 @@ async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitS
         forgetter=Forgetter(settings),
         lookup=lookup,
         leases=remembered.leases,
+        policies=PolicyStore(settings),
         uses=FactUses(contexts, remembered.log, lookup),
     )

@@ -112,12 +112,12 @@ class Settings(FlowSettings):
 
     @property
     def namespace(self) -> Namespace:
-        """The names of what is this deployment's own."""
-        return Namespace(self.topic_prefix)
+        """The names of what is this deployment's and this generation's own."""
+        return Namespace(self.topic_prefix, self.generation)
 
     @property
     def folder(self) -> Path:
-        """Where this deployment keeps what is local; inside ``data_dir``, which deployments may share."""
+        """Where this generation keeps what is local; inside ``data_dir``, which deployments may share."""
         return self.namespace.folder(self.data_dir)
 
     def group(self, service: str) -> str:

@@ -50,6 +50,14 @@ class FlowSettings(ModelSettings):
     batches_in_flight: int = setting(
         8, "batches a service may have unconfirmed at once", "batches", ge=1, le=1000
     )
+    max_rate: float = setting(
+        0.0,
+        "messages, chunks and commands that a worker takes at most; 0: as many as it can. For a replay beside "
+        "the live services",
+        "records/s",
+        ge=0.0,
+        le=1_000_000,
+    )
     fetch_max_wait_ms: int = setting(
         50,
         "longest that a fetch waits at the broker for a record; 500 when there was none for 2 s",
@@ -58,6 +66,12 @@ class FlowSettings(ModelSettings):
         le=30_000,
     )
     commit_interval_seconds: float = setting(1.0, "how often offsets are committed", "s", gt=0, le=60)
+
+    # Webhooks
+    webhook_timeout_seconds: float = setting(15.0, "longest call of a webhook", "s", gt=0, le=300)
+    webhook_private_addresses: Literal["refuse", "allow"] = setting(
+        "refuse", "webhooks to addresses that are not public: this machine, private networks"
+    )
 
     # Runtime: patience
     session_timeout_seconds: float = setting(

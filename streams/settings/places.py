@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import field_validator
 
+from streams.namespace import GENERATION_RULE, is_generation, is_prefix
 from streams.settings.access import AccessSettings
 from streams.settings.text import setting
 
@@ -62,6 +63,13 @@ class PlaceSettings(AccessSettings):
         "deployments that differ in it share a broker, a Qdrant and a machine and see nothing of each other",
         allowed="up to 60 letters, digits, '.', '_' and '-'",
         pattern=r"^[A-Za-z0-9._-]{0,60}$",
+    )
+    generation: str = setting(
+        "",
+        "the generation of this process; empty: the live one. Another one reads the same messages and commands "
+        "and has its own consumer groups, derived topics, changelogs, collections, folder and Redis keys; "
+        "switchboard replay starts one",
+        allowed="1 to 20 lowercase letters, digits and '-', not named like a topic or a service, or empty",
     )
     partitions: str = setting(
         "",
@@ -130,6 +138,20 @@ class PlaceSettings(AccessSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = setting("info", "least severe log line shown")
     log_format: Literal["console", "json"] = setting("console", "how log lines look on stderr")
+
+    @field_validator("topic_prefix")
+    @classmethod
+    def _check_prefix(cls, value: str) -> str:
+        if not is_prefix(value):
+            raise ValueError("names of a generation begin like this: choose another prefix")
+        return value
+
+    @field_validator("generation")
+    @classmethod
+    def _check_generation(cls, value: str) -> str:
+        if value and not is_generation(value):
+            raise ValueError(GENERATION_RULE)
+        return value
 
     @field_validator("bootstrap_servers")
     @classmethod

@@ -43,6 +43,7 @@ class Metrics(Registered):
         self._contexts()
         self._responses()
         self._http()
+        self._webhooks()
         self.build_info = self._gauge("build_info", "Always 1; the labels say what runs.", "version", "python")
         self.build_info.labels(installed_version(), platform.python_version()).set(1)
 
@@ -293,6 +294,19 @@ class Metrics(Registered):
         self.http_open_streams = self._plain_gauge("http_open_streams", "Streams of events that are open.")
         self.http_refused_total = self._counter(
             "http_refused_total", "Requests and connections beyond a limit, by which.", "reason"
+        )
+
+    def _webhooks(self) -> None:
+        self.webhook_deliveries_total = self._counter(
+            "webhook_deliveries_total",
+            "Calls of webhooks: delivered, failed (and tried again), dead_lettered (given up after a day).",
+            "webhook",
+            "outcome",
+        )
+        self.webhook_oldest_undelivered_seconds = self._gauge(
+            "webhook_oldest_undelivered_seconds",
+            "Age of the oldest record that an endpoint has not taken yet; 0 if there is none.",
+            "webhook",
         )
 
 

@@ -14,6 +14,11 @@ minutes (``log.retention.check.interval.ms``) and removes files a minute later.
 
 A topic has two names: its contract name (``chat.messages.v1``), and its name on the broker, which puts
 ``Settings.topic_prefix`` before it.  They are equal unless a prefix is set.
+
+Every topic is shared or derived.  A shared one (``shared: true`` in its file) is what the services work from,
+and what must reach every generation: messages, response chunks, commands (erasures among them), tokens, the
+memo.  A derived one (all others, dead letters, changelogs) belongs to one generation, ``Settings.generation``,
+whose name is in the topic's.  Only stages of the live generation write to shared topics.
 """
 
 from __future__ import annotations
@@ -61,7 +66,8 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     whose murmur2 hash picks its partition.  ``writers`` are those who write it besides its owner,
     ``looked_up_by`` those who look things up in it outside of their consumer group.  ``type`` is
     the dotted path of the value's struct and ``event_type`` the CloudEvents type, both ``""`` where values are
-    not ours to describe (dead letters, changelogs).  ``digest_key`` are the fields that tell its records apart
+    not ours to describe (dead letters, changelogs).  ``shared``: one topic for all
+    generations.  ``digest_key`` are the fields that tell its records apart
     where the key does not (in a topic that is not compacted), and ``digest_ignores`` says in which fields two
     topics may differ that say the same, and why (:mod:`streams.topics.digests`): ``messages.offset`` is that
     field of each of the messages.  Times in milliseconds, sizes in bytes; ``None`` leaves the broker's default.
@@ -87,6 +93,7 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     segment_bytes: _Positive = DEFAULT_SEGMENT_BYTES
     dead_letter: bool = False
     dead_letter_of: str = ""
+    shared: bool = False
     type: str = ""
     event_type: str = ""
     schema: str = ""
@@ -152,8 +159,8 @@ def min_insync_replicas(replicas: int) -> int:
 class Catalog:
     """All topics, found by contract name or by name on the broker."""
 
-    def __init__(self, specs: Iterable[TopicSpec], prefix: str = "") -> None:
-        self.prefix = prefix
+    def __init__(self, specs: Iterable[TopicSpec], prefix: str = "", generation: str = "") -> None:
+        self.namespace = Namespace(prefix, generation)
         self._specs = tuple(specs)
         self._by_name = {spec.contract_name: spec for spec in self._specs}
         self._by_name.update({spec.name: spec for spec in self._specs})
@@ -186,7 +193,26 @@ class Catalog:
         spec = self.get(name)
         if not spec.dead_letter:
             raise ConfigurationError(f"{spec.name} has no dead-letter topic: set dead_letter: true in its file")
-        return spec.name + DEAD_LETTER_SUFFIX
+        return self.name(spec.contract_name + DEAD_LETTER_SUFFIX)
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of the deployment."""
+        return self.namespace.prefix
+
+    @property
+    def withheld(self) -> frozenset[str]:
+        """Contract names of the topics that stages of this generation read and must not write.
+
+        What they would write there (ticks, copies of commands, records moved to the right partition) the live
+        generation has written already, and every generation reads it.
+        """
+        is_live = not self.namespace.generation
+        return frozenset(spec.contract_name for spec in self._specs if spec.shared and not is_live)
+
+    def derived(self) -> list[TopicSpec]:
+        """Return the topics that belong to this generation alone."""
+        return [spec for spec in self._specs if not spec.shared]
 
     def all(self) -> tuple[TopicSpec, ...]:
         """Return every topic: those of the files, their dead-letter topics, the changelogs."""
@@ -202,13 +228,17 @@ class Catalog:
 
 
 def catalog_for(settings: Settings) -> Catalog:
-    """Return the catalog of a deployment: with its prefix, its partitions, and how long it keeps turns."""
-    return load_catalog(settings.topic_prefix, settings.partitions, settings.turn_retention_days)
+    """Return the catalog of a generation: its names, its partitions, and how long it keeps turns."""
+    return load_catalog(
+        settings.topic_prefix, settings.partitions, settings.turn_retention_days, settings.generation
+    )
 
 
 @lru_cache(maxsize=64)
-def load_catalog(prefix: str = "", partitions: str = "", turn_retention_days: float = 0) -> Catalog:
-    """Read ``schemas/topics`` and return its catalog, with ``prefix`` before every name on the broker.
+def load_catalog(
+    prefix: str = "", partitions: str = "", turn_retention_days: float = 0, generation: str = ""
+) -> Catalog:
+    """Read ``schemas/topics`` and return its catalog; names on the broker are those of :class:`Namespace`.
 
     ``partitions`` is as in ``SWITCHBOARD_PARTITIONS``; see :mod:`.partitions`.  ``turn_retention_days``, if
     not 0, is how long :data:`OF_TURNS` are kept.  Raises :class:`ConfigurationError` if a file is wrong, or
@@ -221,9 +251,9 @@ def load_catalog(prefix: str = "", partitions: str = "", turn_retention_days: fl
             msgspec.structs.replace(spec, retention_ms=kept_ms) if spec.contract_name in OF_TURNS else spec
             for spec in specs
         ]
-    return Catalog(
-        [msgspec.structs.replace(spec, name=Namespace(prefix).topic(spec.name)) for spec in specs], prefix
-    )
+    names = Namespace(prefix, generation)
+    named = [msgspec.structs.replace(spec, name=names.topic(spec.name, shared=spec.shared)) for spec in specs]
+    return Catalog(named, prefix, generation)
 
 
 def read_specs(folder: Traversable) -> list[TopicSpec]:

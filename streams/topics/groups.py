@@ -9,6 +9,7 @@ from typing import NamedTuple
 from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import CommitFailedError, KafkaError, for_code
+from aiokafka.protocol.admin import DeleteGroupsRequest
 
 from models.errors import ConfigurationError
 from streams import kafka
@@ -20,6 +21,9 @@ _SESSION_MARGIN_SECONDS = 5.0
 
 _POLL_SECONDS = 0.2
 _UUID_LENGTH = 36
+
+#: Kafka's codes of answers about groups.
+_GROUP_NOT_EMPTY, _GROUP_NOT_FOUND = 68, 69
 
 
 class Member(NamedTuple):
@@ -89,6 +93,34 @@ async def _members(admin: AIOKafkaAdminClient, group: str) -> list[Member]:
             Member(member_id[: -_UUID_LENGTH - 1], host.removeprefix("/"))
             for member_id, _client, host, _metadata, _assignment in members
         ]
+
+
+async def delete_group(admin: AIOKafkaAdminClient, group: str) -> bool:
+    """Delete a consumer group with its offsets; return False if there is none.
+
+    Raises:
+        ConfigurationError: it has members again, or we may not.
+    """
+    while True:
+        try:
+            coordinator = await admin.find_coordinator(group)
+            response = await admin._send_request(DeleteGroupsRequest([group]), coordinator)
+            [(_, code)] = response.results
+            if code == _GROUP_NOT_FOUND:
+                return False
+            if code == _GROUP_NOT_EMPTY:
+                raise ConfigurationError(
+                    f"a worker of the group {group} has just started: stop it, and whatever would start it "
+                    "again, then repeat this"
+                )
+            if code:
+                raise for_code(code)(f"cannot delete the group {group}")
+        except KafkaError as error:
+            if not error.retriable:
+                raise
+            await asyncio.sleep(_POLL_SECONDS)
+            continue
+        return True
 
 
 async def stands(settings: Settings, service: str, source: TopicSpec) -> bool:

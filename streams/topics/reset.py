@@ -144,7 +144,7 @@ async def reset_state(
             await reset_log.write(each.values, each.changelog, settings)
         emptied = folder is not None and await asyncio.to_thread(_empty, folder)
         async with _asking(settings) as admin:
-            await _delete(admin, [spec for spec in forgotten if spec not in kept])
+            await delete_topics(admin, [spec for spec in forgotten if spec not in kept])
             await reset_log.delete_before(admin, before, settings.request_timeout_seconds)
             # No worker starts before this is done.
             await create_missing(admin, changelogs, settings.replication_factor)
@@ -228,7 +228,7 @@ async def _require(admin: AIOKafkaAdminClient, sources: Sequence[TopicSpec]) -> 
         )
 
 
-async def _delete(admin: AIOKafkaAdminClient, specs: Sequence[TopicSpec]) -> None:
+async def delete_topics(admin: AIOKafkaAdminClient, specs: Sequence[TopicSpec]) -> None:
     """Delete topics and wait until they are gone; those that are missing are no error."""
     while True:
         present = await describe(admin, [spec.name for spec in specs])

@@ -50,11 +50,7 @@ class FactsState(NamedTuple):
 
 async def read(catalog: Catalog, settings: Settings) -> FactsState:
     """Return the latest state of every fact of the topic, and what is known to be erased."""
-    stage = Facts(settings).stage()
-    topic, changelog = catalog.get(FACTS), catalog.get(f"switchboard-memory-{stage.table}-changelog")
-    facts = _Facts(Layout(stage.sources))
-    await reset_log.read(settings, topic, facts.note)
-    await reset_log.read(settings, changelog, facts.note_stored)
+    facts, changelog = await _read(catalog, settings)
     values: dict[bytes, Placed] = {}
     known = facts.known()
     for user, of_user in groupby(sorted(known, key=_person), key=_person):
@@ -62,9 +58,22 @@ async def read(catalog: Catalog, settings: Settings) -> FactsState:
         for key, value in rebuilt(of_user).items():
             values[key.encode()] = Placed(partition, facts.seal(STATE.encode(value)))
     kept = Kept(len(known), facts.unreadable)
-    for fact_id, (partition, erasure) in facts.erasures.items():
-        values[erasure_key(fact_id.decode())] = Placed(partition, facts.seal(ERASURE.encode(erasure)))
-    return FactsState(values, changelog, kept)
+    return FactsState(values | facts.erased(), changelog, kept)
+
+
+async def read_erased(catalog: Catalog, settings: Settings) -> tuple[dict[bytes, Placed], TopicSpec]:
+    """Return what is known to be erased of facts, as the table stores it, and the changelog of the table."""
+    facts, changelog = await _read(catalog, settings)
+    return facts.erased(), changelog
+
+
+async def _read(catalog: Catalog, settings: Settings) -> tuple[_Facts, TopicSpec]:
+    stage = Facts(settings).stage()
+    topic, changelog = catalog.get(FACTS), catalog.get(f"switchboard-memory-{stage.table}-changelog")
+    facts = _Facts(Layout(stage.sources))
+    await reset_log.read(settings, topic, facts.note)
+    await reset_log.read(settings, changelog, facts.note_stored)
+    return facts, changelog
 
 
 class _Facts:
@@ -128,6 +137,13 @@ class _Facts:
         version = max(erasure.version, fact.version if fact is not None else 0)
         merged = erase(None, fact_id.decode(), before[1] if before else None, erasure.until, version)
         self.erasures[fact_id] = partition, merged.erasure
+
+    def erased(self) -> dict[bytes, Placed]:
+        """Return the erasures as the table stores them."""
+        return {
+            erasure_key(fact_id.decode()): Placed(partition, self.seal(ERASURE.encode(erasure)))
+            for fact_id, (partition, erasure) in self.erasures.items()
+        }
 
     def known(self) -> list[Fact]:
         """Return the facts; counts those that cannot be read."""

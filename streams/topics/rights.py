@@ -16,7 +16,6 @@ from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 from models.errors import ConfigurationError
 from streams import kafka
 from streams.kafka.operations import allowed_on_group, allowed_on_topics
-from streams.namespace import Namespace
 from streams.settings import Settings
 from streams.settings.services import SERVICES
 from streams.topics.catalog import Catalog, TopicSpec
@@ -27,11 +26,16 @@ _POLL_SECONDS = 0.1
 #: Where a person is erased at once (:mod:`streams.erasure.erasing`).
 _ERASED_BY_SERVE = ("memory.facts.v1", "models.memo.v1")
 
+#: Roles that read and write the topics that they own.
+_OWNERS = ("token", "policy", "webhook")
+
 #: What each role is for; the services run under theirs.
 ROLES = {
     **{service: f"switchboard worker {service}" for service in SERVICES},
     "serve": "switchboard serve",
     "token": "switchboard token create, list and revoke",
+    "policy": "switchboard policy set and show",
+    "webhook": "switchboard webhook add, list, remove, deliver (and Read on groups switchboard-webhook-*)",
     "producer": "whoever sends messages and response chunks",
     "reader": "whoever reads what comes out",
     "apply": "switchboard topics apply and check",
@@ -57,8 +61,9 @@ def rights_of(role: str, catalog: Catalog) -> list[Right]:
         return _service(role, catalog)
     if role == "serve":
         return _serve(catalog)
-    if role == "token":
-        return [right for spec in catalog if spec.owner == "token" for right in _on(spec, "Read", "Write")]
+    if role in _OWNERS:
+        owned = [right for spec in catalog if spec.owner == role for right in _on(spec, "Read", "Write")]
+        return owned + [right for spec in catalog if role in spec.looked_up_by for right in _on(spec, "Read")]
     if role == "producer":
         return [right for spec in catalog if spec.owner == "producers" for right in _on(spec, "Write")]
     if role == "reader":
@@ -118,7 +123,7 @@ def _on(spec: TopicSpec, *operations: str) -> list[Right]:
 
 
 def _group(service: str, catalog: Catalog, operation: str) -> Right:
-    return Right("group", Namespace(catalog.prefix).group(service), operation)
+    return Right("group", catalog.namespace.group(service), operation)
 
 
 async def check_rights(role: str, catalog: Catalog, settings: Settings, *, timeout_seconds: float) -> None:

@@ -10,12 +10,16 @@ import msgspec
 from models import ids
 from models.episodes import Episode
 from models.messages import PUNCTUATION_HEADER, Punctuation, Role
+from models.policies import NeverKept, Rules
 from models.turns import Turn, TurnSource
 from models.vectors import EmbeddingRequest, VectorKind
 from streams.agents.recall.episode_pages import PAGE, PAGE_EPISODES
 from streams.agents.recall.episodes import EPISODES, Episodes
+from streams.agents.recall.punctuations import TURNS
 from streams.agents.recall.turn_log import CONVERSATION_HEADER
 from streams.erasure.erasures import UNTIL_HEADER
+from streams.policies.known import TenantPolicy, prepared
+from streams.runtime.effects import Output
 from streams.runtime.records import Record
 from streams.runtime.stage import Stage
 from streams.runtime.testing import START, StageHarness
@@ -77,6 +81,12 @@ class Harness(StageHarness):
     def erasure(self, index: int, conversation: str = "c") -> Record:
         key = ids.turn_id("default", conversation, f"m{index}").encode()
         return self.record(None, key=key, headers=[(CONVERSATION_HEADER, conversation.encode())])
+
+    def read_own(self) -> None:
+        """Read what the stage wrote into the log of turns."""
+        written = [output for output in self.last.outputs if output.topic == TURNS]
+        for output in written:
+            self.feed(self.record(output.value, key=output.key, headers=list(output.headers)))
 
 
 def test_an_episode_is_published_and_asks_for_its_vector() -> None:
@@ -190,3 +200,25 @@ def test_each_episode_of_a_long_conversation_can_be_erased() -> None:
     for index in (0, 5_001, 9_996):
         harness.feed(harness.erasure(index))
         assert harness.last.outputs
+
+
+def settled(outputs: list[Output]) -> dict[tuple[str, bytes | None], bytes | None]:
+    """What a reader of the compacted topics has at the end."""
+    return {(output.topic, output.key): output.value for output in outputs}
+
+
+def test_nothing_that_a_policy_never_keeps_gets_into_the_graph() -> None:
+    class Never:
+        def of(self, tenant_id: str) -> TenantPolicy:
+            return prepared(Rules(never_kept=NeverKept(topics=("Anna",))))
+
+        async def settled(self) -> None:
+            pass
+
+    found = []
+    for policies in (None, Never()):
+        harness = Harness()
+        harness.spec = Episodes(Settings(episode_size=4, episode_overlap=1), policies).stage()
+        harness.feed(harness.turn(text="My sister Anna lives in Berlin."), *[harness.turn() for _ in range(3)])
+        found.append([output for output in harness.outputs if output.topic == "memory.graph-statements.v1"])
+    assert found[0] and not found[1]

@@ -15,6 +15,7 @@ from models import ids
 from models.errors import DependencyUnavailable
 from models.facts import Fact, FactCandidate
 from models.graph import GraphStatement
+from models.policies import NeverKept, Rules
 from models.ports import Extraction as Outcome
 from models.ports import Extractor, GraphReader, Refused, TryLater
 from models.statements import Kind, Statement
@@ -25,6 +26,8 @@ from streams.adapters.builtin_extractor import BuiltinExtractor
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.facts import FACTS, Facts
+from streams.policies.known import NO_POLICY, TenantPolicy, prepared
+from streams.runtime.stamp import stamp
 from streams.runtime.testing import PARTITION, StageHarness
 from streams.settings import Settings
 
@@ -464,3 +467,81 @@ class TestDependencies:
         windows = {candidate.provenance.window_id for candidate in harness.candidates}
         assert windows == {FIRST.window_id, THIRD.window_id}
         assert (await harness.call(*records)).dead_letters == []
+
+
+class SetPolicies:
+    """Policies by tenant, as a process knows them."""
+
+    def __init__(self, **tenants: Rules) -> None:
+        self._known = {tenant_id: prepared(rules) for tenant_id, rules in tenants.items()}
+
+    def of(self, tenant_id: str) -> TenantPolicy:
+        return self._known.get(tenant_id, NO_POLICY)
+
+    async def settled(self) -> None:
+        pass
+
+
+class TestPolicies:
+    NEVER = Rules(never_kept=NeverKept(topics=("line 2", "diabetes"), patterns=(r"ID-\d{4}",)))
+
+    def harness(self, rules: Rules, extractor: Extractor, graph: GraphReader | None = None) -> StageHarness:
+        policies = SetPolicies(default=rules)
+        return StageHarness(Extraction(Settings(), extractor, graph, policies).stage())
+
+    async def test_statements_that_mention_what_is_never_kept_are_dropped(self) -> None:
+        harness = self.harness(self.NEVER, ScriptedExtractor(each_message))
+        await harness.call(harness.record(FIRST))
+        kept = [each.statement for each in harness.values(CANDIDATES, FactCandidate)]
+        assert kept == [f"line {n}" for n in range(10) if n != 2]
+        assert harness.last.counts["statements_dropped_total", ("never_kept",)] == 1
+
+    @pytest.mark.parametrize("where", ["statement", "quote", "value", "subject"])
+    async def test_each_text_of_a_statement_is_looked_at(self, where: str) -> None:
+        def script(each: Window) -> list[Statement]:
+            found = statement("has a card", "c-m0", quote="My card")
+            if where == "value":
+                found = msgspec.structs.replace(found, attribute="possession", kind=Kind.STATE)
+            return [msgspec.structs.replace(found, **{where: "ID-1234"})]
+
+        harness = self.harness(self.NEVER, ScriptedExtractor(script))
+        await harness.call(harness.record(window(said("My card is ID-1234"))))
+        assert harness.outputs == []
+
+    async def test_it_holds_for_the_builtin_extractor(self) -> None:
+        chat = said("I have diabetes and inject insulin every morning.", "I am allergic to peanuts.")
+        kept = []
+        for rules in (Rules(), self.NEVER):
+            harness = self.harness(rules, BuiltinExtractor(OnnxEmbedder()))
+            await harness.call(harness.record(window(chat)))
+            kept.append([each.statement for each in harness.values(CANDIDATES, FactCandidate)])
+        assert any("diabetes" in each for each in kept[0])
+        assert kept[1] == [each for each in kept[0] if "diabetes" not in each] != []
+
+    async def test_nothing_of_it_gets_into_the_graph(self) -> None:
+        chat = said("Anna has diabetes")
+        harness = self.harness(self.NEVER, ScriptedExtractor(lambda _: []), Related())
+        await harness.call(harness.record(window(chat)))
+        assert harness.outputs == []
+        assert harness.last.counts["statements_dropped_total", ("never_kept",)] == 1
+
+    async def test_the_hash_of_the_policy_is_in_the_stamp(self) -> None:
+        extractor = ScriptedExtractor(each_message)
+        stamps = []
+        for rules in (self.NEVER, Rules(instructions="Note all."), Rules()):
+            harness = self.harness(rules, extractor)
+            await harness.call(harness.record(FIRST))
+            (found,) = {output.stamp for output in harness.outputs}
+            stamps.append(found)
+        one, other, none = stamps
+        assert none is None  # the stage's own
+        assert one is not None and other is not None
+        assert {name for name, _ in one} == {"sw_code", "sw_config"}
+        own = dict(stamp(harness.spec.decided_by))["sw_config"]
+        assert len({dict(one)["sw_config"], dict(other)["sw_config"], own}) == 3
+
+    async def test_a_policy_of_another_tenant_changes_nothing(self) -> None:
+        policies = SetPolicies(clinic=self.NEVER)
+        harness = StageHarness(Extraction(Settings(), ScriptedExtractor(each_message), None, policies).stage())
+        await harness.call(harness.record(FIRST))
+        assert len(harness.outputs) == 10

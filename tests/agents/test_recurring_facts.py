@@ -17,6 +17,7 @@ from memory_samples import MESSAGES, candidate
 from models import ids
 from models.consolidation import ConsolidationReport, ConsolidationStep, Step
 from models.facts import Fact, FactCandidate, FactStatus
+from models.policies import NeverKept, Rules
 from models.vectors import EmbeddingResult, SpokenSentence, VectorKind
 from processors.embedding.vectors import pack
 from processors.recurring.sentences import sentence_id
@@ -25,6 +26,7 @@ from streams.agents.memory.consolidation_records import CONSOLIDATION, REPORTS
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
 from streams.agents.memory.sentence_vectors import PAGES, SENTENCE, pages_key, sentence_key
 from streams.erasure.erasures import Erasing, announce
+from streams.policies.known import TenantPolicy, prepared
 from streams.runtime.effects import Effects
 from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
@@ -252,3 +254,19 @@ def test_read_again_with_crashes_the_log_gives_the_same(
         {o.key: o.value for o in outputs if o.topic == FACTS} for outputs in (trial.outputs, harness.outputs)
     ]
     assert latest[0] == latest[1]
+
+
+def test_nothing_is_made_of_what_a_policy_never_keeps() -> None:
+    class Never:
+        def of(self, tenant_id: str) -> TenantPolicy:
+            return prepared(Rules(never_kept=NeverKept(topics=("ferry",))))
+
+        async def settled(self) -> None:
+            pass
+
+    settings = Settings(recurring_fact_similarity=0.75, consolidate_at="off")
+    harness = Harness()
+    harness.spec = Facts(settings, Never()).stage()
+    harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b", NEARBY))
+    report = harness.consolidate()
+    assert (harness.candidates(), report.created) == ([], ())

@@ -50,6 +50,7 @@ ELSEWHERE = {
     "/v1/dead-letters/{topic}/{partition}/{offset}",
     "/v1/dead-letters/{topic}/retry",
     "/v1/dead-letters/{topic}/drop",
+    "/v1/policies/{tenant}",
     # tests/integration/test_api_writing.py
     "/v1/facts/{fact_id}/correct",
     "/v1/messages",

@@ -735,7 +735,7 @@ class Killed(Exception):
 
 async def kill_at_each_step(place: Place, service: str, patch: pytest.MonkeyPatch) -> int:
     """Repeat a reset that is killed one step later each time, until it is done; return how often it ran."""
-    steps = [(reset, name) for name in ("create_missing", "_delete", "rewind_group")]
+    steps = [(reset, name) for name in ("create_missing", "delete_topics", "rewind_group")]
     steps += [(reset_log, name) for name in ("open_changelogs", "write", "delete_before", "close_changelogs")]
     passed, end = 0, 0
 

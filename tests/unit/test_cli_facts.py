@@ -6,6 +6,7 @@ import asyncio
 import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -18,8 +19,8 @@ from models.statements import Kind
 from streams.adapters.index_factory import open_index
 from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.adapters.qdrant_kinds import FACTS
-from streams.cli import main
-from streams.settings import load_settings
+from streams.cli import main, people, recall_api
+from streams.settings import Settings, load_settings
 
 NOW = datetime.now(UTC)
 SLOT = ids.slot_id("default", "ada", "user", "home")
@@ -148,3 +149,16 @@ def test_what_cannot_be_brought_back_is_said_before_anything_is_sent(
 def test_nobody_elses_fact_is_shown(capsys: pytest.CaptureFixture[str], fact_id: str) -> None:
     assert main.run(["explain", fact_id, "--user", "ada"]) == 66
     assert "there is no fact" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("user", "meant"), [("Amara", "amara"), ("amarra", "amara"), ("zoe", "")])
+async def test_a_name_nearly_right_is_asked_about(
+    user: str, meant: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def get(settings: Settings, path: str, parameters: object, kind: Any) -> Any:
+        return msgspec.convert({"people": [{"user_id": "amara"}, {"user_id": "kwame"}]}, kind)
+
+    monkeypatch.setattr(recall_api, "get", get)
+    said = await people.unknown(load_settings(), user, "default")
+    assert said.startswith(f"Nobody called {user} is known")
+    assert said.endswith(f"Did you mean {meant}?" if meant else "case-sensitive.")

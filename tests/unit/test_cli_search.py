@@ -185,7 +185,7 @@ def test_without_the_service_it_says_what_is_not_looked_at(
     async def open_living(*_: Any, **__: Any) -> None:
         """Nothing is embedded."""
 
-    def open_search(_: Any, __: Any, log: Any, ___: Any) -> tuple[Any, None, None]:
+    def open_search(_: Any, __: Any, log: Any, *___: Any) -> tuple[Any, None, None]:
         logs.append(log)
         return Nothing(), None, None
 

@@ -64,7 +64,7 @@ class Server:
                 self.wfile.write(content)
                 self.close_connection = bool(cut)
 
-            do_GET = do_POST = handle_one
+            do_GET = do_POST = do_DELETE = handle_one
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -151,6 +151,20 @@ def test_a_fact_its_history_and_a_context(ask: Ask, server: Server) -> None:
     assert server.asked[0][1] == "/v1/facts/a%2F..%2Fb?user_id=ada"
     assert [change.version for change in ask(server.url, "history", "f-1")] == [1, 2]
     assert ask(server.url, "context", "c").prompt == "p"
+
+
+def test_the_latest_messages_of_a_conversation_and_forgetting_it(ask: Ask, server: Server) -> None:
+    said = [
+        {"message_id": f"m-{n}", "role": "user", "content": f"line {n}", "sent_at": "2026-03-01T09:15:12Z"}
+        for n in (2, 1)
+    ]
+    server.answers = [ok({"messages": said, "next": "n-1", "total": 7}), ok({"user_id": ""})]
+    assert [each.message_id for each in ask(server.url, "messages", "a/b", limit=2)] == ["m-1", "m-2"]
+    ask(server.url, "forget_conversation", "a/b")
+    assert [(method, path) for method, path, _, _ in server.asked] == [
+        ("GET", "/v1/conversations/a%2Fb?user_id=ada&order=newest&limit=2"),
+        ("DELETE", "/v1/conversations/a%2Fb"),
+    ]
 
 
 def test_what_is_added_twice_for_a_broken_connection_has_one_key(ask: Ask, server: Server) -> None:

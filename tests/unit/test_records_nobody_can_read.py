@@ -51,5 +51,5 @@ async def test_a_token_that_cannot_be_read_allows_nothing(value: bytes) -> None:
 
     consumer: Any = Consumer()
     kept: dict[str, Any] = {"t-1": object()}
-    assert await tokens._take(consumer, place, kept)
+    assert await tokens.TOKENS._take(consumer, place, kept)
     assert kept == {}

@@ -29,6 +29,7 @@ from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
 from streams.runtime.stamp import Stamp, stamp
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import LATE_WRITES_SECONDS, PartitionState
+from streams.runtime.throttle import Throttle
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
@@ -109,6 +110,8 @@ class Rig:
             health=HealthState(60),
             log=structlog.get_logger(),
             publisher=self.publisher,
+            withheld=frozenset(),
+            throttle=Throttle(0.0, ()),
             slots=asyncio.Semaphore(8),
             discard=lambda message: self.discarded.append(message.offset),
             fail=self._fail,
@@ -726,3 +729,15 @@ class TestWhatIsCounted:
         rig.lane.close()
         assert self.value(rig, "epoch_drops_total", stage="copy") == 1
         assert rig.discarded == [0]
+
+
+async def test_a_throttled_batch_waits_and_is_dropped_with_its_epoch(rig: Rig) -> None:
+    rig.runtime.throttle = Throttle(0.1, [SOURCE])
+    rig.deliver(b"a")
+    await rig.until(lambda: len(rig.publisher.submitted) == 1)
+    rig.deliver(b"b")
+    await rig.settle()
+    assert len(rig.publisher.submitted) == 1, "its time has not come"
+    rig.lane.close()
+    await rig.until(lambda: rig.discarded == [1])
+    assert not rig.publisher.values("out")[1:]

@@ -50,6 +50,7 @@ class Service:
         self.health.clear("starting")
         self.log = structlog.get_logger()
         self.publisher = publisher
+        self.withheld: frozenset[str] = frozenset()
         self.reset_hint = "switchboard state reset ingest"
 
     def value(self, metric: str, *labels: str) -> float:
@@ -555,6 +556,18 @@ class TestAside:
         assert {why for _, why in bench.letters()} == {"misplaced_too_large"}
         counted = {("misrouted_records_total", ("stage", SOURCE)): 2}
         assert bench.ready[0].account.counts == counted
+
+    async def test_what_the_live_generation_writes_is_withheld(self, service: Service) -> None:
+        service.withheld = frozenset({SOURCE})
+        wrong = (partition_of(b"k", 8) + 1) % 8
+        right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == wrong)
+        records = [Record(b"stray", b"k", 0, SOURCE, wrong), Record(b"here", right, 1, SOURCE, wrong)]
+        bench = Bench(service, stage(), hashed=8)
+        bench.ready.append(await bench.stepper(wrong).run(RecordBatch(records, source=SOURCE)))
+        assert [found[0] for found in read(bench.ready[0])] == [OUT], "the live one has moved the stray"
+        assert bench.ready[0].account.outputs == {OUT: 1}
+        service.withheld = frozenset({OUT})
+        assert not list(read(await bench.run(b"more")))
 
 
 class TestTimers:

@@ -78,6 +78,23 @@ def value(service: ServiceRuntime, name: str, /, **labels: str) -> float | None:
     return service.metrics.registry.get_sample_value(f"switchboard_{name}", labels)
 
 
+class TestFaust:
+    """What the Faust app of a service is told."""
+
+    async def test_a_rate_cuts_batches_of_shared_topics_small(self, settings: Settings) -> None:
+        service = ServiceRuntime(
+            "ingest",
+            STAGES,
+            settings=settings.model_copy(update={"max_rate": 16.0}),
+            catalog=load_catalog("x-"),
+            metrics=Metrics(),
+            health=HealthState(60),
+        )
+        bound_of = service.app.conf.ConsumerScheduler()._bound
+        assert bound_of(f"x-{MESSAGES}")[0] == 2
+        assert bound_of(f"x-{SUMMARIES}")[0] == 7, "as the stage says"
+
+
 class Producer:
     """aiokafka's producer, as far as a service starts and stops it."""
 

@@ -51,6 +51,9 @@ def test_the_topics_of_the_contract():
         "chat.responses.v1",
         "chat.duplicates.v1",
         "access.tokens.v1",
+        "memory.policies.v1",
+        "webhooks.endpoints.v1",
+        "webhooks.undelivered.v1",
         "models.memo.v1",
         "respond.routed-chunks.v1",
     }

@@ -25,6 +25,7 @@ from models.facts import FactCandidate, FactStatus
 from processors.facts.confidence import FOREVER, active_until
 from processors.merging.plan import Known, plan
 from processors.merging.support import is_faint, supported
+from processors.policies.never import texts_of
 from streams.agents.memory import ending, pairing, recurring, sentence_vectors, separating, supporting
 from streams.agents.memory.consolidation_records import ask, emit_question, emit_report, emit_step, step_about
 from streams.agents.memory.extraction import emit_candidate
@@ -51,6 +52,8 @@ from streams.agents.memory.fact_vectors import (
     with_changed,
     with_said,
 )
+from streams.policies.known import Policies
+from streams.policies.stamping import PolicyStamps
 from streams.runtime.keyed import Run, Work
 from streams.runtime.records import SourceRecord
 from streams.runtime.stage import TimerContext
@@ -82,7 +85,9 @@ def key_of(step: ConsolidationStep) -> bytes:
 class Consolidating:
     """Handlers of vectors and consolidation steps in the facts stage."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, policies: Policies, stamps: PolicyStamps) -> None:
+        self._policies = policies
+        self._stamps = stamps
         self._near_from = settings.merge_similarity
         self._support_from = settings.support_similarity
         self._recur_from = settings.recurring_fact_similarity
@@ -222,9 +227,11 @@ class Consolidating:
         borne_out = supported(facts, said, self._support_from)
         merged_away = {pair.other_id for pair in found.merges}
         faint = sorted(each.fact.fact_id for each in facts if is_faint(each.fact, at, self._rates))
+        policy = self._policies.of(step.tenant_id)
         found_anew, later = list[FactCandidate](), person.told
         if person.told and self._recur_from < 1.0:
             found_anew, later = recurring.found_in(step, at, facts, self._recur_from, work)
+            found_anew = [each for each in found_anew if not policy.never_kept.mentioned(texts_of(each))]
         report = ConsolidationReport(
             report_id=ids.deterministic_id("report", step.step_id),
             user_id=step.user_id,
@@ -247,7 +254,7 @@ class Consolidating:
         if step.dry_run or not (person.pages or person.told):
             return
         for candidate in found_anew:
-            emit_candidate(candidate, work)
+            emit_candidate(candidate, work, self._stamps.of(policy))
         for each in borne_out:
             emit_step(supporting.support(each, step, at), work)
         for kind, pairs in ((Step.MERGE, found.merges), (Step.CONTRADICTION, found.contradictions)):

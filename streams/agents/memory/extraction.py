@@ -2,6 +2,9 @@
 what a graph reader finds of how things are related.  What must not be kept verbatim is masked in the window, as
 it is in turns, before anything reads it: by then a value stands without what told that it is a secret.
 
+What a tenant's policy never keeps is left out here, whoever has read it, and the policy's hash is part of
+``sw_config`` of what follows from its windows.
+
 State per conversation: the last window that was processed, and the messages that statements were taken
 from.  A window whose end was processed is skipped (method 1), and so is a statement all of whose messages
 were extracted from before: the overlap saw it already (method 2).
@@ -18,18 +21,23 @@ from models.errors import DependencyUnavailable, InvalidRecord, Unanswered
 from models.facts import FactCandidate
 from models.graph import GraphStatement
 from models.ports import Extracted, Extractor, GraphReader, Refused, TryLater
+from models.statements import Statement
 from models.windows import Window
 from processors.facts.candidates import fresh, objection, to_candidate
+from processors.policies.never import NEVER_KEPT, texts_of, texts_of_relation
 from processors.recall.masking import has_masked
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.memory.graph import send_statement
 from streams.masking import mask_of, masked_messages
+from streams.policies.known import NoPolicies, Policies, TenantPolicy
+from streams.policies.stamping import PolicyStamps
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.keyed import Work
 from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
+from streams.runtime.stamp import Stamp
 from streams.settings import Settings
 
 WINDOWS = "memory.windows.v1"
@@ -67,10 +75,23 @@ STATE: Codec[ExtractionState] = Codec("extraction", ExtractionState)
 class Extraction:
     """The step around an extractor, and a graph reader if there is one."""
 
-    def __init__(self, settings: Settings, extractor: Extractor, graph: GraphReader | None = None) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        extractor: Extractor,
+        graph: GraphReader | None = None,
+        policies: Policies | None = None,
+    ) -> None:
         self._settings = settings
         self._extractor = extractor
         self._graph = graph
+        self._policies = policies or NoPolicies()
+        decided_by = {
+            **settings.chosen("mask", "mask_patterns"),
+            "extractor": extractor.name,
+            **({"graph_reader": graph.name} if graph is not None else {}),
+        }
+        self._stamps = PolicyStamps("extraction", decided_by)
         self._mask = mask_of(settings)
         #: Answers held for the next call of the same lane because other windows of its batch could not be read.
         #: Lanes are called concurrently; the answers of a lane go with its state.
@@ -85,11 +106,7 @@ class Extraction:
             async_step=self.step,
             codecs=(STATE,),
             batch_records=self._settings.call_batch_records,
-            decided_by={
-                **self._settings.chosen("mask", "mask_patterns"),
-                "extractor": self._extractor.name,
-                **({"graph_reader": self._graph.name} if self._graph is not None else {}),
-            },
+            decided_by=self._stamps.decided_by,
         )
 
     async def step(self, batch: RecordBatch, state: StateReader) -> Effects:
@@ -107,6 +124,7 @@ class Extraction:
             window = self._masked(window, work)
             new.append((key, window, record))
             asked.setdefault((key, window.message_ids[-1]), window)
+        policies = {window.tenant_id: self._policies.of(window.tenant_id) for window in asked.values()}
         held = self._held.setdefault(state, {})
         found = await self._ask(asked, held)
         related = await self._relate(asked)
@@ -123,14 +141,18 @@ class Extraction:
                 work.dead_letter(record, InvalidRecord(answer.reason, answer.message))
                 work.put(key, _advance(before, window, ()), STATE, record.offset + 1)
                 continue
-            candidates = self._candidates(window, answer, before, work)
+            policy = policies[window.tenant_id]
+            stamp = self._stamps.of(policy)
+            candidates = self._candidates(window, answer, before, policy, work)
             for candidate in candidates:
-                emit_candidate(candidate, work)
+                emit_candidate(candidate, work, stamp)
             for statement in related.get((key, window.message_ids[-1]), ()):
                 if any(has_masked(each.name) for each in (statement.subject, statement.object)):
                     work.count("statements_dropped_total", "secret_name")  # nobody is called so
+                elif policy.never_kept.mentioned(texts_of_relation(statement)):
+                    work.count("statements_dropped_total", NEVER_KEPT)
                 else:
-                    send_statement(statement, work)
+                    send_statement(statement, work, stamp)
             work.put(key, _advance(before, window, candidates), STATE, record.offset + 1)
         work.flush()
         return work
@@ -170,11 +192,16 @@ class Extraction:
         return dict(zip(asked, await self._graph.relate([*asked.values()]), strict=True))
 
     def _candidates(
-        self, window: Window, answer: Extracted, before: ExtractionState, effects: Effects
+        self,
+        window: Window,
+        answer: Extracted,
+        before: ExtractionState,
+        policy: TenantPolicy,
+        effects: Effects,
     ) -> list[FactCandidate]:
         taken = []
         for statement in answer.statements:
-            if (why := objection(statement, window)) is None:
+            if (why := objection(statement, window) or _forbidden(statement, policy)) is None:
                 taken.append(statement)
             else:
                 effects.count("statements_dropped_total", why)
@@ -182,12 +209,16 @@ class Extraction:
         return [to_candidate(each, window, name) for each in fresh(taken, frozenset(before.extracted_ids))]
 
 
-def emit_candidate(candidate: FactCandidate, effects: Effects) -> None:
+def _forbidden(statement: Statement, policy: TenantPolicy) -> str | None:
+    return NEVER_KEPT if policy.never_kept.mentioned(texts_of(statement)) else None
+
+
+def emit_candidate(candidate: FactCandidate, effects: Effects, stamp: Stamp | None = None) -> None:
     """Write a candidate where it is compared with what is known."""
     headers = cloudevents.outgoing(
         "memory.fact-candidate.v1", _SOURCE, candidate.candidate_id, subject=candidate.user_id
     )
-    effects.emit(CANDIDATES, candidate.user_id.encode(), _encode(candidate), headers)
+    effects.emit(CANDIDATES, candidate.user_id.encode(), _encode(candidate), headers, stamp=stamp)
     effects.count("candidates_total", candidate.kind)
 
 

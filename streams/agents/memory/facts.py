@@ -45,6 +45,8 @@ from streams.agents.memory.fact_writing import FACTS, KnownLines, fold_in
 from streams.agents.memory.known_facts import as_meant, end_known
 from streams.agents.memory.late_facts import FactHeader, erase_late_copy, erase_unknown, read_header
 from streams.agents.memory.sentence_vectors import PAGES, SENTENCE
+from streams.policies.known import NoPolicies, Policies
+from streams.policies.stamping import PolicyStamps
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage
@@ -59,9 +61,12 @@ CANDIDATES = "memory.fact-candidates.v1"
 class Facts:
     """Handlers of candidates and tombstones."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, policies: Policies | None = None) -> None:
         self._settings = settings
-        self._consolidating = Consolidating(settings)
+        self._stamps = PolicyStamps(
+            "facts", settings.chosen("merge_similarity", "support_similarity", "recurring_fact_similarity")
+        )
+        self._consolidating = Consolidating(settings, policies or NoPolicies(), self._stamps)
 
     def stage(self) -> Stage:
         """Return the stage."""
@@ -105,9 +110,7 @@ class Facts:
             # Consolidation compares all facts of a person, a new vector the latest; an erasure scans the whole
             # partition.
             in_thread=(FACTS, CONSOLIDATION, EMBEDDINGS),
-            decided_by=self._settings.chosen(
-                "merge_similarity", "support_similarity", "recurring_fact_similarity"
-            ),
+            decided_by=self._stamps.decided_by,
         )
 
     def _fold_own(self, own: State | None, run: Run[ErasureRecord | FactHeader], work: Work) -> State | None:

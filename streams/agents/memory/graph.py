@@ -32,6 +32,7 @@ from streams.runtime.effects import Effects
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage
+from streams.runtime.stamp import Stamp
 from streams.settings import Settings
 
 STATEMENTS = "memory.graph-statements.v1"
@@ -158,13 +159,13 @@ class GraphStage:
         work.put(key, Erasure(until=erasing.until), ERASURE, last=True)
 
 
-def send_statement(statement: GraphStatement, effects: Effects) -> None:
+def send_statement(statement: GraphStatement, effects: Effects, stamp: Stamp | None = None) -> None:
     """Write a statement where its person's graph is made."""
     headers = cloudevents.outgoing(
         "memory.graph-statement.v1", _SOURCE, statement.statement_id, subject=statement.user_id
     )
     key, route = statement.statement_id.encode(), statement.user_id.encode()
-    effects.emit(STATEMENTS, key, _encode(statement), headers, route=route)
+    effects.emit(STATEMENTS, key, _encode(statement), headers, route=route, stamp=stamp)
 
 
 def person_key(tenant_id: str, user_id: str) -> bytes:

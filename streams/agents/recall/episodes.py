@@ -28,6 +28,7 @@ from processors.embedding.wording import request_for
 from processors.episodes.fold import EpisodeFold
 from processors.episodes.state import EpisodePolicy, EpisodesState
 from processors.graph.reading import read as read_statements
+from processors.policies.never import NEVER_KEPT, texts_of_relation
 from processors.text.validation import decode
 from streams import cloudevents
 from streams.agents.memory.graph import send_statement
@@ -58,6 +59,8 @@ from streams.agents.recall.punctuations import TURNS, is_punctuation, punctuate
 from streams.agents.recall.turn_log import Erased, read
 from streams.agents.recall.turn_vectors import TURN_VECTORS
 from streams.erasure.erasures import Erasing
+from streams.policies.known import NoPolicies, Policies
+from streams.policies.stamping import PolicyStamps
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.records import SourceRecord
@@ -92,8 +95,10 @@ def policy_of(settings: Settings) -> EpisodePolicy:
 class Episodes:
     """Handlers of turns, erasures and punctuations."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, policies: Policies | None = None) -> None:
         self._settings = settings
+        self._tenants = policies or NoPolicies()
+        self._stamps = PolicyStamps("episodes", settings.chosen(*DECIDING))
         self._policy = policy_of(settings)
         self._kept_seconds = settings.turn_retention_days * 86_400
 
@@ -113,7 +118,7 @@ class Episodes:
             on_timer=self._on_timer,
             timer_at=self._timer_at,
             batch_records=self._settings.batch_records,
-            decided_by=self._settings.chosen(*DECIDING),
+            decided_by=self._stamps.decided_by,
             observes_only_of=(TURNS, EPISODES),
         )
 
@@ -182,7 +187,11 @@ class Episodes:
                 )
                 embedding_requests.ask(work, request, SOURCE)
             for statement in read_statements(episode.conversation_id, formed.turns, episode.overlap):
-                send_statement(statement, work)
+                policy = self._tenants.of(statement.tenant_id)
+                if policy.never_kept.mentioned(texts_of_relation(statement)):
+                    work.count("statements_dropped_total", NEVER_KEPT)
+                else:
+                    send_statement(statement, work, self._stamps.of(policy))
             work.count("episodes_total", episode.reason)
             page = page_key(conversation, listed // PAGE_EPISODES)
             before = tuple(each for each in work.get(page, PAGE) or () if each.episode_id != episode.episode_id)

@@ -1,0 +1,274 @@
+"""``switchboard replay``: run the services once more over the log, beside the live ones, and compare."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+
+from models.errors import ConfigurationError
+from streams.cli import progress
+from streams.cli.output import Json, count, print_json, print_table
+from streams.cli.replay_shown import print_compared, print_plan, status_row
+from streams.replays import comparing, dropping, plan, record, running, starting
+from streams.replays.log import look
+from streams.replays.plan import refuse_loss
+from streams.replays.record import Replay
+from streams.settings import Settings, load_settings
+from streams.telemetry.logs import configure_logging
+from streams.topics.groups import Member
+
+#: Exit status when the generations differ.
+DIFFERENT = 1
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Run the services once more over the log, beside the live ones, and compare what comes out.",
+)
+
+Name = Annotated[
+    str,
+    typer.Argument(help="The generation: 1 to 20 lowercase letters, digits and dashes.", show_default=False),
+]
+With = Annotated[
+    list[str] | None,
+    typer.Option("--with", metavar="SWITCHBOARD_NAME=VALUE", help="A setting that differs from the live ones."),
+]
+MaxRate = Annotated[
+    float, typer.Option("--max-rate", min=0.0, help="Most messages a second; 0: as many as it can.")
+]
+AcceptLoss = Annotated[
+    bool, typer.Option("--accept-loss", help="Also if the log no longer holds everything from its beginning.")
+]
+UntilCaughtUp = Annotated[
+    bool, typer.Option("--until-caught-up", help="End when everything is read, instead of following the log.")
+]
+
+
+@app.command("plan")
+def make_plan(
+    name: Name,
+    given: With = None,
+    rate: Annotated[
+        float, typer.Option("--rate", min=0.0, help="Messages a second to reckon with.", show_default=False)
+    ] = 0.0,
+    accept_loss: AcceptLoss = False,
+    json: Json = False,
+) -> None:
+    """Say what a replay would read, how long it would take and what models would cost. Starts nothing.
+
+    Exit status 78 if the log no longer holds everything from its beginning.
+    """
+    live, replay = _new(name, given or (), 0.0)
+    with progress.showing("reading the log") as tell:
+        made = asyncio.run(plan.make(live, replay.load(), rate, tell))
+    if json:
+        print_json(made)
+    else:
+        print_plan(made)
+    if not accept_loss:
+        refuse_loss(made.gone)
+
+
+@app.command("start")
+def start(
+    name: Name,
+    given: With = None,
+    max_rate: MaxRate = 0.0,
+    accept_loss: AcceptLoss = False,
+    until_caught_up: UntilCaughtUp = False,
+) -> None:
+    """Make a generation and run its ingest, memory and recall until Ctrl-C or `replay pause`.
+
+    They read the same messages and commands as the live services, and write
+    topics of their own. Settings are kept: `replay resume` goes on with them.
+    """
+    live, replay = _new(name, given or (), max_rate)
+    replayed = replay.load()
+    asyncio.run(starting.refuse_existing(replayed))
+    with progress.showing("reading the log") as tell:
+        held = asyncio.run(look(live, tell))
+    if not accept_loss:
+        refuse_loss(held.gone)
+    lock = asyncio.run(record.take(replayed))
+    try:
+        asyncio.run(starting.refuse_existing(replayed))  # somebody may have been faster
+        record.write(replayed, replay)
+        raise typer.Exit(_run(live, replay, until_caught_up))
+    finally:
+        lock.release()
+
+
+@app.command("resume")
+def resume(
+    name: Name,
+    max_rate: Annotated[
+        float | None,
+        typer.Option("--max-rate", min=0.0, help="Another limit from now on.", show_default=False),
+    ] = None,
+    until_caught_up: UntilCaughtUp = False,
+) -> None:
+    """Go on with a replay that was paused, or whose process or machine ended."""
+    live, generation = _of(name)
+    replay = record.known(generation)
+    if max_rate is not None:
+        replay = record.with_rate(replay, max_rate)
+        replay.load()  # refuses what is no rate before it is recorded
+    lock = asyncio.run(record.take(generation))
+    try:
+        record.write(generation, replay)
+        raise typer.Exit(_run(live, replay, until_caught_up))
+    finally:
+        lock.release()
+
+
+@app.command("pause")
+def pause(name: Name, json: Json = False) -> None:
+    """Stop the workers of a replay on this machine; what it has made stays."""
+    _, generation = _of(name)
+    record.known(generation)
+    stopped = asyncio.run(running.pause(generation))
+    if json:
+        print_json({"generation": name, "paused": stopped})
+    else:
+        print(f"paused {name}" if stopped else f"{name} does not run here")
+
+
+@app.command("status")
+def status(
+    name: Annotated[str, typer.Argument(help="The generation; all if none is named.", show_default=False)] = "",
+    json: Json = False,
+) -> None:
+    """Show how far replays are, whether they run here, and with which settings they were started."""
+    live = load_settings()
+    rows = []
+    for each in [name] if name else record.names(live):
+        generation = record.generation_settings(live, each)
+        replay = record.known(generation)
+        holder = record.runner(generation)
+        far = progress.run("asking the broker", running.progress(generation))
+        rows.append(
+            {
+                "generation": each,
+                "state": "runs" if holder else "paused",
+                "caught_up": far.caught_up,
+                "messages": far.messages,
+                "total": far.total,
+                "left": far.left,
+                "started_at": replay.started_at,
+                "max_rate": replay.max_rate,
+                "with": record.shown(replay),
+            }
+        )
+    if json:
+        print_json(rows)
+    elif not rows:
+        print(f"no replay in {live.folder}: `switchboard replay start NAME` starts one")
+    else:
+        print_table(
+            ("generation", "state", "caught up", "messages", "of", "records left", "started", "with"),
+            [status_row(row) for row in rows],
+            right=(3, 4, 5),
+        )
+
+
+@app.command("compare")
+def compare(name: Name, json: Json = False) -> None:
+    """Compare the facts and summaries of a replay with the live ones.
+
+    Fields that differ between logs that say the same (when a record arrived)
+    do not count. reordered: the same facts from the same evidence, which
+    came in another order. Exit status 1 if anything else differs.
+    """
+    live, generation = _of(name)
+    with progress.showing("reading") as tell:
+        far = asyncio.run(running.progress(generation))
+        compared = [
+            asyncio.run(comparing.compare(live, generation, topic, tell)) for topic in comparing.COMPARED
+        ]
+    if json:
+        print_json({"caught_up": far.caught_up, "left": far.left, "topics": compared})
+    else:
+        if not far.caught_up:
+            print(f"{name} has not caught up: {count(far.left, 'record')} left, which makes a difference")
+        for each in compared:
+            print_compared(each)
+    if not all(each.same for each in compared):
+        raise typer.Exit(DIFFERENT)
+
+
+@app.command("drop")
+def drop(
+    name: Name,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before anything is removed.")] = False,
+    json: Json = False,
+) -> None:
+    """Remove all that a replay has made: topics, groups, collections, Redis keys and its folder."""
+    live = load_settings()
+    dropping.refuse_serving(live, name)
+    _, generation = _of(name)
+    if not yes:
+        if not sys.stdin.isatty():
+            raise ConfigurationError("nobody is here to be asked, so nothing was removed: add --yes")
+        print(
+            f"All that generation {name} has made at {live.bootstrap_servers} and in {generation.folder} goes."
+        )
+        typer.confirm("Go on?", abort=True)
+    dropped = progress.run("removing", dropping.drop(generation, _say_waiting))
+    if json:
+        print_json(dropped)
+        return
+    keys = f", {count(dropped.keys, 'key')} in Redis" if dropped.keys else ""
+    collections = f", {count(len(dropped.collections), 'collection')}" if dropped.collections else ""
+    print(
+        f"dropped {name}: {count(len(dropped.topics), 'topic')}, {count(len(dropped.groups), 'consumer group')}"
+        f"{collections}{keys}, {dropped.folder}"
+    )
+
+
+def _new(name: str, given: Sequence[str], max_rate: float) -> tuple[Settings, Replay]:
+    live = load_settings()
+    _refuse_generation(live)
+    record.generation_settings(live, name)  # refuses what is no name
+    return live, Replay(
+        name=name,
+        started_at=datetime.now(UTC),
+        settings=record.decided(live),
+        changed=record.changes_of(given),
+        max_rate=max_rate,
+    )
+
+
+def _of(name: str) -> tuple[Settings, Settings]:
+    live = load_settings()
+    _refuse_generation(live)
+    return live, record.generation_settings(live, name)
+
+
+def _refuse_generation(live: Settings) -> None:
+    if live.generation:
+        raise ConfigurationError(
+            f"SWITCHBOARD_GENERATION={live.generation} is set: a replay stands beside the live generation, so "
+            "unset it for this command"
+        )
+
+
+def _run(live: Settings, replay: Replay, until_caught_up: bool) -> int:
+    replayed = replay.load()
+    configure_logging(replayed.log_level, replayed.log_format)
+
+    async def main() -> int:
+        ready = await starting.prepare(live, replay)
+        print(f"generation {replay.name} runs in {replayed.folder}; Ctrl-C pauses it", file=sys.stderr)
+        return await running.run(replayed, ready, until_caught_up=until_caught_up)
+
+    return asyncio.run(main())
+
+
+def _say_waiting(members: Sequence[Member], seconds: float) -> None:
+    names = ", ".join(map(str, members))
+    print(f"waiting up to {seconds:.0f} s for the session of {names} to end ...", file=sys.stderr)

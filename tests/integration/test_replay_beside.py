@@ -1,0 +1,328 @@
+"""A replay beside the live services: the same facts, other facts with another setting, nothing left of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from aiokafka import AIOKafkaProducer, TopicPartition
+from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
+
+from deploy.local.kafka import LocalKafka
+from models.facts import Fact
+from models.memo import Memo, Outcome
+from models.messages import ChatMessage, Role
+from streams import commands
+from streams.erasure.forgetting import Forgetter
+from streams.kafka.broker import group_lags, partitions_of
+from streams.llm.memo.topic import Entry, MemoTopic
+from streams.process import child_process
+from streams.settings import Settings, load_settings
+from streams.telemetry.services import sources_by_group
+from streams.topics import admin
+from streams.topics.catalog import catalog_for
+from tests.topic_records import records_of
+
+pytestmark = [pytest.mark.kafka, pytest.mark.long]
+
+MESSAGES, FACTS, WINDOWS = "chat.messages.v1", "memory.facts.v1", "memory.windows.v1"
+PATIENCE = 150.0
+STARTED = datetime(2025, 3, 1, 9, 0, tzinfo=UTC)
+
+#: What people say of themselves; each says some of it.
+SAID = """I'm allergic to peanuts.
+I live in Porto, near the river.
+My sister Anna works as a nurse in Leeds.
+I play the cello in an orchestra.
+I don't eat meat any more.
+My favourite drink is strong coffee.
+I'm training for a marathon in October.
+Please always answer me in short sentences.
+I have two cats, Biscuit and Moss.
+I work at a bakery and start at four in the morning.
+I can't stand loud music in restaurants.
+I moved to Lisbon last week.""".splitlines()
+ANSWERS = ("Good to know!", "Noted.", "How lovely!", "Thanks for telling me.", "I see.")
+
+
+def messages(conversations: int = 20, length: int = 10) -> list[ChatMessage]:
+    """Two hundred messages, of which the person says every other."""
+    return [
+        ChatMessage(
+            message_id=f"c{c}-{n}",
+            conversation_id=f"c{c}",
+            # One person has one conversation: nothing orders those in different partitions.
+            user_id=f"u{c}",
+            role=Role.ASSISTANT if n % 2 else Role.USER,
+            content=ANSWERS[(c + n) % len(ANSWERS)] if n % 2 else SAID[(5 * c + n // 2) % len(SAID)],
+            sent_at=STARTED + timedelta(minutes=10 * c, seconds=20 * n),
+        )
+        for c in range(conversations)
+        for n in range(length)
+    ]
+
+
+class Deployment:
+    """Topics with a prefix of their own, the live services on them, and the command line."""
+
+    def __init__(self, servers: str, folder: Path, worker_logs: Any) -> None:
+        self.folder, self._logs = folder, worker_logs
+        self.own = {
+            "bootstrap_servers": servers,
+            "topic_prefix": f"test-{uuid.uuid4().hex[:8]}-",
+            "data_dir": str(folder / "data"),
+            "instance_id": "a",
+            "metrics_port": 0,
+            "token_threshold": 60,
+            "tick_seconds": 0.2,
+            "commit_interval_seconds": 0.3,
+            "session_timeout_seconds": 6,
+            "heartbeat_seconds": 1,
+        }
+        self.settings = load_settings(**self.own)
+        self.processes: list[subprocess.Popen[bytes]] = []
+        assert not asyncio.run(admin.apply(catalog_for(self.settings), self.settings)).remaining
+
+    def generation(self, name: str) -> Settings:
+        return load_settings(**self.own, generation=name)
+
+    def environment(self) -> dict[str, str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")}
+        return inherited | {f"SWITCHBOARD_{name.upper()}": str(value) for name, value in self.own.items()}
+
+    def start(self, *command: str) -> subprocess.Popen[bytes]:
+        log = self._logs.register(self.folder / f"{len(self.processes)}-{'-'.join(command[:3])}.log")
+        with log.open("wb") as output:
+            process = child_process.spawn(
+                [sys.executable, "-m", "streams.cli", *command], output=output, env=self.environment()
+            )
+        self.processes.append(process)
+        return process
+
+    def replay(self, *arguments: str, status: int = 0) -> Any:
+        """Run ``switchboard replay`` to its end; return what it printed, read as JSON if that was asked for."""
+        done = subprocess.run(
+            [sys.executable, "-m", "streams.cli", "replay", *arguments],
+            env=self.environment(),
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
+        assert done.returncode == status, (done.returncode, done.stdout[:9000], done.stderr[-4000:])
+        return json.loads(done.stdout) if "--json" in arguments else done.stdout + done.stderr
+
+    def send(self, given: list[ChatMessage]) -> None:
+        async def publish() -> None:
+            async with AIOKafkaProducer(bootstrap_servers=self.settings.bootstrap_servers) as producer:
+                for each in given:
+                    key, value = each.conversation_id.encode(), msgspec.json.encode(each)
+                    await producer.send(catalog_for(self.settings).name(MESSAGES), value, key)
+
+        asyncio.run(publish())
+
+    def is_drained(self) -> bool:
+        groups = sources_by_group(self.settings)
+        groups.pop(self.settings.group("respond"))
+        lags = asyncio.run(group_lags(self.settings, groups))
+        return all(lag.lag == 0 for lag in lags)
+
+    def drained(self) -> None:
+        """Wait until the live services have read everything, twice in a row."""
+        eventually(lambda: self.is_drained() and time.sleep(1) is None and self.is_drained(), "all is read")
+
+    def facts(self, settings: Settings) -> dict[str, Fact]:
+        spec = catalog_for(settings).get(FACTS)
+        found: dict[str, Fact] = {}
+        names = {spec.name: spec.partitions}
+        for record in asyncio.run(records_of(settings.bootstrap_servers, names))[spec.name]:
+            key = record.key.decode()
+            if record.value is None:
+                found.pop(key, None)
+            else:
+                found[key] = msgspec.json.decode(record.value, type=Fact)
+        return found
+
+    def ends(self) -> int:
+        """How many records the log of messages has."""
+        name = catalog_for(self.settings).name(MESSAGES)
+        groups = {self.settings.group("ingest"): [name]}
+        [lag] = asyncio.run(group_lags(self.settings, groups))
+        return lag.end
+
+    def left_of(self, generation: str) -> tuple[list[str], list[str]]:
+        """Topics and groups on the broker whose names hold a generation's."""
+
+        async def groups() -> list[str]:
+            client = AIOKafkaAdminClient(bootstrap_servers=self.settings.bootstrap_servers)
+            await client.start()
+            try:
+                return [name for name, *_ in await client.list_consumer_groups()]
+            finally:
+                await client.close()
+
+        mark = f"{self.settings.topic_prefix}generation-{generation}."
+        topics = asyncio.run(partitions_of(self.settings))
+        return [name for name in topics if mark in name], [
+            name for name in asyncio.run(groups()) if mark in name
+        ]
+
+    def end(self) -> None:
+        for process in self.processes:
+            child_process.end(process, 10.0)
+
+
+def eventually(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"not so after {PATIENCE:g} s: {what}"
+        time.sleep(0.5)
+
+
+@pytest.fixture
+def live(kafka: LocalKafka, tmp_path: Path, worker_logs: Any) -> Iterator[Deployment]:
+    deployment = Deployment(kafka.bootstrap_servers, tmp_path, worker_logs)
+    yield deployment
+    deployment.end()
+
+
+@pytest.mark.timeout(900)
+def test_a_replay_makes_the_same_another_setting_other_facts_and_a_drop_leaves_nothing(
+    live: Deployment,
+) -> None:
+    for service in ("ingest", "memory", "recall"):
+        live.start("worker", service)
+    live.send(messages())
+    live.drained()
+    closing = [commands.closing(f"c{number}") for number in range(20)]
+    asyncio.run(commands.send(live.settings, closing))
+    live.drained()
+    known, log_end = live.facts(live.settings), live.ends()
+    assert len(known) > 20
+
+    plan = live.replay("plan", "b", "--json")
+    assert (plan["messages"], plan["conversations"], plan["commands"], plan["calls"]) == (200, 20, 20, None)
+    assert plan["gone"] == {"messages": 0, "commands": 0, "conversations": 0}
+
+    # The same code and settings.
+    live.replay("start", "b", "--until-caught-up")
+    compared = live.replay("compare", "b", "--json")
+    assert compared["caught_up"]
+    assert [(topic["topic"], topic["equal"]) for topic in compared["topics"]] == [
+        (FACTS, True),
+        ("memory.summaries.v1", True),
+    ]
+    assert compared["topics"][0]["live_keys"] == len(known)
+    assert compared["topics"][1]["live_keys"] > 0, "there are summaries to compare"
+    assert live.ends() == log_end, "a replay writes no message, no tick, no copy of a command"
+    assert "exists" in live.replay("start", "b", status=78), "two replays of one name"
+
+    # What is erased meanwhile is erased in both, while the replay stands still and once it goes on.
+    erased, kept = sorted(known)[:2]
+    asyncio.run(Forgetter(live.settings).forget(known[erased]))
+    live.drained()
+    running = live.start("replay", "resume", "b")
+    eventually(lambda: live.replay("status", "b", "--json")[0]["state"] == "runs", "the replay runs")
+    assert "runs" in live.replay("drop", "b", "--yes", status=78)
+    eventually(lambda: live.replay("status", "b", "--json")[0]["caught_up"], "the erasure is read")
+    assert "paused b" in live.replay("pause", "b")
+    assert running.wait(30) == 0
+    for settings in (live.settings, live.generation("b")):
+        assert erased not in live.facts(settings)
+        assert kept in live.facts(settings)
+    live.replay("compare", "b")
+
+    # Another setting; and what was erased before the replay began stays erased.
+    live.replay(
+        *("start", "c", "--with", "SWITCHBOARD_WINDOW_SIZE=4", "--with", "SWITCHBOARD_WINDOW_OVERLAP=1"),
+        "--until-caught-up",
+    )
+    assert erased not in live.facts(live.generation("c"))
+    told = live.replay("compare", "c", "--json", status=1)
+    facts = told["topics"][0]
+    assert not facts["equal"]
+    assert sum(kind["created"] + kind["removed"] + kind["changed"] for kind in facts["kinds"].values()) > 0
+    assert any(kind["examples"] for kind in facts["kinds"].values())
+
+    for name in ("b", "c"):
+        live.replay("drop", name, "--yes")
+        assert live.left_of(name) == ([], [])
+        assert not live.generation(name).folder.exists()
+    assert "there is no generation b" in live.replay("drop", "b", "--yes", status=66)
+    assert live.is_drained()
+    assert live.facts(live.settings).keys() == known.keys() - {erased}
+
+
+def test_a_log_without_its_beginning_is_replayed_only_when_told_to(live: Deployment) -> None:
+    live.send(messages(1, 1))
+    plan = live.replay("plan", "b", "--json")
+    assert (plan["messages"], plan["conversations"], plan["rate_is"]) == (1, 1, "assumed")
+    asking = ("EXTRACTOR=model", "MODEL_API=openai", "MODEL_NAME=m-1", "MODEL_URL=http://127.0.0.1:9/v1")
+    options = [part for each in asking for part in ("--with", f"SWITCHBOARD_{each}")]
+    asked = live.replay("plan", "b", *options, "--json")["calls"]
+    assert asked == {"model": "m-1", "questions": 1, "known": 0, "to_ask": 1, "cost_usd": None}
+    asyncio.run(_answer(live, "m-1"))
+    asked = live.replay("plan", "b", *options, "--json")["calls"]
+    assert (asked["known"], asked["to_ask"], asked["cost_usd"]) == (1, 0, 0.0)
+    recall = live.start("worker", "recall")
+    eventually(lambda: _known_turns(live), "recall knows the conversation")
+    recall.send_signal(signal.SIGTERM)
+    asyncio.run(_let_go(live))
+    refused = live.replay("start", "b", status=78)
+    assert "1 records of 1 conversations" in refused
+    assert "--accept-loss" in refused
+    assert (
+        live.replay("status")
+        == f"no replay in {live.settings.folder}: `switchboard replay start NAME` starts one\n"
+    )
+
+
+def _known_turns(live: Deployment) -> bool:
+    spec = catalog_for(live.settings).get("switchboard-recall-turns-changelog")
+    names = {spec.name: spec.partitions}
+    return bool(asyncio.run(records_of(live.settings.bootstrap_servers, names))[spec.name])
+
+
+async def _answer(live: Deployment, model: str) -> None:
+    """Write an answer of a model into the memo."""
+    memo = Memo(
+        memo_id="1",
+        user_id="u0",
+        purpose="extraction",
+        prompt="extraction-5",
+        model=model,
+        outcome=Outcome.ANSWERED,
+        asked_at=STARTED,
+        cost_usd=0.01,
+    )
+    topic = MemoTopic(live.settings)
+    try:
+        await topic.write([Entry(b"1", msgspec.json.encode(memo), topic.partition("u0"))])
+    finally:
+        await topic.close()
+
+
+async def _let_go(live: Deployment) -> None:
+    """Delete all messages, as retention does."""
+    spec = catalog_for(live.settings).get(MESSAGES)
+    client = AIOKafkaAdminClient(bootstrap_servers=live.settings.bootstrap_servers)
+    await client.start()
+    try:
+        places = {
+            TopicPartition(spec.name, n): RecordsToDelete(before_offset=-1) for n in range(spec.partitions)
+        }
+        await client.delete_records(places)
+    finally:
+        await client.close()

@@ -1,0 +1,149 @@
+"""The record of a replay: which settings it keeps, who may run it, and what is refused."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from models.errors import ConfigurationError, NotFound
+from streams.namespace import is_generation
+from streams.process.service_registry import ServiceAddress, register
+from streams.replays import dropping, plan, record
+from streams.replays.log import Gone
+from streams.replays.record import Replay
+from streams.settings import Settings, load_settings
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Settings:
+    return load_settings(data_dir=tmp_path, window_size=12)
+
+
+def replay_of(live: Settings, *given: str, **more: object) -> Replay:
+    return Replay(
+        name="b",
+        started_at=datetime(2026, 11, 27, tzinfo=UTC),
+        settings=record.decided(live),
+        changed=record.changes_of(given),
+        **more,  # type: ignore[arg-type]
+    )
+
+
+def test_workers_have_the_settings_of_the_start(live: Settings) -> None:
+    replay = replay_of(live, "SWITCHBOARD_TOKEN_THRESHOLD=500", max_rate=20.0)
+    later = {
+        "PATH": "/bin",
+        "SWITCHBOARD_WINDOW_SIZE": "30",
+        "SWITCHBOARD_EPISODE_SIZE": "40",
+        "SWITCHBOARD_GENERATION": "",
+        "SWITCHBOARD_BOOTSTRAP_SERVERS": "moved:9092",
+        "GEMINI_API_KEY": "a new key",
+    }
+    environment = replay.environment(later)
+    assert environment == {
+        "PATH": "/bin",
+        "SWITCHBOARD_WINDOW_SIZE": "12",
+        "SWITCHBOARD_TOKEN_THRESHOLD": "500",
+        "SWITCHBOARD_GENERATION": "b",
+        "SWITCHBOARD_MAX_RATE": "20",
+        "SWITCHBOARD_METRICS_PORT": "0",
+        "SWITCHBOARD_BOOTSTRAP_SERVERS": "moved:9092",
+        "GEMINI_API_KEY": "a new key",
+    }
+
+
+def test_settings_set_after_the_start_do_not_count(live: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    replay = replay_of(live)
+    monkeypatch.setenv("SWITCHBOARD_WINDOW_SIZE", "30")
+    monkeypatch.setenv("SWITCHBOARD_EPISODE_SIZE", "40")
+    loaded = replay.load()
+    assert (loaded.window_size, loaded.episode_size, loaded.generation) == (12, 20, "b")
+
+
+def test_no_secret_and_no_address_is_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "secret")
+    monkeypatch.setenv("SWITCHBOARD_REDIS_URL", "redis://:secret@here")
+    assert record.decided(load_settings()) == {}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        "WINDOW_SIZE=4",
+        "SWITCHBOARD_WINDOW_SIZE",
+        "SWITCHBOARD_DATA_DIR=/tmp",
+        "SWITCHBOARD_TOPIC_PREFIX=x",
+        "SWITCHBOARD_GENERATION=c",
+        "GEMINI_API_KEY=x",
+        "SWITCHBOARD_MODEL_URL=http://me:secret@host/v1",
+    ],
+)
+def test_settings_that_a_replay_cannot_change_are_refused(given: str) -> None:
+    with pytest.raises(ConfigurationError, match="--with") as refused:
+        record.changes_of([given])
+    assert "secret@" not in str(refused.value)
+
+
+def test_a_value_out_of_range_is_refused_with_its_variable(live: Settings) -> None:
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_WINDOW_SIZE='1'"):
+        replay_of(live, "SWITCHBOARD_WINDOW_SIZE=1").load()
+
+
+def test_a_record_is_read_as_written_and_listed(live: Settings) -> None:
+    generation = record.generation_settings(live, "b")
+    with pytest.raises(NotFound, match="replay start b"):
+        record.known(generation)
+    replay = replay_of(live, measured_rate=300.0)
+    record.write(generation, replay)
+    assert record.known(generation) == replay
+    assert record.names(live) == ["b"]
+    assert record.last_measured(live) == 300.0
+
+
+async def test_one_process_runs_a_replay(live: Settings) -> None:
+    generation = record.generation_settings(live, "b")
+    assert record.runner(generation) is None
+    lock = await record.take(generation)
+    holder = record.runner(generation)
+    assert holder is not None
+    assert holder.pid == str(os.getpid())
+    with pytest.raises(ConfigurationError, match=r"replay b runs .*replay pause b"):
+        await record.take(generation)
+    lock.release()
+    (await record.take(generation)).release()
+
+
+def test_what_is_no_name_is_refused(live: Settings) -> None:
+    for name in ("memory.facts.v1", "chat", "Ada", ""):
+        assert not is_generation(name)
+        with pytest.raises(ConfigurationError, match="cannot be the name of a replay"):
+            record.generation_settings(live, name)
+
+
+def test_the_generation_that_serves_is_not_dropped(live: Settings) -> None:
+    for name in ("", "live"):
+        with pytest.raises(ConfigurationError, match="cannot be dropped"):
+            dropping.refuse_serving(live, name)
+    dropping.refuse_serving(live, "b")
+    here = ServiceAddress("serve", "a", os.getpid(), "127.0.0.1", 1)
+    stop = register(record.generation_settings(live, "b"), here)
+    with pytest.raises(ConfigurationError, match="generation b serves"):
+        dropping.refuse_serving(live, "b")
+    stop()
+    dropping.refuse_serving(live, "b")
+
+
+async def test_live_settings_are_never_dropped(live: Settings) -> None:
+    with pytest.raises(ConfigurationError, match="cannot be dropped"):
+        await dropping.drop(live)
+
+
+def test_a_loss_is_refused_and_named() -> None:
+    plan.refuse_loss(Gone(0, 0, 0))
+    with pytest.raises(ConfigurationError, match=r"12 records of 3 conversations.*--accept-loss"):
+        plan.refuse_loss(Gone(12, 0, 3))
+    with pytest.raises(ConfigurationError, match="2 commands, corrections"):
+        plan.refuse_loss(Gone(0, 2, 0))

@@ -1,0 +1,62 @@
+"""Questions about windows under a policy: what a model is shown, and what the key of its answer depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from models.memo import Memo
+from models.policies import Rules
+from processors.prompts import examples
+from processors.prompts.prompt import Prompt
+from streams.llm.questions import Purpose, Question
+from streams.llm.windows import WindowQuestions
+from streams.policies.known import NO_POLICY, TenantPolicy, prepared
+
+
+class Asked:
+    """Keeps questions and prompts; answers nothing."""
+
+    model = "model-1"
+
+    def __init__(self) -> None:
+        self.questions: list[Question] = []
+        self.prompts: list[Prompt] = []
+
+    async def answers(self, purpose: Purpose, questions: Sequence[Question]) -> list[Memo | None]:
+        self.questions += questions
+        self.prompts.append(await purpose.compose([*range(len(questions))]))
+        return [None for _ in questions]
+
+
+class Policies:
+    def __init__(self, tenant_id: str, rules: Rules) -> None:
+        self._known = {tenant_id: prepared(rules)}
+
+    def of(self, tenant_id: str) -> TenantPolicy:
+        return self._known.get(tenant_id, NO_POLICY)
+
+    async def settled(self) -> None:
+        pass
+
+
+async def asked(policies: Policies | None) -> tuple[Question, Prompt]:
+    asking: Any = Asked()
+    await WindowQuestions(asking, 4, policies=policies).answers([examples.window()])
+    return asking.questions[0], asking.prompts[0]
+
+
+async def test_another_policy_is_another_question() -> None:
+    tenant = examples.window().tenant_id
+    none, plain = await asked(None)
+    other_tenant, _ = await asked(Policies("somebody-else", Rules(instructions="Note all.")))
+    one, shown = await asked(Policies(tenant, Rules(instructions="Note all.")))
+    two, _ = await asked(Policies(tenant, Rules(instructions="Note nothing.")))
+    assert none == other_tenant, "what was answered without a policy stays known"
+    assert len({none.asked, one.asked, two.asked}) == 3
+    assert "Note all." in shown.system and "Note all." not in plain.system
+
+
+async def test_how_long_notes_are_shown_is_no_other_question() -> None:
+    tenant = examples.window().tenant_id
+    assert (await asked(None))[0] == (await asked(Policies(tenant, Rules(expires_after={"event": "9d"}))))[0]  # type: ignore[dict-item]
