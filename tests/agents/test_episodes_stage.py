@@ -15,7 +15,6 @@ from models.turns import Turn, TurnSource
 from models.vectors import EmbeddingRequest, VectorKind
 from streams.agents.recall.episode_pages import PAGE, PAGE_EPISODES
 from streams.agents.recall.episodes import EPISODES, Episodes
-from streams.agents.recall.punctuations import TURNS
 from streams.agents.recall.turn_log import CONVERSATION_HEADER
 from streams.erasure.erasures import UNTIL_HEADER
 from streams.policies.known import TenantPolicy, prepared
@@ -81,12 +80,6 @@ class Harness(StageHarness):
     def erasure(self, index: int, conversation: str = "c") -> Record:
         key = ids.turn_id("default", conversation, f"m{index}").encode()
         return self.record(None, key=key, headers=[(CONVERSATION_HEADER, conversation.encode())])
-
-    def read_own(self) -> None:
-        """Read what the stage wrote into the log of turns."""
-        written = [output for output in self.last.outputs if output.topic == TURNS]
-        for output in written:
-            self.feed(self.record(output.value, key=output.key, headers=list(output.headers)))
 
 
 def test_an_episode_is_published_and_asks_for_its_vector() -> None:
