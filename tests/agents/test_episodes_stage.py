@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import dataclasses
+from datetime import UTC, datetime, timedelta
+from random import Random
 from typing import Any
 
 import msgspec
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from models import ids
 from models.episodes import Episode
@@ -14,7 +19,8 @@ from models.policies import NeverKept, Rules
 from models.turns import Turn, TurnSource
 from models.vectors import EmbeddingRequest, VectorKind
 from streams.agents.recall.episode_pages import PAGE, PAGE_EPISODES
-from streams.agents.recall.episodes import EPISODES, Episodes
+from streams.agents.recall.episodes import EPISODES, STATE, Episodes
+from streams.agents.recall.punctuations import TURNS
 from streams.agents.recall.turn_log import CONVERSATION_HEADER
 from streams.erasure.erasures import UNTIL_HEADER
 from streams.policies.known import TenantPolicy, prepared
@@ -22,6 +28,7 @@ from streams.runtime.effects import Output
 from streams.runtime.records import Record
 from streams.runtime.stage import Stage
 from streams.runtime.testing import START, StageHarness
+from streams.runtime.trial import Trial
 from streams.settings import Settings
 from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
@@ -81,6 +88,12 @@ class Harness(StageHarness):
         key = ids.turn_id("default", conversation, f"m{index}").encode()
         return self.record(None, key=key, headers=[(CONVERSATION_HEADER, conversation.encode())])
 
+    def read_own(self) -> None:
+        """Read what the stage wrote into the log of turns."""
+        written = [output for output in self.last.outputs if output.topic == TURNS]
+        for output in written:
+            self.feed(self.record(output.value, key=output.key, headers=list(output.headers)))
+
 
 def test_an_episode_is_published_and_asks_for_its_vector() -> None:
     harness = Harness()
@@ -98,12 +111,55 @@ def test_an_episode_is_published_and_asks_for_its_vector() -> None:
     assert harness.last.counts["episodes_total", ("window",)] == 1
 
 
+def test_conversations_are_told_apart() -> None:
+    harness = Harness()
+    harness.feed(*[harness.turn(conversation) for _ in range(4) for conversation in "ab"])
+    assert [(each.conversation_id, each.to_index) for each in harness.episodes] == [("a", 3), ("b", 3)]
+
+
+def test_one_turn_is_an_episode_once_nothing_follows() -> None:
+    harness = Harness()
+    harness.say(1)
+    harness.wait(timedelta(minutes=14))
+    assert harness.outputs == []
+    harness.wait(timedelta(seconds=62))
+    (tick,) = harness.outputs
+    assert (tick.topic, tick.route) == (TURNS, b"c")
+    assert tick.key != ids.turn_id("default", "c", "m0").encode()
+    harness.read_own()
+    assert harness.spans == [(0, 0, "idle")]
+    assert harness.last.counts["episodes_total", ("idle",)] == 1
+    harness.wait(timedelta(hours=5))
+    assert len(harness.outputs) == 3
+
+
 def test_the_clock_says_nothing_while_the_log_is_behind() -> None:
     harness = Harness()
     harness.say(1)
     harness.tick(START + timedelta(hours=1), b"c", caught_up=False)
     assert harness.outputs == []
     assert harness.timers[b"c"] > (START + timedelta(hours=1)).timestamp()
+
+
+def test_a_tick_that_was_overtaken_by_a_turn_ends_nothing() -> None:
+    harness = Harness()
+    harness.say(1)
+    harness.tick(START + timedelta(minutes=16), b"c")
+    tick = harness.outputs.pop()
+    harness.arrived += timedelta(minutes=14)
+    harness.say(1)
+    harness.arrived += timedelta(minutes=3)
+    harness.feed(harness.record(tick.value, key=tick.key, headers=list(tick.headers)))
+    assert harness.spans == []
+
+
+def test_a_closed_conversation_has_its_last_episode() -> None:
+    harness = Harness()
+    harness.say(2)
+    harness.feed(harness.punctuation("close"))
+    harness.say(1)
+    harness.feed(harness.punctuation("close"))
+    assert harness.spans == [(0, 1, "closed"), (1, 2, "closed")]
 
 
 def test_an_erased_turn_takes_its_episodes_with_it() -> None:
@@ -129,6 +185,14 @@ def test_an_erased_turn_takes_its_episodes_with_it() -> None:
     assert harness.last.outputs == []
 
 
+def test_a_turn_of_the_overlap_that_is_erased_comes_into_no_later_episode() -> None:
+    harness = Harness()
+    harness.say(4)
+    harness.feed(harness.erasure(3))
+    harness.say(3)
+    assert [each.message_ids for each in harness.episodes][1:] == [("m4", "m5", "m6")]
+
+
 def test_an_erasure_in_the_batch_that_forms_the_episode_takes_it_back() -> None:
     harness = Harness()
     harness.feed(*[harness.turn() for _ in range(4)], harness.erasure(2), *[harness.turn() for _ in range(2)])
@@ -137,6 +201,15 @@ def test_an_erasure_in_the_batch_that_forms_the_episode_takes_it_back() -> None:
         (harness.episodes[0].episode_id.encode(), False),
         (harness.episodes[0].episode_id.encode(), True),
     ]
+
+
+def test_an_old_erasure_takes_nothing_that_arrived_since() -> None:
+    harness = Harness()
+    old = harness.erasure(0)
+    harness.arrived += DAY
+    harness.say(4)
+    harness.feed(old._replace(offset=99))
+    assert harness.last.outputs == []
 
 
 def own(harness: Harness, episode: Episode) -> Record:
@@ -172,12 +245,34 @@ def test_a_late_copy_of_an_erased_episode_is_erased_behind_it() -> None:
     assert harness.last.outputs == [], "the same turns, said again after that"
 
 
+def test_what_is_no_episode_on_its_topic_is_left_to_the_index() -> None:
+    harness = Harness()
+    harness.say(4)
+    harness.feed(harness.erasure(1))
+    for bad in (b"{not json", b'{"episode_id": "x"}', None):
+        harness.feed(harness.record(bad, EPISODES, key=harness.episodes[0].episode_id.encode()))
+        assert harness.last.outputs == []
+
+
 def test_the_graves_of_a_conversation_go_with_it() -> None:
     harness = Harness(turn_retention_days=30)
     harness.say(4)
     harness.feed(harness.erasure(1))
     assert b"c\x02" in dict(harness.state.items())
     harness.wait(31 * DAY)
+    assert dict(harness.state.items()) == {}
+
+
+def test_graves_of_which_a_reset_has_left_nothing_else_go_too() -> None:
+    harness = Harness(turn_retention_days=30)
+    harness.say(4)
+    harness.feed(harness.erasure(1))
+    harness.changelog = [(key, value) for key, value in harness.changelog if key == b"c\x02"]
+    harness.recover()
+    assert {*dict(harness.state.items())} == {b"c\x02"}
+    harness.wait(29 * DAY)
+    assert {*dict(harness.state.items())} == {b"c\x02"}
+    harness.wait(2 * DAY)
     assert dict(harness.state.items()) == {}
 
 
@@ -195,9 +290,81 @@ def test_each_episode_of_a_long_conversation_can_be_erased() -> None:
         assert harness.last.outputs
 
 
+def test_what_the_topic_has_let_go_of_is_forgotten() -> None:
+    harness = Harness(turn_retention_days=30)
+    harness.say(4)
+    harness.wait(29 * DAY)
+    assert {*dict(harness.state.items())} == {b"c", b"c\x000"}
+    harness.wait(2 * DAY)
+    assert dict(harness.state.items()) == {}
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [b"{not json", b'{"turn_id": "x"}', b'{"punctuation": 7}', None],
+    ids=["text", "half", "mark", "gone"],
+)
+def test_what_is_no_turn_is_left_to_the_log_of_turns(bad: bytes | None) -> None:
+    harness = Harness()
+    headers = [(PUNCTUATION_HEADER, b"tick")] if bad and b"punct" in bad else []
+    harness.feed(harness.record(bad, key=b"k", headers=headers))
+    assert (harness.dead_letters, harness.outputs, dict(harness.state.items())) == ([], [], {})
+
+
+def log_of(chance: Random) -> list[Record]:
+    """Turns of some conversations with pauses and repeats, closings, silences, erasures, bad records."""
+    harness = Harness()
+    log: list[Record] = []
+    for _ in range(chance.randint(1, 70)):
+        harness.arrived += timedelta(seconds=chance.choice((1, 1, 1, 1, 1000)))
+        conversation = chance.choice("aab")
+        what = chance.random()
+        if what < 0.75:
+            log.append(harness.turn(conversation))
+        elif what < 0.8 and log:
+            again = chance.choice(log)
+            log.append(harness.record(again.value, key=again.key, headers=list(again.headers)))
+        elif what < 0.88:
+            log.append(harness.punctuation(chance.choice(("close", "tick")), conversation))
+        elif what < 0.96:
+            log.append(harness.erasure(chance.randint(0, harness.indices.get(conversation, 0)), conversation))
+        else:
+            log.append(harness.record(b"{not json", key=b"k"))
+    return log
+
+
 def settled(outputs: list[Output]) -> dict[tuple[str, bytes | None], bytes | None]:
     """What a reader of the compacted topics has at the end."""
     return {(output.topic, output.key): output.value for output in outputs}
+
+
+@settings(max_examples=300, deadline=None)
+@example(seed=6783330, crashes=5)  # an erasure is read again, and a page knows of a turn that came after it
+@given(seed=st.integers(0, 2**64), crashes=st.integers(0, 6))
+def test_no_crash_and_no_cut_changes_an_episode(seed: int, crashes: int) -> None:
+    chance = Random(seed)
+    log = log_of(chance)
+    without_clock = dataclasses.replace(stage(), on_timer=None, timer_at=None)
+    calm = Trial(without_clock, log, Random(0), latencies=[0.0], batches=[1])
+    calm.run()
+    trial = Trial(without_clock, log, chance, batches=(1, 4, 100))
+    for _ in range(crashes):
+        trial.run(chance.randint(1, 8))
+    trial.run()
+    assert settled(trial.outputs) == settled(calm.outputs)
+    assert {(each.topic, each.key, each.value) for each in trial.outputs} == {
+        (each.topic, each.key, each.value) for each in calm.outputs
+    }
+    assert trial.state() == calm.state()
+
+
+def test_state_of_an_idle_conversation_is_small() -> None:
+    harness = Harness(episode_size=20, episode_overlap=3)
+    harness.feed(*[harness.turn(text="so it is, indeed. " * 50) for _ in range(20)])
+    payload = dict(harness.state.items())[b"c"]
+    assert STATE.decode(payload, b"c").formed == 1
+    assert len(payload) < 1_000
+    assert datetime.fromtimestamp(harness.timers[b"c"], UTC) > START + 300 * DAY
 
 
 def test_nothing_that_a_policy_never_keeps_gets_into_the_graph() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ import pytest
 from memory_samples import fact
 
 from models.errors import DependencyUnavailable
-from models.facts import Fact, FactChange, FactStatus
+from models.facts import Erasure, Fact, FactChange, FactStatus
 from models.index import FactFilter, VectorSpace
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
-from streams.agents.recall.index import Index
+from streams.agents.memory import tombstones
+from streams.agents.recall.index import FACTS, Index
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
 
@@ -76,12 +78,26 @@ class TestStoring:
         await harness.call(harness.record(reinforced(fact())))
         assert await harness.index.get([newer.fact_id]) == [newer]
 
+    async def test_the_newest_of_a_batch_wins_wherever_it_stands(self, harness: Harness) -> None:
+        """After a crash, or from a worker that came back from the dead, older versions follow newer ones."""
+        newest = reinforced(fact(), 5)
+        records = [fact(), newest, reinforced(fact(), 2)]
+        await harness.call(*[harness.record(each) for each in records])
+        assert await harness.index.get([newest.fact_id]) == [newest]
+
     async def test_a_tombstone_removes(self, harness: Harness) -> None:
         await harness.call(harness.record(fact()), harness.record(fact("plays the cello")))
         effects = await harness.call(harness.tombstone(fact()))
         assert effects.dead_letters == []
         assert await harness.index.get([fact().fact_id]) == []
         assert await harness.found("blueberries cello") == ["plays the cello"]
+
+    async def test_the_order_of_fact_and_tombstone_in_a_batch_counts(self, harness: Harness) -> None:
+        gone, back = fact("gone"), fact("back")
+        await harness.call(
+            harness.record(gone), harness.tombstone(gone), harness.tombstone(back), harness.record(back)
+        )
+        assert await harness.index.get([gone.fact_id, back.fact_id]) == [back]
 
     @pytest.mark.parametrize("batches", [1, 2, 3])
     async def test_a_fact_may_begin_anew_after_its_tombstone(self, harness: Harness, batches: int) -> None:
@@ -97,6 +113,44 @@ class TestStoring:
         for at in range(0, len(records), -(-len(records) // batches)):
             await harness.call(*records[at : at + -(-len(records) // batches)])
         assert await harness.index.get([new.fact_id]) == [new]
+
+    async def test_an_old_version_after_the_deletion_stays_out(self, harness: Harness) -> None:
+        """As a worker that was taken for dead may write it, or a topic that is read again."""
+        old = reinforced(fact(), 8)
+        await harness.call(harness.record(old))
+        await harness.call(harness.tombstone(old))
+        for late in (old, fact()):
+            await harness.call(harness.record(late))
+        assert await harness.index.get([old.fact_id]) == []
+        assert await harness.found("blueberries") == []
+
+    async def test_a_topic_that_is_read_again_does_not_erase_what_began_anew(self, harness: Harness) -> None:
+        """Its old tombstone comes by while the newer life is stored."""
+        old, new = reinforced(fact(), 8), begun_anew(fact(), 10)
+        records = [harness.record(old), harness.tombstone(old), harness.record(new)]
+        for _ in range(2):
+            for record in records:
+                await harness.call(record)
+                stored = await harness.index.get([new.fact_id])
+            assert stored == [new]
+        assert await harness.index.get([new.fact_id]) == [new]
+
+    async def test_the_facts_stages_own_tombstone_says_what_it_erases(self, harness: Harness) -> None:
+        erasure = Erasure(until=START - timedelta(days=3), version=7)
+        record = harness.record(None, key=fact().fact_id.encode(), headers=tombstones.headers(erasure))
+        assert (await harness.call(record)).outputs == [], "a view writes nothing"
+        await harness.call(harness.record(reinforced(fact(), 6)))
+        assert await harness.index.get([fact().fact_id]) == [], "version 7 never came by, and may no more"
+        await harness.call(harness.record(reinforced(fact(), 7)))
+        assert len(await harness.index.get([fact().fact_id])) == 1
+
+    async def test_a_replay_changes_nothing(self, harness: Harness) -> None:
+        records = [harness.record(each) for each in (fact(), reinforced(fact()), fact("plays the cello"))]
+        await harness.call(*records)
+        before, _ = await harness.index.page(ADA, 10)
+        for record in records:
+            await harness.call(record)
+        assert await harness.index.page(ADA, 10) == (before, None)
 
     async def test_merged_facts_are_kept_and_not_found(self, harness: Harness) -> None:
         merged = msgspec.structs.replace(
@@ -135,6 +189,12 @@ class TestBadInput:
         assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, "invalid_fact_id")]
         assert await harness.index.count() == 1
 
+    async def test_unknown_fields_are_accepted(self, harness: Harness) -> None:
+        value = msgspec.json.encode(fact())[:-1] + b',"shiny":[1,2]}'
+        effects = await harness.call(harness.record(value, FACTS))
+        assert effects.dead_letters == []
+        assert await harness.index.count() == 1
+
 
 class TestDependencies:
     async def test_an_index_that_is_down_is_waited_for(self, harness: Harness) -> None:
@@ -142,3 +202,37 @@ class TestDependencies:
         with pytest.raises(DependencyUnavailable, match="qdrant"):
             await harness.call(harness.record(fact()))
         assert harness.outputs == []
+
+    async def test_a_batch_that_broke_off_is_simply_done_again(self, index: QdrantEdgeIndex) -> None:
+        class BreaksOff:
+            """Stores, and is gone before it answers."""
+
+            marks = index.marks
+
+            async def upsert(self, facts: Sequence[Fact]) -> None:
+                await index.upsert(facts)
+                raise DependencyUnavailable("qdrant", "connection reset")
+
+        record = Harness(index).record(fact())
+        with pytest.raises(DependencyUnavailable):
+            await Harness(BreaksOff()).call(record)
+        harness = Harness(index)
+        await harness.call(record)
+        assert await index.get([fact().fact_id]) == [fact()]
+
+
+async def test_the_index_says_how_far_it_was_filled(harness: Harness) -> None:
+    place = (FACTS, harness.partition)
+    assert harness.spec.view_marks is not None
+    assert await harness.spec.view_marks([place]) == {place: 0}
+    await harness.call(harness.record(fact(), offset=40), harness.record(b"{not json", FACTS, offset=41))
+    assert await harness.spec.view_marks([place]) == {place: 42}
+
+
+async def test_a_batch_that_was_not_written_leaves_the_mark(index: QdrantEdgeIndex) -> None:
+    harness = Harness(index)
+    await harness.call(harness.record(fact()))
+    index._minimum_free_bytes = 2**60
+    with pytest.raises(DependencyUnavailable, match="free some space"):
+        await harness.call(harness.record(fact("plays the cello")))
+    assert await index.marks([(FACTS, harness.partition)]) == {(FACTS, harness.partition): 1}

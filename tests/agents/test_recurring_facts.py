@@ -174,6 +174,14 @@ def test_looking_again_changes_nothing_and_what_comes_later_is_evidence(harness:
     assert {fact: each.evidence_count for fact, each in harness.facts().items()} == {FERRY: 3}
 
 
+def test_a_dry_run_says_it_only(harness: Harness) -> None:
+    harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b"))
+    would = harness.consolidate(dry_run=True)
+    assert harness.candidates() == []
+    assert harness.consolidate("s-2").created == would.created != ()
+    assert len(harness.candidates()) == 1
+
+
 def test_what_an_extractor_took_from_a_sentence_is_not_said_again(harness: Harness) -> None:
     known = candidate(FERRY, 1, conversation="a")
     provenance = msgspec.structs.replace(known.provenance, quote=FERRY, message_ids=("m1",))
@@ -182,6 +190,29 @@ def test_what_an_extractor_took_from_a_sentence_is_not_said_again(harness: Harne
     harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b", NEARBY))
     harness.consolidate()
     assert harness.candidates() == []
+
+
+def test_what_arrives_after_the_step_waits_for_the_next(harness: Harness) -> None:
+    harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b", hours=5))
+    harness.consolidate()
+    assert harness.candidates() == []
+    harness.arrived += timedelta(hours=6)
+    harness.consolidate("s-2")
+    assert len(harness.candidates()) == 1
+
+
+def test_everybody_is_looked_at_of_whom_there_are_only_sentences(harness: Harness) -> None:
+    harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b"))
+    harness.consolidate(user_id="")
+    assert len(harness.candidates()) == 1
+
+
+def test_by_default_nothing_is_kept(harness: Harness) -> None:
+    harness = Harness(recurring_fact_similarity=1.0)
+    harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b"))
+    harness.consolidate()
+    assert harness.candidates() == [] and len(harness.forgotten()) == 2
+    assert not harness.changelog
 
 
 class TestErasure:
@@ -202,6 +233,18 @@ class TestErasure:
         assert len([key for key in harness.forgotten() if key and key.startswith(b"sentence/")]) == 2
         kept = [key for key, _ in harness.state.items() if b"/sentence" in key]
         assert kept == []
+
+    def test_what_was_erased_is_not_kept_when_its_vector_comes(self, harness: Harness) -> None:
+        harness.erase(user="ada")
+        harness.tell(spoken(FERRY, 1, "a"))
+        assert f"sentence/{sentence_id('t1', 0)}".encode() in harness.forgotten()
+        assert harness.state.read(sentence_key(sentence_id("t1", 0)))[1] is None
+
+    def test_a_turn_takes_its_sentences(self, harness: Harness) -> None:
+        harness.tell(spoken(FERRY, 1, "a"))
+        harness.take(harness.record(None, EMBEDDINGS, key=b"turn/t1"))
+        assert f"sentence/{sentence_id('t1', 0)}".encode() in harness.forgotten()
+        assert harness.state.read(sentence_key(sentence_id("t1", 0)))[1] is None
 
     def test_a_fact_that_somebody_erased_is_not_found_again(self, harness: Harness) -> None:
         harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b"))
@@ -234,6 +277,20 @@ STORY = st.lists(
 
 def vectors_of(story: Sequence[tuple[str, str, int]]) -> list[EmbeddingResult]:
     return [spoken(text, n, at, (NEAR, NEARBY, FAR)[v]) for n, (text, at, v) in enumerate(story)]
+
+
+@given(STORY, st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=20)
+def test_whatever_order_vectors_come_in(story: list[tuple[str, str, int]], chance: Random) -> None:
+    one, other = Harness(), Harness()
+    vectors = vectors_of(story)
+    one.tell(*vectors)
+    chance.shuffle(vectors)
+    other.tell(*vectors)
+    for harness in (one, other):
+        harness.consolidate()
+        harness.consolidate("s-2")
+    assert one.candidates() == other.candidates()
 
 
 @given(STORY, st.randoms(use_true_random=False))

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import pytest
 from fact_samples import ADA, SPACE, make_fact, unit
 
 from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable
+from streams.adapters.folder_lock import LOCK_FILE
 from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import FACTS
 
@@ -61,8 +63,7 @@ async def index(tmp_path: Path) -> AsyncIterator[QdrantEdgeIndex]:
 
 def start_writer(folder: Path, mode: str) -> subprocess.Popen[str]:
     """Start a process that owns ``folder``; it has opened it when this returns."""
-    here = Path(__file__).parent
-    environment = os.environ | {"PYTHONPATH": f"{here}:{here.parent}"}
+    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
     command = [sys.executable, "-c", WRITER, str(folder), mode]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
@@ -87,6 +88,30 @@ async def test_a_second_process_is_told_who_has_the_folder_and_what_to_set(tmp_p
     await QdrantEdgeIndex(tmp_path, FACTS, SPACE).close()
 
 
+async def test_the_nearest_among_thousands_are_the_nearest(tmp_path: Path) -> None:
+    """Vectors are compared in a few bits first: none of the nearest may get lost by that, then or later."""
+    drawn = np.random.default_rng(11)
+    rows = drawn.standard_normal((4_000, 384)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    facts = [make_fact(f"statement {number}") for number in range(len(rows))]
+    names = [fact.fact_id for fact in facts]
+    space = SPACE._replace(dimensions=384)
+    for _ in range(2):
+        opened = QdrantEdgeIndex(tmp_path, FACTS, space)
+        if not await opened.count():
+            await opened.upsert(facts)
+            await opened.store_vectors(names, rows, space.model)
+        for asked in drawn.standard_normal((5, 384)).astype(np.float32):
+            cosines = rows @ asked / np.linalg.norm(asked)
+            nearest = [names[at] for at in np.argsort(-cosines)[:50]]
+            found = await opened.search_vector(asked, ADA, 50)
+            assert [each.item.fact_id for each in found] == nearest
+            assert [each.score for each in found] == pytest.approx(-np.sort(-cosines)[:50], abs=1e-5)
+            exact = await opened.cosines(asked, names[:40])
+            assert exact == pytest.approx(dict(zip(names, cosines[:40].tolist(), strict=False)), abs=1e-5)
+        await opened.close()
+
+
 async def test_a_second_opener_in_the_same_process_is_refused(index: QdrantEdgeIndex, tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=f"process {os.getpid()}"):
         QdrantEdgeIndex(tmp_path, FACTS, SPACE)
@@ -94,9 +119,30 @@ async def test_a_second_opener_in_the_same_process_is_refused(index: QdrantEdgeI
     assert await index.count() == 1
 
 
+async def test_a_lock_file_left_behind_is_no_obstacle(tmp_path: Path) -> None:
+    (tmp_path / LOCK_FILE).write_text("99999999\n")
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    assert (tmp_path / LOCK_FILE).read_text().splitlines()[0] == str(os.getpid())
+    await opened.close()
+
+
+async def test_a_folder_that_failed_to_open_is_free_again(tmp_path: Path) -> None:
+    await QdrantEdgeIndex(tmp_path, FACTS, SPACE).close()
+    for _ in range(2):
+        with pytest.raises(ConfigurationError, match="not for vectors of 16 dimensions"):
+            QdrantEdgeIndex(tmp_path, FACTS, SPACE._replace(dimensions=16))
+    await QdrantEdgeIndex(tmp_path, FACTS, SPACE).close()
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_is_a_configuration_error(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_DATA_DIR"):
+        QdrantEdgeIndex(tmp_path / "qdrant", FACTS, SPACE)
+
+
+def test_a_file_where_the_folder_should_be_is_a_configuration_error(tmp_path: Path) -> None:
+    (tmp_path / "qdrant").touch()
     with pytest.raises(ConfigurationError, match="SWITCHBOARD_DATA_DIR"):
         QdrantEdgeIndex(tmp_path / "qdrant", FACTS, SPACE)
 
@@ -137,6 +183,34 @@ async def kill_a_writer(folder: Path, run: str, pause: float) -> list[str]:
     return said[: said.rindex("\n")].splitlines()
 
 
+def flushed_point_ids(folder: Path) -> int:
+    """Return the size of the file that the engine writes the ids of points to when it is flushed."""
+    return sum(file.stat().st_size for file in folder.glob("segments/*/mutable_id_tracker.mappings"))
+
+
+async def test_a_write_is_flushed_without_being_asked(tmp_path: Path) -> None:
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE, flush_seconds=0.0)
+    before = flushed_point_ids(tmp_path)
+    await opened.upsert([make_fact()])
+    await asyncio.sleep(0.01)  # longer than flush_seconds: the flush has been queued
+    await opened.count()  # queued behind it
+    assert flushed_point_ids(tmp_path) > before
+    await opened.close()
+
+
+async def test_many_writes_are_flushed_before_their_time(tmp_path: Path) -> None:
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    await opened.upsert([make_fact()])
+    await opened.count()
+    before = flushed_point_ids(tmp_path)
+    for number in range(199):
+        assert flushed_point_ids(tmp_path) == before
+        await opened.set_mark(("memory.facts.v1", 0), number)
+    await opened.count()  # queued behind the flush
+    assert flushed_point_ids(tmp_path) > before
+    await opened.close()
+
+
 def damage(folder: Path, pattern: str) -> None:
     """Overwrite the beginning of every file in ``folder`` that matches."""
     files = list(folder.glob(pattern))
@@ -157,6 +231,35 @@ async def test_damaged_files_are_a_configuration_error(tmp_path: Path, pattern: 
     damage(tmp_path, pattern)
     with pytest.raises(ConfigurationError, match=r"cannot open the index in .* delete it \(rm -r"):
         QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+
+
+def cut_short(folder: Path, pattern: str) -> None:
+    """Leave the first half of the file in ``folder`` that matches."""
+    [file] = folder.glob(pattern)
+    with file.open("r+b") as stream:
+        stream.truncate(file.stat().st_size // 2)
+
+
+async def test_an_index_that_lost_points_without_a_word_is_filled_again(tmp_path: Path) -> None:
+    """The engine opens a file that was cut short, and leaves out what it does not hold."""
+    places = [("memory.facts.v1", 0), ("memory.facts.v1", 1)]
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    for at in range(100):
+        await opened.upsert([make_fact(f"statement {at}")])
+        await opened.set_mark(places[at % 2], at)
+    await opened.close()
+    cut_short(tmp_path, "segments/*/mutable_id_tracker.versions")
+
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    assert await opened.count() < 100
+    assert await opened.marks(places) == dict.fromkeys(places, 0)
+    await opened.upsert([make_fact(f"statement {at}") for at in range(100)])
+    await opened.set_mark(places[0], 100)
+    await opened.close()
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    assert await opened.count() == 100
+    assert await opened.marks(places) == {places[0]: 100, places[1]: 0}, "the other one is not filled yet"
+    await opened.close()
 
 
 async def test_a_full_disk_stops_writes_and_nothing_else(tmp_path: Path) -> None:
@@ -222,6 +325,16 @@ async def test_an_error_of_the_engine_is_waited_out(tmp_path: Path) -> None:
     await opened.close()
 
 
+async def test_an_error_while_flushing_is_told_to_the_next_writer(tmp_path: Path) -> None:
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    opened._shard.engine.close()
+    opened._flush()
+    with pytest.raises(DependencyUnavailable, match="not initialized"):
+        await opened.erase({make_fact().fact_id: 1})
+    assert opened._flush_error is None
+    await opened.close()
+
+
 async def test_a_panic_of_the_engine_stops_the_worker(index: QdrantEdgeIndex) -> None:
     class PanicException(BaseException):
         """What the engine's bindings raise; their own class cannot be imported."""
@@ -231,3 +344,45 @@ async def test_a_panic_of_the_engine_stops_the_worker(index: QdrantEdgeIndex) ->
 
     with pytest.raises(ConsistencyError, match="index out of bounds"):
         await index._run(panic)
+
+
+async def test_a_mistake_of_ours_keeps_its_own_name(index: QdrantEdgeIndex) -> None:
+    with pytest.raises(TypeError):
+        await index._run(lambda shard: shard.engine.count("no request"))
+
+
+async def test_a_call_that_cannot_start_in_time_is_given_up(tmp_path: Path) -> None:
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE, timeout=0.05)
+    free = threading.Event()
+    busy = opened._thread.submit(free.wait)
+    try:
+        with pytest.raises(DependencyUnavailable, match=r"no answer within 0.05 s"):
+            await opened.upsert([make_fact()])
+    finally:
+        free.set()  # or nobody could end the thread
+    await asyncio.wrap_future(busy)
+    opened._timeout = 30.0
+    assert await opened.count() == 0
+    await opened.close()
+
+
+async def test_a_closed_index_says_so(tmp_path: Path) -> None:
+    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    await opened.close()
+    await opened.close()
+    with pytest.raises(DependencyUnavailable, match="closed"):
+        await opened.count()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads the names of threads in /proc")
+async def test_the_engine_has_no_pool_to_hand_searches_to(index: QdrantEdgeIndex) -> None:
+    fact = make_fact("likes figs")
+    await index.upsert([fact])
+    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), SPACE.model)
+    assert (await index.search("figs", unit(1.0), ADA, 5))[0] == [fact]
+    # The one that there is has loaded the segment, and sleeps.
+    assert sum(name.startswith("edge-search") for name in thread_names()) <= 1
+
+
+def thread_names() -> list[str]:
+    return [each.read_text().strip() for each in Path("/proc/self/task").glob("*/comm")]

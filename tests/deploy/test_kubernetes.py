@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urlsplit
 
 import httpx
 import kubernetes_validate
@@ -15,9 +16,10 @@ import yaml
 from running import health, parse, settings_of
 
 from deploy.kubernetes import users
+from streams.settings import load_settings
 from streams.settings.services import SERVICES
 from streams.telemetry.services import ANSWERING, stated_places
-from streams.topics.catalog import load_catalog
+from streams.topics.catalog import catalog_for, load_catalog
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy/kubernetes"
@@ -44,6 +46,19 @@ def build(composed):
 @pytest.fixture(params=OVERLAYS)
 def objects(build, request) -> Objects:
     return build(f"overlays/{request.param}")
+
+
+@pytest.fixture(scope="module")
+def with_models(build, tmp_path_factory) -> Objects:
+    """An overlay of somebody's own: the small one, and a language model."""
+    folder = tmp_path_factory.mktemp("own")
+    there = [
+        str(Path("../" * len(folder.parts[1:])) / str(path)[1:])
+        for path in (FOLDER / "overlays/small", FOLDER / "components/models")
+    ]
+    written = {"kind": "Kustomization", "resources": there[:1], "components": there[1:]}
+    (folder / "kustomization.yaml").write_text(yaml.safe_dump(written))
+    return build(folder)
 
 
 class Container(NamedTuple):
@@ -147,6 +162,13 @@ def _with_files(each: Container, tmp_path: Path) -> dict[str, str]:
     return environment
 
 
+def test_a_model_gets_its_key_and_a_way_out(with_models, monkeypatch, tmp_path) -> None:
+    for each in ours(with_models):
+        settings = settings_of(_with_files(each, tmp_path), monkeypatch)
+        assert settings.reads_with_model and settings.gemini_api_key.get_secret_value() == "a-secret"
+    assert "models" in named(with_models, "NetworkPolicy")
+
+
 def test_each_pod_is_confined_as_the_image_allows(objects) -> None:
     user, group = re.search(r"^USER (\d+):(\d+)$", DOCKERFILE, re.MULTILINE).groups()
     data = re.search(r"SWITCHBOARD_DATA_DIR=(\S+)", DOCKERFILE)[1]
@@ -200,6 +222,24 @@ def test_selectors_find_pods_and_names_are_there(objects) -> None:
         assert named(objects, "StatefulSet")[name]["spec"]["serviceName"] in named(objects, "Service")
 
 
+def test_pods_may_reach_what_their_settings_name(objects, monkeypatch, tmp_path) -> None:
+    policy = named(objects, "NetworkPolicy")["switchboard"]["spec"]
+    open_ports = {port["port"] for rule in policy["egress"] if "to" not in rule for port in rule["ports"]}
+    services = named(objects, "Service")
+    for each in ours(objects):
+        settings = settings_of(_with_files(each, tmp_path), monkeypatch)
+        places = [urlsplit(f"//{server}") for server in settings.bootstrap_servers.split(",")]
+        places += [urlsplit(settings.qdrant_url), urlsplit(settings.redis_url)]
+        for place in places:
+            assert place.port in open_ports, place
+            if place.hostname == "kafka-kafka-bootstrap":  # Strimzi makes it, for the listener of that port
+                assert place.port in [
+                    one["port"] for one in named(objects, "Kafka")["kafka"]["spec"]["kafka"]["listeners"]
+                ]
+            else:
+                assert place.port in [port["port"] for port in services[place.hostname]["spec"]["ports"]]
+
+
 def test_users_have_the_least_rights_of_their_roles(build) -> None:
     """Else: python -m deploy.kubernetes.users."""
     assert users.FILE.read_text() == users.rendered(load_catalog())
@@ -210,3 +250,26 @@ def test_users_have_the_least_rights_of_their_roles(build) -> None:
         assert user in known
         assert user in [volume.get("secret", {}).get("secretName") for volume in each.pod["volumes"]]
         assert user.removeprefix("switchboard-") in (each.name, "apply")
+
+
+def test_keda_adds_at_most_a_pod_a_partition(build) -> None:
+    objects, settings = build("overlays/keda"), load_settings()
+    scaled = named(objects, "ScaledObject")
+    assert set(scaled) == set(SERVICES)
+    for name, each in scaled.items():
+        assert each["spec"]["scaleTargetRef"]["name"] == name
+        assert each["spec"]["maxReplicaCount"] == catalog_for(settings).most_processes(name)
+        assert each["spec"]["triggers"][0]["metadata"]["consumerGroup"] == settings.group(name)
+        assert "replicas" not in named(objects, "StatefulSet")[name]["spec"], "the number is KEDA's"
+    secrets = {*named(objects, "Secret"), *named(objects, "KafkaUser"), "kafka-cluster-ca-cert"}
+    for entry in named(objects, "TriggerAuthentication")["kafka"]["spec"]["secretTargetRef"]:
+        assert entry["name"] in secrets
+
+
+def test_the_monitoring_labels_what_alerts_ask_for(build) -> None:
+    spec = named(build("overlays/strimzi"), "PodMonitor")["switchboard"]["spec"]
+    assert spec["jobLabel"] == "app.kubernetes.io/name"
+    assert spec["selector"]["matchLabels"] == {"app.kubernetes.io/name": "switchboard"}
+    assert 'job="switchboard"' in (ROOT / "deploy/prometheus/alerts.yml").read_text()
+    [endpoint] = spec["podMetricsEndpoints"]
+    assert [each["targetLabel"] for each in endpoint["relabelings"]] == ["service"]

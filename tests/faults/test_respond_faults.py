@@ -107,6 +107,16 @@ async def test_sigterm_hands_over_and_another_joins_under_load(stream):
     assert await second.stops() == 0
 
 
+async def test_respond_needs_no_folder_that_it_can_write(stream):
+    stream.folder.joinpath("file").touch()
+    worker = stream.worker("a", data_dir=stream.folder / "file" / "data")
+    load = stream.chunks(rate=2000)
+    await has_processed(worker, 2000)
+    await load.stop()
+    await stream.verdict()
+    assert await worker.stops() == 0
+
+
 @pytest.mark.short
 async def test_killed_between_outputs_and_state(stream):
     """What is processed again gives what it gave before, and what the clock has decided stays decided."""
@@ -121,6 +131,19 @@ async def test_killed_between_outputs_and_state(stream):
     verdict = await stream.verdict(clock=True)
     assert verdict.copies
     assert verdict.released
+
+
+async def test_killed_with_a_memory_that_spans_conversations(stream, seed):
+    stream.memory = "conversation"
+    load = stream.chunks(rate=2000)
+    worker = stream.worker("a", dying=True)
+    await has_processed(worker, random.Random(seed).randint(200, 4000))
+    await dies(worker, stream.control, "batch")
+    worker.start()
+    await has_processed(worker, 1000)
+    await load.stop()
+    verdict = await stream.verdict()
+    assert verdict.copies
 
 
 @pytest.mark.soak

@@ -79,6 +79,27 @@ async def stream(kafka, topic_prefix, tmp_path, worker_logs, seed) -> AsyncItera
         yield deployment
 
 
+async def test_killed_while_summaries_come_back(stream, seed):
+    """Either side, also while nobody answers for so long that requests are repeated."""
+    chance = random.Random(seed)
+    load = stream.long_conversations()
+    ingest, summaries = stream.ingest(), stream.summaries()
+    await has_processed(ingest, chance.randint(300, 1500))
+    await has_processed(summaries, chance.randint(1, 60))
+    await dies(ingest, stream.control, "batch")
+    summaries.kill()
+    ingest.start()
+    await has_repeated(ingest)
+    await dies(ingest, stream.control, "timer")
+    ingest.start()
+    summaries.start()
+    await has_processed(summaries, 50)
+    await has_processed(ingest, 500)
+    await load.stop()
+    verdict = await stream.check()
+    assert verdict.repeats
+
+
 @pytest.mark.soak
 async def test_killed_again_and_again_while_the_memory_service_answers(stream, seed):
     chance = random.Random(seed)

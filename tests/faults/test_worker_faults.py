@@ -131,3 +131,32 @@ async def test_two_workers_under_one_name_do_not_fight_for_it(stream):
     await load.stop()
     await stream.verdict()
     assert second.running
+
+
+async def test_on_one_machine_the_second_of_a_name_is_refused_and_a_killed_one_is_followed_at_once(stream):
+    first = stream.worker("a")
+    load = stream.load(rate=2000)
+    await first.ready()
+    second = stream.worker("a", metrics_port=first.says("starting")[0]["metrics_port"])
+    assert await second.exits() == 78
+    (refusal,) = second.says("cannot start")
+    assert f"process {first.pid}, since " in refusal["error"]
+    assert not second.says("partitions assigned")
+    await load.reaches(load.sent + 4000)
+    assert not first.says("partitions assigned")[1:], "nobody took anything from it"
+    first.kill()
+    third = stream.worker("a")
+    await third.ready()
+    await load.stop()
+    await stream.verdict()
+    assert third.running
+
+
+async def test_ingest_needs_no_folder_that_it_can_write(stream):
+    stream.folder.joinpath("file").touch()
+    worker = stream.worker("a", data_dir=stream.folder / "file" / "data")
+    load = stream.load(2000, rate=4000)
+    await worker.ready()
+    await load.finish()
+    await stream.verdict()
+    assert await worker.stops() == 0

@@ -2,31 +2,71 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
+import msgspec
 import pytest
-import samples
 from redis.asyncio import Redis
 
+from models.context import Context
 from models.errors import ConsistencyError, DependencyUnavailable
-from models.turns import Turn
+from models.ids import turn_id
+from models.messages import Role
+from models.turns import Turn, TurnSource
+from streams.adapters.context_log import ContextLog
 from streams.adapters.conversation_log import ConversationLog
 from streams.adapters.local_valkey import LocalValkey
+from streams.adapters.redis_client import open_redis
 from streams.namespace import Namespace
 from streams.runtime.testing import START
+from streams.settings import Settings
 
 SPACE = Namespace("test-")
 
 
-def turn(index: int, conversation: str = "c", **changes: Any) -> Turn:
-    return samples.turn(index, at=START, **({"sent_at": START, "conversation_id": conversation} | changes))
+def turn(index: int, conversation: str = "c", **replace: object) -> Turn:
+    tenant = str(replace.get("tenant_id", "default"))
+    made = Turn(
+        turn_id=turn_id(tenant, conversation, f"m{index}"),
+        message_id=f"m{index}",
+        conversation_id=conversation,
+        user_id="ada",
+        role=Role.ASSISTANT if index % 2 else Role.USER,
+        text=f"message {index}",
+        sent_at=START,
+        arrived_at=START + timedelta(seconds=index),
+        began_at=START,
+        index=index,
+        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
+    )
+    return msgspec.structs.replace(made, **replace)
+
+
+def context_after(said_at: datetime) -> Context:
+    return Context(
+        conversation_id="c",
+        user_id="ada",
+        after_turn_id=turn(0).turn_id,
+        after_index=0,
+        made_from=(turn(0).turn_id,),
+        said_at=said_at,
+        began_at=START,
+        made_at=said_at,
+        by_meaning=True,
+        budget=1500,
+        tokens=0,
+        tiers=(),
+        items=(),
+    )
 
 
 def ms(index: int) -> int:
@@ -59,6 +99,37 @@ async def indices(log: ConversationLog, conversation: str = "c", tenant: str = "
     return [each.index for each in await log.turns(tenant, conversation, 0, 10**9)]
 
 
+class TestWhoBegins:
+    async def test_the_first_who_says_so(self, log: ConversationLog, redis: Redis) -> None:
+        assert await log.begin("acme", {"c": "ada", "d": "ada"}) == {}
+        assert await log.begin("acme", {"c": "ada", "e": "ada"}) == {}, "again"
+        assert await log.begin("acme", {"c": "bob", "f": "bob"}) == {"c": True}
+        assert await log.begin("globex", {"d": "ada", "f": "ada", "g": "ada"}) == {"d": False, "f": False}
+        assert await log.begin("acme", {}) == {}
+        names = [key async for key in redis.scan_iter("*")]
+        assert len(names) == 5 and all([0 < await redis.ttl(key) <= 24 * 3600 for key in names])
+        told = b" ".join([*names, *[await redis.get(key) for key in names]])
+        assert not any(each in told for each in (b"ada", b"bob", b"acme", b"globex"))
+
+    async def test_what_is_read_is_of_its_tenant_as_long_as_it_is_kept(
+        self, log: ConversationLog, redis: Redis
+    ) -> None:
+        await log.begin("globex", {"c": "eve"})  # and has never written into it
+        await log.write([(turn(0), 0)])
+        assert await log.begin("globex", {"c": "eve"}) == {"c": False}
+        assert await log.begin("default", {"c": "ada"}) == {}
+        assert await log.begin("default", {"c": "bob"}) == {"c": True}
+        assert [await redis.ttl(key) async for key in redis.scan_iter("*begun*")] == [-1], "as the log"
+
+    async def test_who_begins_again_shortens_nothing(self, valkey: LocalValkey, redis: Redis) -> None:
+        week = 7 * 86_400
+        log = ConversationLog(valkey.client(), SPACE, expire_seconds=week, ready=valkey.ensure)
+        await log.write([(turn(0, arrived_at=datetime.now(UTC)), 0)])
+        assert await log.begin("default", {"c": "ada"}) == {}
+        assert [await redis.ttl(key) > week - 60 async for key in redis.scan_iter("*begun*")] == [True]
+        await log.close()
+
+
 class TestTurns:
     async def test_they_are_kept_by_index_and_a_repeat_changes_nothing(self, log: ConversationLog) -> None:
         turns = [turn(index) for index in range(5)]
@@ -84,6 +155,18 @@ class TestTurns:
         assert await log.at("acme", {"c": [0, 1], "d": [0]}) == [turn(0, "c", tenant_id="acme")]
         assert await log.at("default", {}) == []
 
+    async def test_more_of_one_conversation_than_a_call_takes_arguments(self, log: ConversationLog) -> None:
+        turns = [turn(index) for index in (0, 999, 1000, 19_999)]
+        await log.write((each, each.index) for each in turns)
+        assert await log.at("default", {"c": range(20_000)}) == turns
+
+    async def test_an_older_version_replaces_no_newer_one(self, log: ConversationLog) -> None:
+        await log.write([(turn(0, text="new"), 7)])
+        await log.write([(turn(0, text="old"), 3)])
+        assert [each.text for each in await log.turns("default", "c", 0, 9)] == ["new"]
+        await log.write([(turn(0, text="newer"), 8)])
+        assert [each.text for each in await log.turns("default", "c", 0, 9)] == ["newer"]
+
     async def test_a_conversation_that_began_anew_has_nothing_of_its_earlier_life(
         self, log: ConversationLog
     ) -> None:
@@ -95,6 +178,31 @@ class TestTurns:
         extent = await log.extent("default", "c")
         assert extent is not None
         assert extent.next_index == 1
+
+    async def test_tenants_and_names_share_nothing(self, log: ConversationLog) -> None:
+        await log.write([(turn(0, "b:c", tenant_id="a"), 0), (turn(1, "c", tenant_id="a:b"), 0)])
+        assert await indices(log, "b:c", "a") == [0]
+        assert await indices(log, "c", "a:b") == [1]
+        assert await indices(log, "c") == []
+        assert await log.extent("default", "c") is None
+
+    async def test_a_persons_conversations_the_latest_first(self, log: ConversationLog) -> None:
+        await log.write([(turn(0, "early"), 0), (turn(9, "late"), 1), (turn(5, "théirs", user_id="bob"), 2)])
+        assert await log.conversations("default", "ada", 10) == ["late", "early"]
+        assert await log.conversations("default", "ada", 1) == ["late"]
+        assert await log.conversations("default", "bob", 9) == ["théirs"]
+
+    async def test_all_conversations_of_a_person_however_many(self, log: ConversationLog, redis: Redis) -> None:
+        names = [f"c{number:05}" for number in range(12_001)]
+        person = log._person("default", "ada")
+        await redis.zadd(person, {name: number for number, name in enumerate(names)})
+        listed = await log.conversations("default", "ada", None)
+        assert listed == names[::-1]
+        pages: list[str] = []
+        while page := await log.conversations("default", "ada", 5_000, pages[-1] if pages else ""):
+            pages += page
+        assert pages == listed
+        assert await log.conversations("default", "ada", 1, "of nobody") == listed[:1]
 
 
 class TestExpiring:
@@ -124,6 +232,39 @@ class TestExpiring:
         await log.write([self.said(0, 0)])
         await self.expect(redis, 90)
 
+    async def test_read_again_it_is_kept_for_no_longer_than_it_was(
+        self, log: ConversationLog, redis: Redis
+    ) -> None:
+        turns = [self.said(0, 80), self.said(1, 40)]
+        for _ in range(2):
+            await log.write(turns)
+            await self.expect(redis, 50)
+        await log.write(turns[:1])
+        await self.expect(redis, 50)
+
+    async def test_what_has_expired_is_kept_for_a_day_while_it_is_read(
+        self, log: ConversationLog, redis: Redis
+    ) -> None:
+        await log.write([self.said(0, 200)])
+        await self.expect(redis, 1)
+        # Nobody was silent for so long in between: it had not expired.
+        await log.write([self.said(1, 120), self.said(2, 31)])
+        await self.expect(redis, 59)
+        assert await indices(log) == [0, 1, 2]
+
+    async def test_who_takes_part_in_one_that_goes_on_is_known(
+        self, log: ConversationLog, redis: Redis
+    ) -> None:
+        await log.write([self.said(0, 10, conversation="here"), self.said(0, 300, conversation="once")])
+        left = await self.days_left(redis)
+        assert left["test-switchboard:log:7:default:here"] == pytest.approx(80, abs=0.1)
+        assert left["test-switchboard:log:7:default:once"] == pytest.approx(1, abs=0.1)
+        assert left["test-switchboard:person:7:default:ada"] == pytest.approx(80, abs=0.1)
+
+    async def test_a_clock_that_is_ahead_keeps_nothing_longer(self, log: ConversationLog, redis: Redis) -> None:
+        await log.write([self.said(0, -400)])
+        await self.expect(redis, 90)
+
     async def test_what_is_erased_is_remembered_as_long_as_what_arrived_then(
         self, log: ConversationLog, redis: Redis
     ) -> None:
@@ -136,6 +277,43 @@ class TestExpiring:
         await log.erase_conversation("default", "d", until - 1000 * self.DAY * 300)
         assert (await self.days_left(redis))["test-switchboard:log:7:default:d"] == pytest.approx(1, abs=0.1)
 
+    async def test_one_person_that_is_erased_keeps_what_others_said_no_longer(
+        self, log: ConversationLog, redis: Redis
+    ) -> None:
+        await log.write([self.said(0, 80), self.said(1, 70, user_id="bob")])
+        now = round(datetime.now(UTC).timestamp() * 1000)
+        await log.erase_person("default", "ada", now)
+        assert await indices(log) == [1]
+        left = await self.days_left(redis)
+        assert left["test-switchboard:log:7:default:c"] == pytest.approx(20, abs=0.1)
+
+    async def test_kept_for_longer_or_for_less_long_from_now_on(
+        self, log: ConversationLog, valkey: LocalValkey, redis: Redis
+    ) -> None:
+        for days, kept in ((0, -1), (90, 90), (30, 30), (0, -1)):
+            made = ConversationLog(valkey.client(), SPACE, expire_seconds=days * self.DAY, ready=valkey.ensure)
+            await made.write([self.said(0, 0)])
+            left = await self.days_left(redis)
+            assert all(
+                each < 0 if kept < 0 else each == pytest.approx(kept, abs=0.1) for each in left.values()
+            ), left
+            await made.close()
+
+    async def test_a_context_is_kept_as_long_as_its_log(self, valkey: LocalValkey, redis: Redis) -> None:
+        contexts = ContextLog(valkey.client(), SPACE, expire_seconds=90 * self.DAY, ready=valkey.ensure)
+        for days_ago, kept in ((200, 1), (40, 50), (60, 50), (0, 90)):
+            said_at = datetime.now(UTC) - timedelta(days=days_ago)
+            await contexts.write([context_after(said_at)])
+            assert [*(await self.days_left(redis)).values()] == pytest.approx([kept], abs=0.1)
+        await contexts.close()
+
+    async def test_for_less_than_a_day(self, valkey: LocalValkey, redis: Redis) -> None:
+        log = ConversationLog(valkey.client(), SPACE, expire_seconds=3600, ready=valkey.ensure)
+        await log.write([(turn(0), 0)])
+        for key in await redis.keys():
+            assert 3500 < await redis.ttl(key) <= 3600, key
+        await log.close()
+
 
 class TestErasing:
     async def test_a_turn_and_no_copy_of_it_comes_back(self, log: ConversationLog) -> None:
@@ -146,6 +324,11 @@ class TestErasing:
             assert await indices(log) == [0, 2]
             await log.write(turns)
             assert await indices(log) == [0, 2]
+
+    async def test_one_that_comes_after_its_erasure(self, log: ConversationLog) -> None:
+        await log.erase_turns("default", "c", {turn(1).turn_id: ms(50)})
+        await log.write((turn(index), index) for index in range(3))
+        assert await indices(log) == [0, 2]
 
     async def test_a_conversation_up_to_a_time(self, log: ConversationLog) -> None:
         await log.write((turn(index), index) for index in range(3))
@@ -188,6 +371,28 @@ class TestMarks:
         assert await log.marks([self.PLACE]) == {self.PLACE: 0}
         await log.set_mark(self.PLACE, 5)
 
+    async def test_it_is_noticed_before_there_was_any_mark(self, log: ConversationLog, redis: Redis) -> None:
+        """What was written and not marked yet is gone with it."""
+        assert await log.marks([self.PLACE]) == {self.PLACE: 0}
+        await log.write([(turn(0), 0)])
+        await redis.flushall()
+        with pytest.raises(ConsistencyError, match="was emptied or restarted"):
+            await log.set_mark(self.PLACE, 1)
+
+    async def test_another_worker_that_began_it_anew_is_noticed(
+        self, log: ConversationLog, valkey: LocalValkey, redis: Redis
+    ) -> None:
+        other = ConversationLog(valkey.client(), SPACE)
+        for each in (log, other):
+            await each.marks([self.PLACE])
+            await each.set_mark(self.PLACE, 17)
+        await redis.flushall()
+        await other.marks([self.PLACE])
+        await other.set_mark(self.PLACE, 3)
+        with pytest.raises(ConsistencyError, match="was emptied or restarted"):
+            await log.set_mark(self.PLACE, 18)
+        await other.close()
+
 
 class TestWhatIsWrongWithRedis:
     async def test_a_password(self, valkey: LocalValkey, redis: Redis, log: ConversationLog) -> None:
@@ -207,6 +412,14 @@ class TestWhatIsWrongWithRedis:
         await log.write([(turn(0), 0)])
         assert await indices(log) == [0]
 
+    async def test_read_only(self, redis: Redis, log: ConversationLog) -> None:
+        await log.write([(turn(0), 0)])
+        await redis.replicaof("127.0.0.1", "1")
+        await redis.config_set("replica-serve-stale-data", "yes")
+        with pytest.raises(DependencyUnavailable, match=r"takes no writes.*primary"):
+            await log.write([(turn(1), 1)])
+        assert await indices(log) == [0]
+
     @pytest.mark.parametrize("key", ["log:7:default:c", "person:7:default:ada", "erased:7:default:ada"])
     async def test_another_type_under_our_key(self, redis: Redis, log: ConversationLog, key: str) -> None:
         await redis.lpush(f"test-switchboard:{key}", "theirs")
@@ -219,6 +432,28 @@ class TestWhatIsWrongWithRedis:
         await log.write([(turn(0), 0)])
         assert await indices(log) == [0]
 
+    async def test_another_type_where_the_marks_are(self, redis: Redis, log: ConversationLog) -> None:
+        place, key = ("memory.turns.v1", 0), "test-switchboard:log-marks"
+        await redis.lpush(key, "theirs")
+        for ask in (lambda: log.set_mark(place, 3), lambda: log.marks([place])):
+            with pytest.raises(DependencyUnavailable, match=f"the key {key} holds a list.*TOPIC_PREFIX"):
+                await ask()
+        await redis.delete(key)
+        await log.set_mark(place, 3)
+        assert await log.marks([place]) == {place: 3}
+
+    async def test_gone_in_mid_answer(self, valkey: LocalValkey, log: ConversationLog) -> None:
+        await log.write([(turn(0), 0)])
+        assert valkey.pid is not None
+        os.kill(valkey.pid, signal.SIGSTOP)
+        asked = asyncio.create_task(log.turns("default", "c", 0, 9))
+        await asyncio.sleep(0)
+        os.kill(valkey.pid, signal.SIGKILL)
+        with pytest.raises(DependencyUnavailable, match="redis: no usable answer"):
+            await asked
+        await log.write([(turn(0), 0)])  # it is started again
+        assert await indices(log) == [0]
+
     async def test_nobody_there(self, tmp_path: Path) -> None:
         log = ConversationLog(Redis(unix_socket_path=str(tmp_path / "nobody")), SPACE)
         with pytest.raises(DependencyUnavailable, match="no usable answer"):
@@ -226,7 +461,49 @@ class TestWhatIsWrongWithRedis:
         await log.close()
 
 
+class TestManyAtOnce:
+    """A burst of chats asks hundreds of things at a time."""
+
+    @pytest.mark.parametrize("opened", ["of its own", "by its url"])
+    async def test_who_finds_no_connection_free_waits_for_one(self, valkey: LocalValkey, opened: str) -> None:
+        await valkey.ensure()
+        url = f"unix://{valkey.socket}"
+        client = valkey.client() if opened == "of its own" else open_redis(Settings(redis_url=url))
+        made = ConversationLog(client, SPACE)
+        await made.write([(turn(0), 0)])
+        found = await asyncio.gather(*(made.last_turns("default", "c", 1) for _ in range(300)))
+        assert found == [[turn(0)]] * 300
+        assert (await client.info("clients"))["connected_clients"] <= 64
+        await made.close()
+
+
 class TestLocalValkey:
+    async def test_many_who_need_it_start_one(self, valkey: LocalValkey) -> None:
+        await asyncio.gather(*[valkey.ensure() for _ in range(9)])
+        first = valkey.pid
+        await valkey.ensure()
+        assert valkey.pid == first
+        await valkey.close()
+        assert valkey.pid is None
+        assert not valkey.socket.exists()
+
+    async def test_a_long_path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        temporary = tmp_path / ("t" * 90)
+        temporary.mkdir()
+        monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+        server = LocalValkey(temporary / ("x" * 120), "n")
+        await server.ensure()
+        assert len(str(server.socket)) <= 100
+        await server.close()
+
+    async def test_a_folder_that_takes_no_socket_is_said(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        server = LocalValkey(tmp_path, "n")
+        server.socket = Path("/no/such/folder")  # the temporary folder may be too deep to be told so
+        with pytest.raises(DependencyUnavailable, match=r"Valkey does not start: .*No such file or directory"):
+            await server.ensure()
+
     def test_it_dies_with_its_process(self, tmp_path: Path) -> None:
         script = (
             "import asyncio, pathlib, sys, time\n"

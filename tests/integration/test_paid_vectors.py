@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from memo_rig import NOON, Rig, rig
 
+from deploy.local.model_faults import Fault
+from models.errors import DependencyUnavailable
 from models.ids import text_fact_id
 from models.memo import Memo, Outcome, memo_id
 from models.ports import Embedder
@@ -123,6 +125,17 @@ async def test_a_vector_is_paid_for_once_also_after_redis_was_emptied(rig: Rig, 
     assert await recall.costs() == spent
 
 
+async def test_a_vector_that_never_came_into_the_log_is_made_again(recall: Recall) -> None:
+    stage = await recall.start()
+    made = await recall.embed(stage, TEA, CELLO)
+    await recall.publish(stage, {key_of(TEA): made[key_of(TEA)]})
+    # The worker was killed between the receipt and the vector.
+    assert await recall.embed(await recall.start(), TEA, CELLO) == made
+    assert recall.calls == 2
+    spent = await recall.costs()
+    assert (spent.asked, spent.calls) == (3, 2), "what it cost again is counted, too"
+
+
 async def test_another_text_and_what_was_erased_since_are_made_anew(recall: Recall) -> None:
     stage = await recall.start()
     await recall.publish(stage, await recall.embed(stage, TEA, CELLO))
@@ -147,4 +160,51 @@ async def test_above_the_budget_it_waits_for_the_next_day(recall: Recall) -> Non
     tomorrow = await recall.start(NOON + timedelta(hours=12), model_budget_usd=1.0)
     assert [each.topic for each in stage.outputs] == [REQUESTS, REQUESTS]
     assert len(await recall.embed(tomorrow, TEA, CELLO)) == 2
+    assert recall.calls == 1
+
+
+async def test_a_tenant_over_its_budget_keeps_nobody_else_waiting(recall: Recall) -> None:
+    await recall.spend(1.0)
+    tight = await recall.start(model_budget_usd=1.0)
+    theirs = request("drinks green tea", "acme")
+    assert [*await recall.embed(tight, CELLO, theirs)] == [key_of(theirs)]
+    assert [*tight.timers] == [key_of(CELLO)]
+
+
+async def test_where_nothing_may_be_left_out_nothing_is_called_for(recall: Recall) -> None:
+    await recall.spend(1.0)
+    _, paid = await recall.opened(model_budget_usd=1.0)
+    theirs = request("drinks green tea", "acme")
+    for _ in range(2):
+        with pytest.raises(
+            DependencyUnavailable, match=r"tenant default .* SWITCHBOARD_MODEL_BUDGET_USD"
+        ) as waiting:
+            await paid.vectors(0, {key_of(each): each for each in (theirs, CELLO)})
+        assert waiting.value.dependency == "budget"
+    assert recall.calls == 0
+    assert recall.counted("over_budget") == 1, "each request once, however often it is tried"
+
+
+async def test_what_fails_is_counted_and_costs_nothing(rig: Rig, recall: Recall) -> None:
+    stage = await recall.start()
+    rig.server.fail(Fault.INTERNAL)
+    with pytest.raises(DependencyUnavailable):
+        await recall.embed(stage, TEA)
+    assert await rig.memos() == []
+    outcomes = [
+        rig.metrics.model_calls_total.labels("embedding", "gemini-embedding-001", outcome)._value.get()
+        for outcome in ("failed", "answered")
+    ]
+    assert outcomes == [1, 0]
+
+
+async def test_a_wait_that_was_asked_for_is_kept_by_the_next_vectors(
+    rig: Rig, recall: Recall, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("deploy.local.model_server.RETRY_AFTER", 300)
+    rig.server.fail(Fault.RATE_LIMITED_AFTER)
+    for words in ("429", "the next call may begin in"):
+        stage = await recall.start()
+        with pytest.raises(DependencyUnavailable, match=words):
+            await recall.embed(stage, TEA)
     assert recall.calls == 1

@@ -6,15 +6,20 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from datetime import timedelta
 from pathlib import Path
+from random import Random
 
+import msgspec
 import pytest
 from test_conversation_log import turn
 
+from models.errors import ConsistencyError
 from models.index import SearchIndex, TurnFilter, VectorSpace
 from models.turns import Turn
 from streams.adapters.conversation_log import ConversationLog
+from streams.adapters.dual_write_index import DualWriteIndex
 from streams.adapters.index_factory import open_index
 from streams.adapters.local_valkey import LocalValkey
+from streams.adapters.qdrant_edge import QdrantEdgeIndex
 from streams.adapters.qdrant_kinds import TURNS as KIND
 from streams.agents.recall.turn_log import CONVERSATION_HEADER, UNTIL_HEADER, TurnLog
 from streams.agents.recall.turns import TURNS
@@ -22,6 +27,7 @@ from streams.erasure.erasures import Erasing
 from streams.runtime.records import Record
 from streams.runtime.testing import START, StageHarness
 from streams.settings import Settings
+from streams.vectors.requests import REQUESTS
 
 ADA = TurnFilter(user_id="ada")
 
@@ -55,6 +61,11 @@ class Rig:
 
     async def read(self, start: int = 0) -> None:
         await self.harness.call(*self.records[start:])
+
+    async def refill(self) -> None:
+        """Read from where the runtime would begin."""
+        assert self.harness.spec.view_marks is not None
+        await self.read((await self.harness.spec.view_marks([self.place]))[self.place])
 
     async def state(self) -> tuple[list[Turn], list[Turn]]:
         found, _ = await self.index.page(ADA, 100)
@@ -103,6 +114,25 @@ async def test_what_is_erased_is_gone_from_both_and_its_vector_is_to_be_forgotte
     assert rig.harness.dead_letters == []
 
 
+@pytest.mark.parametrize("overtaken", [False, True])
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_what_is_said_again_after_its_erasure_is_found_and_no_old_copy_is(
+    rig: Rig, overtaken: bool, at_once: bool
+) -> None:
+    """Under the same ids, as when an export is imported once more; its erasure may be read behind that."""
+    first, again = turn(0, text="I keep bees"), turn(0, text="I keep goats", **ANEW)
+    rig.say(first, *[again] if overtaken else [])
+    rig.erase(first, **{UNTIL_HEADER: (START + timedelta(hours=1)).isoformat()})
+    rig.say(*[] if overtaken else [again], first)
+    if at_once:
+        await rig.read()
+    else:
+        for record in rig.records:
+            await rig.harness.call(record)
+    assert await rig.state() == ([again], [again])
+    assert await rig.words("bees goats") == [0]
+
+
 @pytest.mark.parametrize("emptied", [False, True])
 @pytest.mark.parametrize("whole", [False, True])
 async def test_a_late_copy_of_an_erased_turn_is_erased_behind_it(
@@ -145,3 +175,112 @@ async def test_a_late_copy_of_an_erased_turn_is_erased_behind_it(
     finally:
         await log.close()
         await index.close()
+
+
+async def test_turns_of_one_conversation_are_erased_by_reading_its_log_once(rig: Rig) -> None:
+    """A person may have said thousands of turns in it, and so may others."""
+    turns = [turn(index) for index in range(30)]
+    rig.say(*turns)
+    await rig.read()
+    for each in turns[::2]:
+        rig.erase(each)
+    client = rig.valkey.client()
+    try:
+        await client.config_resetstat()
+        await rig.read(len(turns))
+        read = (await client.info("commandstats"))["cmdstat_hgetall"]["calls"]
+    finally:
+        await client.aclose()
+    assert read == 1
+    assert await rig.state() == (turns[1::2], turns[1::2])
+
+
+async def test_a_vector_is_forgotten_where_the_person_lies(rig: Rig) -> None:
+    rig.say(turn(0))
+    await rig.read()
+    rig.erase(turn(0))
+    await rig.read(1)
+    (forgotten,) = [output for output in rig.harness.outputs if output.topic == REQUESTS]
+    assert (forgotten.key, forgotten.value, forgotten.route) == (
+        f"turn/{turn(0).turn_id}".encode(),
+        None,
+        b"ada",
+    )
+
+
+@pytest.mark.parametrize("lost", ["redis", "index marks", "both"])
+async def test_a_lost_view_is_filled_again_and_equals_the_old_one(rig: Rig, lost: str) -> None:
+    chance = Random(7)
+    turns = [turn(index) for index in range(12)]
+    rig.say(*turns)
+    rig.erase(turns[4])
+    rig.say(chance.choice(turns[:4]))
+    await rig.read()
+    before = await rig.state()
+    if lost != "index marks":
+        client = rig.valkey.client()
+        await client.flushall()
+        await client.aclose()
+        rig.say(turn(12))
+        with pytest.raises(ConsistencyError, match="emptied or restarted"):
+            await rig.read(len(rig.records) - 1)
+        rig.records.pop()
+    if lost != "redis":
+        await rig.index.set_mark(rig.place, 0)
+    await rig.refill()
+    logged, indexed = await rig.state()
+    assert [each for each in logged if each.index < 12] == before[0]
+    assert [each for each in indexed if each.index < 12] == before[1]
+
+
+async def test_what_is_none_of_ours_is_dead_lettered_alone(rig: Rig) -> None:
+    good = turn(0)
+    rig.say(good)
+    rig.records += [
+        rig.harness.record(b"{not json", key=b"x"),
+        rig.harness.record(msgspec.structs.replace(good, turn_id="no uuid")),
+        rig.harness.record(None, key=good.turn_id.encode()),
+        rig.harness.record(None, key=b"no uuid", headers=[(CONVERSATION_HEADER, b"c")]),
+        rig.harness.record(
+            None, key=good.turn_id.encode(), headers=[(CONVERSATION_HEADER, b"c"), (UNTIL_HEADER, b"soon")]
+        ),
+    ]
+    await rig.read()
+    assert [letter.reason for letter in rig.harness.dead_letters] == [
+        "invalid_json",
+        "invalid_turn_id",
+        "invalid_erasure",
+        "invalid_turn_id",
+        "invalid_erasure",
+    ]
+    assert await rig.state() == ([good], [good])
+
+
+async def test_beside_a_living_index_each_loses_what_it_has_of_what_is_erased(rig: Rig, tmp_path: Path) -> None:
+    """The new one is filled from the beginning, and comes by erasures that the living one has behind it."""
+    coming = QdrantEdgeIndex[Turn, TurnFilter](tmp_path / "coming", KIND, VectorSpace("after", 3))
+    both: DualWriteIndex[Turn, TurnFilter] = DualWriteIndex(rig.index, coming)
+    reading = Rig(rig.valkey, rig.log, both)
+    try:
+        rig.say(turn(0), turn(1), turn(2))
+        rig.erase(turn(0))
+        rig.erase(turn(1), **{UNTIL_HEADER: (START + timedelta(hours=1)).isoformat()})
+        said_again = turn(1, arrived_at=START + timedelta(hours=2))
+        await rig.index.upsert([said_again, turn(2)])
+        await rig.index.erase({turn(0).turn_id: 1})
+        for record in rig.records:
+            await reading.harness.call(record)
+        assert {each.turn_id for each in (await coming.page(ADA, 100))[0]} == {turn(2).turn_id}
+        assert await rig.index.get([turn(1).turn_id]) == [said_again]
+        assert await rig.index.get([turn(0).turn_id]) == []
+        forgotten = {each.key for each in reading.harness.outputs if each.topic == REQUESTS}
+        assert f"turn/{turn(1).turn_id}".encode() not in forgotten, "it was said again"
+        whole = Erasing("default", "c", "", START + timedelta(hours=1))
+        await rig.index.erase({turn(2).turn_id: 1})
+        await reading.harness.call(
+            rig.harness.record(None, key=whole.key(rig.harness.partition).encode(), headers=whole.headers())
+        )
+        buried = {each.key for each in reading.harness.last.outputs if each.topic == TURNS}
+        assert buried == {turn(2).turn_id.encode()}, "the new one has it still"
+    finally:
+        await coming.close()

@@ -6,7 +6,9 @@ import json
 
 import msgspec
 import pytest
-from answer_samples import COUNT, Driven, asked, called, fact, said, turn
+from answer_samples import COUNT, Driven, asked, called, clear, fact, said, turn
+from hypothesis import given
+from hypothesis import strategies as st
 from injections import ATTEMPTS
 
 from models.answers import AnswerItem, AnswerKind, Ended, MemorySearched, Notice, PromptLaid, ToolCall, Trouble
@@ -16,7 +18,7 @@ from models.understanding import QueryUnderstanding, Reason
 from processors.answering.answering import Heard
 from processors.answering.choosing import chosen
 from processors.answering.material import Found
-from processors.answering.plain import NOTHING
+from processors.answering.plain import NOTED, NOTHING
 from processors.answering.searching import search_of
 from processors.prompts import answer as prompts
 from processors.prompts import fence
@@ -44,6 +46,27 @@ class TestWithoutAModel:
     def test_what_was_not_found_is_not_known(self) -> None:
         found = Driven(asked("Where do I live?")).answer
         assert (found.text, found.kind, found.quoted) == (NOTHING, AnswerKind.UNKNOWN, ())
+
+    def test_what_the_context_brought_along_answers_nothing(self) -> None:
+        """It was found for what was said before, so quoting it would be no answer."""
+        found = Driven(asked("Where do I live?", recent=(turn("I like tea.", 8),))).answer
+        assert found.text == NOTHING
+        assert by_id(found.prompt.items)["t-8"].quoted is False
+
+    def test_what_was_said_a_moment_ago_is_quoted_as_well(self) -> None:
+        recent = (turn("I moved to Munich in January.", 6), turn(NOTED, 7, Role.ASSISTANT), turn("Am I?", 8))
+        found = Found((), tuple(said(each.turn_id, each.text, each.role) for each in recent))
+        answer = Driven(asked("Where do I live?", found, recent=recent)).answer
+        assert answer.kind is AnswerKind.ANSWERED
+        assert [item.id for item in answer.quoted] == ["t-6"], "and neither what was asked nor what is ours"
+
+    def test_what_is_told_is_noted(self) -> None:
+        found = Driven(asked("I live in Munich now.", MEMORY)).answer
+        assert found.kind is AnswerKind.NOTED and "Bello" not in found.text
+
+    def test_a_memory_that_does_not_answer_knows_neither_yes_nor_no(self) -> None:
+        found = Driven(asked("Where do I live?", blind=True)).answer
+        assert found.text != NOTHING and "cannot look" in found.text
 
     def test_an_open_question_is_asked_back_and_no_model_is_asked(self) -> None:
         understanding = QueryUnderstanding(
@@ -76,6 +99,15 @@ class TestPrompt:
         assert {None, LeftOut.LIKE_ANOTHER} <= lefts or LeftOut.ENOUGH in lefts
         assert all(bool(item.n) is (item.left_out is None) for item in laid.items)
 
+    def test_the_question_stands_last_and_is_not_said_twice(self) -> None:
+        driven = Driven(
+            asked("Where do I live?", MEMORY, recent=(turn("Hi!", 8),)), [Heard("Munich.", Ended())]
+        )
+        records = fence.opened(driven.dialogues[0].user)
+        assert [each["is"] for each in records] == ["fact", "fact", "said before", "message", "question"]
+        assert records[-1]["text"] == "Where do I live?"
+        assert [each["n"] for each in records] == [1, 2, 3, 4, 5]
+
     def test_standing_notes_are_in_the_first_turn_of_a_new_chat(self) -> None:
         """There is no context yet, and the question bears on none of them."""
         allergy = fact("f-nuts", "I am allergic to nuts.", 0.0)
@@ -88,6 +120,12 @@ class TestPrompt:
         assert (records[0]["is"], records[0]["text"]) == ("instruction", "Answer in one sentence.")
         assert (records[1]["is"], records[1]["text"]) == ("standing", "I am allergic to nuts.")
         assert all(each["is"] == "fact" for each in records[2:-1])
+
+    def test_the_question_says_what_day_it_is(self) -> None:
+        driven = Driven(asked("Which cake?", recent=(turn("Hi!", 8),)), [Heard("Plain.", Ended())])
+        message, question = fence.opened(driven.dialogues[0].user)
+        assert question["today"] == turn("", 9).sent_at.strftime("%Y-%m-%d, %A")
+        assert "today" not in message
 
     def test_lasting_facts_of_the_context_are_in_beside_many_others(self) -> None:
         item = ContextItem(
@@ -106,6 +144,35 @@ class TestPrompt:
         found = Found(tuple(fact(f"f-{n}", f"I own boat number {n}. " + "word " * 60, 0.9) for n in range(30)))
         laid = Driven(asked("Which cake?", found, context=made), [Heard("Plain.", Ended())]).answer.prompt
         assert by_id(laid.items)["f-nuts"].left_out is None
+
+    def test_an_instruction_found_by_search_stays_an_instruction(self) -> None:
+        brief = fact("f-brief", "Answer in one sentence.")
+        found = Found(instructions=(brief,))
+        model = [Heard("", called("style")), Heard("Yes.", Ended())]
+        driven = Driven(asked("How do I like answers?"), model, lambda search: found)
+        item = by_id(driven.answer.prompt.items)["f-brief"]
+        assert (item.tier, item.left_out) == (Tier.INSTRUCTIONS, None)
+        (result,) = driven.dialogues[-1].rounds[0].results
+        assert f"[{item.n}]" in result and "Answer in one sentence." not in result
+
+    def test_a_question_of_thirty_thousand_characters_is_cut_and_says_so(self) -> None:
+        driven = Driven(asked("why? " * 6000, MEMORY), [Heard("Because.", Ended())])
+        question = by_id(driven.answer.prompt.items)["t-9"]
+        assert question.cut and question.left_out is None
+        assert driven.answer.prompt.tokens <= 1500
+        assert fence.opened(driven.dialogues[0].user)[-1]["is"] == "question"
+
+    @given(st.text(max_size=300), st.lists(st.text(min_size=1, max_size=200), max_size=12))
+    def test_whatever_was_said_it_fits(self, question: str, texts: list[str]) -> None:
+        found = Found(tuple(fact(f"f-{n}", text) for n, text in enumerate(texts)))
+        driven = Driven(asked(question, found), [Heard("Yes.", Ended())])
+        assert driven.answer.prompt.tokens <= 1500
+        fence.opened(driven.dialogues[0].user)
+
+    def test_what_the_application_wants_stands_in_the_task(self) -> None:
+        driven = Driven(asked("Hi?", style="Speak like a pirate. " * 500), [Heard("Arr.", Ended())])
+        assert "Speak like a pirate." in driven.dialogues[0].system
+        assert driven.answer.prompt.tokens <= 1500
 
     @pytest.mark.parametrize("attempt", ATTEMPTS)
     def test_what_was_said_stays_inside_the_data(self, attempt: str) -> None:
@@ -140,6 +207,17 @@ class TestSearching:
         assert len(driven.searches) == 3
         assert driven.answer.notices[0].problem is Trouble.EMPTY, "who only searches has answered nothing"
         assert driven.answer.text == NOTHING
+
+    def test_numbers_stay_the_same_from_round_to_round(self) -> None:
+        model = [Heard("", called("a")), Heard("", called("b")), Heard("[1] [2] [3]", Ended())]
+        finds = {"a": Found((DOG,)), "b": Found((HOME, DOG))}
+        driven = Driven(asked("Any pets?"), model, lambda search: finds[search.query])
+        first = fence.opened(driven.dialogues[1].rounds[0].results[0])
+        again = fence.opened(driven.dialogues[2].rounds[0].results[0])
+        later = fence.opened(driven.dialogues[2].rounds[1].results[0])
+        assert first == again
+        assert [each["text"] for each in later] == [HOME.text], "what was found twice is told once"
+        assert len({item.n for item in driven.answer.prompt.items if item.n}) == 3
 
     def test_a_search_that_fails_is_told_and_the_model_goes_on(self) -> None:
         driven = Driven(
@@ -179,6 +257,11 @@ class TestSearching:
         )
         assert search_of(call) == ("x", "both", 5, "")
 
+    @given(st.dictionaries(st.text(max_size=12), st.none() | st.text(max_size=9) | st.floats() | st.integers()))
+    def test_no_arguments_break_it(self, arguments: dict[str, object]) -> None:
+        found = search_of(ToolCall(name="search_memory", arguments={"query": "q", **arguments}))
+        assert found.problem or 1 <= found.limit <= prompts.MOST_RESULTS
+
 
 class TestTrouble:
     @pytest.mark.parametrize("problem", [Trouble.DOWN, Trouble.SLOW, Trouble.REFUSED, Trouble.OVER_BUDGET])
@@ -193,6 +276,34 @@ class TestTrouble:
         notice = Notice(problem=Trouble.CUT, message="It ends.")
         driven = Driven(asked("Where do I live?", MEMORY), [Heard("You live in", Ended(trouble=notice))])
         assert (driven.answer.text, driven.answer.cut, driven.answer.by) == ("You live in", True, "a-model")
+
+    def test_numbers_that_nothing_has_quote_nothing(self) -> None:
+        driven = Driven(asked("Where?", MEMORY), [Heard("There [44], [0], [999].", Ended())])
+        assert driven.answer.quoted == ()
+
+    def test_what_is_named_is_quoted_and_no_more(self) -> None:
+        driven = Driven(asked("Where?", MEMORY), [Heard("In Munich [2, 3].", Ended())])
+        assert [item.n for item in driven.answer.quoted] == [2, 3]
+
+    def test_tokens_and_money_of_all_rounds_are_added_up(self) -> None:
+        ended = called("x").__class__(calls=called("x").calls, input_tokens=10, output_tokens=2, cost_usd=0.5)
+        model = [Heard("", ended), Heard("Yes.", Ended(input_tokens=20, output_tokens=4, cost_usd=1.0))]
+        found = Driven(asked("Hm?"), model).answer
+        assert (found.input_tokens, found.output_tokens, found.cost_usd) == (30, 6, 1.5)
+
+
+def test_the_example_is_read_as_it_should_be() -> None:
+    from processors.prompts import examples
+
+    records = [prompts.record_of(item, question=item.id == "q") for item in examples.ANSWER_ITEMS]
+    dialogue = prompts.prompt(examples.ANSWER_ITEMS, "q", may_search=True)
+    assert fence.opened(dialogue.user) == records
+    assert prompts.cited(examples.ANSWERED) == {1, 2}
+
+
+def test_an_emoji_is_answered() -> None:
+    found = Driven(asked("🦊", understanding=clear("🦊"))).answer
+    assert found.text and found.kind in (AnswerKind.NOTED, AnswerKind.UNKNOWN)
 
 
 class TestChoosing:
@@ -211,3 +322,8 @@ class TestChoosing:
         found = chosen(text, [self.ASKED])
         assert found is not None
         assert (found.rewritten_query, found.is_ambiguous) == (None, False)
+
+    def test_who_was_not_asked_back_chooses_nothing(self) -> None:
+        assert chosen("2", []) is None
+        assert chosen("2", [turn("1. a\n2. b", 8, Role.ASSISTANT)]) is None
+        assert chosen("2", [self.ASKED, turn("Hm.", 9)]) is None

@@ -11,7 +11,7 @@ from answer_samples import turn as said
 
 from models.answers import Answer
 from models.context import Context
-from models.errors import DependencyUnavailable
+from models.errors import DependencyUnavailable, NotFound
 from models.messages import Role
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
@@ -19,6 +19,7 @@ from processors.answering.material import Found
 from processors.answering.plain import ASKS_BACK
 from processors.answering.searching import Search
 from streams.answering.driving import Answerer
+from streams.answering.recollection import Recollection
 from streams.answering.understanding import Understanding
 from streams.search import Result, Results, Wanted
 from streams.search.explaining import Explanation
@@ -137,6 +138,14 @@ class Finds:
         return True
 
 
+async def test_what_was_said_is_read_while_memory_is_searched() -> None:
+    search = Finds()
+    understanding = Understanding(search, Log(search.asked, knows=True))
+    async with asyncio.timeout(60):
+        found = await understanding.read("What is her job?", "ada", "default", "c-1")
+    assert found.rewritten_query == "What is Anna's job?"
+
+
 async def test_what_bears_on_a_question_is_what_was_found_above_the_floor() -> None:
     why = Explanation(milliseconds={}, candidates=9, chance=0.9, floor=0.3, left_out={}, best=[])
 
@@ -158,3 +167,28 @@ async def test_what_bears_on_a_question_is_what_was_found_above_the_floor() -> N
     understanding = Understanding(FindsMany(), Log(asyncio.Event(), knows=True))
     found = await understanding.read("Where do I live?", "ada", "default")
     assert found.needed_context_from_memory == tuple(f"fact {n}" for n in range(7))
+
+
+async def test_who_is_not_known_in_a_conversation_is_told_nothing_of_it() -> None:
+    search = Finds()
+    log = Log(search.asked, knows=False)
+    understanding = Understanding(search, log)
+    async with asyncio.timeout(60):
+        with pytest.raises(NotFound):
+            await understanding.read("What is her job?", "ada", "default", "c-1")
+        memory = Recollection(search, understanding, None, log, None)  # type: ignore[arg-type]  # it is not asked
+        assert await memory.recent(said("What is her job?", 1), 5) == []
+
+
+async def test_the_turns_before_a_question_are_told_without_it() -> None:
+    search = Finds()
+    search.asked.set()
+    memory = Recollection(search, None, None, Log(search.asked, knows=True), None)  # type: ignore[arg-type]
+    before = await memory.recent(said("What is her job?", 1, message_id="m-2"), 5)
+    assert [each.text for each in before] == ["My sister Anna is away."]
+    assert await memory.recent(said("My sister Anna is away.", 1), 5) == [], "it is the question"
+
+
+async def test_what_holds_no_word_is_not_asked_of_a_model() -> None:
+    memory = Recollection(None, None, None, None, None)  # type: ignore[arg-type]  # nobody is asked
+    assert not (await memory.understand(said(" \x00 ", 1), [], [])).is_ambiguous

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
@@ -23,8 +24,11 @@ from streams.adapters.conversation_log import Erasures, Extent
 from streams.chat import chats as module
 from streams.chat import elsewhere as module_of_others
 from streams.chat import leases as module_of_leases
+from streams.chat import sessions as module_of_sessions
 from streams.chat import stopping as module_of_stopping
+from streams.chat import unread as module_of_unread
 from streams.chat.chats import Chats
+from streams.chat.leases import TurnRunning
 from streams.chat.turn_limiter import NoRoom, TurnLimiter
 from streams.kafka.lookup import Found
 from streams.remembered.ports import Held
@@ -168,6 +172,12 @@ class Answers(Looks):
         )
 
 
+class Unfit(Answers):
+    """Answers with what no message may hold."""
+
+    text = "No\x00te\x1b[31md\ud83d."
+
+
 #: When what was said arrived (ms).
 ARRIVED = 1000
 
@@ -239,6 +249,30 @@ async def test_a_turn_is_named_within_its_conversation_by_its_asker(rig: Rig) ->
     assert ours.ended is not None and theirs.ended is not None
 
 
+async def test_memory_is_searched_while_the_broker_takes_its_time(rig: Rig) -> None:
+    rig.sending.may.clear()
+    begins = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "My card is 4111 1111 1111 1111"))
+    await until(lambda: bool(rig.sending.said))
+    [(text, looking)] = rig.answerer.looking.items()
+    assert text == "My card is [masked: card number]" and not looking.done()
+    assert not begins.done(), "nothing is told before it is confirmed"
+    rig.sending.may.set()
+    turn = await begins
+    async for _ in turn.events():
+        break
+    await turn.stop()
+    with pytest.raises(asyncio.CancelledError):
+        await looking
+
+
+async def test_a_turn_that_is_refused_is_not_searched_for_any_longer(rig: Rig) -> None:
+    rig.log.theirs["c-1"] = "bob"
+    with pytest.raises(NotFound):
+        await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    with pytest.raises(asyncio.CancelledError):
+        await rig.answerer.looking["Hello"]
+
+
 @pytest.mark.parametrize("rig", [Answers], indirect=True)
 async def test_an_answer_is_made_of_what_the_log_keeps_of_a_question(rig: Rig) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-1", "My card is 4111 1111 1111 1111")
@@ -247,6 +281,36 @@ async def test_an_answer_is_made_of_what_the_log_keeps_of_a_question(rig: Rig) -
     said, answered = rig.sending.said
     assert said.content == "My card is 4111 1111 1111 1111", "what was said is the log's to mask"
     assert "[masked: card number]" in str(answered.metadata) and "4111" not in str(answered.metadata)
+
+
+@pytest.mark.parametrize("rig", [Unfit], indirect=True)
+async def test_an_answer_that_holds_what_no_message_may_is_kept_without_that(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "I have a cat.")
+    async for _ in turn.events():
+        pass
+    assert turn.ended is not None and turn.ended.status == "answered"
+    assert rig.sending.said[-1].content == "No te [31md."
+
+
+@pytest.mark.parametrize("rig", [Answers], indirect=True)
+@pytest.mark.parametrize("fails", [False, True])
+async def test_an_answer_is_published_before_it_is_kept(rig: Rig, fails: bool) -> None:
+    rig.sending.fails = fails
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    async for _ in turn.events():
+        pass
+    assert turn.ended is not None and turn.ended.status == ("failed" if fails else "answered")
+    assert [each.role for each in rig.sending.said] == [Role.USER, *([] if fails else [Role.ASSISTANT])]
+    if not fails:
+        assert "".join(each.text for each in rig.sending.shown) == "Noted."
+        assert [each.final for each in rig.sending.shown][-1]
+
+
+@pytest.mark.parametrize("rig", [Answers], indirect=True)
+async def test_a_session_counts_what_the_log_has_not_read_yet(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    [tokens] = [json.loads(event.data) async for event in turn.events() if event.name == "tokens"]
+    assert tokens["messages"] > len("Hello") + len("Noted.")
 
 
 @pytest.mark.parametrize("rig", [Answers], indirect=True)
@@ -263,6 +327,29 @@ async def test_a_turn_waits_until_the_log_has_the_answer_before_it(rig: Rig) -> 
     rig.log.turns = [answer]
     async with asyncio.timeout(60):
         assert (await beginning).names.turn_id != "t-1"
+
+
+async def test_a_turn_that_is_stopped_twice_is_stopped_once(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    async for _ in turn.events():
+        break  # it has begun
+    rig.sending.may.clear()
+    first = asyncio.create_task(turn.stop())
+    await rig.sending.ends.wait()
+    second = asyncio.create_task(turn.stop())
+    await asyncio.sleep(0)
+    rig.sending.may.set()
+    await asyncio.gather(first, second)
+    assert turn.ended is not None
+    assert turn.ended.status == "stopped"
+
+
+async def test_a_turn_that_is_stopped_before_its_first_step_has_ended(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    async with asyncio.timeout(60):
+        await turn.stop()
+        assert turn.ended is not None and turn.ended.status == "stopped"
+        assert await rig.chats.begin("acme", "ada", "c-1", "Hello again") is not turn
 
 
 async def test_a_turn_is_stopped_from_another_process(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -282,6 +369,17 @@ async def test_a_turn_is_stopped_from_another_process(rig: Rig, monkeypatch: pyt
     await other.close()
 
 
+@pytest.mark.parametrize("rig", [Answers], indirect=True)
+async def test_of_a_turn_that_has_its_answer_another_process_hears_so(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
+    async for _ in turn.events():
+        pass
+    other = Chats(Settings(), *cast(list[Any], [Silent(), rig.log, len, rig.lookup, rig.leases, rig.room]))
+    async with asyncio.timeout(60):
+        assert await other.stop("acme", "ada", "t-1") == "answered"
+    await other.close()
+
+
 async def test_a_turn_whose_process_dies_while_it_is_stopped_was_interrupted(rig: Rig) -> None:
     rig.leases.turns["acme", "ada", "t-1"] = ""
     asked = asyncio.create_task(rig.chats.stop("acme", "ada", "t-1"))
@@ -289,6 +387,34 @@ async def test_a_turn_whose_process_dies_while_it_is_stopped_was_interrupted(rig
     del rig.leases.turns["acme", "ada", "t-1"]  # nobody says any more that it runs
     async with asyncio.timeout(60):
         assert await asked == "interrupted"
+
+
+async def test_a_turn_that_does_not_end_is_told_as_that(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module_of_stopping, "_ENDS_SECONDS", 0.0)
+    rig.leases.turns["acme", "ada", "t-1"] = ""
+    with pytest.raises(DependencyUnavailable, match="ask once more"):
+        await rig.chats.stop("acme", "ada", "t-1")
+
+
+async def test_whose_conversation_it_is_comes_before_whether_it_is_busy(rig: Rig) -> None:
+    rig.log.theirs["c-1"] = "ada"
+    for conversation in ("c-1", "c-new"):
+        await rig.chats.begin("acme", "ada", conversation, "Hello", "t-1")
+        with pytest.raises(NotFound):
+            await rig.chats.begin("acme", "bob", conversation, "What was said?")
+        with pytest.raises(TurnRunning, match="t-1"):
+            await rig.chats.begin("acme", "ada", conversation, "And now?")
+    assert {each.user_id for each in rig.sending.said} == {"ada"}
+
+
+async def test_a_conversation_that_no_log_has_read_stays_whose_it_is(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-new", "Hello")
+    await turn.stop()
+    await until(lambda: not rig.leases.held_by)
+    with pytest.raises(NotFound):
+        await rig.chats.begin("acme", "bob", "c-new", "What was said?")
+    assert await rig.chats.begin("acme", "ada", "c-new", "And now?") is not turn
+    assert await rig.chats.begin("other", "bob", "c-new", "Hello") is not turn, "of another tenant"
 
 
 async def test_a_conversation_that_the_log_reads_while_it_is_asked_is_still_its_owners(
@@ -318,6 +444,28 @@ async def test_a_conversation_that_the_log_reads_while_it_is_asked_is_still_its_
         await rig.chats.begin("acme", "bob", "c-new", "What was said?")
 
 
+async def test_a_turn_at_another_process_is_not_named_to_somebody_else(rig: Rig) -> None:
+    rig.leases.begun_by["acme", "c-new"] = "ada"
+    rig.leases.held_by["acme", "c-new"] = "t-1"
+    with pytest.raises(NotFound):
+        await rig.chats.begin("acme", "bob", "c-new", "What was said?")
+    with pytest.raises(TurnRunning, match="t-1"):
+        await rig.chats.begin("acme", "ada", "c-new", "And now?")
+
+
+async def test_a_lease_is_kept_while_the_broker_takes_its_time(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module_of_leases, "RENEW_SECONDS", 0.01)
+    rig.sending.may.clear()
+    beginning = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "Hello"))
+    await until(lambda: bool(rig.sending.said))
+    renewed = rig.leases.claims
+    await until(lambda: rig.leases.claims > renewed)
+    rig.sending.may.set()
+    assert (await beginning).ended is None
+
+
 async def test_what_cannot_be_said_leaves_the_conversation_free(rig: Rig) -> None:
     rig.sending.may.clear()
     beginning = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "Hello"))
@@ -340,6 +488,18 @@ async def test_a_turn_whose_lease_cannot_be_kept_ends(rig: Rig, monkeypatch: pyt
     assert (await rig.chats.begin("acme", "ada", "c-1", "Hello again")).ended is None
 
 
+async def test_a_lease_that_is_not_let_go_of_holds_up_nobody_for_ever(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    rig.leases.sticks = True
+    await turn.stop()
+    async with asyncio.timeout(10):
+        with pytest.raises(TurnRunning):
+            await rig.chats.begin("acme", "ada", "c-1", "Hello again")
+    rig.leases.sticks = False
+    rig.leases.held_by.clear()  # it ends by itself
+    assert (await rig.chats.begin("acme", "ada", "c-1", "Hello again")).ended is None
+
+
 @pytest.mark.parametrize("rig", [Answers], indirect=True)
 @pytest.mark.parametrize("how", ["stop", "interrupt"])
 async def test_a_turn_whose_answer_is_kept_is_answered_whenever_it_ends(rig: Rig, how: str) -> None:
@@ -348,6 +508,19 @@ async def test_a_turn_whose_answer_is_kept_is_answered_whenever_it_ends(rig: Rig
     await rig.log.asked.wait()  # the answer is written, its tokens are counted
     await getattr(turn, how)()
     assert turn.ended is not None and (turn.ended.status, turn.ended.try_again) == ("answered", False)
+    assert [each.role for each in rig.sending.said] == [Role.USER, Role.ASSISTANT]
+
+
+@pytest.mark.parametrize("rig", [Answers], indirect=True)
+async def test_an_answer_that_is_being_written_is_written(rig: Rig) -> None:
+    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    rig.sending.holds = Role.ASSISTANT
+    await until(lambda: len(rig.sending.said) == 2)
+    ending = asyncio.create_task(turn.interrupt())
+    await asyncio.sleep(0)
+    rig.sending.may.set()
+    await ending
+    assert turn.ended is not None and turn.ended.status == "answered"
     assert [each.role for each in rig.sending.said] == [Role.USER, Role.ASSISTANT]
 
 
@@ -391,6 +564,42 @@ async def test_a_turn_that_only_the_topic_has_yet_is_told(rig: Rig, monkeypatch:
     assert rig.lookup.asked == asked + 1, "the topic is asked once"
 
 
+async def test_a_turn_that_runs_elsewhere_is_told_however_late_the_log_reads_it(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module_of_others, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(module_of_others, "_LOGGED_SECONDS", 0.0)
+    rig.leases.held_by["acme", "c-1"] = "t-1"
+    first = asyncio.create_task(anext(told := rig.chats.elsewhere("acme", "ada", "c-1", "t-1")))
+    await until(lambda: rig.lookup.asked > 1)
+    monkeypatch.setattr(module_of_others, "_ELSEWHERE_SECONDS", 0.0)
+    rig.lookup.said = [msgspec.json.encode(SAID)]
+    assert (await first).name == "turn", "it is waited for until what was said is confirmed"
+    again = rig.chats.elsewhere("acme", "ada", "c-1", "t-1")
+    assert (await anext(again)).name == "turn"
+    rest = asyncio.create_task(anext(again))
+    for _ in range(3):
+        rig.log.asked.clear()
+        await rig.log.asked.wait()
+    assert not rest.done(), "it runs"
+    with pytest.raises(NotFound):
+        await anext(rig.chats.elsewhere("acme", "bob", "c-1", "t-1"))
+    rig.leases.held_by.clear()
+    end = await rest
+    assert end.name == "end" and b"interrupted" in end.data
+    await told.aclose()
+    await again.aclose()
+
+
+async def test_a_turn_that_no_log_has_read_is_not_unknown_to_who_tries_it_again(rig: Rig) -> None:
+    rig.lookup.said = [msgspec.json.encode(SAID)]
+    with pytest.raises(DependencyUnavailable, match="not in the log yet"):
+        await rig.chats.begin("acme", "ada", "c-1", "", "t-1")
+    with pytest.raises(NotFound):
+        await rig.chats.begin("acme", "ada", "c-1", "", "t-2")
+    assert rig.leases.held_by == {}
+
+
 @pytest.mark.parametrize(
     "erased",
     [
@@ -408,6 +617,67 @@ async def test_a_turn_that_was_erased_is_unknown_though_the_topic_has_it_still(
         await rig.chats.begin("acme", "ada", "c-1", "", "t-1")
     with pytest.raises(NotFound):
         await anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1"))
+
+
+async def test_what_was_said_after_an_erasure_is_told(rig: Rig) -> None:
+    rig.lookup.said = [msgspec.json.encode(SAID)]
+    rig.log.erased = Erasures(
+        ARRIVED - 1, {"c-1": ARRIVED - 1}, {id_of_turn("acme", "c-1", "t-1.user"): ARRIVED - 1}
+    )
+    async with aclosing(rig.chats.elsewhere("acme", "ada", "c-1", "t-1")) as told:
+        assert (await anext(told)).name == "turn"
+
+
+async def test_a_turn_that_the_topic_cannot_tell_of_in_time_is_asked_for_again(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A serve that has just started reads all of a topic first."""
+    monkeypatch.setattr(module_of_others, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(module_of_unread, "_LOOKUP_SECONDS", 0.01)
+    rig.lookup.answers = False
+    first = asyncio.create_task(anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1")))
+    await until(lambda: rig.lookup.asked > 1)
+    rig.lookup.answers = True
+    with pytest.raises(NotFound):
+        await first
+
+
+async def test_of_a_turn_that_the_topic_cannot_tell_of_nobody_is_told_that_there_is_none(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module_of_unread, "_LOOKUP_SECONDS", 0.01)
+    monkeypatch.setattr(module_of_others, "_ELSEWHERE_SECONDS", 0.0)
+    rig.lookup.answers = False
+    with pytest.raises(DependencyUnavailable, match="cannot be told"):
+        await anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1"))
+
+
+async def test_which_summaries_were_told_is_known_by_what_the_running_turn_tells(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A turn that is refused may still be asking for them when the next one has begun."""
+    rig.log.theirs["c-1"] = "ada"
+    asked: list[asyncio.Future[list[Any]]] = []
+
+    async def summaries_of(*_: Any) -> list[Any]:
+        asked.append(asyncio.get_running_loop().create_future())
+        return await asked[-1]
+
+    async def refuse(*_: Any) -> None:
+        await until(lambda: bool(asked))
+        raise NotFound("no turn to be tried again")
+
+    monkeypatch.setattr(module_of_sessions, "summaries_of", summaries_of)
+    with monkeypatch.context() as patched:
+        patched.setattr(rig.chats._elsewhere, "said_before", refuse)
+        with pytest.raises(NotFound):
+            await rig.chats.begin("acme", "ada", "c-1", "", "t-1")
+    beginning = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "Hello"))
+    await until(lambda: len(asked) == 2)
+    for each in reversed(asked):
+        each.set_result([])
+    turn = await beginning
+    assert rig.chats._sessions._known["acme", "c-1"] is turn._known
 
 
 def said_in(conversation_id: str, turn_id: str) -> Turn:
@@ -447,6 +717,22 @@ async def test_a_turn_that_finds_no_room_is_refused_before_anything_is_written(r
     await until(lambda: not rig.room.is_full)
     assert (await rig.chats.begin("acme", "ada", "c-new", "And me?", "t-mine")).ended is None
     assert len([each for each in rig.sending.said if each.content == "And me?"]) == 1
+
+
+async def test_many_that_begin_at_once_find_no_more_room_than_there_is(rig: Rig) -> None:
+    begun = await asyncio.gather(
+        *(rig.chats.begin("acme", "ada", f"c-{number}", "Hello") for number in range(10)),
+        return_exceptions=True,
+    )
+    assert sum(isinstance(each, NoRoom) for each in begun) == 7
+
+
+async def test_a_turn_that_does_not_begin_takes_no_room(rig: Rig) -> None:
+    rig.log.theirs["c-1"] = "bob"
+    for _ in range(5):
+        with pytest.raises(NotFound):
+            await rig.chats.begin("acme", "ada", "c-1", "Hello")
+    assert read(rig, "chat_turns_running") == 0
 
 
 @pytest.mark.parametrize("content", ["", "Hello"])

@@ -10,10 +10,9 @@ from typing import Any
 
 import msgspec
 import pytest
-import samples
 
 from models import ids
-from models.facts import Fact, FactChange, FactStatus, Period, Revision
+from models.facts import Fact, FactChange, FactStatus, Period, Provenance, Revision
 from models.index import VectorSpace
 from models.statements import Kind
 from streams.adapters.index_factory import open_index
@@ -27,6 +26,18 @@ SLOT = ids.slot_id("default", "ada", "user", "home")
 
 
 def fact(value: str, status: FactStatus = FactStatus.ACTIVE, user: str = "ada") -> Fact:
+    evidence = Provenance(
+        conversation_id="c-1",
+        window_id="w-1",
+        window_end_id="m-9",
+        message_ids=("m-1",),
+        quote=f"I live in \x1b[31m{value}",
+        topic="chat.messages.v1",
+        partition=0,
+        offsets=(4,),
+        sent_at=NOW,
+        arrived_at=NOW,
+    )
     revision = Revision(
         version=2,
         change=FactChange.CREATED,
@@ -37,24 +48,27 @@ def fact(value: str, status: FactStatus = FactStatus.ACTIVE, user: str = "ada") 
         message_id="m-1",
         fact_id="f-2",
     )
-    ended = status is not FactStatus.ACTIVE
-    return samples.fact(
-        f"User lives in {value}",
-        at=NOW,
+    return Fact(
         fact_id=ids.fact_id(SLOT, f"{user} {value}", "affirmed"),
         slot_id=SLOT,
         user_id=user,
         kind=Kind.STATE,
         attribute="home",
         value=value,
+        statement=f"User lives in {value}",
+        confidence=0.8,
         status=status,
+        change=FactChange.CREATED,
         version=2,
         evidence_count=3,
-        provenance=(samples.evidence(f"I live in \x1b[31m{value}", at=NOW, offsets=(4,)),),
+        provenance=(evidence,),
         valid_from=NOW - timedelta(days=9),
-        valid_to=NOW if ended else None,
+        valid_to=None if status is FactStatus.ACTIVE else NOW,
         past=(Period(NOW - timedelta(days=30), NOW - timedelta(days=20)),),
-        superseded_by="f-2" if ended else None,
+        learned_at=NOW,
+        changed_at=NOW,
+        last_evidence_at=NOW,
+        superseded_by=None if status is FactStatus.ACTIVE else "f-2",
         changes=(revision,),
     )
 
@@ -107,11 +121,25 @@ def test_all_of_them_with_how_they_ended(capsys: pytest.CaptureFixture[str]) -> 
     assert {each["value"]: each["status"] for each in shown} == {"Berlin": "superseded", "Munich": "active"}
 
 
+def test_what_was_never_said_surely_is_marked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["facts", "--user", "bob"]) == 0
+    assert "User lives in Lyon  [tentative]" in capsys.readouterr().out
+    assert main.run(["explain", LYON.fact_id, "--user", "bob"]) == 0
+    assert "tentative: never said surely" in capsys.readouterr().out
+
+
 def test_nobody_is_known_by_that_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["facts", "--user", "eve"]) == 0
     assert "Nobody called eve is known in tenant default: ids are case-sensitive." in capsys.readouterr().out
     assert main.run(["facts", "--user", "ada", "--tenant", "acme"]) == 0
     assert "Nobody called ada is known in tenant acme" in capsys.readouterr().out
+
+
+def test_who_is_known_and_has_no_fact_is_told_from_who_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["facts", "--user", "cyd"]) == 0
+    assert "cyd is known, and no fact about them that holds: --all shows" in capsys.readouterr().out
+    assert main.run(["facts", "--user", "cyd", "--all"]) == 0
+    assert "[merged into]" in capsys.readouterr().out
 
 
 def test_a_fact_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
@@ -145,10 +173,36 @@ def test_what_cannot_be_brought_back_is_said_before_anything_is_sent(
     assert says in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("fact_id", "text", "status", "says"),
+    [
+        (MUNICH.fact_id, "I live in Munich.", 78, "says that already"),
+        (BERLIN.fact_id, "Lyon", 78, "correct f-2, which took its place"),
+    ],
+)
+def test_what_cannot_be_corrected_is_said_before_anything_is_sent(
+    capsys: pytest.CaptureFixture[str], fact_id: str, text: str, status: int, says: str
+) -> None:
+    assert main.run(["correct", fact_id, text, "--user", "ada"]) == status
+    assert says in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("fact_id", [LYON.fact_id, "nonsense"])
 def test_nobody_elses_fact_is_shown(capsys: pytest.CaptureFixture[str], fact_id: str) -> None:
     assert main.run(["explain", fact_id, "--user", "ada"]) == 66
     assert "there is no fact" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (["facts", "--user", " "], 65),
+        (["explain", "f", "--user", ""], 65),
+        (["explain", "a/b", "--user", "ada"], 78),
+    ],
+)
+def test_blank_people_and_ids_that_are_none_are_refused(arguments: list[str], status: int) -> None:
+    assert main.run(arguments) == status
 
 
 @pytest.mark.parametrize(("user", "meant"), [("Amara", "amara"), ("amarra", "amara"), ("zoe", "")])
@@ -162,3 +216,11 @@ async def test_a_name_nearly_right_is_asked_about(
     said = await people.unknown(load_settings(), user, "default")
     assert said.startswith(f"Nobody called {user} is known")
     assert said.endswith(f"Did you mean {meant}?" if meant else "case-sensitive.")
+
+
+def test_without_an_index_it_is_said_how_to_begin(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SWITCHBOARD_DATA_DIR", str(tmp_path / "elsewhere"))
+    assert main.run(["facts", "--user", "ada"]) == 78
+    assert "make demo" in capsys.readouterr().err

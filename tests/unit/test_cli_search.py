@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -14,8 +15,12 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from streams.cli import main
+from streams.process.service_registry import ServiceAddress, register
 from streams.search import Empty, Wanted
 from streams.search.results import Results, scope_of
+from streams.settings import load_settings
+from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.metrics import Metrics
 
 FACT = {
     "fact_id": "f-1",
@@ -143,6 +148,59 @@ def test_what_was_found_is_shown_with_the_sentence_it_came_from(
     ]
 
 
+def test_json_is_what_the_api_answers(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(api, 200, {"degraded": True, "results": [FOUND]})
+    assert main.run(["search", "fruit?", "-u", "amara", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert (shown["query"], shown["user_id"], shown["degraded"]) == ("fruit?", "amara", True)
+    assert shown["results"][0]["fact"]["provenance"][0]["offsets"] == [4]
+
+
+def test_nothing_found_and_a_missing_embedder_are_said(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(api, 200, {"degraded": True, "results": []})
+    assert main.run(["search", "fruit?", "-u", "amara"]) == 0
+    out = capsys.readouterr().out
+    assert "only words were compared" in out
+    assert "Nothing is known of amara" in out
+    assert "the broker does not answer" in out
+
+
+@pytest.mark.parametrize("command", ["search", "facts"])
+def test_who_is_not_read_yet_is_not_unknown(api: Api, capsys: pytest.CaptureFixture[str], command: str) -> None:
+    body = {"degraded": False, "results": [], "known": False, "empty": "not_read_yet"}
+    answer(api, 200, body | {"facts": [], "next": None, "unread": True})
+    assert main.run([command, *(["fruit?"] if command == "search" else []), "-u", "amara"]) == 0
+    assert "What amara said is not read yet" in capsys.readouterr().out
+
+
+def test_nothing_found_while_a_service_waits_says_for_what(
+    api: Api, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer(api, 200, {"degraded": False, "results": []})
+    state = HealthState(30)
+    state.clear("starting")
+    settings = load_settings()
+    with HealthServer(0, Metrics().registry, state) as server:
+        register(settings, ServiceAddress("recall", "one", os.getpid(), server.host, server.port))
+        assert main.run(["search", "fruit?", "-u", "amara"]) == 0
+        assert "recall" not in capsys.readouterr().out
+        state.waiting("qdrant")
+        assert main.run(["search", "fruit?", "-u", "amara"]) == 0
+        assert "What is newest may be missing: recall is waiting for qdrant" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("status", "detail", "exit_status"),
+    [(503, "The recall service is starting", 69), (400, "limit must be at most 100", 78)],
+)
+def test_a_refusal_says_what_the_service_says(
+    api: Api, capsys: pytest.CaptureFixture[str], status: int, detail: str, exit_status: int
+) -> None:
+    answer(api, status, {"detail": detail})
+    assert main.run(["search", "fruit?", "-u", "amara"]) == exit_status
+    assert detail in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("status", "body"), [(200, b"<html>"), (200, b'{"hits":[]}'), (404, b"<html>"), (500, b"[]")]
 )
@@ -152,6 +210,26 @@ def test_a_stranger_on_the_port_is_no_memory_service(
     api.status, api.body = status, body
     assert main.run(["search", "fruit?", "-u", "amara"]) == 78
     assert "SWITCHBOARD_API_PORT" in capsys.readouterr().err
+
+
+def test_without_a_service_and_without_a_folder_nothing_is_known_yet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("SWITCHBOARD_API_PORT", str(taken.getsockname()[1]))
+        assert main.run(["search", "fruit?", "-u", "amara"]) == 78
+    assert "make demo" in capsys.readouterr().err
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_type_a_conversation_and_a_time_are_asked_for(api: Api) -> None:
+    answer(api, 200, {"degraded": False, "results": []})
+    command = ["search", "fruit?", "-u", "amara", "--type", "turns", "--conversation", "c-1"]
+    assert main.run([*command, "--from", "2026-01-05", "--to", "2026-01-06T12:00:00+02:00"]) == 0
+    assert (api.asked["search_type"], api.asked["conversation_id"]) == ("turns", "c-1")
+    assert api.asked["from"] == "2026-01-05T00:00:00+00:00"
+    assert api.asked["to"] == "2026-01-06T12:00:00+02:00"
 
 
 @pytest.mark.parametrize(
@@ -169,6 +247,21 @@ def test_what_cannot_be_found_is_refused_before_anybody_is_asked(
     assert main.run(["search", "fruit?", "-u", "amara", *more]) != 0
     assert said in capsys.readouterr().err
     assert not hasattr(api, "asked")
+
+
+def test_a_query_that_is_too_long_is_refused(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["search", "x" * 1_000_000, "-u", "amara"]) == 65
+    assert "1,000,000 characters" in capsys.readouterr().err
+
+
+def test_a_blank_query_is_refused_before_anybody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["search", "  ", "-u", "amara"]) == 65
+    assert "blank" in capsys.readouterr().err
+
+
+def test_a_blank_user_is_refused_before_anybody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["search", "fruit", "--user", " "]) == 65
+    assert "--user is blank" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("redis_url", ["", "redis://127.0.0.1:1"])

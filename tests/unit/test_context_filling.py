@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import math
+from datetime import UTC, datetime, timedelta
 
 import msgspec
 import numpy as np
 import pytest
-import samples
 
-from models.context import Context, FoundBy, LeftOut, Tier
+from models import ids
+from models.context import Context, FoundBy, LeftOut, Parts, Tier
 from models.messages import Role
-from models.turns import Turn
+from models.turns import Turn, TurnSource
 from processors.context.packing import Budget, Packed, Packer, without
-from processors.context.ranking import ALIKE, Candidate, Ranked, diverse, ranked
+from processors.context.ranking import ALIKE, Candidate, Ranked, diverse, is_related, ranked
+from processors.context.remembering import offered
+from processors.context.wording import line
 
 NOW = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
 
@@ -25,6 +28,27 @@ def candidate(name: str, similarity: float = 0.5, **other: object) -> Candidate:
 
 def names(found: list[Ranked]) -> list[str]:
     return [each.candidate.id for each in found]
+
+
+class TestRelevance:
+    def test_it_is_made_of_three_parts(self) -> None:
+        (found,) = ranked([candidate("a", 0.5, confidence=0.8, at=NOW - timedelta(days=10))], NOW)
+        parts = Parts(similarity=0.3, confidence=0.24, recency=round(0.1 * math.exp(-0.1), 4))
+        assert found.parts == parts
+        assert found.score == round(0.54 + parts.recency, 4) == 0.6305
+
+    def test_no_part_is_more_than_it_counts(self) -> None:
+        above, below = candidate("a", 1.2, at=NOW + timedelta(days=3)), candidate("b", -0.2, confidence=0.0)
+        assert [each.score for each in ranked([below, above], NOW)] == [1.0, 0.1]
+
+    def test_the_most_relevant_is_first_whatever_the_order(self) -> None:
+        some = [candidate("b"), candidate("a"), candidate("c", 0.9)]
+        assert names(ranked(some, NOW)) == names(ranked(some[::-1], NOW)) == ["c", "a", "b"]
+
+    def test_by_words_less_is_enough(self) -> None:
+        assert is_related(candidate("a", 0.3)) and not is_related(candidate("a", 0.29))
+        assert is_related(candidate("a", 0.1, found_by=FoundBy.WORDS))
+        assert not is_related(candidate("a", 0.09, found_by=FoundBy.WORDS))
 
 
 class TestWhatIsAlike:
@@ -45,9 +69,59 @@ class TestWhatIsAlike:
         ):
             assert names(diverse(ranked(some, NOW))[0]) == ["b"]
 
+    def test_each_joins_the_first_it_is_like(self) -> None:
+        some = [
+            candidate("a", 0.9, words=("x",)),
+            candidate("b", 0.8, words=("y",)),
+            candidate("c", 0.1, words=("y",)),
+        ]
+        assert diverse(ranked(some, NOW))[1] == {"c": "b"}
+
+
+class TestWhatWasSaidBefore:
+    def offered(self, *texts: str, facts: str = "", question: str = "", role: Role = Role.USER) -> list[str]:
+        turns = [candidate(f"t{n}", text=text, role=role) for n, text in enumerate(texts)]
+        known = [candidate("f", text=facts)] if facts else []
+        return [each.text for each in offered(turns, known, {"t0": question} if question else {})]
+
+    def test_a_short_answer_is_shown_with_its_question_or_not_at_all(self) -> None:
+        assert self.offered("Blueberries.") == []
+        shown = self.offered("Blueberries.", question="What do you like best?")
+        assert shown == ["What do you like best? – Blueberries."]
+        assert self.offered("Great choice!", role=Role.ASSISTANT) == []
+
+    def test_a_sentence_that_is_a_fact_is_not_shown_again(self) -> None:
+        fact = "I can't eat gluten, I have coeliac disease."
+        assert self.offered(fact, facts=fact) == []
+        said = f"{fact} The bakery at the corner sells rice bread."
+        assert self.offered(said, facts=fact) == ["The bakery at the corner sells rice bread."]
+        assert (
+            self.offered("Penicillin.", facts="Any allergies? – Penicillin.", question="Any allergies?") == []
+        )
+
+
+class TestWording:
+    def test_a_fact_names_its_day_and_an_instruction_does_not(self) -> None:
+        assert line(Tier.FACTS, "Sails.", at=NOW) == "- Sails. (1 Mar 2026)\n"
+        assert line(Tier.EPISODES, "I sail.", Role.USER, at=NOW) == "- user: I sail. (1 Mar 2026)\n"
+        assert line(Tier.INSTRUCTIONS, "Be brief.", at=NOW) == "- Be brief.\n"
+
 
 def turn(index: int, text: str = "hello there", speaker: str = "") -> Turn:
-    return samples.turn(index, text, at=NOW, speaker=speaker)
+    return Turn(
+        turn_id=ids.turn_id("default", "c", f"m{index}"),
+        message_id=f"m{index}",
+        conversation_id="c",
+        user_id="ada",
+        speaker=speaker,
+        role=Role.ASSISTANT if index % 2 else Role.USER,
+        text=text,
+        sent_at=NOW + timedelta(seconds=index),
+        arrived_at=NOW,
+        began_at=NOW,
+        index=index,
+        source=TurnSource(topic="t", partition=0, offset=index),
+    )
 
 
 def pack(budget: Budget, *recent: Turn, **found: list[Candidate]) -> Packed:
@@ -101,6 +175,14 @@ class TestTiers:
         assert (item.conversation_id, item.cut, item.found_by, item.at) == ("k", True, FoundBy.WORDS, NOW)
         assert item.parts is not None and item.score == ranked([fact], NOW)[0].score
 
+    def test_what_is_left_out_shows_its_beginning_and_why(self) -> None:
+        long = " ".join(["word"] * 100)
+        packed = pack(Budget(total=30), turn(0, "hello"), tools=[candidate("a", text=long), candidate("b")])
+        (gone,) = [item for item in packed.items if item.left_out is not None]
+        assert (gone.id, gone.text, gone.cut) == ("a", long[:240], True)
+        assert gone.left_out is LeftOut.NO_ROOM
+        assert inside(packed, Tier.TOOLS) == ["b"]
+
     def test_what_is_too_large_for_its_tier_keeps_nobody_out(self) -> None:
         long = " ".join(["word"] * 3000)
         packed = pack(Budget(), facts=[candidate("a", 0.9, text=long), candidate("b")])
@@ -114,6 +196,11 @@ class TestTiers:
         assert set(outside(packed, Tier.FACTS).values()) == {LeftOut.NO_ROOM}
         assert outside(packed, Tier.EPISODES) == {"e": LeftOut.UNLIKE}
 
+    def test_facts_leave_the_best_episodes_their_least_share(self) -> None:
+        facts = [candidate(f"f{n:02}", 0.9, text="word " * 18) for n in range(99)]
+        packed = pack(Budget(total=500), facts=facts, episodes=[candidate("e", 0.4)])
+        assert inside(packed, Tier.EPISODES) == ["e"]
+
     def test_standing_notes_come_first_however_little_they_bear_on(self) -> None:
         packed = pack(
             Budget(),
@@ -124,6 +211,10 @@ class TestTiers:
         shown = [item.id for item in packed.items if item.left_out is None]
         assert shown == ["brief", "allergy", "near"]
 
+    def test_a_fact_that_bears_far_more_stands_before_a_lasting_one(self) -> None:
+        packed = pack(Budget(), facts=[candidate("near", 0.8)], lasting=[candidate("allergy", 0.1)])
+        assert inside(packed, Tier.FACTS) == ["near", "allergy"]
+
     def test_standing_notes_take_half_of_the_budget_the_most_relevant_first(self) -> None:
         told = [candidate(f"i{n:02}", n / 100, text="word " * 18) for n in range(60)]
         sure = [candidate(f"l{n:02}", n / 100, text="word " * 18) for n in range(60)]
@@ -132,6 +223,11 @@ class TestTiers:
         assert instructions[0] == "i59" and lasting[0] == "l59"
         assert 400 < 20 * len(instructions) + 20 * min(len(lasting), len(instructions)) <= 540
         assert outside(packed, Tier.INSTRUCTIONS)["i00"] is LeftOut.NO_ROOM
+
+    def test_what_another_stands_for_says_so(self) -> None:
+        packed = pack(Budget(), facts=[candidate("a", 0.9), candidate("b", 0.4, words=("a",))])
+        (gone,) = [item for item in packed.items if item.left_out is not None]
+        assert (gone.id, gone.left_out, gone.like) == ("b", LeftOut.LIKE_ANOTHER, "a")
 
     def test_the_last_message_is_cut_to_its_room_and_older_ones_stop_there(self) -> None:
         packed = pack(Budget(recent=20, recent_turns=2), turn(0, "one"), turn(1, "two " * 60), turn(2, "three"))
@@ -154,6 +250,9 @@ class TestWhatIsGoneSince:
             items=packed.items,
         )  # fmt: skip
 
+    def test_nothing_changes_if_nothing_is(self) -> None:
+        assert without(self.context(), {"z": LeftOut.ERASED}) == self.context()
+
     @pytest.mark.parametrize("why", [LeftOut.ERASED, LeftOut.ENOUGH])
     def test_it_takes_no_room_and_of_what_was_erased_nothing_is_told(self, why: LeftOut) -> None:
         before = self.context()
@@ -166,3 +265,9 @@ class TestWhatIsGoneSince:
         assert after.tokens == before.tokens - cost
         facts = next(use for use in after.tiers if use.tier is Tier.FACTS)
         assert (facts.items, facts.left_out) == (1, 1)
+
+    def test_a_tier_of_which_all_is_gone_has_no_heading_either(self) -> None:
+        after = without(self.context(), {"a": LeftOut.ERASED, "b": LeftOut.ERASED})
+        facts = next(use for use in after.tiers if use.tier is Tier.FACTS)
+        assert (facts.tokens, facts.items, facts.left_out) == (0, 0, 2)
+        assert after.tokens == next(use.tokens for use in after.tiers if use.tier is Tier.RECENT)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import msgspec
 import pytest
-import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
 from models import ids
 from models.episodes import Episode, EpisodeReason
 from models.errors import ConfigurationError
+from models.messages import Role
 from models.turns import Turn, TurnSource
 from processors.conversations.windows import WindowSizes
 from processors.episodes.fold import EpisodeFold
@@ -23,9 +24,22 @@ NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 SMALL = EpisodePolicy(WindowSizes(5, 2), idle_seconds=60)
 
 
-def turn(index: int, **changes: Any) -> Turn:
-    source = TurnSource(topic="chat.messages.v1", partition=5, offset=10 + index)
-    return samples.turn(index, at=NOON, **({"text": f"turn {index}", "source": source} | changes))
+def turn(index: int, **replace: Any) -> Turn:
+    at = NOON + timedelta(seconds=index)
+    said = Turn(
+        turn_id=ids.turn_id("default", "c", f"m{index}"),
+        message_id=f"m{index}",
+        conversation_id="c",
+        user_id="ada",
+        role=Role.ASSISTANT if index % 2 else Role.USER,
+        text=f"turn {index}",
+        sent_at=at,
+        arrived_at=at,
+        began_at=NOON,
+        index=index,
+        source=TurnSource(topic="chat.messages.v1", partition=5, offset=10 + index),
+    )
+    return msgspec.structs.replace(said, **replace)
 
 
 def fold(state: EpisodesState | None = None, policy: EpisodePolicy = SMALL) -> EpisodeFold:
@@ -43,6 +57,16 @@ def formed(of: EpisodeFold) -> list[Episode]:
 
 def spans(episodes: list[Episode]) -> list[tuple[int, int, int, str]]:
     return [(each.from_index, each.to_index, each.overlap, each.reason.value) for each in episodes]
+
+
+def test_by_default_twenty_turns_overlap_by_three() -> None:
+    folding = fold(policy=EpisodePolicy())
+    add(folding, *map(turn, range(60)))
+    assert spans(formed(folding)) == [
+        (0, 19, 0, "window"),
+        (17, 36, 3, "window"),
+        (34, 53, 3, "window"),
+    ]
 
 
 def test_an_episode_says_who_spoke_when_and_what() -> None:
@@ -85,6 +109,26 @@ def test_a_silence_ends_an_episode_by_either_clock() -> None:
     assert spans(formed(folding)) == [(0, 0, 0, "idle"), (0, 1, 1, "idle")]
 
 
+def test_just_as_long_a_silence_ends_an_episode_too() -> None:
+    folding = fold()
+    for index, second in enumerate((0, 60, 119)):
+        at = NOON + timedelta(seconds=second)
+        add(folding, turn(index, sent_at=at, arrived_at=at))
+    assert spans(formed(folding)) == [(0, 0, 0, "idle")]
+
+
+@pytest.mark.parametrize("more", [0, 1, 500])
+def test_of_a_long_turn_an_episode_keeps_the_beginning(more: int) -> None:
+    said = "a" * (TURN_CHARACTERS + more)
+    folding = fold()
+    add(folding, turn(0, text=f" {said}\n"))
+    folding.close("default")
+    (episode,) = formed(folding)
+    kept = episode.text.removeprefix("user: ")
+    assert len(kept) == TURN_CHARACTERS
+    assert kept == (said if not more else f"{said[: TURN_CHARACTERS - 1]}…")
+
+
 def test_a_punctuation_ends_what_was_silent_until_then() -> None:
     folding = fold()
     add(folding, turn(0), turn(1))
@@ -107,6 +151,44 @@ def test_what_is_closed_ends_and_may_go_on() -> None:
     assert spans(formed(folding)) == [(0, 0, 0, "closed"), (0, 1, 1, "closed")]
 
 
+def test_a_conversation_that_began_anew_repeats_nothing() -> None:
+    folding = fold()
+    add(folding, turn(0), turn(1))
+    anew = NOON + timedelta(days=100)
+    add(folding, turn(0, message_id="n0", began_at=anew, arrived_at=anew, sent_at=anew))
+    add(folding, turn(2))  # of the life before
+    folding.close("default")
+    assert [each.message_ids for each in formed(folding)] == [("m0", "m1"), ("n0",)]
+    assert folding.repeated == 1
+
+
+def test_times_that_go_backwards_end_nothing() -> None:
+    folding = fold()
+    add(folding, *[turn(index, sent_at=NOON - timedelta(days=index)) for index in range(5)])
+    (episode,) = formed(folding)
+    assert (episode.first_sent_at, episode.last_sent_at) == (NOON - timedelta(days=4), NOON)
+
+
+def test_ten_thousand_turns_keep_a_small_state() -> None:
+    state, count = EpisodesState(), 0
+    for start in range(0, 10_000, 100):
+        folding = fold(state, EpisodePolicy())
+        add(folding, *[turn(index, text="word " * 400) for index in range(start, start + 100)])
+        count += len(formed(folding))
+        state = folding.finish()
+        assert len(msgspec.msgpack.encode(state)) < 40_000
+    assert count == state.formed == 1 + (10_000 - 20) // 17
+
+
+def test_a_turn_that_comes_again_changes_nothing() -> None:
+    folding = fold()
+    add(folding, *map(turn, range(4)))
+    state = folding.finish()
+    again = fold(state)
+    add(again, *map(turn, range(4)))
+    assert (again.changed, again.repeated, again.finish()) == (False, 4, state)
+
+
 def test_an_erased_turn_is_left_out() -> None:
     folding = fold()
     add(folding, *map(turn, range(3)))
@@ -116,6 +198,34 @@ def test_an_erased_turn_is_left_out() -> None:
     (episode,) = formed(folding)
     assert episode.message_ids == ("m0", "m1", "m3", "m4")
     assert "turn 2" not in episode.text
+
+
+def test_nothing_is_formed_of_turns_that_were_all_erased() -> None:
+    folding = fold()
+    add(folding, turn(0), turn(1))
+    for index in (0, 1):
+        folding.erase(turn(index).turn_id, NOON.timestamp() + 9)
+    folding.close("default")
+    assert formed(folding) == []
+    add(folding, turn(2))
+    folding.close("default")
+    assert spans(formed(folding)) == [(2, 2, 0, "closed")]
+
+
+def test_an_episode_without_words_is_not_embedded() -> None:
+    folding = fold()
+    add(folding, turn(0, text=" "))
+    folding.close("default")
+    assert [each.embedded for each in folding.take_formed()] == [""]
+
+
+def test_a_gap_in_the_log_moves_no_later_episode() -> None:
+    """Erased turns are gone from the log in time; who reads it then finds the same windows."""
+    whole, rest = fold(), fold()
+    add(whole, *map(turn, range(15)))
+    add(rest, *[turn(index) for index in range(15) if index not in (3, 4, 5)])
+    assert [each.to_index for each in formed(whole)] == [4, 7, 10, 13]
+    assert [each.to_index for each in formed(rest)] == [2, 7, 10, 13]
 
 
 @given(st.lists(st.integers(0, 3 * TURN_CHARACTERS), min_size=1, max_size=40))
@@ -135,6 +245,25 @@ def test_every_turn_has_its_share_of_what_is_embedded(lengths: list[int]) -> Non
         assert len(line) >= min(len(text), share - 3)
     if sum(map(len, texts)) <= EMBEDDED_CHARACTERS:
         assert lines == texts
+
+
+@given(
+    gaps=st.lists(st.sampled_from([1, 1, 1, 1, 70]), max_size=60),
+    size=st.integers(2, 9),
+    overlap=st.integers(0, 8),
+)
+def test_every_turn_is_in_an_episode_and_new_in_one(gaps: list[int], size: int, overlap: int) -> None:
+    folding = fold(policy=EpisodePolicy(WindowSizes(size, min(overlap, size - 1)), 60))
+    at = NOON
+    for index, gap in enumerate(gaps):
+        at += timedelta(seconds=gap)
+        add(folding, turn(index, sent_at=at, arrived_at=at))
+    folding.close("default")
+    episodes = formed(folding)
+    new = [index for each in episodes for index in range(each.from_index + each.overlap, each.to_index + 1)]
+    assert new == list(range(len(gaps)))
+    assert all(each.to_index - each.from_index < size for each in episodes)
+    assert len({each.episode_id for each in episodes}) == len(episodes)
 
 
 @pytest.mark.parametrize(("size", "overlap"), [(3, 3), (3, 4), (3, -1), (1, 0)])

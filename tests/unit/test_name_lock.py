@@ -12,6 +12,7 @@ import pytest
 
 from models.errors import ConfigurationError
 from streams.process import name_lock
+from streams.process.file_lock import FileLock, LockHeld
 from streams.settings import Settings, load_settings
 
 _HOLDS = """
@@ -75,3 +76,38 @@ async def test_a_worker_that_is_about_to_leave_is_waited_for() -> None:
     assert lock is not None
     lock.release()
     child.wait()
+
+
+async def test_another_cluster_deployment_service_or_instance_is_another_name() -> None:
+    taken = [
+        await name_lock.take_name("cluster", settings(), "ingest"),
+        await name_lock.take_name("other", settings(), "ingest"),
+        await name_lock.take_name("cluster", settings(topic_prefix="t."), "ingest"),
+        await name_lock.take_name("cluster", settings(), "memory"),
+        await name_lock.take_name("cluster", settings(instance_id="there"), "ingest"),
+    ]
+    for lock in taken:
+        assert lock is not None
+        lock.release()
+
+
+async def test_where_nothing_can_be_locked_kafka_decides(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(folder / "missing"))
+    assert await name_lock.take_name("cluster", settings(), "ingest") is None
+
+
+def test_a_link_that_somebody_left_there_is_not_followed(folder: Path) -> None:
+    (folder / "precious").write_text("keep")
+    (folder / "lock").symlink_to(folder / "precious")
+    with pytest.raises(OSError, match="symbolic links"):
+        FileLock(folder / "lock")
+    assert (folder / "precious").read_text() == "keep"
+
+
+def test_a_lock_that_was_released_can_be_taken_again_and_released_twice(folder: Path) -> None:
+    first = FileLock(folder / "lock")
+    with pytest.raises(LockHeld):
+        FileLock(folder / "lock")
+    first.release()
+    first.release()
+    FileLock(folder / "lock").release()

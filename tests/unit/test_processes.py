@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from models.errors import ConfigurationError
-from streams.process.processes import Place, check_count
+from streams.cli import main
+from streams.process.processes import ALONE, Place, check_count
 from streams.settings import load_settings
 from streams.settings.services import SERVICES, health_port
 from streams.topics.catalog import catalog_for
@@ -38,6 +39,37 @@ def test_no_two_processes_of_any_services_share_a_default_port() -> None:
     assert len(set(ports)) == len(ports)
 
 
+def test_a_port_that_is_set_is_that_of_the_first_and_0_is_any_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SWITCHBOARD_METRICS_PORT", "9700")
+    settings = load_settings()
+    assert [health_port(Place(i, 2).settings("respond", settings), "respond") for i in range(2)] == [9700, 9710]
+    monkeypatch.setenv("SWITCHBOARD_METRICS_PORT", "0")
+    settings = load_settings()
+    assert [health_port(Place(i, 2).settings("respond", settings), "respond") for i in range(2)] == [0, 0]
+
+
+def test_one_process_is_called_what_it_always_was() -> None:
+    settings = load_settings()
+    assert ALONE.settings("ingest", settings) is settings
+
+
+def test_a_name_that_becomes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SWITCHBOARD_INSTANCE_ID", "h" * 99)
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_INSTANCE_ID"):
+        Place(1, 2).settings("ingest", load_settings())
+
+
+def test_the_embedded_qdrant_belongs_to_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_count("recall", load_settings(), 1)
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_QDRANT_URL"):
+        check_count("recall", load_settings(), 2)
+    monkeypatch.setenv("SWITCHBOARD_QDRANT_URL", "http://127.0.0.1:6333")
+    with pytest.raises(ConfigurationError, match=r"a Valkey of its own.*SWITCHBOARD_REDIS_URL"):
+        check_count("recall", load_settings(), 2)
+    monkeypatch.setenv("SWITCHBOARD_REDIS_URL", "redis://127.0.0.1:6379")
+    check_count("recall", load_settings(), 2)
+
+
 @pytest.mark.parametrize("service", SERVICES)
 def test_a_process_without_a_partition_is_refused(service: str) -> None:
     settings = load_settings(qdrant_url="http://127.0.0.1:6333", redis_url="redis://127.0.0.1")
@@ -45,3 +77,28 @@ def test_a_process_without_a_partition_is_refused(service: str) -> None:
     check_count(service, settings, most)
     with pytest.raises(ConfigurationError, match=f"at most {most}"):
         check_count(service, settings, most + 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "said"),
+    [
+        (["recall", "--processes", "2"], 78, "SWITCHBOARD_QDRANT_URL"),
+        (["ingest", "--processes", "2", "--process", "2"], 78, "the last one is 1"),
+        (["ingest", "--processes", "0"], 2, "--processes"),
+    ],
+)
+def test_the_command_refuses_before_anything_starts(
+    arguments: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main.run(["worker", *arguments]) == status
+    assert said in capsys.readouterr().err
+
+
+def test_several_that_ask_gemini_need_one_redis(monkeypatch):
+    monkeypatch.setenv("GEMINI_API_KEY", "a-key-for-tests")
+    check_count("memory", load_settings(), 2)
+    monkeypatch.setenv("SWITCHBOARD_EXTRACTOR", "gemini")
+    with pytest.raises(ConfigurationError, match="SWITCHBOARD_REDIS_URL"):
+        check_count("memory", load_settings(), 2)
+    monkeypatch.setenv("SWITCHBOARD_REDIS_URL", "redis://127.0.0.1")
+    check_count("memory", load_settings(), 2)

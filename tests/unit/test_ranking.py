@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 from itertools import pairwise
+from unicodedata import normalize
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.messages import Role
+from processors.recall import question
 from processors.recall.dating import period_of
-from processors.recall.features import FEATURES, Candidate, features
-from processors.recall.question import read, words_of
-from processors.recall.ranking import STEEPNESS, rank
+from processors.recall.features import FEATURES, SESSION_GAP, Candidate, features
+from processors.recall.question import InvalidQuestion, asked_words, cleaned, read, words_of
+from processors.recall.ranking import SOURCE, STEEPNESS, rank
+from processors.text.stemming import stem_of, without_particle
 
 
 def turn(text: str, index: int = 0, cosine: float | None = 0.5, **more: object) -> Candidate:
@@ -80,6 +83,10 @@ def test_a_question_is_compared_without_the_words_that_only_ask(query: str, text
     assert read(query).text == text
 
 
+def test_a_name_that_two_share_prefers_neither() -> None:
+    assert read("Where does Kim work?", ["Kim Ode", "Kim Lund"]).asked == ""
+
+
 @pytest.mark.parametrize(
     ("name", "query"),
     [
@@ -96,6 +103,64 @@ def test_a_name_is_known_however_its_letters_are_written(name: str, query: str) 
     assert read(query, [name]).asked == name
 
 
+@pytest.mark.parametrize("query", ["", " \n", "\x00\x1b\x7f", "\ud800", "é" * 4001])
+def test_what_is_no_question(query: str) -> None:
+    with pytest.raises(InvalidQuestion, match="the query"):
+        cleaned(query)
+
+
+def test_control_characters_part_words() -> None:
+    assert cleaned(" green\x00tea\n\t?") == "green tea ?"
+    assert cleaned("緑茶は好き？") == "緑茶は好き？"
+
+
+def test_full_width_letters_are_folded() -> None:
+    assert cleaned("ｍｙ ﾈｺ, ½") == "my ネコ, 1⁄2"
+    assert words_of("Ｔａｎｇｏ ﾀﾞﾝｽ ５") == words_of("tango ダンス 5")
+
+
+@pytest.mark.parametrize(
+    ("text", "question"), [("I walk.\n\nDo you?", 0.5), ("Do you walk?\n\n", 1.0), ("I walk.", 0.0)]
+)
+def test_a_turn_that_only_asks_is_told_from_one_that_also_states(text: str, question: float) -> None:
+    assert values("bikes", turn(text), name="question") == [question]
+
+
+def test_a_turn_of_the_longest_length_is_read_in_linear_time() -> None:
+    """A pattern that begins anew at each place takes minutes, and nothing else runs in the meantime."""
+    for text in ("why?" + "\n" * 400_000, "always " * 70_000):
+        assert features(read("bikes"), [turn(text)])
+
+
+@pytest.mark.parametrize(
+    ("name", "query", "better", "worse"),
+    [
+        ("meaning", "tea", turn("one", cosine=0.6), turn("two", cosine=0.5)),
+        ("around", "green tea", turn("green teas"), turn("black coffee")),
+        ("around", "green tea", turn("yes", before="green tea?"), turn("yes", before="coffee?")),
+        ("around", "green tea", turn("yes", after="green tea?"), turn("yes", after="coffee?")),
+        ("speaker", "What does Mara drink", turn("tea", speaker="Mara"), turn("tea", speaker="Ben")),
+        ("speaker", "what do I drink", turn("tea"), turn("tea", role=Role.ASSISTANT)),
+        ("question", "tea", turn("I drink tea."), turn("Do you drink tea?")),
+        ("length", "cocoa", turn("the tea grows near high hills"), turn("tea")),
+        ("graph", "and my sister", turn("she drinks tea", tied=True), turn("he drinks tea")),
+        ("lacks", "when was it", turn("it was in MAY"), turn("it was fine")),
+        ("lacks", "how many cups", turn("it was seven"), turn("it was fine")),
+        ("lacks", "what is the dog called", turn("it is Rex"), turn("it is big")),
+        ("importance", "tea", note("likes it", 3), note("likes it", 1)),
+    ],
+)
+def test_each_feature_is_worth_what_it_says(name: str, query: str, better: Candidate, worse: Candidate) -> None:
+    """The other features are alike, so this one alone decides, whatever the order of the candidates."""
+    one, other = values(query, better, worse, name=name)
+    assert (one - other) * FEATURES[name].weight > 0
+    for candidates, first in (((better, worse), 0), ((worse, better), 1)):
+        speakers = {each.speaker for each in candidates} - {""}
+        found = rank(read(query, speakers), candidates)
+        assert found[0].position == first
+        assert found[0].parts[name] > found[1].parts[name]
+
+
 def test_near_is_the_best_other_turn_within_two_of_the_conversation() -> None:
     candidates = [
         turn("a", 10, 0.3, message_ids=("m-10",)),
@@ -108,6 +173,15 @@ def test_near_is_the_best_other_turn_within_two_of_the_conversation() -> None:
     assert values("tea", *candidates, name="near") == [0.5, 0.3, 0.3, 0.3, 0.5, 0.3]
 
 
+def test_a_turn_that_a_better_fact_quotes_stands_behind() -> None:
+    said = turn("I am allergic to nuts.", 4, 0.6, message_ids=("m-4",))
+    other = turn("I bought tea.", 5, 0.1, message_ids=("m-5",))
+    fact = note("I am allergic to nuts.", 3, 0.7, message_ids=("m-4",))
+    found = rank(read("What am I allergic to?"), [said, other, fact])
+    assert [each.position for each in found] == [2, 1, 0]
+    assert found[-1].parts[SOURCE] < 0
+
+
 @pytest.mark.parametrize(("text", "order"), [("I am allergic to nuts.", [2, 1, 0]), ("I work.", [0, 1, 2])])
 def test_a_fact_nearly_as_good_takes_the_place_of_a_turn(text: str, order: list[int]) -> None:
     said = turn("I am allergic to nuts. And I work.", 4, 0.62, message_ids=("m-4",))
@@ -116,6 +190,41 @@ def test_a_fact_nearly_as_good_takes_the_place_of_a_turn(text: str, order: list[
     assert [each.position for each in rank(read("What am I allergic to?"), [said, other])] == [0, 1]
     found = rank(read("What am I allergic to?"), [said, other, fact])
     assert [each.position for each in found] == order
+
+
+def test_a_session_has_the_words_of_all_its_turns() -> None:
+    candidates = [
+        turn("green hills", 1),
+        turn("a cup of tea", 2),
+        turn("tea again", 3, said_at=SESSION_GAP + 1),
+        note("green tea"),
+    ]
+    shares = values("green tea", *candidates, name="session_words")
+    assert shares[:2] == [1.0, 1.0]
+    assert 0 < shares[2] < 1
+    assert math.isnan(shares[3]), "a fact of no turn here stands in no session"
+
+
+@pytest.mark.parametrize(
+    ("query", "role"),
+    [
+        ("How did you suggest sorting my photos?", None),
+        ("Summarize my plans for the garden.", None),
+        ("What was your advice on the fence?", None),
+        ("What did I say about the fence?", Role.USER),
+    ],
+)
+def test_what_the_assistant_said_is_not_asked_of_the_person(query: str, role: Role | None) -> None:
+    assert read(query).role is role
+
+
+@given(st.text(max_size=60) | st.text(alphabet="aAzZ09_-'. \t\nß", max_size=60))
+def test_words_are_those_between_signs_whatever_the_letters(text: str) -> None:
+    text = question._UNSPACED.sub("", normalize("NFKC", text))
+    words = question._WORD.findall(normalize("NFKC", text).casefold())
+    said = [word for word in words if word not in question._STOP_WORDS]
+    assert words_of(text) == tuple(stem_of(word) if word.isascii() else without_particle(word) for word in said)
+    assert words_of(text) == words_of(text), "as they were read before"
 
 
 @pytest.mark.parametrize(
@@ -131,6 +240,10 @@ def test_where_words_are_not_told_apart_letters_and_pairs_of_them_are(
     text: str, words: tuple[str, ...]
 ) -> None:
     assert words_of(text) == words
+
+
+def test_a_cosine_that_is_not_known_is_the_lowest_known_one() -> None:
+    assert values("tea", turn("a", cosine=0.4), turn("b", cosine=None), name="meaning") == [0.4, 0.4]
 
 
 def test_nothing_answers() -> None:
@@ -177,6 +290,11 @@ def test_a_question_without_content_finds_nothing(query: str) -> None:
     assert rank(read(query), [turn("We went to the seaside. What is it?", 0, 0.9)]) == []
 
 
+@pytest.mark.parametrize("query", ["How old am I?", "Who am I?", "What do I like?", "Wo bin ich?"])
+def test_a_short_question_with_content_is_answered(query: str) -> None:
+    assert rank(read(query), [turn("I am Ada, 31, from Leeds, and I like tea.", 0, 0.9)])
+
+
 @pytest.mark.parametrize(
     ("query", "period"),
     [("What did I eat in March?", True), ("Was hab ich im März gegessen?", True), ("Tea?", False)],
@@ -188,6 +306,18 @@ def test_what_was_said_before_the_end_of_a_named_time_comes_first(query: str, pe
     after, before = (turn("I eat no meat", at, said_at=moment) for at, moment in enumerate(moments))
     assert (asked.period is not None) is period
     assert rank(asked, [after, before])[0].position == int(period)
+
+
+def test_words_that_only_ask_are_not_compared() -> None:
+    assert asked_words("wie heißt meine Oma") == ("oma",)
+    assert asked_words("¿Dónde vive?") == words_of("vive")
+    assert asked_words("où est-il") == words_of("où est-il"), "it has no others"
+
+
+def test_without_any_cosine_words_decide() -> None:
+    found = rank(read("green tea"), [turn("coffee", cosine=None), turn("green tea", cosine=None)])
+    assert found[0].position == 1
+    assert rank(read("green tea"), [turn("coffee", cosine=None)]) == []
 
 
 TEXTS = st.text(alphabet="tea green?\n.X緑", max_size=30)
@@ -204,8 +334,7 @@ CANDIDATES = st.builds(
 )
 
 
-@settings(max_examples=40)
-@given(query=TEXTS.filter(str.strip), candidates=st.lists(CANDIDATES, max_size=6))
+@given(query=TEXTS.filter(str.strip), candidates=st.lists(CANDIDATES, max_size=12))
 def test_scores_are_the_parts_in_order(query: str, candidates: list[Candidate]) -> None:
     found = rank(read(query, ["Mara", "Ben (x)"]), candidates)
     assert len(found) in (0, len(candidates))

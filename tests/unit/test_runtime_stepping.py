@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +18,7 @@ import structlog
 from aiokafka import AIOKafkaProducer
 from structlog.testing import capture_logs
 
-from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord
+from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord, Unanswered
 from streams.runtime.aiokafka_internals import MemoryRecords
 from streams.runtime.effects import Effects
 from streams.runtime.marks import Layout
@@ -26,6 +26,7 @@ from streams.runtime.partitioner import partition_of
 from streams.runtime.publisher import OutputTooLarge, Publisher, TopicLayout, record_bytes
 from streams.runtime.records import Record, RecordBatch, UnreadBatch, rerouted
 from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
+from streams.runtime.stage_status import StageStatus
 from streams.runtime.stamp import stamp
 from streams.runtime.stepping import MOST_BURIED, Prepared, Stepper
 from streams.runtime.stored import StoredPartition
@@ -228,6 +229,28 @@ class TestInAThread:
         await bench.run(b"a")
         assert (seen, bench.values(OUT)) == ([], [b"a 0"])
 
+    async def test_a_step_that_ends_an_iterator_too_early_is_no_wait_for_ever(self, service: Service) -> None:
+        """A future takes any error but this one."""
+
+        def step(batch: RecordBatch, state: StateReader) -> Effects:
+            next(record for record in batch.records if record.value == b"good")
+            return count_step(batch, state)
+
+        bench = Bench(service, stage(step, in_thread=(SOURCE,)))
+        async with asyncio.timeout(60):
+            await bench.run(b"bad")
+        assert bench.letters() == [(b"bad", "step_failed")]
+
+    async def test_other_sources_are_done_at_once(self, service: Service) -> None:
+        threads = []
+
+        def step(batch: RecordBatch, state: StateReader) -> Effects:
+            threads.append(threading.current_thread())
+            return count_step(batch, state)
+
+        await Bench(service, stage(step)).run(b"a")
+        assert threads == [threading.main_thread()]
+
     def test_a_value_that_is_confirmed_meanwhile_is_read_as_before(self) -> None:
         """Confirming moves it from the overlay to the table, while a step in a thread may look for it."""
         stored = StoredPartition((SOURCE,))
@@ -248,6 +271,24 @@ class TestInAThread:
         state.confirm(values)
         assert seen == [(2, b"new")]
 
+    def test_a_value_that_is_confirmed_while_all_are_listed_is_among_them(self) -> None:
+        stored = StoredPartition((SOURCE,))
+        state, effects = PartitionState(stored), Effects()
+        effects.store(b"k", b"new", 1)
+        values = state.store(effects.changes)
+
+        class Watched(dict[bytes, bytes]):
+            def __iter__(self) -> Iterator[bytes]:
+                return iter(self.keys())
+
+            def keys(self) -> Any:
+                found = [*super().keys()]
+                state.confirm(values)
+                return found
+
+        stored.values = Watched()
+        assert [*state.items()] == [(b"k", b"new")]
+
 
 class TestIsolation:
     async def test_one_record_that_fails_changes_nothing_for_the_others(self, service: Service) -> None:
@@ -264,6 +305,22 @@ class TestIsolation:
         assert bench.states[0].read(b"n") == (201, b"200")
         assert [Layout((SOURCE,)).payload(value) for value in bench.ready[0].values.values()] == [b"200"]
 
+    async def test_an_undisturbed_batch_is_packed_once(
+        self, service: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pack, packed = service.publisher.pack, []
+
+        def counting(outputs: Any, stamp: Any = ()) -> Any:
+            packed.append(list(outputs))
+            return pack(outputs, stamp)
+
+        monkeypatch.setattr(service.publisher, "pack", counting)
+        bench = Bench(service, stage())
+        await bench.run(b"a", b"b")
+        await bench.run(b"c")
+        assert [len(outputs) for outputs in packed] == [2, 1]
+        assert bench.values(OUT) == [b"a 0", b"b 1", b"c 2"]
+
     async def test_outputs_say_what_made_them_and_dead_letters_are_copies(self, service: Service) -> None:
         bench = Bench(service, stage(decided_by={"setting": 1}))
         prepared = await bench.run(b"a", b"poison", b"b")
@@ -272,6 +329,16 @@ class TestIsolation:
         [letter] = [dict(headers) for topic, _, _, headers in read(prepared) if topic != OUT]
         assert letter["dlq_message"] == b"ValueError: poison"
         assert not letter.keys() & dict(made_by).keys()
+
+    async def test_what_was_isolated_is_packed_like_what_was_not(self, service: Service) -> None:
+        good = [b"m%d" % n for n in range(4000)]
+        undisturbed = Bench(service, stage())
+        await undisturbed.run(*good)
+        bench = Bench(service, stage())
+        await bench.run(b"poison", *good)
+        dead = [topic for topic, _, _ in bench.ready[0].packed if topic != OUT]
+        assert dead == [SOURCE + ".dlq"]
+        assert len(bench.ready[0].packed) - len(dead) == len(undisturbed.ready[0].packed) < 40
 
     async def test_the_record_is_found_by_halving(self, service: Service) -> None:
         calls = 0
@@ -286,11 +353,48 @@ class TestIsolation:
         assert calls <= 2 * 11
         assert len(bench.values(OUT)) == 1000
 
+    async def test_a_letter_says_how_often_its_record_was_tried(self, service: Service) -> None:
+        bench = Bench(service, stage())
+        await bench.run(b"poison")
+        await bench.run(b"poison", b"a", b"b", b"c")
+        await bench.run(b"a", b"poison")
+        attempts = [
+            dict(headers)["dlq_attempts"] for p in bench.ready for t, _, _, headers in read(p) if t != OUT
+        ]
+        assert attempts == [b"1", b"3", b"2"]
+
     async def test_an_output_that_is_too_large_costs_its_record_only(self, service: Service) -> None:
         bench = Bench(service, stage())
         await bench.run(b"a", b"x" * 2000, b"b")
         assert bench.values(OUT) == [b"a 0", b"b 1"]
         assert bench.letters() == [(b"x" * 2000, "output_too_large")]
+
+    async def test_so_does_a_value_that_the_changelog_does_not_take(self, service: Service) -> None:
+        def step(batch: RecordBatch, state: StateReader) -> Effects:
+            effects = Effects()
+            for record in batch.records:
+                effects.store(record.value or b"", bytes(len(record.value or b"") * 10), record.offset + 1)
+            return effects
+
+        bench = Bench(service, stage(step))
+        # 500 bytes, less what a record needs, and its marks; eleven times each letter.
+        await bench.run(b"small", b"x" * 30, b"y" * 31, b"x" * 3)
+        assert bench.letters() == [(b"y" * 31, "output_too_large")]
+        assert list(bench.ready[0].values) == [b"small", b"x" * 30, b"x" * 3]
+        assert bench.states[0].read(b"y" * 31) == (0, None)
+
+    async def test_changes_are_written_in_the_order_of_the_last_one_of_each_key(self, service: Service) -> None:
+        """A step decides with it what a crash between two of them leaves behind."""
+
+        def step(batch: RecordBatch, state: StateReader) -> Effects:
+            effects = count_step(batch, state)
+            for record in batch.records:
+                effects.store(record.value or b"", b"", record.offset + 1)
+            return effects
+
+        bench = Bench(service, stage(step))
+        await bench.run(b"a", b"b", b"poison", b"c", b"a")
+        assert list(bench.ready[0].values) == [b"b", b"n", b"c", b"a"]
 
     async def test_effects_of_a_batch_that_fails_later_do_not_count_twice(self, service: Service) -> None:
         def step(batch: RecordBatch, state: StateReader) -> Effects:
@@ -321,6 +425,21 @@ class TestIsolation:
         assert calls == [size]
         assert not bench.stepper().running
 
+    @pytest.mark.parametrize("step", ["storing", "moving back"])
+    async def test_a_step_that_stores_what_it_may_not_is_no_record_s_fault(
+        self, service: Service, step: str
+    ) -> None:
+        def store(batch: RecordBatch, state: StateReader) -> Effects:
+            effects = Effects()
+            effects.store(b"k", b"v", 5 if step == "storing" else 10 - batch.offset)
+            return effects
+
+        bench = Bench(service, stage(store, table=None if step == "storing" else "t"))
+        with pytest.raises((TypeError, ValueError), match=r"Stage\.table|move back"):
+            for _ in range(2):
+                await bench.run(b"m")
+        assert bench.letters() == []
+
 
 class TestDefects:
     @pytest.mark.parametrize("size", [1, 32, 1000])
@@ -333,6 +452,13 @@ class TestDefects:
                 await bench.run(*[b"poison"] * size)
         # Nothing of the batch in which it was noticed.
         assert len(bench.letters()) == (MOST_BURIED - 1) // size * size
+
+    async def test_it_is_counted_over_the_partitions(self, service: Service) -> None:
+        bench = Bench(service, stage())
+        with pytest.raises(ConsistencyError, match="defect of the stage"):
+            for n in range(200):
+                await bench.run(*[b"poison"] * 10, partition=n % 8)
+        assert len(bench.letters()) == 90
 
     async def test_a_record_that_gets_done_begins_the_count_anew(self, service: Service) -> None:
         bench = Bench(service, stage())
@@ -357,6 +483,12 @@ class TestDefects:
             for _ in range(200):
                 await bench.run(b"poison", b"invalid")
         assert len(bench.letters()) == 2 * (MOST_BURIED - 1)
+
+    async def test_outputs_that_are_all_too_large_are_a_defect_too(self, service: Service) -> None:
+        bench = Bench(service, stage())
+        with pytest.raises(ConsistencyError, match="defect of the stage"):
+            await bench.run(*[b"x" * 2000] * 150)
+        assert bench.ready == []
 
 
 class Stored(msgspec.Struct):
@@ -390,6 +522,15 @@ class TestState:
         bench.states[0].store({b"n": SimpleNamespace(payload=stored, next_offset=0)})
         with pytest.raises(ConsistencyError, match=r"cannot decode its state.*switchboard state reset ingest"):
             await bench.run(*[b'{"n": 1}'] * size)
+
+    @pytest.mark.parametrize("table", ["t", None])
+    async def test_a_record_that_cannot_be_decoded_is_its_own_fault(
+        self, service: Service, table: str | None
+    ) -> None:
+        bench = Bench(service, stage(decoding_step, table=table))
+        await bench.run(b'{"n": 1}', b"no json", b'{"n": 2}')
+        assert bench.letters() == [(b"no json", "step_failed")]
+        assert bench.values(OUT) == [b'{"n": 1}', b'{"n": 2}']
 
 
 class Outside:
@@ -437,6 +578,59 @@ class TestSilence:
         assert outside.calls[:2] == [[b"a", b"b", b"silent", b"c", b"d"]] * 2
         assert outside.calls[2] == [b"a", b"b"]
 
+    @pytest.mark.parametrize("does", ["waits", "emits", "stores"])
+    async def test_who_waited_or_did_something_was_answered(self, service: Service, does: str) -> None:
+        async def step(batch: RecordBatch, state: StateReader) -> Effects:
+            effects = Effects()
+            for record in batch.records:
+                if record.value == b"silent":
+                    await asyncio.Event().wait()
+                elif does == "waits":
+                    await asyncio.sleep(0.001)
+                elif does == "emits":
+                    effects.emit(OUT, b"k", record.value)
+                else:
+                    effects.store(b"n", b"", record.offset + 1)
+            return effects
+
+        bench = Bench(service, stage(step))
+        async with asyncio.timeout(60):
+            await bench.run(b"a", b"silent")
+        assert bench.letters() == [(b"silent", "no_answer")]
+
+    async def test_the_last_of_a_batch_and_one_of_two(self, service: Service) -> None:
+        bench = Bench(service, stage(Outside(b"silent").step))
+        await bench.run(b"a", b"silent")
+        await bench.run(b"silent", b"b")
+        assert bench.values(OUT) == [b"a", b"b"]
+        assert [why for _, why in bench.letters()] == ["no_answer"] * 2
+
+    async def test_one_that_is_alone_is_compared_with_an_earlier_one(self, service: Service) -> None:
+        outside = Outside(b"silent")
+        bench = Bench(service, stage(outside.step))
+        await bench.run(b"early")
+        await bench.run(b"silent")
+        assert bench.letters() == [(b"silent", "no_answer")]
+        assert bench.values(OUT) == [b"early"], "what was asked for to see an answer is not published again"
+
+    async def test_or_with_one_that_waits_behind_it(self, service: Service) -> None:
+        bench = Bench(service, stage(Outside(b"silent").step))
+        waiting = asyncio.create_task(bench.run(b"silent"))
+        await bench.until(lambda: service.value("retries_total", "stage", "stage") >= 6)
+        bench.upcoming = RecordBatch([Record(b"later", b"k", 1, SOURCE), Record(b"silent", b"k", 2, SOURCE)])
+        await waiting
+        assert bench.letters() == [(b"silent", "no_answer")]
+        assert bench.values(OUT) == [], "its turn comes"
+
+    async def test_answers_in_another_partition_tell_as_well(self, service: Service) -> None:
+        outside = Outside(b"silent")
+        bench = Bench(service, stage(outside.step))
+        alone = asyncio.create_task(bench.run(b"silent", partition=1))
+        while not alone.done():
+            await bench.run(b"other", partition=2)
+            await asyncio.sleep(0.001)
+        assert bench.letters() == [(b"silent", "no_answer")]
+
     async def test_a_batch_that_takes_too_long_as_a_whole_is_done_in_parts(self, service: Service) -> None:
         async def slow(batch: RecordBatch, state: StateReader) -> Effects:
             if len(batch) > 3:
@@ -460,6 +654,55 @@ class TestSilence:
         assert bench.letters() == []
         assert bench.values(OUT) == [b"before", b"a", b"b", b"c"]
 
+    async def test_what_has_just_come_back_is_asked_again(self, service: Service) -> None:
+        """The neighbour is answered because it was asked later, not because it is another record."""
+        outside = Outside()
+        outside.hangs = True
+
+        def come_back(values: list[bytes]) -> None:
+            if values == [b"b"] and outside.calls.count([b"a"]) >= 2:
+                outside.hangs = False
+
+        outside.on_call = come_back
+        bench = Bench(service, stage(outside.step))
+        await bench.run(b"a", b"b")
+        assert not outside.hangs
+        assert bench.letters() == []
+        assert bench.values(OUT) == [b"a", b"b"]
+
+    async def test_an_old_answer_says_nothing_of_now(self, service: Service) -> None:
+        """Something was answered once while the record was not; since then, nothing is."""
+        outside = Outside(b"silent")
+        bench = Bench(service, stage(outside.step))
+        waiting = asyncio.create_task(bench.run(b"silent", partition=1))
+        await bench.until(lambda: outside.calls)
+        await bench.run(b"other", partition=2)
+        outside.hangs = True
+        await bench.until(lambda: outside.calls.count([b"silent"]) >= 12)
+        assert not waiting.done()
+        outside.hangs, outside.silent = False, set()
+        await waiting
+        assert bench.letters() == []
+
+    async def test_a_record_that_needs_no_call_says_nothing_of_what_is_called(self, service: Service) -> None:
+        async def step(batch: RecordBatch, state: StateReader) -> Effects:
+            effects = Effects()
+            for record in batch.records:
+                if record.value == b"invalid":
+                    effects.dead_letter(record, InvalidRecord("invalid_json", "no"))
+                elif record.value != b"skipped":
+                    await outside.step(RecordBatch([record]), state)
+            return effects
+
+        outside = Outside()
+        outside.hangs = True
+        bench = Bench(service, stage(step))
+        waiting = asyncio.create_task(bench.run(b"skipped", b"invalid", b"needs it", b"skipped", b"invalid"))
+        await bench.until(lambda: outside.calls.count([b"needs it"]) >= 12)
+        outside.hangs = False
+        await waiting
+        assert [value for value, _ in bench.letters()] == [b"invalid", b"invalid"]
+
     async def test_what_says_that_it_is_down_is_waited_for_even_for_one_record(self, service: Service) -> None:
         outside = Outside()
         outside.down = {b"unlucky"}
@@ -471,6 +714,43 @@ class TestSilence:
         outside.down = set()
         await waiting
         assert (bench.letters(), bench.values(OUT)) == ([], [b"early", b"unlucky", b"other"])
+
+    async def test_silence_is_counted_in_a_row(self, service: Service) -> None:
+        outside = Outside(b"a", b"b")
+
+        def alternate(values: list[bytes]) -> None:
+            outside.down = {b"a"} if len(outside.calls) % 2 else set()
+
+        outside.on_call = alternate
+        bench = Bench(service, stage(outside.step))
+        waiting = asyncio.create_task(bench.run(b"a", b"b"))
+        await bench.until(lambda: len(outside.calls) >= 9)
+        assert outside.calls == [[b"a", b"b"]] * len(outside.calls)
+        outside.on_call, outside.down, outside.silent = lambda values: None, set(), set()
+        await waiting
+
+    async def test_what_an_adapter_says_was_not_answered_is_no_other_silence(self, service: Service) -> None:
+        async def step(batch: RecordBatch, state: StateReader) -> Effects:
+            await asyncio.sleep(0)
+            if any(record.value == b"silent" for record in batch.records):
+                raise Unanswered("qdrant", "no answer within 5 s")
+            return count_step(batch, state)
+
+        bench = Bench(service, stage(step))
+        await bench.run(b"a", b"silent", b"b")
+        assert bench.letters() == [(b"silent", "no_answer")]
+        assert bench.values(OUT) == [b"a 0", b"b 1"]
+        [headers] = [dict(headers) for topic, _, _, headers in read(bench.ready[0]) if topic != OUT]
+        assert headers["dlq_message"] == (
+            b"not answered 4 times in a row: qdrant: no answer within 5 s; others are answered"
+        )
+        assert service.value("retries_total", "stage", "qdrant") > 0
+
+    async def test_records_that_are_not_answered_count_as_buried(self, service: Service) -> None:
+        bench = Bench(service, stage(Outside(b"silent").step))
+        bench.bound.status.buried = MOST_BURIED - 1
+        with pytest.raises(ConsistencyError, match="defect of the stage"):
+            await bench.run(b"silent", b"a")
 
 
 class TestWaiting:
@@ -514,6 +794,90 @@ class TestWaiting:
         ]
         assert not self.waits(service, "stage"), "nobody asks for it any more"
 
+    async def test_lanes_that_wait_together_are_one_wait(self, service: Service) -> None:
+        outside = Outside()
+        outside.down = {b"a", b"b"}
+        bench = Bench(service, stage(outside.step))
+        tasks = [asyncio.create_task(bench.run(value, partition=n)) for n, value in enumerate((b"a", b"b"))]
+        await bench.until(lambda: service.value("retries_total", "stage", "qdrant") >= 6)
+        assert self.waits(service, "qdrant")
+        service.now = 5.0
+        assert service.health.why_not_ready() == ["waiting for qdrant for 5 s"]
+        outside.down = {b"b"}
+        await tasks[0]
+        assert self.waits(service, "qdrant"), "the other one still does"
+        assert service.health.why_not_ready() == ["waiting for qdrant for 5 s"]
+        outside.down = set()
+        await tasks[1]
+        assert not self.waits(service, "qdrant")
+        assert service.health.why_not_ready() == []
+
+    async def test_a_lane_that_is_closed_waits_no_longer(self, service: Service) -> None:
+        outside = Outside()
+        outside.down = {b"a"}
+        bench = Bench(service, stage(outside.step))
+        task = asyncio.create_task(bench.run(b"a"))
+        await bench.until(lambda: self.waits(service, "qdrant"))
+        assert bench.stepper().running
+        task.cancel()
+        await asyncio.wait([task])
+        assert not self.waits(service, "qdrant")
+        assert service.health.why_not_ready() == []
+        assert not bench.stepper().running
+
+    async def test_the_time_is_counted_as_it_passes_and_once_for_all_lanes(
+        self, service: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        clock = SimpleNamespace(monotonic=lambda: service.now)
+        monkeypatch.setattr("streams.runtime.stage_status.time", clock)
+        status, one, two = StageStatus("stage"), object(), object()
+        counted = []
+        for now, what, lane in (
+            (10, status.failed, one),
+            (13, status.failed, one),
+            (15, status.failed, two),
+            (20, status.settled, one),
+            (22, status.settled, one),
+            (29, status.settled, two),
+            (50, status.failed, one),
+            (51, status.settled, one),
+        ):
+            service.now = now
+            what(*((service, "qdrant", lane) if what == status.failed else (service, lane)))
+            counted.append(service.value("dependency_wait_seconds_total", "stage", "qdrant"))
+        assert counted == [0, 3, 5, 10, 10, 19, 19, 20]
+
+    async def test_pauses_grow_up_to_the_longest(
+        self, service: Service, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        service.settings = Settings(retry_min_seconds=1, retry_max_seconds=20)
+        outside = Outside()
+        outside.down = {b"a"}
+        pauses: list[float] = []
+        sleep = asyncio.sleep
+
+        async def note(seconds: float) -> None:
+            if seconds > 0.1:
+                pauses.append(seconds)
+                if len(pauses) == 40:
+                    outside.down = set()
+            await sleep(0)
+
+        monkeypatch.setattr(asyncio, "sleep", note)
+        bench = Bench(service, stage(outside.step))
+        await bench.run(b"a")
+        for number, pause in enumerate(pauses, 1):
+            ceiling = min(20.0, 2.0**number)
+            assert ceiling / 2 <= pause <= ceiling
+        assert len(set(pauses)) == len(pauses), "jittered"
+        pauses.clear()
+        outside.down = {b"b"}
+        waiting = asyncio.create_task(bench.run(b"b"))
+        await bench.until(lambda: pauses)
+        outside.down = set()
+        await waiting
+        assert pauses[0] <= 2, "after an answer they begin anew"
+
 
 class TestAside:
     async def test_a_batch_that_was_not_unpacked_is_a_letter_and_its_neighbours_go_on(
@@ -528,6 +892,13 @@ class TestAside:
         assert bench.values(OUT) == [b"a 0", b"b 1"]
         assert bench.letters() == [(b"as it lies there", "batch_too_large")]
         assert bench.ready[0].account.dead_letters[0].message == "600 MB"
+
+    async def test_a_batch_of_nothing_else(self, service: Service) -> None:
+        bench = Bench(service, stage())
+        unread = UnreadBatch(SOURCE, 0, 1, 4, 0, "zstd", 4, b"data", "batch_unreadable", "m")
+        bench.ready.append(await bench.stepper().run(RecordBatch([unread], source=SOURCE)))
+        assert bench.letters() == [(b"data", "batch_unreadable")]
+        assert bench.bound.status.buried == 0
 
     async def test_a_misplaced_record_goes_where_it_belongs_and_one_that_does_not_fit_is_a_letter(
         self, service: Service, monkeypatch: pytest.MonkeyPatch
@@ -568,6 +939,30 @@ class TestAside:
         assert bench.ready[0].account.outputs == {OUT: 1}
         service.withheld = frozenset({OUT})
         assert not list(read(await bench.run(b"more")))
+
+    async def test_a_bystander_passes_over_what_is_wrong_with_the_log(self, service: Service) -> None:
+        wrong = (partition_of(b"k", 8) + 1) % 8
+        right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == wrong)
+        unread = UnreadBatch(
+            SOURCE, wrong, 1, 4, 0, "zstd", 4, b"as it lies there", "batch_too_large", "600 MB"
+        )
+        records = [
+            Record(b"misplaced", b"k", 0, SOURCE, wrong),
+            unread,
+            Record(b"here", right, 5, SOURCE, wrong),
+        ]
+        bench = Bench(service, stage(observes_only=True), hashed=8)
+        bench.ready.append(await bench.stepper(wrong).run(RecordBatch(records, source=SOURCE)))
+        assert bench.values(OUT) == [b"here 0"]
+        assert {found[0] for found in read(bench.ready[0])} == {OUT}
+        assert not bench.letters()
+        assert not bench.ready[0].account.counts
+
+    async def test_a_letter_that_is_cut_is_counted(self, service: Service) -> None:
+        bench = Bench(service, stage())
+        prepared = await bench.run(b"poison" + bytes(16 << 20), b"poison")
+        assert prepared.account.counts == {("dead_letters_truncated_total", ("stage", SOURCE)): 1}
+        assert len(bench.letters()) == 2
 
 
 class TestTimers:

@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
+from structlog.testing import capture_logs
 
 from models.errors import ConsistencyError
+from streams.kafka import clients
+from streams.runtime import recovery as recovery_module
 from streams.runtime import service as service_module
 from streams.runtime import watch as watch_module
+from streams.runtime.consumer import BatchConsumer, BatchTransport
 from streams.runtime.effects import Effects
-from streams.runtime.epoch import Epoch
+from streams.runtime.epoch import Epoch, Offsets, Progress
 from streams.runtime.faust_internals import TP
+from streams.runtime.publisher import DELIVERY_TIMEOUT_SECONDS
+from streams.runtime.records import Record, RecordBatch
 from streams.runtime.service import ServiceRuntime
 from streams.runtime.stage import Stage
+from streams.runtime.stamp import config_hash
+from streams.runtime.table import NoState
 from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
@@ -74,12 +84,72 @@ def at(source: str, partition: int = 3) -> TP:
     return TP(f"x-{source}", partition)
 
 
+def sought(service: ServiceRuntime, *tps: TP) -> Epoch:
+    epoch = service.consumer.epoch = Epoch()
+    epoch.partitions.update({tp: Progress.at(10, 100, 10) for tp in tps})
+    return epoch
+
+
 def value(service: ServiceRuntime, name: str, /, **labels: str) -> float | None:
     return service.metrics.registry.get_sample_value(f"switchboard_{name}", labels)
 
 
+class Delivered(NamedTuple):
+    offset: int
+    acked: bool = False
+
+
 class TestFaust:
     """What the Faust app of a service is told."""
+
+    async def test_it_goes_to_the_brokers_that_are_set_and_waits_as_long_as_is_set(
+        self, service: ServiceRuntime
+    ) -> None:
+        conf = service.app.conf
+        assert [(url.scheme, url.host, url.port) for url in conf.broker] == [
+            ("kafka", "a", 1),
+            ("kafka", "b", 2),
+        ]
+        assert conf.broker_credentials is None
+        assert conf.broker_commit_interval == 1.5
+        assert conf.broker_request_timeout == 44
+        assert (conf.broker_session_timeout, conf.broker_heartbeat_interval) == (12, 2)
+        assert conf.consumer_max_fetch_size == 4 << 20, "eight partitions of it are in memory at once"
+
+    async def test_who_reads_other_topics_is_another_member(self, settings: Settings) -> None:
+        """Under its old id the broker would give it what it had, and nothing of what is new."""
+
+        def member(*stages: Stage) -> str:
+            service = ServiceRuntime(
+                "ingest",
+                stages,
+                settings=settings,
+                catalog=load_catalog("x-"),
+                metrics=Metrics(),
+                health=HealthState(60),
+            )
+            return str(service.app.conf.consumer_group_instance_id)
+
+        stateful = next(stage for stage in STAGES if stage.table)
+        without = replace(stateful, table=None, on_timer=None, timer_at=None)
+        assert member(*STAGES) == member(*reversed(STAGES))
+        assert len({member(*STAGES), member(stateful), member(without)}) == 3
+        assert member(stateful).startswith(f"{settings.static_member('ingest')}-")
+
+    async def test_what_is_refused_is_let_in_with_the_access_that_is_set(self, settings: Settings) -> None:
+        access = settings.model_copy(
+            update={"kafka_security_protocol": "SASL_PLAINTEXT", "kafka_sasl_username": "ada"}
+        )
+        service = ServiceRuntime(
+            "ingest",
+            STAGES,
+            settings=access,
+            catalog=load_catalog("x-"),
+            metrics=Metrics(),
+            health=HealthState(60),
+        )
+        credentials: Any = service.app.conf.broker_credentials
+        assert credentials.username == "ada"
 
     async def test_a_rate_cuts_batches_of_shared_topics_small(self, settings: Settings) -> None:
         service = ServiceRuntime(
@@ -93,6 +163,81 @@ class TestFaust:
         bound_of = service.app.conf.ConsumerScheduler()._bound
         assert bound_of(f"x-{MESSAGES}")[0] == 2
         assert bound_of(f"x-{SUMMARIES}")[0] == 7, "as the stage says"
+
+    async def test_it_makes_no_folder(self, service: ServiceRuntime, settings: Settings) -> None:
+        service.app._create_directories()
+        assert not (settings.folder / "faust").exists()
+        assert service.app.conf.datadir == settings.folder / "faust", "and nothing where the worker stands"
+
+    async def test_the_transport_delivers_batches(self, service: ServiceRuntime) -> None:
+        assert isinstance(service.app.transport, BatchTransport)
+        assert service.app.transport.Consumer is BatchConsumer
+        assert service.app.runtime is service
+        assert [url.host for url in service.app.transport.url] == ["a", "b"]
+
+    async def test_each_stage_has_an_agent_on_its_sources_and_a_table_if_it_keeps_state(
+        self, service: ServiceRuntime
+    ) -> None:
+        agents = {agent.name.rpartition(".")[2]: agent for agent in service.app.agents.values()}
+        assert {name: [*agent.channel.topics] for name, agent in agents.items()} == {
+            "windows": [f"x-{MESSAGES}", f"x-{SUMMARIES}"],
+            "facts": [f"x-{CANDIDATES}"],
+        }
+        assert all(agent.channel.allow_empty for agent in agents.values()), "a record may have no value"
+        for agent in agents.values():
+            as_they_are = (agent.channel.key_serializer, agent.channel.value_serializer)
+            assert as_they_are == ("raw", "raw"), "Faust decodes nothing: a value is a batch"
+        assert {*service._tables} == {"windows"}
+        table = service._tables["windows"]
+        assert service.app.tables["conversations"] is table
+        assert table.changelog_topic_name == at(CHANGELOG).topic
+        assert table.partitions == service.catalog.partitions(MESSAGES)
+        assert table.sources == (MESSAGES, SUMMARIES)
+
+    async def test_an_agent_hands_over_what_is_not_acked_yet(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Faust would ack an event when the loop goes on to the next; lanes ack theirs when it is written."""
+        delivered: list[Any] = []
+        monkeypatch.setattr(
+            service, "deliver", lambda bound, event: delivered.append((bound.stage.name, event))
+        )
+
+        async def events() -> AsyncIterator[str]:
+            yield "first"
+            yield "second"
+
+        stream = SimpleNamespace(noack=lambda: SimpleNamespace(events=events))
+        (agent,) = [agent for name, agent in service.app.agents.items() if name.endswith("facts")]
+        await agent.fun(stream)
+        assert delivered == [("facts", "first"), ("facts", "second")]
+
+    async def test_batches_are_cut_by_the_bytes_that_a_step_may_get(self, service: ServiceRuntime) -> None:
+        topic = at(CANDIDATES).topic
+        records = [Record(b"v" * size, b"k", n, topic, 3) for n, size in enumerate((900, 900, 900, 1, 1, 1, 1))]
+        batches = [batch for _, batch in service.consumer.scheduler.iterate({at(CANDIDATES): records})]
+        assert [len(batch) for batch in batches] == [2, 3, 2]
+        assert {(batch.source, batch.source_index) for batch in batches} == {(CANDIDATES, 0)}
+
+
+async def test_the_consumer_of_recovery_belongs_to_no_group_and_begins_nowhere_else(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: dict[str, Any] = {}
+    monkeypatch.setattr(clients, "AIOKafkaConsumer", lambda **options: told.update(options))
+    recovery_module._consumer(settings, "the reader")
+    expected = {
+        "client_id": "the reader",
+        "bootstrap_servers": "a:1,b:2",
+        "group_id": None,
+        "auto_offset_reset": "none",
+        "isolation_level": "read_committed",
+        "enable_auto_commit": False,
+        "fetch_max_wait_ms": settings.fetch_max_wait_ms,
+        "max_partition_fetch_bytes": 4 << 20,
+        "request_timeout_ms": 44_000,
+    }
+    assert {name: told[name] for name in expected} == expected
 
 
 class Producer:
@@ -134,6 +279,35 @@ class TestLife:
         monkeypatch.setattr(type(service.app), "stop", stop)
         return producer
 
+    async def test_the_publisher_knows_the_topics_as_the_broker_does(
+        self, service: ServiceRuntime, producer: Producer
+    ) -> None:
+        await service.start()
+        await service.stop()
+        spec = service.catalog.get(MESSAGES)
+        assert service.publisher._layout[MESSAGES] == (f"x-{MESSAGES}", spec.partitions, spec.max_message_bytes)
+        assert service.publisher._submit_timeout == DELIVERY_TIMEOUT_SECONDS
+        assert service.publisher._producer is producer
+
+    async def test_a_worker_that_stops_is_not_ready_from_its_first_moment(
+        self, service: ServiceRuntime, producer: Producer
+    ) -> None:
+        service.health.clear("starting")
+        await service.start()
+        background = list(service.watch.tasks)
+        assert [task.get_name() for task in background] == ["beat", "watch"]
+        await service.stop()
+        await asyncio.gather(*background, return_exceptions=True)
+        assert producer.happened == ["starts", "app starts", "app stops, ['stopping']", "stops"]
+        assert all(task.cancelled() for task in background)
+        assert service.failure is None
+
+    async def test_a_service_that_never_started_can_be_stopped(
+        self, service: ServiceRuntime, producer: Producer
+    ) -> None:
+        await service.stop()
+        assert len(producer.happened) == 1
+
     async def test_a_broker_that_does_not_answer_ends_the_start(
         self, service: ServiceRuntime, producer: Producer
     ) -> None:
@@ -157,6 +331,18 @@ class TestLife:
         await service.stop()
         assert "the group said no" in str(service.failure)
         assert service.health.why_unhealthy() == ["ConsistencyError: the group said no"]
+
+    async def test_what_records_carry_as_a_hash_is_in_the_log(
+        self, service: ServiceRuntime, producer: Producer
+    ) -> None:
+        """``sw_config`` of a record says no more than that something else decided: here is what it was."""
+        with capture_logs() as logs:
+            await service.start()
+        await service.stop()
+        said = {line["stage"]: line for line in logs if line["event"] == "stage"}
+        assert said["windows"]["decided_by"] == {"idle_minutes": 15}
+        assert said["windows"]["config"] == config_hash({"idle_minutes": 15})
+        assert said["facts"]["decided_by"] == {}
 
 
 class Ended(Exception):
@@ -207,6 +393,14 @@ class TestWatch:
         await service.watch.look()
         assert service.failure is reason
 
+    async def test_a_crash_without_a_reason_stops_it_too(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        service.app._crashed.set()
+        monkeypatch.setattr(watch_module, "asyncio", Clock(nothing))
+        await service.watch.look()
+        assert isinstance(service.failure, RuntimeError)
+
     async def test_a_worker_whose_name_was_taken_does_not_go_on(
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -232,8 +426,112 @@ class TestWatch:
         ready.append(service.health.why_not_ready())
         assert ready == [[], ["the broker has not answered for 7 s"], []]
 
+    async def test_what_stopped_the_groups_coordination_is_asked_for_once_there_is_one(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        asked: list[str] = []
+
+        async def check() -> None:
+            asked.append("check")
+
+        consumer = service.consumer
+        monkeypatch.setattr(consumer, "check_errors", check)
+        started = consumer._started
+        await self.watch(service, monkeypatch, nothing, started.set, nothing)
+        assert asked == ["check", "check"]
+
+    async def test_lag_is_published(self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(service.consumer, "end_of", {at(CANDIDATES): 25}.get)
+        sought(service, at(SUMMARIES), at(CANDIDATES))
+        await self.watch(service, monkeypatch, nothing)
+        assert value(service, "lag_records", stage="facts", topic=CANDIDATES, partition="3") == 15
+        assert value(service, "lag_seconds", stage="facts", topic=CANDIDATES, partition="3") == 0
+        service.consumer.epoch.ledger.deliver(at(CANDIDATES), Delivered(24), 1, time.time() - 3600)
+        service.watch.publish_lag()
+        behind = value(service, "lag_seconds", stage="facts", topic=CANDIDATES, partition="3")
+        used = value(service, "retention_used_ratio", stage="facts", topic=CANDIDATES, partition="3")
+        kept_ms = service.catalog.get(CANDIDATES).retention_ms
+        assert behind is not None and used is not None and kept_ms is not None
+        assert behind == pytest.approx(3600, abs=60)
+        assert used == pytest.approx(behind * 1000 / kept_ms, rel=0.01)
+        missing = value(service, "lag_records", stage="windows", topic=SUMMARIES, partition="3")
+        assert missing is None, "nobody knows it yet"
+
+    async def test_the_beat_is_what_a_pause_is_measured_by(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        await service.slots.acquire()
+        service.watch._last_beat -= 60
+        service.health._last_beat -= 60
+        clock = Clock()
+        monkeypatch.setattr(watch_module, "asyncio", clock)
+        with pytest.raises(Ended):
+            await service.watch.beat()
+        assert clock.slept == [watch_module.BEAT_SECONDS]
+        assert not service.stalled()
+        assert service.health.silence() < 30
+        assert value(service, "batches_in_flight", service="ingest") == 1
+
+
+class TestStalled:
+    @pytest.mark.parametrize(
+        ("session", "pause", "stalled"), [(6, 1.5, 0), (6, 2.5, 1), (40, 9, 0), (40, 11, 1)]
+    )
+    async def test_it_is_a_quarter_of_a_session_or_two_seconds(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch, session: int, pause: float, stalled: int
+    ) -> None:
+        service.settings = service.settings.model_copy(update={"session_timeout_seconds": session})
+        service.watch._last_beat = 1000.0
+        monkeypatch.setattr(watch_module, "time", SimpleNamespace(monotonic=lambda: 1000.0 + pause))
+        assert service.stalled() is bool(stalled)
+
 
 class TestEpochs:
+    async def test_a_stage_without_a_table_has_no_state(self, service: ServiceRuntime) -> None:
+        epoch = sought(service, at(CANDIDATES))
+        batch = RecordBatch(
+            [Record(b"v", b"k", 10, at(CANDIDATES).topic, 3)], epoch=epoch, source=CANDIDATES, position=10
+        )
+        event = SimpleNamespace(value=batch, message=SimpleNamespace(offset=10))
+        bound = service._by_source[CANDIDATES]
+        service.deliver(bound, event)
+        lane: Any = epoch.lane("facts", 3, lambda: pytest.fail("there should be one"))
+        assert isinstance(lane.state, NoState)
+        assert (lane.runtime, lane.bound) == (service, bound)
+
+    async def test_a_lane_gets_the_event_and_the_state_of_its_partition(self, service: ServiceRuntime) -> None:
+        epoch = sought(service, at(MESSAGES))
+        bound = service._by_source[MESSAGES]
+        lane: Any = service._lane(epoch, bound, 3)
+        assert lane.state._stored is service._tables["windows"].partition(3)
+        put: list[Any] = []
+        lane.put = put.append
+        batch = RecordBatch([Record(b"v", b"k", 10, at(MESSAGES).topic, 3)], epoch=epoch, position=10)
+        service.deliver(bound, event := SimpleNamespace(value=batch))
+        assert put == [event]
+
+    async def test_a_topic_that_is_still_empty_is_no_contradiction(self, service: ServiceRuntime) -> None:
+        service.check_end(at(MESSAGES), Offsets(0, 0, None))
+
+    async def test_only_stages_with_timers_get_lanes_before_a_record_comes(
+        self, service: ServiceRuntime
+    ) -> None:
+        epoch = sought(service, at(MESSAGES, 1), at(CANDIDATES, 1))
+        service.on_sought(epoch)
+        assert set(epoch._lanes) == {("windows", 1)}
+        assert not service.health.is_standby
+        assert service.health.why_not_ready() == []
+
+    async def test_an_assignment_is_counted_and_keeps_the_worker_from_being_ready(
+        self, service: ServiceRuntime
+    ) -> None:
+        service.health.clear("starting")
+        service.on_assigned([at(MESSAGES)])
+        assert value(service, "rebalances_total", service="ingest") == 1
+        assert service.health.why_not_ready() == ["recovering state after an assignment of partitions"]
+        service.on_sought(sought(service, at(CANDIDATES)))
+        assert service.health.why_not_ready() == []
+
     async def test_state_is_read_and_repaired_before_anything_else_and_counted(
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -263,6 +561,24 @@ class TestEpochs:
         assert "switchboard state reset ingest" in service.reset_hint
         assert value(service, "recovery_seconds", table="conversations") == 7
         assert value(service, "recovery_records_total", table="conversations") == 1234
+
+    async def test_the_lease_is_for_a_session_under_the_name_in_the_group(
+        self, service: ServiceRuntime
+    ) -> None:
+        assert service.lease._session == 12
+        assert service.lease._name == service.settings.static_member("ingest")
+        assert service.slots._value == 4
+
+    async def test_a_drain_that_leaves_nothing_gives_nothing_up(self, service: ServiceRuntime) -> None:
+        class Drained(Epoch):
+            async def drain(self, seconds: float, hopeless: Callable[[], bool]) -> bool:
+                return True
+
+            def busy_lanes(self) -> Any:
+                return pytest.fail("there are none")
+
+        await service.drain(Drained())
+        assert service.failure is None
 
     async def test_a_drain_has_half_a_session_and_none_once_the_worker_has_failed(
         self, service: ServiceRuntime

@@ -47,6 +47,32 @@ def test_messages_count_from_0_and_a_repeat_does_not_count() -> None:
     assert (found.tenant_id, found.user_id) == ("default", "user of a")
 
 
+def test_another_tenant_is_a_stranger() -> None:
+    found = sequencer()
+    run = [(message("a"), 0, 1.0), (message("x", "other"), 1, 2.0), (message("b"), 2, 3.0)]
+    assert [index for index, *_ in found.place(run)] == [0, 1]
+    assert found.strangers == [1]
+    assert found.next_index == 2
+
+
+def test_a_forgotten_conversation_begins_anew_with_another_tenant() -> None:
+    found = sequencer()
+    placed(found, ("a", 0, 1000.0))
+    assert not found.is_forgotten(1000.0 + 2 * DAY - 1)
+    found.forget(1000.0 + 2 * DAY - 1)
+    assert found.next_index == 1
+    assert [index for index, *_ in found.place([(message("a", "other"), 1, 1000.0 + 2 * DAY)])] == [0]
+    assert (found.tenant_id, found.strangers, found.duplicates) == ("other", [], 0)
+
+
+def test_nothing_is_kept_of_what_was_forgotten() -> None:
+    found = sequencer()
+    placed(found, ("a", 0, 1000.0))
+    found.forget(1000.0 + 2 * DAY)
+    assert found.changed
+    assert found.state() is None
+
+
 def test_a_silence_is_said_before_what_ends_it_even_if_that_does_not_count() -> None:
     found = sequencer()
     run = [("a", 0, 3 * DAY), ("b", 1, 3 * DAY + 600), ("b", 2, 3 * DAY + 1300), ("c", 3, 3 * DAY + 1301)]
@@ -59,6 +85,29 @@ def test_a_silence_is_said_before_what_ends_it_even_if_that_does_not_count() -> 
         (2, None),
         (2, "c"),
     ]
+
+
+def test_copies_of_a_partition_come_in_its_order() -> None:
+    found = sequencer()
+    assert not found.is_second_copy("t-1", 4, 10.0, 11.0)
+    assert found.is_second_copy("t-1", 4, 10.0, 12.0)
+    assert found.is_second_copy("t-1", 3, 9.0, 12.0)
+    assert not found.is_second_copy("t-2", 0, 9.0, 12.0)
+    assert found.copied == (("t-1", 5), ("t-2", 1))
+    assert found.is_second_copy("t-3", 0, 9.0, 9.0 + 2 * DAY), (
+        "it may have been copied before all was forgotten"
+    )
+    assert found.changed
+    state = found.state()
+    assert state is not None
+    assert state.arrived_at == 12.0, "or what the first copy says would be forgotten with it"
+    assert sequencer(state).is_second_copy("t-1", 4, 10.0, 13.0)
+
+
+def test_what_arrives_late_does_not_set_the_clock_back() -> None:
+    found = sequencer()
+    placed(found, ("a", 1, 9.0), ("b", 2, 4.0))
+    assert found.arrived_at == 9.0
 
 
 def test_what_was_erased_counts_no_more_and_is_not_read_again() -> None:
@@ -83,6 +132,19 @@ def test_of_one_person_the_words_go_and_the_places_stay() -> None:
     taken = [(index, each) for index, each, _, _ in after.place(said)]
     assert [(index, each and each.content) for index, each in taken] == [(1, ""), (2, "c"), (3, "d")]
     assert [each and each.metadata for _, each in taken] == [{}, {"name": "C"}, {"name": "D"}]
+
+
+def test_a_table_that_knows_only_of_an_erasure_is_kept_and_asks_whose_it_is() -> None:
+    found = sequencer()
+    assert found.erase("default", "", 1, 5.0)
+    kept = found.state()
+    assert kept == SequenceState("default", arrived_at=5.0, erased=(("", 5.0),))
+    assert sequencer(kept).erase("other", "", 2, 6.0), "nobody's yet: nothing was said"
+    found = sequencer()
+    placed(found, ("a", 1, 1.0))
+    found.changed = False
+    assert not found.erase("other", "", 2, 6.0)
+    assert found.strangers == [2] and not found.changed and not found.erased
 
 
 def test_a_table_that_was_reset_remembers_the_ids_that_were_erased() -> None:
