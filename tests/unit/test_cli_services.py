@@ -9,6 +9,7 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import pytest
 
 from streams.settings import Settings, load_settings
+from streams.settings.services import port_of
 from streams.telemetry import services
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
@@ -96,3 +97,12 @@ async def test_a_stranger_on_the_port(settings: Settings, encoding: str, ready: 
 def nobody(*services: str) -> dict[str, int]:
     """Ports on which these services do not answer."""
     return dict.fromkeys(services, 1)
+
+
+def process(first: int, index: int, count: int) -> HealthServer:
+    """Process ``index`` of ``count`` of the ingest service whose process 0 answers on port ``first``."""
+    state = HealthState(30)
+    for name, value in {"service": "ingest", "instance": f"host-{index}", "processes": count}.items():
+        state.describe(name, value)
+    state.clear("starting")
+    return HealthServer(port_of(first, index), Metrics().registry, state)
