@@ -20,9 +20,9 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from deploy.local.kafka import LocalKafka
-from streams.settings import load_settings
-from streams.topics import admin
-from streams.topics.catalog import load_catalog
+from streams.admin.topics import admin
+from streams.clients.catalog import load_catalog
+from streams.config.settings import load_settings
 
 _TURNS = 40
 

@@ -1,4 +1,5 @@
-"""``make vendor``: fetches the console's one foreign file again, as ``streams/console/vendor.json`` says.
+"""``make vendor``: fetches the console's one foreign file again, as ``streams/server/console/vendor.json``
+says.
 
 It comes from npm's registry through npm's own client and is taken only if the package is, byte for byte, the
 one that was looked at (``integrity``).  What lies in the repository has its sums beside it, which a test

@@ -30,7 +30,8 @@ class Step(StrEnum):
     far to be offered or found.  ``keep``: the two that a ``contradiction`` was about can both be
     so: they are as sure as before.  ``separate``: ``fact_id``, which was merged, is another fact after all.
     ``ends``: ``fact_id`` says that ``other_id``, which was said before it, no longer holds.  ``replaces``: it
-    also says what holds instead.
+    also says what holds instead.  ``passes``: the day of the plan ``fact_id`` is over: the person
+    said something after it.
     """
 
     CONSOLIDATE = "consolidate"
@@ -43,6 +44,7 @@ class Step(StrEnum):
     CORRECT = "correct"
     ENDS = "ends"
     REPLACES = "replaces"
+    PASSES = "passes"
 
 
 class Correction(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,10 +65,10 @@ class Correction(msgspec.Struct, frozen=True, kw_only=True):
 class ConsolidationStep(msgspec.Struct, frozen=True, kw_only=True):
     """One step.  Key: ``step_id``; partition: that of ``user_id``.
 
-    ``by``: who decided it: ``schedule``, ``command``, ``rules``, ``endings``, the name of a model, or of who
-    corrects a fact.  ``similarity``: the cosine of the two vectors, where it was looked at.  ``saying``: where
-    and when a turn that supports a fact, or the fact that ends another, was said.  ``dry_run``: only say what
-    would be done.
+    ``by``: who decided it: ``schedule``, ``command``, ``rules``, ``endings``, ``calendar``, the name of a
+    model, or of who corrects a fact.  ``similarity``: the cosine of the two vectors, where it was looked at.
+    ``saying``: where and when a turn that supports a fact, the fact that ends another, or what came after the
+    day of a plan was said.  ``dry_run``: only say what would be done.
     A step about everybody (``user_id`` empty) stands in each partition.
     """
 

@@ -287,7 +287,7 @@ class SearchIndex(IndexReader[Item, Filter_contra], Protocol[Item, Filter_contra
 
         Stage(name="turn-log", sources=(TURNS,), async_step=self.step, view_marks=index.marks)
 
-    How to have a new kind indexed: :mod:`streams.adapters.qdrant_kinds`.
+    How to have a new kind indexed: :mod:`streams.stores.qdrant_kinds`.
     """
 
     async def upsert(self, items: Sequence[Item]) -> None:

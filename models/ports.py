@@ -1,6 +1,6 @@
 """The ports: what lies outside the process, as narrow protocols.  That of an index is :mod:`models.index`.
 
-Adapters in ``streams/adapters`` implement them; processors and agents know nothing else.  Every method
+Adapters in ``streams/stores`` implement them; processors and agents know nothing else.  Every method
 that calls out raises :class:`models.errors.DependencyUnavailable` when the other side is down, slow or
 throttling, and the caller waits in place and tries again.
 """

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import yaml
 
-from streams.api.catalog import OPERATIONS
-from streams.api.openapi import openapi
-from streams.topics.asyncapi import asyncapi
-from streams.topics.catalog import load_catalog
-from streams.topics.json_schemas import described, json_schema
+from streams.admin.topics.asyncapi import asyncapi
+from streams.admin.topics.json_schemas import described, json_schema
+from streams.clients.catalog import load_catalog
+from streams.server.api.catalog import OPERATIONS
+from streams.server.api.openapi import openapi
 
 FOLDER = Path(__file__).parent
 

@@ -13,13 +13,13 @@ from typing import Any
 import typer
 
 from schemas.generate import FOLDER as SCHEMAS
-from streams.api.catalog import OPERATIONS
-from streams.api.operations import Operation
-from streams.api.problems import GENERAL, KINDS, OF_BODIES, OF_THE_SERVER, Kind
 from streams.cli.main import app
-from streams.settings import Settings
-from streams.settings.text import describe
-from streams.topics.catalog import TopicSpec, load_catalog
+from streams.clients.catalog import TopicSpec, load_catalog
+from streams.config.settings import Settings
+from streams.config.settings.text import describe
+from streams.server.api.catalog import OPERATIONS
+from streams.server.api.operations import Operation
+from streams.server.api.problems import GENERAL, KINDS, OF_BODIES, OF_THE_SERVER, Kind
 
 FOLDER = SCHEMAS.parent / "docs" / "reference"
 

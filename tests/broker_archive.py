@@ -18,7 +18,7 @@ from pathlib import Path
 
 from deploy.local import kafka
 from deploy.local.kafka_jars import LOCK_FILE, cache_folder
-from streams.process import child_process
+from streams.config import child_process
 
 _ARCHIVE = "broker.aot"
 _ROOT = Path(__file__).parents[1]

@@ -17,7 +17,7 @@ import pytest
 from coverage import Coverage
 
 from deploy.local.kafka import LocalKafka
-from streams import redaction
+from streams.config import redaction
 
 _LOG_TAIL = 60  # lines per worker
 # The short session of a node is for one that is killed and started again.  If the machine stands still for
@@ -55,7 +55,15 @@ _LONGEST = {
     *("test_api_schema_live", "test_api_writing", "test_benchmarks", "test_broker_faults", "test_cli"),
     *("test_console", "test_console_chat", "test_demo", "test_erasing_everywhere", "test_import_and_letters"),
     *("test_kafka_security", "test_memo", "test_merge_validator", "test_paid_vectors", "test_process_faults"),
-    *("test_recall_faults", "test_replay", "test_respond_faults", "test_responder", "test_road", "test_serve"),
+    *(
+        "test_recall_faults",
+        "test_replay",
+        "test_replay_beside",
+        "test_respond_faults",
+        "test_responder",
+        "test_road",
+        "test_serve",
+    ),
     *("test_stage_faults", "test_state_reset", "test_topic_faults", "test_topics_admin", "test_turns"),
     "test_worker_faults",
 }

@@ -19,7 +19,7 @@ from benchmarks.notebook.labels import HERE
 from deploy.local.demo_parts import Parts
 from deploy.local.ports import free_ports
 from models.errors import DependencyUnavailable
-from streams.settings import load_settings
+from streams.config.settings import load_settings
 
 #: How long the services may take to start.
 _START_SECONDS = 180

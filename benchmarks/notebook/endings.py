@@ -14,7 +14,7 @@ import asyncio
 import json
 import math
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,27 +24,32 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.notebook.labels import HERE, Person, labelled, people
+from benchmarks.notebook.labels import HERE, Person, people, window_of
 from models.messages import Role
-from models.statements import Kind
-from processors.extraction.units import Unit, leans
-from processors.merging.endings import NEAREST
-from processors.merging.pair_features import Said, features, read
-from streams.adapters.onnx_embedder import OnnxEmbedder
+from models.statements import Kind, Statement
+from processors.extraction.features import texts
+from processors.extraction.keeper import DROPPED, Judgement, judge, worth_reading
+from processors.extraction.reading import statements
+from processors.extraction.units import Unit, units_of
+from processors.facts.merging.endings import NEAREST, telling
+from processors.facts.merging.pair_features import Said, features, read, with_telling
+from processors.retrieval.embedding.wording import text_of
+from streams.llm.onnx_embedder import OnnxEmbedder
 
 #: Words whose rarity is known, and the messages that a word of none is taken to be in.
 _WORDS, _RARE = 1_500, 3
-#: How much the logistic regression is regularized, and how much a pair of ``pairs.jsonl`` counts.
-_C, _WEIGHT = 0.003, 2.0
-#: Of a hundred sentences that no note asks for, so many are kept by mistake.
-_NOISE = 15
+#: How much the logistic regression over pairs is regularized, and the size of a cue beside a vector.
+_C, _CUE_SCALE = 0.003, 0.3
+#: The group of the pairs written by hand, among how many strangers each is put, how many of them are left out
+#: together, and into how many parts the others are divided to train the model of the later statement.
+_HAND, _STRANGERS, _BLOCK, _INNER_FOLDS = "hand", (0, 6, 15), 12, 4
 _LABELS = ("none", "same", "ends", "replaces")
 _THRESHOLDS = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.9)
 _FOLDS = 8
 
 
 class Told(NamedTuple):
-    """A sentence as a fact: which notes it tells, and which it ends.
+    """A fact: which notes it tells, and which it ends.
 
     ``None``: another sentence of its message ends it, or nobody can say.
     """
@@ -53,60 +58,74 @@ class Told(NamedTuple):
     message_id: str
     notes: frozenset[str]
     ends: dict[str, bool | None]
-    is_kept: bool | None
     names: frozenset[str]
 
 
 class Row(NamedTuple):
-    """A pair: ``label`` is an index of the labels, -1 where nobody can say."""
+    """A pair: ``label`` is an index of the labels, -1 where nobody can say; ``said`` is the later statement."""
 
     group: str
     new: int
     old: int
     label: int
     features: NDArray[np.float32]
+    said: Said
 
 
 Vectors = dict[str, NDArray[np.float32]]
 
 
-def statement_of(unit: Unit) -> str:
-    """Return about what the extractor stores of a sentence."""
-    if unit.number == 0 and unit.asked and len(unit.text.split()) <= 5:
-        return f"{unit.asked} – {unit.text}"
-    return f"{unit.before} {unit.text}" if leans(unit) and unit.before else unit.text
+def judged_units(person: Person, session: dict[str, Any], vectors: Vectors) -> list[tuple[Unit, Judgement]]:
+    """Return the units of a session as the extractor judges them."""
+    units = units_of(window_of(person, session))
+    reads = worth_reading(units)
+    read_ones = [unit for unit, reading in zip(units, reads, strict=True) if reading]
+    of_units = np.stack([vectors[text] for text in texts(read_ones)]) if read_ones else np.zeros((0, 0))
+    found = iter(judge(read_ones, np.asarray(of_units, dtype=np.float32)))
+    return [(unit, next(found) if reading else DROPPED) for unit, reading in zip(units, reads, strict=True)]
+
+
+def stored(person: Person, vectors: Vectors) -> Iterator[tuple[Statement, dict[str, Any]]]:
+    """Yield the statements that the extractor makes of a person, with their messages."""
+    for session in person["sessions"]:
+        messages = {each["id"]: each for each in session["messages"]}
+        for found in statements(judged_units(person, session, vectors)):
+            yield found, {**messages[found.source_message_ids[0]], "conversation": session["conversation_id"]}
 
 
 def told(person: Person, vectors: Vectors) -> list[Told]:
-    """Return the sentences of a person that would be facts, and some that should not be."""
-    every = list(labelled(person))
-    alone = Counter(each.unit.message.message_id for each in every)
+    """Return the facts of a person, with the notes that they tell and end."""
     notes = {note["id"]: note for note in person["notes"]}
     found: list[Told] = []
-    noise = 0
-    for each in every:
-        message = each.unit.message
-        noise += each.keep is False
-        text = statement_of(each.unit)
-        if (each.keep is False and noise % 100 >= _NOISE) or text not in vectors:
-            continue
-        low = text.lower()
+    for each, message in stored(person, vectors):
+        low = f"{each.statement} {each.quote}".lower()
         names = frozenset(
             n for n, note in notes.items() if any(t.lower() in low for g in note["terms"] for t in g)
         )
         tells = frozenset(
             n
             for n, note in notes.items()
-            if message.message_id in note["evidence"] and (alone[message.message_id] == 1 or n in names)
+            if message["id"] in note["evidence"]
+            and all(any(t.lower() in low for t in g) for g in note["terms"])
         )
-        ends = {n: None for n, note in notes.items() if (note["ends"] or {}).get("by") == message.message_id}
-        kind, importance = Kind(each.kind or "state"), each.importance or 1
+        ends = {n: None for n, note in notes.items() if (note["ends"] or {}).get("by") == message["id"]}
+        text = text_of(each.statement)
         said = Said(
-            text, vectors[text], kind, importance, message.sent_at, "", message.message_id.rsplit("-", 1)[0]
+            text,
+            _unit(vectors[text]),
+            each.kind,
+            each.importance,
+            datetime.fromisoformat(message["at"]),
+            each.attribute,
+            message["conversation"],
         )
-        found.append(Told(said, message.message_id, tells, dict(ends), each.keep, names))
+        found.append(Told(said, message["id"], tells, dict(ends), names))
     _choose(found, notes)
     return found
+
+
+def _unit(vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    return vector / (float(np.linalg.norm(vector)) or 1.0)
 
 
 def _choose(found: Sequence[Told], notes: dict[str, Any]) -> None:
@@ -130,25 +149,27 @@ def rows_of(person: Person, sentences: Sequence[Told], weights: dict[str, float]
     ended_at = {n: note["ends"]["at"] for n, note in notes.items() if note["ends"]}
     rows = []
     for at, new in enumerate(sentences):
-        before = sorted(range(at), key=lambda n: -float(sentences[n].said.vector @ new.said.vector))[:NEAREST]
-        pairs = features(new.said, [sentences[n].said for n in before], weights, unknown)
+        earlier = [n for n in range(at) if sentences[n].said.said_at < new.said.said_at]
+        before = sorted(earlier, key=lambda n: -float(sentences[n].said.vector @ new.said.vector))[:NEAREST]
+        pairs = features(new.said, [sentences[n].said for n in before], weights, unknown) if before else ()
         for old_at, pair in zip(before, pairs, strict=True):
             old = sentences[old_at]
-            rows.append(Row(person["person"], at, old_at, _label(new, old, notes, ended_at), pair))
+            label = _label(new, old, notes, ended_at)
+            rows.append(Row(person["person"], at, old_at, label, pair, new.said))
     return rows
 
 
 def _label(new: Told, old: Told, notes: dict[str, Any], ended_at: dict[str, str]) -> int:
     ended = [n for n in old.notes if n in new.ends]
     if ended:
-        if not any(new.ends[n] for n in ended):
+        also_holds = any(n not in ended_at for n in old.notes)
+        if also_holds or not any(new.ends[n] for n in ended):
             return -1
         return 3 if any(notes[n].get("replaced_by") in new.notes for n in ended) else 2
     if old.notes & new.notes:
         return 1
     over = [n for n in old.notes if n in ended_at and str(new.said.said_at.date()) >= ended_at[n]]
-    says_so = any(n in new.names or notes[n].get("replaced_by") in new.notes for n in over)
-    return -1 if says_so or new.is_kept is None else 0
+    return -1 if over else 0
 
 
 def by_hand(
@@ -160,47 +181,89 @@ def by_hand(
     def said(pair: dict[str, str], which: str, days: int) -> Said:
         kind = Kind(pair[f"{which}_kind"])
         importance = 3 if kind is Kind.INSTRUCTION else 2
-        return Said(pair[which], vectors[pair[which]], kind, importance, start + timedelta(days=days))
+        vector = _unit(vectors[pair[which]])
+        return Said(pair[which], vector, kind, importance, start + timedelta(days=days))
 
     for at, pair in enumerate(pairs):
         new = said(pair, "new", int(random.integers(1, 150)))
         strangers = [
-            pairs[n] for n in random.permutation(len(pairs))[:20] if pairs[n]["group"] != pair["group"]
-        ][:6]
-        for others in ([], strangers):
+            pairs[n] for n in random.permutation(len(pairs))[:60] if pairs[n]["group"] != pair["group"]
+        ][: _STRANGERS[-1]]
+        for others in (strangers[:most] for most in _STRANGERS):
             olds = [said(pair, "old", 0), *(said(each, "old", 0) for each in others)]
             found = features(new, olds, weights, unknown)
-            rows.append(Row("hand", at, 0, _LABELS.index(pair["verdict"]), found[0]))
-            rows += [Row("hand", at, n, 0, found[n]) for n in range(1, min(3, len(olds)))]
+            rows.append(Row(_HAND, at, 0, _LABELS.index(pair["verdict"]), found[0], new))
+            rows += [Row(_HAND, at, n, 0, found[n], new) for n in range(1, min(4, len(olds)))]
     return rows
 
 
 class Fit(NamedTuple):
+    """A regression over scaled features of pairs; ``telling``: that of the later statement alone."""
+
     mean: NDArray[np.float32]
     scale: NDArray[np.float32]
     weights: NDArray[np.float32]
+    telling: NDArray[np.float32]
 
-    def chance(self, rows: NDArray[np.float32]) -> NDArray[np.float32]:
-        score = ((rows - self.mean) / self.scale) @ self.weights[1:] + self.weights[0]
+    def chance(self, rows: Sequence[Row]) -> NDArray[np.float32]:
+        logits = np.array([telling(row.said, self.telling) for row in rows], dtype=np.float32)
+        pairs = with_telling(np.stack([row.features for row in rows]), logits)
+        score = ((pairs - self.mean) / self.scale) @ self.weights[1:] + self.weights[0]
         return np.asarray(1 / (1 + np.exp(-score)), dtype=np.float32)
 
 
-def fit(
-    rows: Sequence[Row], wanted: Sequence[int], of: Sequence[int] = (0, 1, 2, 3), scaled: Fit | None = None
-) -> Fit:
-    """Return the regression that tells labels ``wanted`` from the others of ``of``."""
-    some = [row for row in rows if row.label in of]
-    pairs = np.stack([row.features for row in some])
-    scaler = StandardScaler().fit(pairs)
-    mean, scale = (scaler.mean_, scaler.scale_) if scaled is None else (scaled.mean, scaled.scale)
-    model = LogisticRegression(C=_C, max_iter=300)
-    model.fit(
-        (pairs - mean) / scale,
-        [row.label in wanted for row in some],
-        sample_weight=[_WEIGHT if row.group == "hand" else 1.0 for row in some],
-    )
-    weights = np.concatenate([model.intercept_, model.coef_[0]])
-    return Fit(*(np.asarray(each, dtype=np.float32) for each in (mean, scale, weights)))
+def trained(rows: Sequence[Row], wanted: Sequence[Sequence[int]] = ((2, 3),)) -> list[Fit]:
+    """Return a regression for each group of labels: replacements against ends alone, others against all."""
+    alone, logits = fit_telling(rows), tellings(rows)
+    pairs = with_telling(np.stack([row.features for row in rows]), logits)
+    labels = np.array([row.label for row in rows])
+    scaler = StandardScaler().fit(pairs[labels >= 0])
+    found = []
+    for some in wanted:
+        of = (2, 3) if tuple(some) == (3,) else (0, 1, 2, 3)
+        here = np.isin(labels, of)
+        model = LogisticRegression(C=_C, max_iter=200)
+        model.fit(scaler.transform(pairs[here]), np.isin(labels[here], some))
+        weights = np.concatenate([model.intercept_, model.coef_[0]])
+        numbers = (scaler.mean_, scaler.scale_, weights, alone)
+        found.append(Fit(*(np.asarray(each, dtype=np.float32) for each in numbers)))
+    return found
+
+
+def fit_telling(rows: Sequence[Row]) -> NDArray[np.float32]:
+    """Return the regression that tells whether a statement ends anything from its cues and its vector."""
+    labels: dict[tuple[str, int], int] = {}
+    said: dict[tuple[str, int], Said] = {}
+    for row in rows:
+        name = row.group, row.new
+        said[name] = row.said
+        ends = 1 if row.label >= 2 else -1 if row.label < 0 else 0
+        known = labels.get(name, 0)
+        labels[name] = 1 if 1 in (known, ends) else min(known, ends)
+    names = [name for name, label in labels.items() if label >= 0]
+    cues = np.array([read(said[name].text).cues for name in names], dtype=np.float32) * _CUE_SCALE
+    inputs = np.hstack([cues, np.stack([said[name].vector for name in names])])
+    model = LogisticRegression(C=1.0, max_iter=500).fit(inputs, [labels[name] for name in names])
+    coefficients = model.coef_[0].copy()
+    coefficients[: cues.shape[1]] *= _CUE_SCALE
+    return np.asarray(np.concatenate([model.intercept_, coefficients]), dtype=np.float32)
+
+
+def tellings(rows: Sequence[Row]) -> NDArray[np.float32]:
+    """Return for each pair the logit that its later statement ends anything, by a model without its group."""
+    groups = sorted({row.group for row in rows})
+    folds = [
+        (row.new // _BLOCK if row.group == _HAND else groups.index(row.group)) % _INNER_FOLDS for row in rows
+    ]
+    models = [
+        fit_telling([row for row, fold in zip(rows, folds, strict=True) if fold != number])
+        for number in range(_INNER_FOLDS)
+    ]
+    known: dict[tuple[str, int], float] = {}
+    for row, fold in zip(rows, folds, strict=True):
+        if (row.group, row.new) not in known:
+            known[row.group, row.new] = telling(row.said, models[fold])
+    return np.array([known[row.group, row.new] for row in rows], dtype=np.float32)
 
 
 def left_out(rows: Sequence[Row], hand: Sequence[Row]) -> NDArray[np.float32]:
@@ -209,9 +272,9 @@ def left_out(rows: Sequence[Row], hand: Sequence[Row]) -> NDArray[np.float32]:
     chances = np.zeros(len(rows), dtype=np.float32)
     for number in range(_FOLDS):
         tested = set(names[number::_FOLDS])
-        model = fit([*(row for row in rows if row.group not in tested), *hand], (2, 3))
+        (model,) = trained([*(row for row in rows if row.group not in tested), *hand])
         at = [n for n, row in enumerate(rows) if row.group in tested]
-        chances[at] = model.chance(np.stack([rows[n].features for n in at]))
+        chances[at] = model.chance([rows[n] for n in at])
     return chances
 
 
@@ -243,9 +306,9 @@ def report_by_hand(rows: Sequence[Row], hand: Sequence[Row]) -> None:
     """Print per threshold how many pairs written by hand are right, each fifth left out in turn."""
     chances = np.zeros(len(hand))
     for number in range(5):
-        model = fit([*rows, *(row for row in hand if row.new % 5 != number)], (2, 3))
-        at = [n for n, row in enumerate(hand) if row.new % 5 == number]
-        chances[at] = model.chance(np.stack([hand[n].features for n in at]))
+        (model,) = trained([*rows, *(row for row in hand if row.new // _BLOCK % 5 != number)])
+        at = [n for n, row in enumerate(hand) if row.new // _BLOCK % 5 == number]
+        chances[at] = model.chance([hand[n] for n in at])
     ends = np.array([row.label >= 2 for row in hand])
     first = np.array([row.old == 0 for row in hand])
     for threshold in _THRESHOLDS:
@@ -288,14 +351,14 @@ async def embedded(texts: Sequence[str], known: Vectors) -> Vectors:
     return {text: np.asarray(vector, dtype=np.float16).astype(np.float32) for text, vector in found.items()}
 
 
-def write(rows: Sequence[Row], words: dict[str, float], unknown: float, threshold: float, path: Path) -> None:
-    """Write the weights of a model trained on all pairs."""
-    ending = fit(rows, (2, 3))
-    replacing, same = fit(rows, (3,), (2, 3), ending), fit(rows, (1,), (0, 1, 2, 3), ending)
+def write(fits: Sequence[Fit], words: dict[str, float], unknown: float, threshold: float, path: Path) -> None:
+    """Write the weights of models trained on all pairs: what ends, what replaces, what says it again."""
+    ending, replacing, same = fits
     np.savez_compressed(
         path,
         mean=ending.mean,
         scale=ending.scale,
+        telling=ending.telling,
         ending=ending.weights,
         replacing=replacing.weights,
         same=same.weights,
@@ -311,14 +374,18 @@ def main() -> None:
     parser.add_argument("people", type=Path, help="folder of Notebook people to train on")
     parser.add_argument("--test", type=Path, help="folder of people to measure on besides")
     parser.add_argument("--write", type=Path, help="where to write the weights (.npz)")
-    parser.add_argument("--threshold", type=float, default=0.65)
+    parser.add_argument("--threshold", type=float, default=0.4)
     parser.add_argument("--cache", type=Path, help="an .npz of vectors, read and written")
     asked = parser.parse_args()
     pairs = [json.loads(line) for line in (HERE / "pairs.jsonl").read_text(encoding="utf-8").splitlines()]
     training, testing = people(asked.people), people(asked.test) if asked.test else []
-    texts = [statement_of(each.unit) for person in (*training, *testing) for each in labelled(person)]
-    texts += [pair[which] for pair in pairs for which in ("old", "new")]
-    vectors = asyncio.run(embedded(texts, stored_vectors(asked.cache)))
+    everybody = (*training, *testing)
+    sessions = [(person, session) for person in everybody for session in person["sessions"]]
+    wanted = [text for each in sessions for text in texts(units_of(window_of(*each)))]
+    wanted += [pair[which] for pair in pairs for which in ("old", "new")]
+    vectors = asyncio.run(embedded(wanted, stored_vectors(asked.cache)))
+    facts = [text_of(found.statement) for person in everybody for found, _ in stored(person, vectors)]
+    vectors = asyncio.run(embedded(facts, vectors))
     if asked.cache:
         np.savez(
             asked.cache, texts=np.array([*vectors]), vectors=np.stack([*vectors.values()]).astype(np.float16)
@@ -327,19 +394,20 @@ def main() -> None:
     known = {person["person"]: (person, told(person, vectors)) for person in training}
     rows = [row for person, sentences in known.values() for row in rows_of(person, sentences, words, unknown)]
     hand = by_hand(pairs, vectors, words, unknown)
-    print(f"{len(rows)} pairs of {len(known)} people, {len(pairs)} by hand")
-    report(known, rows, left_out(rows, hand))
-    report_by_hand(rows, hand)
+    print(f"{len(rows)} pairs of {len(known)} people, {len(pairs)} by hand", flush=True)
+    fits = trained([*rows, *hand], ((2, 3), (3,), (1,)))
+    if asked.write:
+        write(fits, words, unknown, asked.threshold, asked.write)
     if testing:
-        model = fit([*rows, *hand], (2, 3))
         tested = {person["person"]: (person, told(person, vectors)) for person in testing}
         others = [
             row for person, sentences in tested.values() for row in rows_of(person, sentences, words, unknown)
         ]
         print("people of the test folder")
-        report(tested, others, model.chance(np.stack([row.features for row in others])))
-    if asked.write:
-        write([*rows, *hand], words, unknown, asked.threshold, asked.write)
+        report(tested, others, fits[0].chance(others))
+    print("people left out", flush=True)
+    report(known, rows, left_out(rows, hand))
+    report_by_hand(rows, hand)
 
 
 if __name__ == "__main__":

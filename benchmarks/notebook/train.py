@@ -23,7 +23,7 @@ from benchmarks.notebook.labels import HERE, Labelled, labelled, people, single
 from benchmarks.notebook.offline import table
 from processors.extraction.features import NAMES, surface, texts
 from processors.extraction.keeper import KINDS, WEIGHTS
-from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_embedder import OnnxEmbedder
 
 Floats = NDArray[np.float32]
 

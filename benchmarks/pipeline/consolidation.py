@@ -27,17 +27,17 @@ from models.consolidation import ConsolidationStep, Step
 from models.facts import FactCandidate, Provenance
 from models.statements import Kind
 from models.vectors import EmbeddingResult, VectorKind
-from processors.embedding.vectors import pack
-from streams.adapters.tokenizer import cl100k_counter
+from processors.retrieval.embedding.vectors import pack
 from streams.agents.ingest.conversations import Conversations
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.facts import Facts
-from streams.runtime.records import Record, RecordBatch
+from streams.agents.vectors.requests import EMBEDDINGS
+from streams.clients.records import Record, RecordBatch
+from streams.config.settings import load_settings
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
 from streams.runtime.testing import StageHarness
-from streams.settings import load_settings
-from streams.vectors.requests import EMBEDDINGS
 
 #: New facts of the one person, and of each of many.
 FACTS, FACTS_EACH = 300, 3

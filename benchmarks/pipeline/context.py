@@ -25,15 +25,15 @@ from models.index import VectorSpace
 from models.messages import Role
 from models.statements import Kind
 from models.turns import Turn, TurnSource
-from streams.adapters.index_factory import open_index
-from streams.adapters.log_factory import open_views
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.qdrant_kinds import FACTS, TURNS
-from streams.adapters.tokenizer import cl100k_counter
-from streams.contexts.making import ContextMaker
-from streams.contexts.reading import ContextReader
-from streams.settings import Settings
-from streams.vectors.queue import VectorQueue
+from streams.agents.contexts.making import ContextMaker
+from streams.agents.vectors.queue import VectorQueue
+from streams.config.settings import Settings
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.tokenizer import cl100k_counter
+from streams.queries.contexts.reading import ContextReader
+from streams.stores.index_factory import open_index
+from streams.stores.log_factory import open_views
+from streams.stores.qdrant_kinds import FACTS, TURNS
 
 _THINGS = (
     "tea",

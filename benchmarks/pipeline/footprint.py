@@ -24,19 +24,19 @@ from models.facts import Fact, FactCandidate, Provenance
 from models.index import SearchIndex, VectorSpace
 from models.statements import Kind
 from models.turns import Turn
-from streams.adapters.conversation_log import ConversationLog
-from streams.adapters.index_factory import edge_folder, open_index
-from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.qdrant_kinds import FACTS, TURNS
 from streams.agents.memory.facts import CANDIDATES, Facts
 from streams.agents.memory.facts import FACTS as FACTS_TOPIC
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turn_log import TurnLog
 from streams.agents.recall.turns import TURNS as TURNS_TOPIC
 from streams.agents.recall.turns import Turns
+from streams.agents.vectors.requests import EMBEDDINGS
+from streams.clients.local_valkey import LocalValkey
+from streams.config.settings import Settings
 from streams.runtime.testing import StageHarness
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS
+from streams.stores.conversation_log import ConversationLog
+from streams.stores.index_factory import edge_folder, open_index
+from streams.stores.qdrant_kinds import FACTS, TURNS
 
 DIMENSIONS = 384
 

@@ -8,7 +8,7 @@ from typing import Any
 from aiokafka import AIOKafkaProducer
 
 from benchmarks.pipeline.workload import chat_message
-from streams.runtime.partitioner import partition_of
+from streams.clients.partitioner import partition_of
 
 PARTITIONS = 8
 

@@ -23,16 +23,16 @@ from aiokafka import AIOKafkaProducer
 from benchmarks.pipeline.workload import chat_message
 from deploy.local.kafka import LocalKafka
 from processors.conversations.state import ConversationState
+from streams.admin.topics import admin
 from streams.agents.ingest.conversations import STATE
-from streams.conversations import states as conversation_states
-from streams.kafka.lookup import Lookup
-from streams.live.history import History
-from streams.live.interest import Interest
+from streams.clients.catalog import Catalog, catalog_for
+from streams.clients.kafka.lookup import Lookup
+from streams.clients.partitioner import partition_of
+from streams.config.settings import Settings
+from streams.queries.conversations import states as conversation_states
+from streams.queries.live.history import History
+from streams.queries.live.interest import Interest
 from streams.runtime.marks import Layout
-from streams.runtime.partitioner import partition_of
-from streams.settings import Settings
-from streams.topics import admin
-from streams.topics.catalog import Catalog, catalog_for
 
 _COLD, _WARM = 5, 30
 

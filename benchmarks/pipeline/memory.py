@@ -8,13 +8,13 @@ import sys
 from pathlib import Path
 
 from benchmarks.pipeline.workload import chat_message
-from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import Conversations
-from streams.runtime.records import Record, RecordBatch
+from streams.clients.records import Record, RecordBatch
+from streams.config.settings import load_settings
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.stage import TimerContext
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
-from streams.settings import load_settings
 
 #: Messages per conversation: past the first window, below the first summary, as most conversations are.
 TURNS = 12

@@ -18,13 +18,13 @@ from models.consolidation import ConsolidationStep, Step
 from models.facts import FactCandidate, Provenance
 from models.statements import Kind
 from models.vectors import EmbeddingResult, VectorKind
-from processors.embedding.vectors import pack
+from processors.retrieval.embedding.vectors import pack
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.facts import FACTS, Facts
-from streams.runtime.records import Record
+from streams.agents.vectors.requests import EMBEDDINGS
+from streams.clients.records import Record
+from streams.config.settings import Settings
 from streams.runtime.testing import StageHarness
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS
 
 _WHO, _BATCH, _DIMENSIONS = "ada", 500, 384
 _BEGAN = datetime(2026, 1, 1, tzinfo=UTC)

@@ -27,12 +27,12 @@ from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import FilterPolicy, FilterState
 from processors.responses.history import Said
 from processors.text.sentences import sentences
+from streams.clients.catalog import catalog_for
+from streams.config.settings import load_settings
 from streams.runtime.service import ServiceRuntime
-from streams.services import open_service
-from streams.settings import load_settings
+from streams.server.process.services import open_service
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
-from streams.topics.catalog import catalog_for
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

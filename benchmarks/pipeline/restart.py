@@ -12,8 +12,8 @@ import time
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from benchmarks.pipeline.workload import chat_message
-from streams.settings import load_settings
-from streams.topics.catalog import catalog_for
+from streams.clients.catalog import catalog_for
+from streams.config.settings import load_settings
 
 _CONVERSATIONS = 50
 _PATIENCE = 60.0

@@ -18,9 +18,9 @@ from aiokafka.admin import NewTopic
 from benchmarks.pipeline.cores import Contender, Run, side_by_side
 from benchmarks.pipeline.load import PARTITIONS, fill
 from deploy.local.kafka import LocalKafka
-from streams.settings import Settings
-from streams.topics import admin, cluster
-from streams.topics.catalog import load_catalog
+from streams.admin.topics import admin, cluster
+from streams.clients.catalog import load_catalog
+from streams.config.settings import Settings
 
 Figures = dict[str, Any]
 

@@ -15,11 +15,11 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from models.messages import ChatMessage, Role
 from processors.text.tokens import message_tokens
-from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import STATE
+from streams.clients.catalog import catalog_for
+from streams.config.settings import load_settings
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.marks import Layout
-from streams.settings import load_settings
-from streams.topics.catalog import catalog_for
 
 _PATIENCE = 60.0
 _CHANGELOG = "switchboard-ingest-conversations-changelog"

@@ -13,15 +13,15 @@ import time
 
 from benchmarks.pipeline.report import Stopwatch, print_result
 from benchmarks.pipeline.workload import State, decode_message, decode_state, encode, fold
-from streams.process.life import tune_garbage_collection
+from streams.clients.catalog import catalog_for
+from streams.clients.records import RecordBatch
+from streams.config.settings import load_settings
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch
 from streams.runtime.service import ServiceRuntime
 from streams.runtime.stage import Stage, StateReader
-from streams.settings import load_settings
+from streams.server.process.life import tune_garbage_collection
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
-from streams.topics.catalog import catalog_for
 
 
 def trivial_step(batch: RecordBatch, state: StateReader) -> Effects:
@@ -48,8 +48,8 @@ def stage(kind: str) -> Stage:
     """Return the stage of ``kind``: ``trivial`` or ``whole``."""
     settings = load_settings()
     if kind == "whole":
-        from streams.adapters.tokenizer import cl100k_counter
         from streams.agents.ingest.conversations import Conversations
+        from streams.llm.tokenizer import cl100k_counter
 
         return Conversations(settings, cl100k_counter()).stage()
     return Stage(

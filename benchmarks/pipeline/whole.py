@@ -14,8 +14,8 @@ from processors.conversations.state import (
     Kept,
 )
 from processors.text.validation import decode_chat_message
-from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import STATE
+from streams.llm.tokenizer import cl100k_counter
 
 #: After every ``sent_at`` of the load (ms).
 _ARRIVED_MS = 1_800_000_000_000

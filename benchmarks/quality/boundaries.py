@@ -14,7 +14,7 @@ Contenders: boundaries evenly spaced at the set's mean length; TextTiling (words
 the cosine (vectors, online); the built-in weights, which have seen these very dialogues; the same model
 fitted five times on four fifths of all sets and asked about the fifth (*cross-validated*); and fitted on the
 other sets only (*unseen set*).  The last two are what to believe.  ``--fit`` writes the weights of all
-dialogues into ``processors/episodes/boundary_weights.py``.  Exits 2 without the files.
+dialogues into ``processors/conversations/episodes/boundary_weights.py``.  Exits 2 without the files.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from benchmarks.quality.segmented import Dialogue, Floats, Labels, around, measured, prepared, read
-from processors.episodes import boundaries, boundary_weights
-from processors.episodes.boundaries import FEATURES
-from streams.adapters.onnx_embedder import OnnxEmbedder
+from processors.conversations.episodes import boundaries, boundary_weights
+from processors.conversations.episodes.boundaries import FEATURES
+from streams.llm.onnx_embedder import OnnxEmbedder
 
 #: Sets that are fitted and judged, by the family that is left out together.
 FILES = {

@@ -11,14 +11,14 @@ from models.messages import Role
 from models.statements import Statement
 from models.turns import Turn
 from models.understanding import QueryUnderstanding, QuestionAsked
-from processors.answering.answering import Ask, Rules, answering
-from processors.answering.material import Asked, Found
-from processors.context.ranking import Candidate
 from processors.prompts import understanding
+from processors.prompts.answering.answering import Ask, Rules, answering
+from processors.prompts.answering.material import Asked, Found
 from processors.prompts.prompt import Prompt
-from processors.recall.question import words_of
+from processors.retrieval.context.ranking import Candidate
+from processors.retrieval.recall.question import words_of
 from processors.text.tokens import TokenCounter
-from streams.settings import Settings
+from streams.config.settings import Settings
 
 #: Statements that a question may bear on, turns it may refer to, turns in a prompt, and what a search finds.
 _STATEMENTS, _REFERRED_TO, _RECENT, _FOUND = 5, 6, 5, 8

@@ -37,23 +37,23 @@ from models.messages import Role
 from models.turns import Turn, TurnSource
 from models.vectors import EmbeddingRequest
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
-from processors.embedding.wording import EMBEDDED_CHARACTERS
 from processors.facts.candidates import objection, to_candidate
-from streams.adapters.builtin_extractor import BuiltinExtractor
-from streams.adapters.index_factory import open_index
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.qdrant_kinds import EPISODES as EPISODES_KIND
-from streams.adapters.qdrant_kinds import FACTS as FACTS_KIND
-from streams.adapters.qdrant_kinds import TURNS
-from streams.adapters.tokenizer import cl100k_counter
+from processors.retrieval.embedding.wording import EMBEDDED_CHARACTERS
+from streams.agents.contexts.making import ContextMaker
 from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.recall.episodes import EPISODES, Episodes
 from streams.agents.recall.punctuations import TURNS as TURNS_TOPIC
-from streams.contexts.making import ContextMaker
+from streams.agents.vectors.queue import VectorQueue
+from streams.agents.vectors.requests import REQUESTS as EMBEDDING_REQUESTS
+from streams.config.settings import Settings
+from streams.llm.builtin_extractor import BuiltinExtractor
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.testing import StageHarness
-from streams.settings import Settings
-from streams.vectors.queue import VectorQueue
-from streams.vectors.requests import REQUESTS as EMBEDDING_REQUESTS
+from streams.stores.index_factory import open_index
+from streams.stores.qdrant_kinds import EPISODES as EPISODES_KIND
+from streams.stores.qdrant_kinds import FACTS as FACTS_KIND
+from streams.stores.qdrant_kinds import TURNS
 
 BEAM, PREFEVAL = "beam-dev.jsonl", "prefeval-explicit-dev.json"
 KINDS = ("instruction_following", "preference_following")

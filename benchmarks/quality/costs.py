@@ -35,20 +35,20 @@ from models.statements import Statement
 from models.summaries import Summary, SummaryRequest
 from models.turns import Turn, TurnSource
 from models.windows import Window
-from processors.embedding.wording import EMBEDDED_CHARACTERS, text_of
-from processors.episodes.state import kept
-from processors.episodes.wording import embedded_text
+from processors.conversations.episodes.state import kept
+from processors.conversations.episodes.wording import embedded_text
 from processors.prompts import answer, extraction, merging, notes, summary, understanding
 from processors.prompts.prompt import Prompt
+from processors.retrieval.embedding.wording import EMBEDDED_CHARACTERS, text_of
 from processors.text.tokens import TokenCounter
-from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import REQUESTS, WINDOWS, Conversations
 from streams.agents.memory.summaries import SUMMARIES, Summaries
+from streams.config.settings import Settings
 from streams.llm.factory import provider
 from streams.llm.port import Answer, Provider, Usage
 from streams.llm.prices import cost, listed
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.testing import StageHarness
-from streams.settings import Settings
 
 DAYS = 7
 

@@ -35,7 +35,7 @@ from processors.responses.duplicates import words_of
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import Duplicate, FilterState
 from processors.responses.history import key, sentences_of
-from streams.process.life import tune_garbage_collection
+from streams.server.process.life import tune_garbage_collection
 
 FILE = "beam-dev.jsonl"
 _TOKEN = re.compile(r"[ \t]?\w{1,9}|[ \t]?[^\w\s]{1,3}|\s+")

@@ -10,9 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from processors.episodes.boundaries import CONTEXT, FEATURES, features
-from processors.episodes.traits import Traits, traits_of
-from streams.adapters.onnx_embedder import OnnxEmbedder
+from processors.conversations.episodes.boundaries import CONTEXT, FEATURES, features
+from processors.conversations.episodes.traits import Traits, traits_of
+from streams.llm.onnx_embedder import OnnxEmbedder
 
 #: 1 where a boundary comes before the turn.  The first is always 0.
 Labels = NDArray[np.int64]

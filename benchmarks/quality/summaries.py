@@ -25,8 +25,8 @@ from processors.summaries.building import context_text, summary_tokens
 from processors.summaries.extractive import summarize_messages
 from processors.summaries.reading import read
 from processors.text.sentences import sentences
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.tokenizer import cl100k_counter
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.tokenizer import cl100k_counter
 
 BOUND = 150
 count = cl100k_counter()

@@ -19,7 +19,7 @@ import quicktok
 import tiktoken
 from tiktoken_ext import openai_public
 
-from streams.adapters.tokenizer import cl100k_counter
+from streams.llm.tokenizer import cl100k_counter
 
 VOCABULARY_SIZE = 100_256
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 
 from models.messages import Role
-from streams.adapters.tokenizer import cl100k_counter
+from streams.llm.tokenizer import cl100k_counter
 
 
 class Chat(StrEnum):

@@ -21,7 +21,7 @@ from benchmarks.serving.deployment import PATIENCE, SERVICES, Deployment, cpu_se
 from benchmarks.serving.model import stamps
 from deploy.local.model_server import KEY
 from deploy.local.ports import LOOPBACK, free_ports
-from streams.process import child_process
+from streams.config import child_process
 
 #: Pieces of an answer of the model, and how many it sends a second.
 PIECES, RATE = 100, 20

@@ -21,15 +21,15 @@ from benchmarks.quality.recall.scale import fill
 from deploy.local.ports import LOOPBACK, free_ports
 from models.index import VectorSpace
 from models.messages import ChatMessage
-from streams import kafka
-from streams.adapters.index_factory import open_index
-from streams.adapters.qdrant_kinds import TURNS, facts_kind
+from streams.clients import kafka
+from streams.clients.catalog import catalog_for
+from streams.clients.partitioner import partition_of
+from streams.config import child_process
+from streams.config.settings import load_settings
 from streams.llm.embedders import open_embedder
-from streams.process import child_process
-from streams.runtime.partitioner import partition_of
-from streams.settings import load_settings
+from streams.stores.index_factory import open_index
+from streams.stores.qdrant_kinds import TURNS, facts_kind
 from streams.telemetry.metrics import process_metrics
-from streams.topics.catalog import catalog_for
 
 SERVICES = ("ingest", "memory", "recall", "respond", "serve")
 PATIENCE = 180.0

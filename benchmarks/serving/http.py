@@ -9,8 +9,8 @@ from typing import Any
 
 from benchmarks.quality.recall.scale import sentence
 from benchmarks.serving.deployment import Deployment, percentiles
-from streams.remembered.recall_rpc import ask_recall, recall_socket
-from streams.search import Wanted
+from streams.stores.remembered.recall_rpc import ask_recall, recall_socket
+from streams.stores.search import Wanted
 
 _BATCH, _AT_ONCE = 1_000, 2
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import yaml
 
-from streams.settings import load_settings
-from streams.settings.services import SERVICES
-from streams.topics.catalog import Catalog, catalog_for
-from streams.topics.rights import Right, rights_of
+from streams.admin.topics.rights import Right, rights_of
+from streams.clients.catalog import Catalog, catalog_for
+from streams.config.settings import load_settings
+from streams.config.settings.services import SERVICES
 
 FILE = Path(__file__).parent / "overlays" / "strimzi" / "users.yaml"
 

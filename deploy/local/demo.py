@@ -17,7 +17,7 @@ from collections.abc import Sequence
 
 from deploy.local.terminal import end_with_terminal
 from models.errors import SwitchboardError
-from streams.printing import error_text, write_any_text
+from streams.config.printing import error_text, write_any_text
 
 DEFAULT_KAFKA_PORT = 9092
 

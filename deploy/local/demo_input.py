@@ -10,7 +10,7 @@ from typing import NamedTuple
 from models.errors import InvalidRecord, NotFound
 from models.messages import ChatMessage
 from processors.text.validation import decode_chat_message
-from streams.settings import Settings
+from streams.config.settings import Settings
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 

@@ -16,9 +16,9 @@ from pathlib import Path
 from deploy.local.model_server import KEY
 from deploy.local.ports import LOOPBACK, free_ports
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams.process import child_process
-from streams.redaction import without_credentials
-from streams.settings import Settings
+from streams.config import child_process
+from streams.config.redaction import without_credentials
+from streams.config.settings import Settings
 
 MODELS = ("builtin", "scripted", "gemini")
 

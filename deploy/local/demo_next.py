@@ -7,10 +7,10 @@ import shlex
 
 from deploy.local import demo_report as report
 from deploy.local.demo_parts import Parts
-from streams.redaction import credentials_of
-from streams.settings import Settings
-from streams.settings.access import SECRETS
-from streams.settings.text import PREFIX, env_name
+from streams.config.redaction import credentials_of
+from streams.config.settings import Settings
+from streams.config.settings.access import SECRETS
+from streams.config.settings.text import PREFIX, env_name
 
 _COMMAND = ".venv/bin/switchboard"
 

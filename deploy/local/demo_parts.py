@@ -1,7 +1,7 @@
 """The demo's parts: a broker (unless there is one already) and the services, as child processes.
 
 Whatever happens, they end with the demo: in order when it ends in order, at once when it is killed
-(:mod:`streams.process.child_process`).
+(:mod:`streams.config.child_process`).
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from deploy.local.demo_model import DemoModel
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import LOOPBACK, free_ports, is_free
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams.adapters.folder_lock import FolderLock
-from streams.process import child_process
-from streams.settings import Settings, load_settings
-from streams.settings.services import SERVICES, health_port
-from streams.topics import admin
-from streams.topics.catalog import catalog_for
+from streams.admin.topics import admin
+from streams.clients.catalog import catalog_for
+from streams.config import child_process
+from streams.config.settings import Settings, load_settings
+from streams.config.settings.services import SERVICES, health_port
+from streams.stores.folder_lock import FolderLock
 
 #: What answers people and programs; no service reads a topic as a group of its own there.
 SERVE = "serve"

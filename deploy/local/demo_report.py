@@ -15,8 +15,8 @@ from models.facts import Fact, FactStatus
 from models.responses import ContentDuplicationEvent
 from models.summaries import Summary
 from streams.cli.output import console, count, printable
-from streams.contexts.reading import ContextAnswer
-from streams.search import Result
+from streams.queries.contexts.reading import ContextAnswer
+from streams.stores.search import Result
 
 #: People, and facts of each, that are shown; conversations of one's own may hold thousands.
 _SHOWN_PEOPLE = 10

@@ -12,13 +12,13 @@ from deploy.local.demo_parts import Parts
 from deploy.local.demo_send import response_id, send_messages, send_response
 from deploy.local.demo_watch import View, Watcher
 from models.errors import ConfigurationError, DependencyUnavailable, NotFound
-from streams import commands
 from streams.cli import context, costs, search
-from streams.kafka import broker
-from streams.search import Wanted
-from streams.settings.services import SERVICES
-from streams.telemetry import services
-from streams.topics.catalog import catalog_for
+from streams.clients import commands
+from streams.clients.catalog import catalog_for
+from streams.clients.kafka import broker
+from streams.config.settings.services import SERVICES
+from streams.queries import services
+from streams.stores.search import Wanted
 
 #: Questions about the people of the examples; the first whose person is known is asked.
 _QUESTIONS = (("amara", "what does she like for breakfast?"), ("tomas", "which programming language?"))

@@ -16,10 +16,10 @@ from deploy.local.demo_watch import CHUNKS, MESSAGES
 from models.errors import DependencyUnavailable
 from models.ids import deterministic_id
 from models.responses import ResponseChunk
-from streams import cloudevents, kafka
-from streams.runtime.partitioner import partition_of
-from streams.settings import Settings
-from streams.topics.catalog import Catalog
+from streams.clients import cloudevents, kafka
+from streams.clients.catalog import Catalog
+from streams.clients.partitioner import partition_of
+from streams.config.settings import Settings
 
 _SOURCE = "/switchboard/demo"
 _RESPONSE_CONVERSATION = "amara-birthday"

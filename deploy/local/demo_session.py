@@ -16,7 +16,7 @@ from deploy.local.demo_parts import Parts
 from deploy.local.demo_run import Run
 from deploy.local.demo_send import response_text
 from streams.cli.output import count
-from streams.settings import load_settings
+from streams.config.settings import load_settings
 
 
 def show(given: str, kafka_port: int, stay: bool, model: str = "") -> None:

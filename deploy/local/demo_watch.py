@@ -18,10 +18,10 @@ from models.summaries import Summary
 from models.windows import Window
 from processors.text.validation import decode
 from streams.agents.message_log import read_message
-from streams.kafka import broker
-from streams.runtime.records import SourceRecord
-from streams.settings import Settings
-from streams.topics.catalog import Catalog
+from streams.clients.catalog import Catalog
+from streams.clients.kafka import broker
+from streams.clients.records import SourceRecord
+from streams.config.settings import Settings
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 

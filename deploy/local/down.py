@@ -8,7 +8,7 @@ from pathlib import Path
 from deploy.local import demo_processes
 from models.errors import SwitchboardError
 from streams.cli.main import status_of
-from streams.settings import load_settings
+from streams.config.settings import load_settings
 
 #: The demo itself ends its workers (25 s at most) and then its broker (15 s at most).
 _DEMO_GRACE = 50.0

@@ -32,8 +32,8 @@ from deploy.local.kafka_jars import KAFKA_VERSION, ensure_jars
 from deploy.local.kafka_security import Security
 from deploy.local.ports import LOOPBACK, free_ports, is_free
 from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
-from streams.process import child_process
-from streams.settings import Settings, load_settings
+from streams.config import child_process
+from streams.config.settings import Settings, load_settings
 
 START_TIMEOUT = 90.0  # seconds; a start takes 3 to 5 on two cores, and ten times that where much else runs
 _STOP_GRACE = 15.0  # seconds between SIGTERM and SIGKILL

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from aiokafka.errors import KafkaError
 
-from streams.kafka import make_admin
-from streams.settings import Settings
+from streams.clients.kafka import make_admin
+from streams.config.settings import Settings
 
 _ADVICE = [
     (r"No space left on device", "the disk is full: free some space, or give another folder"),

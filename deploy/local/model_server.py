@@ -35,7 +35,7 @@ from deploy.local.model_faults import HTML, RETRY_AFTER, Fault, error, error_of,
 from deploy.local.openai_routes import Lack, OpenAIRoutes
 from deploy.local.ports import LOOPBACK
 from models.errors import ConfigurationError, SwitchboardError
-from streams.api.server import ApiServer, serve
+from streams.server.api.server import ApiServer, serve
 
 DEFAULT_PORT = 8390
 KEY = "scripted"

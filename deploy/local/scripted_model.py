@@ -22,16 +22,16 @@ from models.messages import Role
 from models.statements import Assertion, Polarity, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.features import texts as embedded_texts
+from processors.extraction.graph.telling import Reader
 from processors.extraction.keeper import judge
 from processors.extraction.reading import statements
 from processors.extraction.units import units_of
-from processors.graph.telling import Reader
-from processors.merging.guards import excludes
+from processors.facts.merging.guards import excludes
 from processors.prompts import answer, extraction, fence, merging, summary, understanding
-from processors.recall.question import words_of
+from processors.retrieval.recall.question import words_of
+from processors.retrieval.understanding.reading import understand
 from processors.summaries.extractive import roll_up, summarize_messages
-from processors.understanding.reading import understand
-from streams.adapters.onnx_model import BuiltIn, Loaded
+from streams.llm.onnx_model import BuiltIn, Loaded
 
 _CHARACTERS_PER_TOKEN = 4
 _SUMMARY_TOKENS = 100

@@ -116,7 +116,7 @@ def _day(at: datetime) -> str:
 
 
 def cost(tier: Tier, text: str, count: TokenCounter, role: Role | None = None, speaker: str = "") -> int:
-    """Return the tokens of an item's line; see :class:`processors.context.wording.Cost`."""
+    """Return the tokens of an item's line; see :class:`processors.retrieval.context.wording.Cost`."""
     made = record(_SOME_NUMBER, tier, text, role, speaker, _SOME_DAY)
     if tier is Tier.FACTS:
         made["is"] = _STANDING  # as long as any name of a fact

@@ -17,13 +17,13 @@ from models import ids
 from models.graph import SELF_ROLE, EntityType, GraphStatement, Mention
 from models.messages import Role
 from models.windows import Window, WindowMessage
-from processors.episodes.state import KeptTurn
+from processors.conversations.episodes.state import KeptTurn
+from processors.extraction.graph.names import LONGEST, day_of, name_of
+from processors.extraction.graph.reading import statement_of
+from processors.extraction.graph.roles import PETS, ROLES
+from processors.extraction.graph.telling import ToldRelation
+from processors.extraction.graph.wordings import PET_OF, WORDINGS
 from processors.facts.candidates import is_quoted
-from processors.graph.names import LONGEST, day_of, name_of
-from processors.graph.reading import statement_of
-from processors.graph.roles import PETS, ROLES
-from processors.graph.telling import ToldRelation
-from processors.graph.wordings import PET_OF, WORDINGS
 from processors.prompts.checks import source_of
 from processors.prompts.notes import decoded
 from processors.text.authorship import own_words

@@ -13,7 +13,7 @@ from typing import Any
 from models.understanding import QueryUnderstanding, QuestionAsked, Reason, Reference
 from processors.prompts.fence import RULE, fenced
 from processors.prompts.prompt import Prompt, items, told
-from processors.understanding.reading import augmented
+from processors.retrieval.understanding.reading import augmented
 
 VERSION = "understanding-2"
 

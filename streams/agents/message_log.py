@@ -13,8 +13,8 @@ from models.errors import MissingMessageId
 from models.ids import message_id
 from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, PunctuationKind
 from processors.text.validation import decode, decode_chat_message, decode_message
+from streams.clients.records import Headers, Origin, SourceRecord, header, origin
 from streams.runtime.deadletters import HEADER_PREFIX
-from streams.runtime.records import Headers, Origin, SourceRecord, header, origin
 
 MESSAGES = "chat.messages.v1"
 

@@ -19,9 +19,9 @@ from models.messages import ChatMessage, Role
 from models.turns import Turn, TurnSource
 from processors.responses.history import Said
 from processors.text.tokens import TokenCounter
-from streams.adapters.conversation_log import Extent
-from streams.answering.driving import Answerer
+from streams.agents.masking import mask_of
 from streams.chat import elsewhere
+from streams.chat.answering.driving import Answerer
 from streams.chat.elsewhere import LOOKED_AT, Elsewhere
 from streams.chat.events import Status, TurnEvent, TurnNames
 from streams.chat.filtering import FilterRules
@@ -31,10 +31,10 @@ from streams.chat.sessions import Sessions
 from streams.chat.stopping import Stops
 from streams.chat.turn_limiter import TurnLimiter
 from streams.chat.turn_locks import TurnLocks
-from streams.kafka.lookup import Lookup
-from streams.masking import mask_of
-from streams.remembered.ports import Leases, somebody_elses
-from streams.settings import Settings
+from streams.clients.kafka.lookup import Lookup
+from streams.config.settings import Settings
+from streams.stores.conversation_log import Extent
+from streams.stores.remembered.ports import Leases, somebody_elses
 
 log = structlog.get_logger("streams.chat")
 
@@ -53,7 +53,7 @@ _Whose = tuple[str, str, str, str]
 
 
 class Log(elsewhere.Log, Protocol):
-    """The conversations, as :class:`streams.remembered.ports.Log`."""
+    """The conversations, as :class:`streams.stores.remembered.ports.Log`."""
 
     async def takes_part(self, tenant_id: str, user_id: str, conversation_id: str) -> bool:
         """Say whether the person is known in the conversation."""

@@ -22,18 +22,18 @@ from models.errors import DependencyUnavailable
 from models.ids import turn_id as id_of_turn
 from models.messages import Role
 from models.turns import Turn, TurnSource
-from processors.answering.material import material
 from processors.conversations.resent import ResentMessage, conversation_of, said_of, spoken
 from processors.prompts import memory
-from processors.recall.masking import Mask
-from processors.recall.question import LONGEST_QUESTION
+from processors.prompts.answering.material import material
+from processors.retrieval.recall.masking import Mask
+from processors.retrieval.recall.question import LONGEST_QUESTION
 from processors.text.tokens import TokenCounter
 from processors.text.validation import fit
-from streams.answering.driving import RECENT, Answerer
+from streams.chat.answering.driving import RECENT, Answerer
 from streams.chat.resending import Resending
 from streams.chat.sending import MESSAGES
 from streams.chat.turn_limiter import TurnLimiter
-from streams.conversations.listing import Conversations
+from streams.queries.conversations.listing import Conversations
 
 log = structlog.get_logger("streams.chat")
 

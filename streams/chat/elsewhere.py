@@ -10,9 +10,9 @@ from models.errors import DependencyUnavailable, NotFound
 from models.turns import Turn
 from streams.chat.events import Status, TurnEnd, TurnEvent, TurnNames
 from streams.chat.unread import said_in_topic
-from streams.conversations.erased import Erased
-from streams.kafka.lookup import Lookup
-from streams.printing import encode_json
+from streams.clients.kafka.lookup import Lookup
+from streams.config.printing import encode_json
+from streams.queries.conversations.erased import Erased
 
 #: Turns of a conversation among which one is looked for.
 LOOKED_AT = 500
@@ -30,7 +30,7 @@ class TurnEnded(NotFound):
 
 
 class Log(Erased, Protocol):
-    """The conversations, as :class:`streams.remembered.ports.Log`."""
+    """The conversations, as :class:`streams.stores.remembered.ports.Log`."""
 
     async def last_turns(self, tenant_id: str, conversation_id: str, count: int) -> list[Turn]:
         """Return the last turns of a conversation, oldest first."""

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from streams.printing import encode_json
+from streams.config.printing import encode_json
 
 
 class Status(StrEnum):

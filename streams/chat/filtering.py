@@ -26,7 +26,7 @@ from streams.agents.respond.counting import counts_of
 from streams.agents.respond.detection_log import DetectionLog
 from streams.agents.respond.responses import policy_of
 from streams.chat.events import TurnNames
-from streams.settings import Settings
+from streams.config.settings import Settings
 from streams.telemetry.metrics import Metrics
 
 #: Pieces that come so soon after each other (seconds) are filtered, shown and sent as one.

@@ -12,9 +12,9 @@ import secrets
 import structlog
 
 from models.errors import DependencyUnavailable
-from streams.background import in_background
 from streams.chat.events import TurnNames
-from streams.remembered.ports import Held, Leases
+from streams.config.background import in_background
+from streams.stores.remembered.ports import Held, Leases
 
 log = structlog.get_logger("streams.chat")
 

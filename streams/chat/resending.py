@@ -13,10 +13,10 @@ import structlog
 from models.errors import DependencyUnavailable, InvalidRecord
 from models.messages import ChatMessage, Role
 from processors.conversations.resent import ResentMessage, key_of
-from processors.recall.masking import Mask
+from processors.retrieval.recall.masking import Mask
 from streams.chat.elsewhere import Log
 from streams.chat.sending import Sending
-from streams.sending import check_clock
+from streams.clients.sending import check_clock
 
 log = structlog.get_logger("streams.chat")
 

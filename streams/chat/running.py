@@ -19,14 +19,14 @@ from models.turns import Turn
 from models.understanding import QueryUnderstanding
 from processors.responses.history import Said
 from processors.text.validation import fit
-from streams.answering.driving import Answerer, Looking
-from streams.background import in_background
+from streams.chat.answering.driving import Answerer, Looking
 from streams.chat.counting import Session, SessionTokens
 from streams.chat.events import Status, TurnEnd, TurnEvents, TurnNames
 from streams.chat.filtering import AnswerFilter, FilterRules
 from streams.chat.publishing import Publishing
 from streams.chat.sending import Sending
 from streams.chat.sessions import Sessions
+from streams.config.background import in_background
 
 log = structlog.get_logger("streams.chat")
 

@@ -10,8 +10,8 @@ from models.messages import ChatMessage
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from models.turns import TurnSource
 from processors.text.validation import decode_chat_message
-from streams.sending import Outgoing, Sender, check_clock
-from streams.settings import Settings
+from streams.clients.sending import Outgoing, Sender, check_clock
+from streams.config.settings import Settings
 
 MESSAGES = "chat.messages.v1"
 RESPONSES, DUPLICATES = "chat.responses.v1", "chat.duplicates.v1"

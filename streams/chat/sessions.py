@@ -13,13 +13,13 @@ from models.messages import ChatMessage
 from models.summaries import Summary
 from models.turns import Turn
 from processors.text.tokens import TokenCounter
-from streams.answering.driving import RECENT
+from streams.agents.masking import mask_of
+from streams.chat.answering.driving import RECENT
 from streams.chat.counting import Session
 from streams.chat.elsewhere import LOOK_SECONDS, LOOKED_AT, Log
-from streams.conversations.summary_topic import summaries_of
-from streams.kafka.lookup import Lookup
-from streams.masking import mask_of
-from streams.settings import Settings
+from streams.clients.kafka.lookup import Lookup
+from streams.config.settings import Settings
+from streams.queries.conversations.summary_topic import summaries_of
 
 log = structlog.get_logger("streams.chat")
 

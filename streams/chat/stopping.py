@@ -11,10 +11,10 @@ import asyncio
 import structlog
 
 from models.errors import DependencyUnavailable, NotFound
-from streams.background import in_background
 from streams.chat.events import Status, TurnNames
 from streams.chat.running import RunningTurn
-from streams.remembered.ports import Leases, WhoseTurn
+from streams.config.background import in_background
+from streams.stores.remembered.ports import Leases, WhoseTurn
 
 log = structlog.get_logger("streams.chat")
 

@@ -8,11 +8,11 @@ from contextlib import asynccontextmanager
 
 import structlog
 
-from streams.background import in_background
 from streams.chat.events import TurnNames
 from streams.chat.leases import Holder, TurnRunning
 from streams.chat.running import RunningTurn
-from streams.remembered.ports import Leases, somebody_elses
+from streams.config.background import in_background
+from streams.stores.remembered.ports import Leases, somebody_elses
 
 log = structlog.get_logger("streams.chat")
 

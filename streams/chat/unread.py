@@ -8,9 +8,9 @@ from models.errors import DependencyUnavailable, InvalidRecord
 from streams.agents.message_log import read_message
 from streams.chat.events import TurnNames
 from streams.chat.sending import MESSAGES
-from streams.conversations.erased import Erased, is_erased
-from streams.kafka.lookup import Lookup
-from streams.runtime.records import SourceRecord
+from streams.clients.kafka.lookup import Lookup
+from streams.clients.records import SourceRecord
+from streams.queries.conversations.erased import Erased, is_erased
 
 #: How long (seconds), and among how many messages, the topic is looked at.
 _LOOKUP_SECONDS, _LATEST = 3.0, 20

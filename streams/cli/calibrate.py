@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from models.errors import ConfigurationError
-from processors.merging.calibration import PAIRS, SAYINGS, Threshold, above_chance, threshold
-from processors.merging.guards import excludes
+from processors.facts.merging.calibration import PAIRS, SAYINGS, Threshold, above_chance, threshold
+from processors.facts.merging.guards import excludes
 from streams.cli import progress
 from streams.cli.output import print_json
+from streams.config.settings import Settings, load_settings
 from streams.llm.embedders import open_embedder
-from streams.settings import Settings, load_settings
 from streams.telemetry.metrics import Metrics
 
 

@@ -19,8 +19,8 @@ from streams.cli import recall_api
 from streams.cli.chat_shown import AsJson, Shown
 from streams.cli.chat_turn import NoAnswer, PendingMessage, Showing, Speaking
 from streams.cli.output import count
-from streams.namespace import PREFIX_HEADER
-from streams.settings import Settings, load_settings
+from streams.config.namespace import PREFIX_HEADER
+from streams.config.settings import Settings, load_settings
 
 #: Longest silence between two events: a comment comes every 15 s.
 _SILENCE_SECONDS = 60.0

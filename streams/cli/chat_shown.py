@@ -6,7 +6,7 @@ import sys
 from typing import Any
 
 from streams.cli.output import count, print_json, printable
-from streams.printing import printable_lines
+from streams.config.printing import printable_lines
 
 #: What lies in a prompt without having been searched for.
 _NOT_FOUND_BY_SEARCH = ("recent", "system")

@@ -15,8 +15,8 @@ import httpx
 import msgspec
 
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams.backoff import backoff
 from streams.cli import recall_api
+from streams.config.backoff import backoff
 
 #: How long a turn of which nothing new is heard is asked for again, and the pauses between (seconds).
 AGAIN_SECONDS = 60.0

@@ -9,11 +9,11 @@ import typer
 
 from models.errors import ConfigurationError, InvalidRecord
 from models.messages import DEFAULT_TENANT
-from streams import commands
 from streams.cli import facts
 from streams.cli.output import Json, print_json, printable
-from streams.settings import load_settings
-from streams.topics.catalog import catalog_for
+from streams.clients import commands
+from streams.clients.catalog import catalog_for
+from streams.config.settings import load_settings
 
 REPORTS = "memory.consolidation-reports.v1"
 

@@ -12,8 +12,8 @@ from models.errors import DependencyUnavailable
 from models.messages import DEFAULT_TENANT
 from streams.cli import recall_api
 from streams.cli.output import console, count, moment, print_json, printable
-from streams.contexts.reading import ContextAnswer, ContextStatus
-from streams.settings import Settings, load_settings
+from streams.config.settings import Settings, load_settings
+from streams.queries.contexts.reading import ContextAnswer, ContextStatus
 
 _TIERS = {
     Tier.RECENT: "last messages",

@@ -15,11 +15,11 @@ from models.messages import DEFAULT_TENANT
 from processors.conversations import token_table
 from processors.conversations.message_ids import ID_HASH_BYTES
 from processors.conversations.state import ConversationPolicy, ConversationState, silent_at
-from streams import commands
 from streams.cli.output import count, moment, print_json, print_table, printable
-from streams.conversations import states as conversation_states
-from streams.kafka.lookup import Lookup
-from streams.settings import Settings, load_settings
+from streams.clients import commands
+from streams.clients.kafka.lookup import Lookup
+from streams.config.settings import Settings, load_settings
+from streams.queries.conversations import states as conversation_states
 
 app = typer.Typer(no_args_is_help=True, help="Look at conversations, and close them.")
 

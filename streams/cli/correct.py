@@ -11,11 +11,12 @@ import typer
 from models.commands import CORRECTION_LIMIT
 from models.errors import ConfigurationError, InvalidRecord
 from models.messages import DEFAULT_TENANT
-from streams import commands, correcting
+from streams.agents.masking import mask_of
 from streams.cli import facts
 from streams.cli.output import Json, print_json, printable
-from streams.masking import mask_of
-from streams.settings import load_settings
+from streams.clients import commands
+from streams.config.settings import load_settings
+from streams.queries import correcting
 
 
 def correct(

@@ -16,8 +16,8 @@ from models.errors import ConfigurationError
 from models.memo import Memo, Outcome
 from streams.cli import progress
 from streams.cli.output import print_json, print_table
+from streams.config.settings import Settings, load_settings
 from streams.llm.memo.topic import MemoTopic, read
-from streams.settings import Settings, load_settings
 
 _AGO = re.compile(r"^(\d{1,4})([mhdw])$")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

@@ -11,13 +11,13 @@ import typer
 from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from models.errors import ConfigurationError, NotFound
+from streams.admin.topics.digest_reading import read_digests
+from streams.admin.topics.digests import PartitionDigests, Recipe, combined, difference, differing_fields
 from streams.cli import progress
 from streams.cli.output import count, print_json, print_table, printable
-from streams.kafka import broker
-from streams.settings import Settings, load_settings
-from streams.topics.catalog import Catalog, TopicSpec, catalog_for
-from streams.topics.digest_reading import read_digests
-from streams.topics.digests import PartitionDigests, Recipe, combined, difference, differing_fields
+from streams.clients.catalog import Catalog, TopicSpec, catalog_for
+from streams.clients.kafka import broker
+from streams.config.settings import Settings, load_settings
 
 #: Exit status when the topics differ.
 DIFFERENT = 1

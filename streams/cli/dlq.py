@@ -11,13 +11,13 @@ from typing import Annotated
 import typer
 
 from models.errors import ConfigurationError
-from streams import dead_letters
 from streams.cli import progress
 from streams.cli.output import Json, count, moment, print_json, print_table, printable
-from streams.dead_letters import Letter, Place, Whole
+from streams.clients.catalog import TopicSpec
+from streams.config.settings import Settings, load_settings
+from streams.queries import dead_letters
+from streams.queries.dead_letters import Letter, Place, Whole
 from streams.runtime.deadletters import DeadRecord
-from streams.settings import Settings, load_settings
-from streams.topics.catalog import TopicSpec
 
 app = typer.Typer(no_args_is_help=True, help="Look at records that could not be processed; retry or drop them.")
 

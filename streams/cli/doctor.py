@@ -14,17 +14,16 @@ import typer
 from aiokafka import TopicPartition
 
 from models.errors import DependencyUnavailable
-from streams import dead_letters
+from streams.admin.topics import admin
+from streams.admin.topics.cluster import cluster_id
 from streams.cli import routing
 from streams.cli.doctor_outside import Finding, outside, tokens
 from streams.cli.output import console, count, print_json, printable
 from streams.cli.topics import in_words
-from streams.kafka import broker
-from streams.settings import Settings, load_settings
-from streams.telemetry import services
-from streams.topics import admin
-from streams.topics.catalog import Catalog, catalog_for
-from streams.topics.cluster import cluster_id
+from streams.clients.catalog import Catalog, catalog_for
+from streams.clients.kafka import broker
+from streams.config.settings import Settings, load_settings
+from streams.queries import dead_letters, services
 
 #: Below this a broker or the embedded Qdrant on this disk will soon stop.
 _ENOUGH_FREE_BYTES = 1_000_000_000

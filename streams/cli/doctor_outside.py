@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
 from streams.cli.output import count
-from streams.redaction import without_credentials
-from streams.settings import Settings
-from streams.settings.endpoints import Endpoint
-from streams.telemetry.services import Report
-from streams.topics.catalog import Catalog
+from streams.clients.catalog import Catalog
+from streams.config.redaction import without_credentials
+from streams.config.settings import Settings
+from streams.config.settings.endpoints import Endpoint
+from streams.queries.services import Report
 
 if TYPE_CHECKING:  # its libraries take a second to load
     from streams.llm.port import Abilities
@@ -42,7 +42,7 @@ async def _serve(settings: Settings, reports: Sequence[Report]) -> Finding:
     import httpx  # this and what follows is loaded by this command only
 
     from streams.cli.recall_api import base_of
-    from streams.namespace import PREFIX_HEADER
+    from streams.config.namespace import PREFIX_HEADER
 
     base = await base_of(settings)
     headers = {PREFIX_HEADER: settings.topic_prefix}
@@ -78,8 +78,8 @@ def _is_strange(settings: Settings, reports: Sequence[Report]) -> bool:
 
 async def tokens(settings: Settings, catalog: Catalog, present: dict[str, int]) -> list[Finding]:
     """Return the findings about the tokens.  Raises :class:`DependencyUnavailable`."""
-    from streams.api.access import Access
-    from streams.tokens import topic
+    from streams.server.api.access import Access
+    from streams.server.tokens import topic
 
     known = await topic.read_all(settings) if catalog.name(topic.TOPIC) in present else {}
     if not known:
@@ -102,7 +102,7 @@ async def tokens(settings: Settings, catalog: Catalog, present: dict[str, int]) 
 
 
 async def _redis(settings: Settings) -> Finding:
-    from streams.adapters.redis_client import answers
+    from streams.clients.redis_client import answers
 
     try:
         await answers(settings)

@@ -14,11 +14,11 @@ import typer
 
 from models.errors import ConfigurationError, InvalidRecord
 from models.messages import DEFAULT_TENANT
-from streams import commands
 from streams.cli import erase_certificate, people, progress
 from streams.cli.output import Json, count, print_json, printable
-from streams.erasure import erasing
-from streams.settings import Settings, load_settings
+from streams.clients import commands
+from streams.config.settings import Settings, load_settings
+from streams.queries.erasure import erasing
 
 app = typer.Typer(no_args_is_help=True, help="Forget a conversation or a person, and what was made of it.")
 

@@ -12,13 +12,13 @@ from urllib.parse import quote
 import msgspec
 
 from models.errors import ConfigurationError, DependencyUnavailable, NotFound
+from streams.admin.topics.cluster import cluster_id
 from streams.cli import recall_api
 from streams.cli.output import print_json, printable
-from streams.erasure import certificate
-from streams.erasure.certificate import Store
-from streams.settings import Settings
-from streams.topics.cluster import cluster_id
-from streams.version import code_version
+from streams.config.settings import Settings
+from streams.queries.erasure import certificate
+from streams.queries.erasure.certificate import Store
+from streams.telemetry.version import code_version
 
 #: How long the views are given to let go of what was erased.
 _WAIT_SECONDS = 60.0

@@ -12,13 +12,13 @@ import typer
 
 from models.errors import ConfigurationError, NotFound
 from models.messages import DEFAULT_TENANT
-from streams.adapters.turn_topic import TurnTopic
 from streams.cli import progress
 from streams.cli.output import count, printable
-from streams.conversations.exporting import ExportedMessage, export_conversation
-from streams.kafka.lookup import Lookup
-from streams.printing import encode_json
-from streams.settings import Settings, load_settings
+from streams.clients.kafka.lookup import Lookup
+from streams.config.printing import encode_json
+from streams.config.settings import Settings, load_settings
+from streams.queries.conversations.exporting import ExportedMessage, export_conversation
+from streams.stores.turn_topic import TurnTopic
 
 
 def write(

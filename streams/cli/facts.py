@@ -20,7 +20,7 @@ from models.statements import SELF, Kind, Polarity
 from processors.facts.confidence import confidence_at
 from streams.cli import people, recall_api, waiting
 from streams.cli.output import UNREAD, console, count, print_json, printable
-from streams.settings import Settings, load_settings
+from streams.config.settings import Settings, load_settings
 
 T = TypeVar("T")
 
@@ -141,10 +141,10 @@ async def _facts(settings: Settings, user: str, tenant: str, everything: bool) -
 
 async def _is_known(settings: Settings, user: str, tenant: str) -> bool:
     """Say whether anything of a person is in the data folder."""
-    from streams.adapters.index_factory import open_index
-    from streams.adapters.living_embedder import open_living
-    from streams.adapters.qdrant_kinds import FACTS, TURNS
-    from streams.search import MemorySearch
+    from streams.agents.vectors.living_embedder import open_living
+    from streams.stores.index_factory import open_index
+    from streams.stores.qdrant_kinds import FACTS, TURNS
+    from streams.stores.search import MemorySearch
 
     async with AsyncExitStack() as resources:
         embedder = await open_living(settings, resources)
@@ -196,11 +196,11 @@ async def one(settings: Settings, fact_id: str, user: str, tenant: str) -> Fact:
 
 
 async def _opened(settings: Settings, ask: Callable[[FactReader], Awaitable[T]]) -> T:
-    from streams.adapters.index_factory import open_index
-    from streams.adapters.living_embedder import open_living
-    from streams.adapters.qdrant_kinds import FACTS
-    from streams.policies.expiring_index import shown_facts
-    from streams.policies.known import read_policies
+    from streams.agents.vectors.living_embedder import open_living
+    from streams.clients.policies.known import read_policies
+    from streams.stores.expiring_index import shown_facts
+    from streams.stores.index_factory import open_index
+    from streams.stores.qdrant_kinds import FACTS
 
     recall_api.require_index(settings)
     async with AsyncExitStack() as resources:

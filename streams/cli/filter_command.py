@@ -15,8 +15,8 @@ from models.errors import InvalidRecord, NotFound
 from processors.responses.filter import filter_text
 from processors.responses.filter_state import Duplicate, FilterPolicy
 from streams.cli.output import Json, count, print_json, printable
-from streams.printing import printable_lines
-from streams.settings import load_settings
+from streams.config.printing import printable_lines
+from streams.config.settings import load_settings
 
 
 def show(

@@ -12,8 +12,8 @@ from models.graph import Entity, Relation
 from models.messages import DEFAULT_TENANT
 from streams.cli import recall_api
 from streams.cli.output import UNKNOWN, UNREAD, print_json, printable
-from streams.search.graph import NEIGHBOURS_LIMIT, STEPS_LIMIT, GraphAnswer
-from streams.settings import load_settings
+from streams.config.settings import load_settings
+from streams.stores.search.graph import NEIGHBOURS_LIMIT, STEPS_LIMIT, GraphAnswer
 
 
 def show(

@@ -14,17 +14,17 @@ import typer
 
 from models.errors import ConfigurationError, InvalidRecord, NotFound, SwitchboardError
 from models.messages import DEFAULT_TENANT
-from processors.importing import chatgpt, claude, jsonl, whatsapp
-from processors.importing.drafts import Draft, Owner, Skipped
-from processors.importing.whatsapp import DateOrder
+from processors.conversations.importing import chatgpt, claude, jsonl, whatsapp
+from processors.conversations.importing.drafts import Draft, Owner, Skipped
+from processors.conversations.importing.whatsapp import DateOrder
+from streams.admin.importing.files import Export, open_exports
+from streams.admin.importing.publishing import Count, Importer
+from streams.admin.importing.scratch import Repeats
 from streams.cli import progress
 from streams.cli.output import count, moment, print_json, printable
-from streams.importing.files import Export, open_exports
-from streams.importing.publishing import Count, Importer
-from streams.importing.scratch import Repeats
-from streams.printing import encode_json, error_text
-from streams.process.exits import EXIT_INVALID
-from streams.settings import load_settings
+from streams.config.exits import EXIT_INVALID
+from streams.config.printing import encode_json, error_text
+from streams.config.settings import load_settings
 
 #: So many of each reason are shown; ``--report`` has all.
 _SHOWN = 3

@@ -32,8 +32,7 @@ from models.errors import (
 )
 from streams.cli.commands import COMMANDS
 from streams.cli.loading import group_of
-from streams.printing import error_text, guard_threads, printable, show_traceback, write_any_text
-from streams.process.exits import (
+from streams.config.exits import (
     EXIT_CONFIGURATION,
     EXIT_FAILED,
     EXIT_INTERRUPTED,
@@ -41,6 +40,7 @@ from streams.process.exits import (
     EXIT_NOT_FOUND,
     EXIT_UNAVAILABLE,
 )
+from streams.config.printing import error_text, guard_threads, printable, show_traceback, write_any_text
 
 _STATUS = {
     ConfigurationError: EXIT_CONFIGURATION,

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from streams.settings import Settings, load_settings
+from streams.config.settings import Settings, load_settings
 
 _ANSWER_SECONDS = 30.0
 
@@ -32,11 +32,11 @@ async def _serve(settings: Settings, user: str, url: str) -> None:
     import httpx
     from mcp.server.mcpserver import Context
 
-    from streams.adapters.tokenizer import open_counter
     from streams.cli.recall_api import base_of
-    from streams.mcp.asking import Ask
-    from streams.mcp.tools import create_server
-    from streams.namespace import PREFIX_HEADER
+    from streams.config.namespace import PREFIX_HEADER
+    from streams.llm.tokenizer import open_counter
+    from streams.server.mcp.asking import Ask
+    from streams.server.mcp.tools import create_server
 
     headers = {PREFIX_HEADER: settings.topic_prefix}
     if token := settings.api_token.get_secret_value():

@@ -1,7 +1,7 @@
 """Printing: for a person at a terminal, for a pipe, and as JSON for a script.
 
-Whatever came from outside passes through :mod:`streams.printing`, since a message may hold escape sequences
-that would otherwise reach the terminal.
+Whatever came from outside passes through :mod:`streams.config.printing`, since a message may hold escape
+sequences that would otherwise reach the terminal.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from streams.printing import encode_json
-from streams.printing import printable as printable
+from streams.config.printing import encode_json
+from streams.config.printing import printable as printable
 
 #: What is said of a person of whom there is nothing at all.
 UNREAD = "What {user} said is not read yet: ask again in a moment."

@@ -9,7 +9,7 @@ import msgspec
 from models.errors import SwitchboardError
 from streams.cli import recall_api
 from streams.cli.output import UNKNOWN, printable
-from streams.settings import Settings
+from streams.config.settings import Settings
 
 #: Among how many people a name is looked for.
 _MOST = 1000

@@ -14,8 +14,8 @@ from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
 from models.policies import NO_RULES, Policy, Rules, rules_hash, rules_of
 from streams.cli.output import Json, print_json, printable
-from streams.policies.topic import PolicyStore
-from streams.settings import load_settings
+from streams.clients.policies.topic import PolicyStore
+from streams.config.settings import load_settings
 
 app = typer.Typer(no_args_is_help=True, help="Policies of tenants: what is noted, what never, for how long.")
 

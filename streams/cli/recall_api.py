@@ -15,10 +15,10 @@ import msgspec
 
 from models.errors import ConfigurationError, DependencyUnavailable, NotFound, SwitchboardError
 from streams.cli.progress import showing
-from streams.namespace import PREFIX_HEADER
-from streams.process.service_registry import notes
-from streams.settings import Settings
-from streams.telemetry.services import ask, reachable, stated_places
+from streams.config.namespace import PREFIX_HEADER
+from streams.config.service_registry import notes
+from streams.config.settings import Settings
+from streams.queries.services import ask, reachable, stated_places
 
 T = TypeVar("T")
 
@@ -95,11 +95,11 @@ async def _ask(settings: Settings, question: dict[str, Any], kind: type[T]) -> T
 async def _ask_recall(settings: Settings, question: dict[str, Any], kind: type[T]) -> T | None:
     """Ask the recall service of this folder as ``switchboard serve`` would; ``None``: it does not run."""
     # the web application takes a while to import: only who needs it waits
-    from streams.api.access import Access
-    from streams.api.app import create_api
-    from streams.remembered.opening import shares_views
-    from streams.remembered.recall_rpc import recall_socket
-    from streams.serve.opening import open_parts
+    from streams.server.api.access import Access
+    from streams.server.api.app import create_api
+    from streams.server.serve.opening import open_parts
+    from streams.stores.remembered.opening import shares_views
+    from streams.stores.remembered.recall_rpc import recall_socket
     from streams.telemetry.metrics import Metrics
 
     if not shares_views(settings) and not recall_socket(settings).exists():
@@ -127,8 +127,8 @@ def _read(response: httpx.Response, base: str, kind: type[T]) -> T:
 def require_index(settings: Settings) -> None:
     """Raise :class:`ConfigurationError` if there is no index here that could be opened instead."""
     # loads the engine: only who needs it waits
-    from streams.adapters.index_factory import edge_folder
-    from streams.adapters.qdrant_kinds import FACTS
+    from streams.stores.index_factory import edge_folder
+    from streams.stores.qdrant_kinds import FACTS
 
     folder = edge_folder(settings, FACTS)
     if not settings.qdrant_url and not folder.exists():

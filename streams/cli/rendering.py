@@ -14,8 +14,8 @@ from models.errors import InvalidRecord
 from models.messages import Role
 from processors.text import shapes
 from streams.cli.output import moment, printable
+from streams.clients.records import SourceRecord
 from streams.runtime.deadletters import DLQ_SUFFIX, HEADER_PREFIX
-from streams.runtime.records import SourceRecord
 
 Body = dict[str, Any]
 

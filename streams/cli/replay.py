@@ -11,16 +11,16 @@ from typing import Annotated
 import typer
 
 from models.errors import ConfigurationError
+from streams.admin.topics.groups import Member
 from streams.cli import progress
 from streams.cli.output import Json, count, print_json, print_table
 from streams.cli.replay_shown import print_compared, print_plan, status_row
-from streams.replays import comparing, dropping, plan, record, running, starting
-from streams.replays.log import look
-from streams.replays.plan import refuse_loss
-from streams.replays.record import Replay
-from streams.settings import Settings, load_settings
+from streams.config.settings import Settings, load_settings
+from streams.server.replays import comparing, dropping, plan, record, running, starting
+from streams.server.replays.log import look
+from streams.server.replays.plan import refuse_loss
+from streams.server.replays.record import Replay
 from streams.telemetry.logs import configure_logging
-from streams.topics.groups import Member
 
 #: Exit status when the generations differ.
 DIFFERENT = 1
@@ -170,7 +170,7 @@ def status(
         print(f"no replay in {live.folder}: `switchboard replay start NAME` starts one")
     else:
         print_table(
-            ("generation", "state", "caught up", "messages", "of", "records left", "started", "with"),
+            ("generation", "state", "caught up", "read", "of", "records left", "started", "with"),
             [status_row(row) for row in rows],
             right=(3, 4, 5),
         )
@@ -181,8 +181,8 @@ def compare(name: Name, json: Json = False) -> None:
     """Compare the facts and summaries of a replay with the live ones.
 
     Fields that differ between logs that say the same (when a record arrived)
-    do not count. reordered: the same facts from the same evidence, which
-    came in another order. Exit status 1 if anything else differs.
+    do not count. traced: the same facts, read in other windows or from
+    evidence in another order. Exit status 1 if anything else differs.
     """
     live, generation = _of(name)
     with progress.showing("reading") as tell:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from streams.cli.output import count, print_table, printable
-from streams.replays.comparing import Compared
-from streams.replays.plan import Plan
+from streams.server.replays.comparing import Compared
+from streams.server.replays.plan import Plan
 
 
 def print_plan(made: Plan) -> None:
@@ -50,9 +50,9 @@ def print_compared(compared: Compared) -> None:
         f"{compared.replayed_keys:,} replayed (digest {compared.replayed_digest})"
     )
     print_table(
-        ("kind", "created", "removed", "changed", "reordered"),
+        ("kind", "created", "removed", "changed", "traced"),
         [
-            (kind, *(f"{number:,}" for number in (each.created, each.removed, each.changed, each.reordered)))
+            (kind, *(f"{number:,}" for number in (each.created, each.removed, each.changed, each.traced)))
             for kind, each in compared.kinds.items()
         ],
         right=(1, 2, 3, 4),

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from zlib import crc32
 
-from streams.runtime.partitioner import partition_of
-from streams.runtime.records import SourceRecord
+from streams.clients.partitioner import partition_of
+from streams.clients.records import SourceRecord
 
 
 @dataclass

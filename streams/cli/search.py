@@ -18,11 +18,12 @@ import typer
 from models.errors import ConfigurationError, InvalidRecord
 from models.facts import Fact
 from models.messages import DEFAULT_TENANT
-from processors.recall.question import InvalidQuestion, cleaned
+from processors.retrieval.recall.question import InvalidQuestion, cleaned
 from streams.cli import people, recall_api, waiting
 from streams.cli.output import UNREAD, console, print_json, printable
 from streams.cli.progress import showing
-from streams.search import (
+from streams.config.settings import Settings, load_settings
+from streams.stores.search import (
     MOST_RESULTS,
     Empty,
     Result,
@@ -31,7 +32,6 @@ from streams.search import (
     Wanted,
     kinds_of,
 )
-from streams.settings import Settings, load_settings
 
 _NOTHING = {
     Empty.NO_FACTS: "Nothing that {user} said answers this, and no fact about them is known.",
@@ -187,10 +187,10 @@ async def _why(settings: Settings, user: str, tenant: str) -> list[str]:
 
 async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
     # the engine and the model take a second to import: only who needs them waits
-    from streams.adapters.living_embedder import open_living
-    from streams.adapters.log_factory import open_views
-    from streams.policies.known import read_policies
-    from streams.remembered.opening import open_search
+    from streams.agents.vectors.living_embedder import open_living
+    from streams.clients.policies.known import read_policies
+    from streams.stores.log_factory import open_views
+    from streams.stores.remembered.opening import open_search
 
     recall_api.require_index(settings)
     if not settings.redis_url:  # what recall keeps in a Valkey of its own is gone with it

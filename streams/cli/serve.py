@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from streams.settings import load_settings
+from streams.config.settings import load_settings
 
 
 def run() -> None:
@@ -15,6 +15,6 @@ def run() -> None:
     """
     settings = load_settings()
     # The web server and the indexes take a while to import: only this command pays for them.
-    from streams.serve import process
+    from streams.server.serve import process
 
     raise typer.Exit(process.run(settings))

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from streams.cli.output import print_json, print_table
-from streams.settings import describe, load_settings
+from streams.config.settings import describe, load_settings
 
 
 def show(

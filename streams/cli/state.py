@@ -10,12 +10,12 @@ from typing import Annotated
 import typer
 
 from models.errors import ConfigurationError
+from streams.admin.topics import reset
+from streams.admin.topics.groups import Member, Rewound
 from streams.cli.output import Json, count, print_json
 from streams.cli.worker import Service
-from streams.settings import Settings, load_settings
-from streams.topics import reset
-from streams.topics.catalog import Catalog, catalog_for
-from streams.topics.groups import Member, Rewound
+from streams.clients.catalog import Catalog, catalog_for
+from streams.config.settings import Settings, load_settings
 
 app = typer.Typer(
     no_args_is_help=True,

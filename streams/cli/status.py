@@ -9,11 +9,11 @@ from typing import Annotated
 import typer
 
 from models.errors import ConfigurationError, DependencyUnavailable
+from streams.admin.topics.cluster import cluster_id
 from streams.cli.output import print_json, print_table
-from streams.kafka import broker
-from streams.settings import Settings, load_settings
-from streams.telemetry import services
-from streams.topics.cluster import cluster_id
+from streams.clients.kafka import broker
+from streams.config.settings import Settings, load_settings
+from streams.queries import services
 
 #: What the table of services shows of their metrics: heading -> metric, without prefix.
 _SHOWN = {

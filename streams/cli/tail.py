@@ -13,10 +13,10 @@ from aiokafka import TopicPartition
 from models.errors import NotFound
 from streams.cli import rendering
 from streams.cli.output import nobody_reads, print_json
-from streams.kafka import broker
-from streams.runtime.records import SourceRecord
-from streams.settings import Settings, load_settings
-from streams.topics.catalog import Catalog, catalog_for
+from streams.clients.catalog import Catalog, catalog_for
+from streams.clients.kafka import broker
+from streams.clients.records import SourceRecord
+from streams.config.settings import Settings, load_settings
 
 
 def follow(

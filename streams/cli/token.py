@@ -14,8 +14,8 @@ from models.access import Token
 from models.errors import ConfigurationError, NotFound
 from models.messages import DEFAULT_TENANT
 from streams.cli.output import Json, print_json, print_table, printable
-from streams.settings import load_settings
-from streams.tokens import secret, topic
+from streams.config.settings import load_settings
+from streams.server.tokens import secret, topic
 
 app = typer.Typer(no_args_is_help=True, help="Tokens of the HTTP API: make, list and revoke them.")
 

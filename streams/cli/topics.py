@@ -9,12 +9,12 @@ from typing import Annotated
 import typer
 
 from models.errors import ConfigurationError
+from streams.admin.topics import admin
+from streams.admin.topics.differences import Difference, in_units
+from streams.admin.topics.rights import ROLES, rights_of
 from streams.cli.output import Json, count, print_json, print_table
-from streams.settings import load_settings
-from streams.topics import admin
-from streams.topics.catalog import catalog_for
-from streams.topics.differences import Difference, in_units
-from streams.topics.rights import ROLES, rights_of
+from streams.clients.catalog import catalog_for
+from streams.config.settings import load_settings
 
 app = typer.Typer(
     no_args_is_help=True, help="Create and verify the topics; schemas/topics has one file for each."

@@ -10,10 +10,10 @@ import typer
 from models.errors import DependencyUnavailable, InvalidRecord
 from models.messages import DEFAULT_TENANT
 from models.understanding import QueryUnderstanding
-from processors.recall.question import InvalidQuestion, cleaned
+from processors.retrieval.recall.question import InvalidQuestion, cleaned
 from streams.cli import recall_api
 from streams.cli.output import print_json, printable
-from streams.settings import load_settings
+from streams.config.settings import load_settings
 
 
 def show(

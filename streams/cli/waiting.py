@@ -15,13 +15,13 @@ from models.errors import DependencyUnavailable
 from processors.conversations.state import ConversationPolicy, is_page, silent_at
 from streams.agents.ingest.conversations import STATE
 from streams.cli.output import count, moment, printable
-from streams.conversations import states as conversation_states
-from streams.kafka import broker
+from streams.clients.catalog import catalog_for
+from streams.clients.kafka import broker
+from streams.config.settings import Settings
+from streams.queries import services
+from streams.queries.conversations import states as conversation_states
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
-from streams.settings import Settings
-from streams.telemetry import services
-from streams.topics.catalog import catalog_for
 
 #: Somebody waits at a prompt, and this is only the second half of an answer.
 _PATIENCE_SECONDS = 5.0

@@ -14,8 +14,8 @@ import typer
 from models.errors import ConfigurationError, NotFound
 from models.webhooks import Webhook
 from streams.cli.output import Json, print_json, print_table, printable
-from streams.settings import Settings, load_settings
-from streams.webhooks.endpoints import MOST_WEBHOOKS, WEBHOOKS, new_secret
+from streams.config.settings import Settings, load_settings
+from streams.server.webhooks.endpoints import MOST_WEBHOOKS, WEBHOOKS, new_secret
 
 app = typer.Typer(no_args_is_help=True, help="Webhooks: facts and summaries over HTTP.")
 
@@ -101,7 +101,7 @@ def remove(
 @app.command("deliver")
 def deliver() -> None:
     """Post records to all webhooks until Ctrl-C or SIGTERM. Logs go to stderr, metrics to a port."""
-    from streams.webhooks import process
+    from streams.server.webhooks import process
 
     raise typer.Exit(process.run(load_settings()))
 
@@ -117,7 +117,7 @@ async def _check(settings: Settings, url: str) -> None:
     """Refuse a URL that nothing could ever be sent to."""
     import httpcore
 
-    from streams.webhooks.addresses import AddressRefused, CheckedNetwork
+    from streams.server.webhooks.addresses import AddressRefused, CheckedNetwork
 
     try:
         parts = urlsplit(url)

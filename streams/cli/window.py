@@ -13,12 +13,12 @@ import typer
 
 from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
-from processors.recall.window import DEFAULT_TURNS, InvalidWindow, MessageWindow, bounds
-from streams.adapters.turn_topic import TurnTopic
+from processors.retrieval.recall.window import DEFAULT_TURNS, InvalidWindow, MessageWindow, bounds
 from streams.cli import recall_api
 from streams.cli.output import moment, print_json, printable
-from streams.conversations.windows import WindowRetriever
-from streams.settings import Settings, load_settings
+from streams.config.settings import Settings, load_settings
+from streams.queries.conversations.windows import WindowRetriever
+from streams.stores.turn_topic import TurnTopic
 
 app = typer.Typer(add_completion=False)
 

@@ -10,8 +10,8 @@ from typing import Annotated
 import typer
 
 from models.errors import ConfigurationError
-from streams.process.processes import Place, check_count
-from streams.settings import Settings, load_settings
+from streams.config.settings import Settings, load_settings
+from streams.server.process.processes import Place, check_count
 
 
 class Service(StrEnum):
@@ -58,13 +58,13 @@ def work(
         raise typer.Exit(_supervise(service.value, processes, settings))
     place = Place(process or 0, processes)
     # Faust and the models take a second to import: only this command pays for them.
-    from streams.process.worker import run
+    from streams.server.process.worker import run
 
     raise typer.Exit(run(service.value, place.settings(service.value, settings), place=place))
 
 
 def _supervise(service: str, count: int, settings: Settings) -> int:
-    from streams.process.supervisor import Process, Supervisor
+    from streams.server.process.supervisor import Process, Supervisor
     from streams.telemetry.logs import configure_logging
 
     configure_logging(settings.log_level, settings.log_format)

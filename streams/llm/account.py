@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import UTC, datetime
 
+from streams.config.settings import Settings
+from streams.config.settings.endpoints import Endpoint
 from streams.llm.memo.memo import MemoLog
 from streams.llm.port import Answer, Declined, Throttled, Usage
 from streams.llm.prices import cost, price_of
-from streams.settings import Settings
-from streams.settings.endpoints import Endpoint
 from streams.telemetry.metrics import Metrics
 
 #: The wait after a 429 that asks for none.

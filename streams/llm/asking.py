@@ -18,14 +18,14 @@ from models.errors import DependencyUnavailable, Unanswered
 from models.memo import Erased, Memo, memo_id
 from models.ports import TryLater
 from processors.text.tokens import TokenCounter
+from streams.config.settings import Settings
+from streams.config.settings.endpoints import Endpoint
 from streams.llm.account import Account
 from streams.llm.limiter import Limiter
 from streams.llm.memo.memo import MemoLog
 from streams.llm.model_batch import CallContext, ModelBatch
 from streams.llm.port import DEPENDENCY, Provider
 from streams.llm.questions import Purpose, Question, groups_of
-from streams.settings import Settings
-from streams.settings.endpoints import Endpoint
 from streams.telemetry.metrics import Metrics
 
 #: Of the time that a stage's step may take, how much is spent on waiting and calling.

@@ -8,8 +8,8 @@ from typing import NamedTuple
 from models.answers import Responder
 from models.understanding import Understander
 from processors.text.tokens import TokenCounter
-from streams.adapters.builtin_understander import BuiltinUnderstander
-from streams.settings import Settings
+from streams.config.settings import Settings
+from streams.llm.builtin_understander import BuiltinUnderstander
 from streams.telemetry.metrics import Metrics
 
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 
 from models.index import Vectors
 from processors.text.tokens import TokenCounter
+from streams.config.settings.endpoints import Endpoint
 from streams.llm.account import Account, pause_of
 from streams.llm.limiter import Limiter
 from streams.llm.port import Answer, Provider, Throttled, Usage
-from streams.settings.endpoints import Endpoint
 
 #: What its calls are counted as.
 PURPOSE = "embedding"

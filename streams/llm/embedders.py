@@ -7,9 +7,9 @@ from pathlib import Path
 
 from models.errors import ConfigurationError
 from models.ports import Embedder, VectorSource
-from processors.embedding.wording import EMBEDDED_CHARACTERS
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.settings import Settings
+from processors.retrieval.embedding.wording import EMBEDDED_CHARACTERS
+from streams.config.settings import Settings
+from streams.llm.onnx_embedder import OnnxEmbedder
 from streams.telemetry.metrics import Metrics
 
 ONNX = "onnx:"
@@ -29,7 +29,7 @@ async def open_embedder(
     if settings.asks_model("embedder"):
         return (await _model(settings, resources, metrics))[0]
     if settings.embedder.startswith(ONNX):
-        from streams.adapters.onnx_folder import OnnxFolder
+        from streams.llm.onnx_folder import OnnxFolder
 
         embedder = OnnxEmbedder(OnnxFolder(Path(settings.embedder.removeprefix(ONNX))))
     else:
@@ -78,12 +78,12 @@ async def _model(
     settings: Settings, resources: AsyncExitStack, metrics: Metrics | None
 ) -> tuple[Embedder, VectorSource | None]:
     # Imported here because the library takes a second to load.
-    from streams.adapters.tokenizer import cl100k_counter
     from streams.llm.account import Account
     from streams.llm.embedder import ModelEmbedder
     from streams.llm.factory import open_client, open_limiter, open_memos
     from streams.llm.memo.topic import MemoTopic
     from streams.llm.memo.vectors import VECTORS, VectorLog
+    from streams.llm.tokenizer import cl100k_counter
     from streams.llm.vectors import ModelVectors
 
     endpoint = settings.embedding_endpoint

@@ -9,15 +9,15 @@ from typing import NamedTuple
 from models.errors import ConfigurationError
 from models.ports import Extractor, GraphReader, KnownNotes, MergeValidator, Summarizer
 from processors.text.tokens import TokenCounter
-from streams.adapters.builtin_extractor import BuiltinExtractor
-from streams.adapters.builtin_summarizer import BuiltinSummarizer
-from streams.adapters.builtin_validator import BuiltinMergeValidator
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.own_extractor import OwnExtractor, load
+from streams.clients.policies.known import Policies
+from streams.config.settings import Settings
+from streams.llm.builtin_extractor import BuiltinExtractor
+from streams.llm.builtin_summarizer import BuiltinSummarizer
+from streams.llm.builtin_validator import BuiltinMergeValidator
 from streams.llm.memo.marks import ErasureMarks
 from streams.llm.memo.topic import MemoTopic
-from streams.policies.known import Policies
-from streams.settings import Settings
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.own_extractor import OwnExtractor, load
 from streams.telemetry.metrics import Metrics
 
 

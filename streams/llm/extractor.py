@@ -10,7 +10,7 @@ from models.memo import Erased, Memo, Outcome
 from models.ports import Extracted, Extraction, Refused, TryLater
 from models.windows import Window
 from processors.prompts import notes
-from streams.adapters.builtin_extractor import BuiltinExtractor
+from streams.llm.builtin_extractor import BuiltinExtractor
 from streams.llm.port import CONTEXT_EXCEEDED
 from streams.llm.windows import WindowQuestions
 from streams.telemetry.metrics import Metrics

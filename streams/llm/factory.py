@@ -10,16 +10,16 @@ from redis.asyncio import Redis
 
 from models.errors import DependencyUnavailable
 from processors.text.tokens import TokenCounter
-from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.redis_client import open_redis
+from streams.clients.local_valkey import LocalValkey
+from streams.clients.redis_client import open_redis
+from streams.config.settings import Settings
+from streams.config.settings.endpoints import Endpoint
 from streams.llm.asking import Asking
 from streams.llm.limiter import Limiter, Limits
 from streams.llm.memo.memo import MemoLog
 from streams.llm.memo.topic import MemoTopic
 from streams.llm.memo.view import MemoView
 from streams.llm.port import Provider
-from streams.settings import Settings
-from streams.settings.endpoints import Endpoint
 from streams.telemetry.metrics import Metrics
 
 log = structlog.get_logger("streams.llm")

@@ -17,9 +17,9 @@ import structlog
 from redis.asyncio import Redis
 
 from models.errors import DependencyUnavailable
-from streams.adapters.redis_client import answered
+from streams.clients.redis_client import answered
+from streams.config.namespace import Namespace
 from streams.llm.port import Throttled
-from streams.namespace import Namespace
 
 T = TypeVar("T")
 

@@ -15,9 +15,9 @@ from genai_prices import Usage as PricedUsage
 from genai_prices import calc_price
 from genai_prices.types import PriceCalculation
 
+from streams.config.settings.endpoints import Endpoint
+from streams.config.settings.models import Price
 from streams.llm.port import Usage
-from streams.settings.endpoints import Endpoint
-from streams.settings.models import Price
 
 log = structlog.get_logger("streams.llm")
 

@@ -22,7 +22,7 @@ import structlog
 from models.errors import DependencyUnavailable
 from models.memo import Memo, Outcome, memo_id
 from models.vectors import EmbeddingRequest
-from processors.embedding.vectors import pack
+from processors.retrieval.embedding.vectors import pack
 from streams.llm.account import Account
 from streams.llm.embedder import PURPOSE, ModelEmbedder
 from streams.llm.memo.memo import MemoLog

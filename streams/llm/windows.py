@@ -12,9 +12,9 @@ from models.windows import Window
 from processors.prompts import extraction, policy
 from processors.prompts.fence import line
 from processors.prompts.prompt import Prompt
+from streams.clients.policies.known import NoPolicies, Policies
 from streams.llm.asking import Asking
 from streams.llm.questions import Question, said_in
-from streams.policies.known import NoPolicies, Policies
 
 
 class WindowQuestions:

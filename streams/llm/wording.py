@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from streams.redaction import without_credentials
-from streams.settings.endpoints import Endpoint
+from streams.config.redaction import without_credentials
+from streams.config.settings.endpoints import Endpoint
 
 
 def first_line(message: object) -> str:

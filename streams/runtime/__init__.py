@@ -105,7 +105,7 @@ The eleven rules, and where they live
    changelog says: ``stored.py``; late writes: ``lease.py``, mended by ``recovery.py``
 8. bad input never blocks and is never lost: ``stepping.py``, ``deadletters.py``, ``unpacking.py``; waiting:
    ``retry_policy.py``, ``stage_status.py``
-9. fencing: ``lease.py``; timeouts, bounded shutdown: ``streams/process/worker.py``
+9. fencing: ``lease.py``; timeouts, bounded shutdown: ``streams/server/process/worker.py``
 10. our own aiokafka consumer, Kafka's hash, misplaced records: ``consumer.py``, ``partitioner.py``,
     ``quarantine.py``; partitions only with members that read the same topics: ``assignor.py``
 11. what is never used of Faust: ``exactly_once``, ``take()``, windowed tables, models on ingress, concurrency

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from streams.runtime.aiokafka_internals import calc_crc32c
+from streams.clients.aiokafka_internals import calc_crc32c
 
 #: Kafka's numbers of what a batch is compressed with.
 CODEC_MASK = 0x07

@@ -15,7 +15,7 @@ from typing import Any, cast
 from aiokafka.errors import KafkaError
 
 from models.errors import ConfigurationError, ConsistencyError
-from streams.runtime.aiokafka_internals import ConsumerStoppedError
+from streams.clients.aiokafka_internals import ConsumerStoppedError
 from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
 from streams.runtime.continuity import check_start
 from streams.runtime.epoch import Epoch, EpochOver, Progress

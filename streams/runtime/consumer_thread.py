@@ -20,14 +20,14 @@ from aiokafka.errors import (
 )
 from aiokafka.structs import OffsetAndMetadata, TopicPartition
 
-from streams import kafka
-from streams.kafka.pacing import pace
-from streams.runtime.aiokafka_internals import ConsumerStoppedError, HeartbeatRequest, JoinGroupRequest
+from streams.clients import kafka
+from streams.clients.aiokafka_internals import ConsumerStoppedError, HeartbeatRequest, JoinGroupRequest
+from streams.clients.kafka.pacing import pace
+from streams.clients.records import FetchedRecord
 from streams.runtime.epoch import Epoch, Offsets
 from streams.runtime.faust_internals import TP, AIOKafkaConsumerThread, ensure_aiokafka_TP
 from streams.runtime.lease import Lease
 from streams.runtime.ports import ConsumerHost
-from streams.runtime.records import FetchedRecord
 from streams.runtime.unpacking import Unpacker
 
 #: Most records that one fetch takes, of all partitions: a batch of the stage that takes the largest.

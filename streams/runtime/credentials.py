@@ -6,8 +6,8 @@ from typing import Any
 
 from faust.auth import Credentials, OAuthCredentials, SASLCredentials, SSLCredentials
 
-from streams import kafka
-from streams.settings import Settings
+from streams.clients import kafka
+from streams.config.settings import Settings
 
 
 def faust_credentials(settings: Settings) -> Credentials | None:

@@ -38,10 +38,10 @@ import hashlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from streams.runtime.aiokafka_internals import DefaultRecordBatchBuilder, MemoryRecords
+from streams.clients.aiokafka_internals import DefaultRecordBatchBuilder, MemoryRecords
+from streams.clients.records import Headers, SourceRecord, UnreadBatch
 from streams.runtime.effects import DeadLetter, Output
 from streams.runtime.publisher import record_bytes
-from streams.runtime.records import Headers, SourceRecord, UnreadBatch
 
 #: Suffix of a topic's dead-letter queue.
 DLQ_SUFFIX = ".dlq"

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from models.errors import InvalidRecord
-from streams.runtime.records import Headers, SourceRecord
+from streams.clients.records import Headers, SourceRecord
 from streams.runtime.stamp import Stamp
 
 

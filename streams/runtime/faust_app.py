@@ -10,6 +10,7 @@ from typing import Any
 import faust
 
 from models.errors import ConfigurationError
+from streams.clients.catalog import Catalog
 from streams.runtime.assignor import SameTopicsAssignor
 from streams.runtime.consumer import BatchTransport
 from streams.runtime.credentials import faust_credentials
@@ -19,7 +20,6 @@ from streams.runtime.ports import AppHost
 from streams.runtime.scheduler import scheduler_factory
 from streams.runtime.stage import BoundStage, Stage
 from streams.runtime.throttle import Throttle
-from streams.topics.catalog import Catalog
 
 
 class ServiceApp(faust.App):

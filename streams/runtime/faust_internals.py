@@ -28,7 +28,7 @@ from faust.types.tuples import ConsumerMessage, Message, ack_lock
 from mode import Service
 from mode.utils.queues import FlowControlEvent
 
-from streams.runtime.aiokafka_internals import Assumption, mentions, parameters
+from streams.clients.aiokafka_internals import Assumption, mentions, parameters
 
 __all__ = [
     "ASSUMPTIONS",

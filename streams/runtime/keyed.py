@@ -20,9 +20,9 @@ from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from models.errors import InvalidRecord
+from streams.clients.records import RecordBatch, SourceRecord, rerouted
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, SourceRecord, rerouted
 from streams.runtime.stage import Stage, StateReader, TimerContext
 from streams.runtime.work import Work
 

@@ -17,11 +17,11 @@ from collections.abc import Callable
 from typing import Any
 
 from models.errors import ConsistencyError
+from streams.clients.records import RecordBatch
 from streams.runtime.effects import Account, Effects
 from streams.runtime.epoch import Epoch
 from streams.runtime.faust_internals import TP
 from streams.runtime.ports import LaneHost
-from streams.runtime.records import RecordBatch
 from streams.runtime.stage import BoundStage, TimerContext
 from streams.runtime.stepping import Prepared, Stepper
 from streams.runtime.table import NoState, PartitionState

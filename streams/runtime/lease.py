@@ -16,7 +16,7 @@ from typing import Any
 from aiokafka.errors import KafkaError
 
 from models.errors import ConsistencyError
-from streams.runtime.aiokafka_internals import ProduceRequest
+from streams.clients.aiokafka_internals import ProduceRequest
 
 _POLL_SECONDS = 0.05
 

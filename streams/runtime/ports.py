@@ -10,19 +10,19 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from streams.clients.catalog import Catalog
+from streams.clients.records import RecordBatch
+from streams.config.settings import Settings
 from streams.runtime.epoch import Epoch, Offsets
 from streams.runtime.faust_internals import TP
 from streams.runtime.lease import Lease
 from streams.runtime.publisher import Publisher
-from streams.runtime.records import RecordBatch
 from streams.runtime.stage import BoundStage
 from streams.runtime.table import NoState, PartitionState
 from streams.runtime.throttle import Throttle
 from streams.runtime.timers import Timers
-from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
-from streams.topics.catalog import Catalog
 
 
 class StepperHost(Protocol):

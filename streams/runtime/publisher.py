@@ -10,13 +10,13 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError, KafkaTimeoutError, ProducerClosed
 
 from models.errors import ConsistencyError
-from streams import kafka
+from streams.clients import kafka
+from streams.clients.partitioner import partitions_of
+from streams.clients.records import Headers
+from streams.config.settings import Settings
 from streams.runtime.effects import Output
-from streams.runtime.partitioner import partitions_of
-from streams.runtime.records import Headers
 from streams.runtime.requests import send_in_one_go
 from streams.runtime.stamp import Stamp
-from streams.settings import Settings
 
 #: What a record needs in a Kafka batch beyond key, value and headers (varints, CRC, batch header).
 _RECORD_OVERHEAD = 100

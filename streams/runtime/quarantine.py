@@ -6,10 +6,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from streams.clients.partitioner import partitions_of
+from streams.clients.records import RecordBatch, SourceRecord, UnreadBatch, rerouted
 from streams.runtime.effects import DeadLetter, Effects
-from streams.runtime.partitioner import partitions_of
 from streams.runtime.publisher import record_bytes
-from streams.runtime.records import RecordBatch, SourceRecord, UnreadBatch, rerouted
 from streams.runtime.stage import BoundStage
 
 

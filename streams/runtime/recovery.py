@@ -18,12 +18,12 @@ from typing import Any
 from aiokafka.errors import KafkaError
 
 from models.errors import ConsistencyError
-from streams import kafka
+from streams.clients import kafka
+from streams.config.settings import Settings
 from streams.runtime.epoch import Epoch
 from streams.runtime.faust_internals import TP, ensure_aiokafka_TP
 from streams.runtime.publisher import Publisher
 from streams.runtime.stored import StoredPartition
-from streams.settings import Settings
 
 #: Records that are taken in before the event loop has its turn: 20 ms or so.
 _BATCH_RECORDS = 10_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Any
 
-from streams.runtime.aiokafka_internals import Array, Bytes, Int32, ProduceRequest, RequestStruct, Schema
+from streams.clients.aiokafka_internals import Array, Bytes, Int32, ProduceRequest, RequestStruct, Schema
 
 
 def send_in_one_go(client: Any) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from models.errors import DependencyUnavailable, Unanswered
-from streams.backoff import backoff
+from streams.config.backoff import backoff
 from streams.runtime.ports import StepperHost
 from streams.runtime.stage_status import StageStatus
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from streams.clients.records import RecordBatch
 from streams.runtime.faust_internals import TP
-from streams.runtime.records import RecordBatch
 
 #: ``bound(topic)`` returns (most records in a batch, catalog name, index among its stage's sources).
 Bound = Callable[[str], tuple[int, str, int]]

@@ -11,6 +11,8 @@ import structlog
 from aiokafka import AIOKafkaProducer
 
 from models.errors import ConsistencyError
+from streams.clients.catalog import Catalog
+from streams.config.settings import Settings
 from streams.runtime.consumer import BatchConsumer
 from streams.runtime.epoch import Epoch, EpochLane, Offsets
 from streams.runtime.faust_app import bind, make_app
@@ -25,11 +27,9 @@ from streams.runtime.stamp import config_hash
 from streams.runtime.table import NoState, PartitionState
 from streams.runtime.throttle import Throttle
 from streams.runtime.watch import Watch
-from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
-from streams.topics.catalog import Catalog
-from streams.version import code_version
+from streams.telemetry.version import code_version
 
 
 async def _go_on(unanswered: int) -> bool:

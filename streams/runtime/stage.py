@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from streams.clients.records import RecordBatch
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch
 from streams.runtime.stage_status import StageStatus
 
 

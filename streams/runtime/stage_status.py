@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Protocol
 
+from streams.clients.records import RecordBatch
 from streams.runtime.letter_log import LetterLog
-from streams.runtime.records import RecordBatch
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 

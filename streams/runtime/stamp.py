@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from streams.version import code_version
+from streams.telemetry.version import code_version
 
 #: Version and commit of the code that decided: ``0.1.0+7008eb1d5007``.
 CODE = "sw_code"

@@ -24,12 +24,12 @@ from typing import NamedTuple
 import msgspec
 
 from models.errors import ConsistencyError
+from streams.clients.records import RecordBatch, SourceRecord
 from streams.runtime.deadletters import DLQ_SUFFIX, is_cut, to_outputs
 from streams.runtime.effects import Account, DeadLetter, Effects, StateChange
 from streams.runtime.ports import SteppedLane
 from streams.runtime.publisher import OutputTooLarge, Packed, record_bytes
 from streams.runtime.quarantine import quarantine
-from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.retry_policy import NoAnswer, RetryPolicy
 from streams.runtime.stage import StateReader, TimerContext
 from streams.runtime.stamp import stamp

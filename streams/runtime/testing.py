@@ -22,13 +22,13 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from streams.clients.catalog import load_catalog
+from streams.clients.records import Record, RecordBatch
 from streams.runtime.codec import Codec
 from streams.runtime.effects import DeadLetter, Effects, Output
-from streams.runtime.records import Record, RecordBatch
 from streams.runtime.stage import Stage, TimerContext
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import NoState, PartitionState
-from streams.topics.catalog import load_catalog
 
 T = TypeVar("T")
 

@@ -18,12 +18,12 @@ from collections.abc import Sequence
 from random import Random
 from typing import Any, NamedTuple
 
+from streams.clients.catalog import load_catalog
+from streams.clients.records import Record, RecordBatch
 from streams.runtime.deadletters import DLQ_SUFFIX, to_outputs
 from streams.runtime.effects import Effects, Output
-from streams.runtime.records import Record, RecordBatch
 from streams.runtime.stage import Stage, TimerContext
 from streams.runtime.testing import PARTITION, START, Changelog, recovered, restored_timers, set_timers
-from streams.topics.catalog import load_catalog
 
 
 class _Call(NamedTuple):

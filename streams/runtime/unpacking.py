@@ -19,7 +19,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from models.errors import InvalidRecord
-from streams.runtime.aiokafka_internals import FetchRequest
+from streams.clients.aiokafka_internals import FetchRequest
+from streams.clients.records import UnreadBatch
 from streams.runtime.batches import (
     HEADER_BYTES,
     Batch,
@@ -32,7 +33,6 @@ from streams.runtime.batches import (
 )
 from streams.runtime.decompression import CODECS, decompress_into
 from streams.runtime.faust_internals import TP
-from streams.runtime.records import UnreadBatch
 
 #: Of one partition no more batches are unpacked once they have this many bytes; the rest is fetched again.
 _ENOUGH_BYTES = 16 << 20

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from models.errors import InvalidRecord
+from streams.clients.records import SourceRecord
 from streams.runtime.codec import Codec, body_of
 from streams.runtime.effects import Effects
-from streams.runtime.records import SourceRecord
 from streams.runtime.stage import StateReader
 
 T = TypeVar("T")

@@ -31,7 +31,7 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from models.errors import ConfigurationError
-from streams.redaction import redacted
+from streams.config.redaction import redacted
 
 #: A value that `/readyz` and `/healthz` show under "details".
 Detail = str | int | float | bool | list[str] | dict[str, int] | None

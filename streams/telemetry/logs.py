@@ -6,7 +6,7 @@ which are let through from WARNING on (aiokafka tells every heartbeat at INFO), 
 
 Contents cannot slip in by accident: the fields that hold them on the wire are replaced by their length,
 and tracebacks are shown without the values of local variables.  Nor can secrets, or what controls a terminal:
-every text of a line passes through :mod:`streams.redaction` and :mod:`streams.printing`.
+every text of a line passes through :mod:`streams.config.redaction` and :mod:`streams.config.printing`.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Any, Literal, TextIO
 import structlog
 from structlog.typing import EventDict, Processor
 
-from streams.printing import printable, printable_lines
-from streams.redaction import redacted
+from streams.config.printing import printable, printable_lines
+from streams.config.redaction import redacted
 
 Level = Literal["debug", "info", "warning", "error"]
 

@@ -18,8 +18,8 @@ from models.ports import Extracted, Extraction
 from models.statements import Kind, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from streams.agents.memory.facts import FACTS, Facts
+from streams.config.settings import Settings
 from streams.runtime.testing import PARTITION, START, StageHarness
-from streams.settings import Settings
 
 MESSAGES = "chat.messages.v1"
 

@@ -21,11 +21,11 @@ from streams.agents.recall.episodes import EPISODES, STATE, Episodes
 from streams.agents.recall.punctuations import TURNS
 from streams.agents.recall.turn_log import CONVERSATION_HEADER
 from streams.agents.recall.turn_vectors import TURN_VECTORS
-from streams.runtime.records import Record
+from streams.clients.records import Record
+from streams.config.settings import Settings
 from streams.runtime.stage import Stage
 from streams.runtime.testing import START, StageHarness
 from streams.runtime.trial import Trial
-from streams.settings import Settings
 
 GARDEN, TRAIN, SCHOOL = np.eye(4, dtype=np.float16)[:3]
 ROW_MARK = b"\x01"

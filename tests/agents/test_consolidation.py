@@ -30,24 +30,24 @@ from models.facts import Fact, FactChange, FactStatus
 from models.ports import MergeVerdict, Validated
 from models.statements import Assertion
 from models.vectors import EmbeddingRequest, EmbeddingResult, Saying, VectorKind
-from processors.embedding.vectors import pack
 from processors.facts.confidence import ACTIVE_FROM, has_faded, is_void
 from processors.facts.evidence import PROVENANCE_LIMIT
 from processors.facts.lines import Line
+from processors.facts.merging.plan import CLUSTERS_LIMIT
 from processors.facts.rebuilding import rebuilt
-from processors.merging.plan import CLUSTERS_LIMIT
+from processors.retrieval.embedding.vectors import pack
 from streams.agents.memory.commands import COMMANDS, Commands
 from streams.agents.memory.consolidation_records import CONSOLIDATION, QUESTIONS, REPORTS
 from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX, SPOKEN, Person
 from streams.agents.memory.facts import FACTS, STATE, Facts
 from streams.agents.memory.merge_validation import MergeValidation
-from streams.erasure.erasures import Erasing
+from streams.agents.vectors.requests import EMBEDDINGS
+from streams.clients.erasures import Erasing
+from streams.clients.records import Record
+from streams.config.settings import Settings
 from streams.runtime.marks import Layout
-from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.runtime.trial import Trial
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS
 
 NEAR = (1.0, 0.0, 0.0)
 NEARBY = (0.96, 0.28, 0.0)

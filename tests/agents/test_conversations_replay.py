@@ -20,7 +20,6 @@ from models.commands import Command
 from models.messages import ChatMessage, Role
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window
-from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import (
     MESSAGES,
     REQUESTS,
@@ -29,9 +28,10 @@ from streams.agents.ingest.conversations import (
     Conversations,
 )
 from streams.agents.ingest.punctuating import COMMANDS
-from streams.runtime.records import Record, rerouted
+from streams.clients.records import Record, rerouted
+from streams.config.settings import Settings
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.testing import START, StageHarness
-from streams.settings import Settings
 
 COUNT = cl100k_counter()
 SOURCES = (MESSAGES, SUMMARIES, COMMANDS)

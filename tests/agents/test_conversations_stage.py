@@ -17,8 +17,6 @@ from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window, WindowReason, WindowSource
 from processors.conversations.token_table import ranges
 from processors.summaries.building import build_summary
-from streams.adapters.builtin_summarizer import BuiltinSummarizer
-from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import (
     MESSAGES,
     REQUESTS,
@@ -28,10 +26,12 @@ from streams.agents.ingest.conversations import (
 )
 from streams.agents.ingest.punctuating import COMMANDS
 from streams.agents.ingest.summary_ledger import SUMMARIES
+from streams.clients.records import rerouted
+from streams.config.settings import Settings
+from streams.llm.builtin_summarizer import BuiltinSummarizer
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.effects import Effects
-from streams.runtime.records import rerouted
 from streams.runtime.testing import START, StageHarness
-from streams.settings import Settings
 
 COUNT = cl100k_counter()
 

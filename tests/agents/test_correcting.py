@@ -19,15 +19,15 @@ from models.consolidation import ConsolidationStep, Step
 from models.errors import InvalidRecord
 from models.facts import Fact, FactCandidate, FactChange, FactStatus
 from models.statements import Kind, Polarity
+from streams.agents.masking import mask_of
 from streams.agents.memory.commands import COMMANDS, Commands
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
-from streams.correcting import correcting
-from streams.erasure.erasures import Erasing
-from streams.masking import mask_of
-from streams.runtime.records import Record
+from streams.clients.erasures import Erasing
+from streams.clients.records import Record
+from streams.config.settings import Settings
+from streams.queries.correcting import correcting
 from streams.runtime.testing import PARTITION, START, StageHarness
-from streams.settings import Settings
 
 COLUMNS = {
     "home": ("Lives in {}", Kind.STATE),

@@ -16,15 +16,15 @@ from models.ids import text_fact_id, text_hash
 from models.index import Vectors
 from models.ports import Embedder
 from models.vectors import EmbeddingRequest, EmbeddingResult, VectorKind
-from processors.embedding.vectors import pack, unpack
-from processors.embedding.wording import request_for
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.onnx_model import DIMENSIONS, MODEL
+from processors.retrieval.embedding.vectors import pack, unpack
+from processors.retrieval.embedding.wording import request_for
 from streams.agents.recall.embedding import Building, Embedding
-from streams.runtime.records import Record
+from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
+from streams.clients.records import Record
+from streams.config.settings import Settings
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_model import DIMENSIONS, MODEL
 from streams.runtime.testing import StageHarness
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
 ESPRESSO, ENGINEER, CELLO = (
     "drinks an espresso every morning",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -21,10 +21,10 @@ from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.facts import FACTS, Facts
+from streams.agents.vectors.requests import EMBEDDINGS
+from streams.config.settings import Settings
 from streams.runtime.testing import START
 from streams.runtime.trial import Trial
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS
 
 CAR, SOLD = "I have a car.", "I sold my car."
 ONE, NEAR = (1.0, 0.0, 0.0), (0.8, 0.6, 0.0)
@@ -166,6 +166,7 @@ def test_an_end_that_says_no_time_is_refused() -> None:
 @settings(deadline=None, max_examples=15)
 def test_however_often_it_crashes_the_same_facts_end(chance: Random) -> None:
     harness = sold()
+    know(harness, "The recital is on 4 April.", 30, (0.0, 0.0, -1.0), kind=Kind.EVENT)
     know(harness, "We're going to Malta in June.", 31, (0.0, 0.0, 1.0), kind=Kind.EVENT)
     know(harness, "Malta is cancelled.", 40, (0.0, 0.6, 0.8), kind=Kind.EVENT)
     harness.take(harness.record(said(CAR, 45)))
@@ -182,3 +183,55 @@ def test_however_often_it_crashes_the_same_facts_end(chance: Random) -> None:
     found = ends(chance, *(chance.randint(1, 8) for _ in range(4)))
     assert found == ends(Random(0))
     assert sum(status is FactStatus.ACTIVE for status, _ in found.values()) == 2
+
+
+EXAM = "My driving test is on 14 March."
+
+
+def exam(*, is_late: bool = False) -> Harness:
+    """Somebody who tells of a test on 14 March and says something else on the 16th."""
+    harness = Harness()
+    know(harness, "The garden party is on 28 June.", 0, (0.0, 1.0, 0.0), kind=Kind.EVENT)
+    story = [(EXAM, 1, Kind.EVENT, ONE), ("I love tea.", 15, Kind.PREFERENCE, (0.0, 0.0, 1.0))]
+    for text, day, kind, vector in reversed(story) if is_late else story:
+        know(harness, text, day, vector, kind=kind)
+    return harness
+
+
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_plan_ends_with_its_day_once_something_is_said_after_it(is_late: bool) -> None:
+    harness = exam(is_late=is_late)
+    plan = harness.fact(EXAM)
+    assert (plan.status, plan.superseded_by) == (FactStatus.ENDED, None)
+    assert plan.valid_to == datetime(2026, 3, 14, 23, 59, 59, tzinfo=UTC)
+    assert harness.fact("The garden party is on 28 June.").status is FactStatus.ACTIVE
+    (step,) = steps(harness)
+    assert (step.step, step.fact_id, step.by) == (Step.PASSES, plan.fact_id, "calendar")
+    line = rebuilt([plan])[plan.fact_id]
+    assert isinstance(line, Line)
+    assert line.marks[-1] == line_state(harness, plan.fact_id).marks[-1]
+
+
+def test_a_plan_holds_while_nothing_is_said_after_its_day() -> None:
+    harness = Harness()
+    know(harness, EXAM, 1, kind=Kind.EVENT)
+    know(harness, "I love tea.", 10, (0.0, 0.0, 1.0), kind=Kind.PREFERENCE)
+    assert harness.fact(EXAM).status is FactStatus.ACTIVE
+
+
+def test_a_passed_plan_is_ended_once_and_before_its_day_never() -> None:
+    harness = exam()
+    (step,) = steps(harness)
+    count = len(harness.values(FACTS, Fact))
+    harness.take(harness.record(step, CONSOLIDATION))
+    party = ids.text_fact_id("default", "ada", "The garden party is on 28 June.")
+    harness.take(harness.record(msgspec.structs.replace(step, fact_id=party), CONSOLIDATION))
+    assert len(harness.values(FACTS, Fact)) == count
+
+
+def test_erasing_what_was_said_after_its_day_leaves_a_plan_ended() -> None:
+    harness = exam()
+    harness.arrived += timedelta(days=60)
+    tea = ids.text_fact_id("default", "ada", "I love tea.")
+    harness.take(harness.record(None, FACTS, key=tea.encode()))
+    assert harness.fact(EXAM).status is FactStatus.ENDED

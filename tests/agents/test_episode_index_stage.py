@@ -14,13 +14,13 @@ from models import ids
 from models.episodes import Episode, EpisodeReason
 from models.index import EpisodeFilter, VectorSpace
 from models.windows import WindowSource
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import EPISODES as EPISODE_KIND
 from streams.agents.recall.episode_index import EpisodeIndex
-from streams.erasure.erasures import UNTIL_HEADER
-from streams.runtime.records import Record
+from streams.clients.erasures import UNTIL_HEADER
+from streams.clients.records import Record
+from streams.config.settings import Settings
 from streams.runtime.testing import StageHarness
-from streams.settings import Settings
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import EPISODES as EPISODE_KIND
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 ADA = EpisodeFilter(user_id="ada")

@@ -22,15 +22,15 @@ from streams.agents.recall.episode_pages import PAGE, PAGE_EPISODES
 from streams.agents.recall.episodes import EPISODES, STATE, Episodes
 from streams.agents.recall.punctuations import TURNS
 from streams.agents.recall.turn_log import CONVERSATION_HEADER
-from streams.erasure.erasures import UNTIL_HEADER
-from streams.policies.known import TenantPolicy, prepared
+from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
+from streams.clients.erasures import UNTIL_HEADER
+from streams.clients.policies.known import TenantPolicy, prepared
+from streams.clients.records import Record
+from streams.config.settings import Settings
 from streams.runtime.effects import Output
-from streams.runtime.records import Record
 from streams.runtime.stage import Stage
 from streams.runtime.testing import START, StageHarness
 from streams.runtime.trial import Trial
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
 DAY = timedelta(days=1)
 

@@ -20,8 +20,7 @@ from models.summaries import SessionSummary, Summary
 from models.turns import Turn
 from models.windows import Window, WindowSource
 from processors.conversations.state import is_page
-from streams.adapters.conversation_log import ConversationLog
-from streams.adapters.tokenizer import cl100k_counter
+from streams.agents.contexts.requests import CONTEXT_REQUESTS
 from streams.agents.ingest.conversations import FACTS as MARKERS
 from streams.agents.ingest.conversations import PAGE, WINDOWS, Conversations
 from streams.agents.ingest.conversations import STATE as CONVERSATION
@@ -31,14 +30,15 @@ from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turn_log import TurnLog
 from streams.agents.recall.turns import TURNS, Turns
-from streams.commands import erasing
-from streams.contexts.requests import CONTEXT_REQUESTS
-from streams.erasure import erasures
-from streams.erasure.erasures import Erasing
-from streams.runtime.records import Record
+from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
+from streams.clients import erasures
+from streams.clients.commands import erasing
+from streams.clients.erasures import Erasing
+from streams.clients.records import Record
+from streams.config.settings import Settings
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.testing import PARTITION, START, StageHarness
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS, REQUESTS
+from streams.stores.conversation_log import ConversationLog
 
 CANARY = "quokka"
 SETTINGS = Settings(window_size=3, window_overlap=1, token_threshold=10_000)

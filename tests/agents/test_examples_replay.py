@@ -11,18 +11,18 @@ from contextlib import AsyncExitStack
 import pytest
 import pytest_asyncio
 
-from streams.adapters.builtin_extractor import BuiltinExtractor
-from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.admin.topics.examples import Example, load_examples, load_invalid_examples
 from streams.agents.memory.extraction import Extraction
+from streams.clients.catalog import load_catalog
+from streams.config.settings import Settings
+from streams.config.settings.services import SERVICES
+from streams.llm.builtin_extractor import BuiltinExtractor
+from streams.llm.onnx_embedder import OnnxEmbedder
 from streams.runtime.effects import Effects
 from streams.runtime.stage import Stage
 from streams.runtime.testing import StageHarness
-from streams.services import open_service
-from streams.settings import Settings
-from streams.settings.services import SERVICES
+from streams.server.process.services import open_service
 from streams.telemetry.metrics import Metrics
-from streams.topics.catalog import load_catalog
-from streams.topics.examples import Example, load_examples, load_invalid_examples
 
 #: Topics with a dead-letter queue are those that a stage reads.
 SOURCES = [spec.contract_name for spec in load_catalog() if spec.dead_letter]

@@ -22,14 +22,14 @@ from models.statements import Kind, Statement
 from models.windows import Window
 from processors.facts.candidates import OBJECTIONS
 from processors.prompts import examples, graph
-from streams.adapters.builtin_extractor import BuiltinExtractor
-from streams.adapters.onnx_embedder import OnnxEmbedder
 from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.facts import FACTS, Facts
-from streams.policies.known import NO_POLICY, TenantPolicy, prepared
+from streams.clients.policies.known import NO_POLICY, TenantPolicy, prepared
+from streams.config.settings import Settings
+from streams.llm.builtin_extractor import BuiltinExtractor
+from streams.llm.onnx_embedder import OnnxEmbedder
 from streams.runtime.stamp import stamp
 from streams.runtime.testing import PARTITION, StageHarness
-from streams.settings import Settings
 
 
 class Harness(StageHarness):

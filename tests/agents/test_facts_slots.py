@@ -18,9 +18,9 @@ from processors.facts.timeline import MARKS_LIMIT
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.fact_state import STATE
 from streams.agents.memory.facts import FACTS, Facts
-from streams.erasure.erasures import Erasing
+from streams.clients.erasures import Erasing
+from streams.config.settings import Settings
 from streams.runtime.testing import START, StageHarness
-from streams.settings import Settings
 
 
 class Person:

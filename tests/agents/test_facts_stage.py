@@ -16,17 +16,17 @@ from memory_samples import candidate
 from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus
 from models.ids import slot_id, text_fact_id
 from models.vectors import EmbeddingRequest
-from processors.embedding.wording import request_for_fact
 from processors.facts.lines import Line
 from processors.facts.stubs import Stub
+from processors.retrieval.embedding.wording import request_for_fact
 from streams.agents.memory import tombstones
 from streams.agents.memory.fact_state import STATE
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
+from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
+from streams.clients.records import Record
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
-from streams.runtime.records import Record
 from streams.runtime.testing import START, StageHarness
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
 PARTIAL = "likes blueberries"
 COMPLETE = "likes blueberries, especially in smoothies"

@@ -15,19 +15,19 @@ from hypothesis import strategies as st
 
 from models.graph import Entity, EntityType, GraphStatement, Relation
 from models.index import VectorSpace
-from processors.episodes.state import KeptTurn
-from processors.graph.reading import read
-from streams.adapters.index_factory import open_index
-from streams.adapters.qdrant_kinds import ENTITIES as ENTITY_KIND
-from streams.adapters.qdrant_kinds import RELATIONS as RELATION_KIND
+from processors.conversations.episodes.state import KeptTurn
+from processors.extraction.graph.reading import read
 from streams.agents.memory.graph import ENTITIES, RELATIONS, STATEMENTS, GraphStage
 from streams.agents.recall.graph_index import entity_index, relation_index
-from streams.erasure.erasures import Erasing
-from streams.runtime.records import Record
+from streams.clients.erasures import Erasing
+from streams.clients.records import Record
+from streams.config.settings import Settings
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.runtime.trial import Trial
-from streams.search.graph import GraphSearch
-from streams.settings import Settings
+from streams.stores.index_factory import open_index
+from streams.stores.qdrant_kinds import ENTITIES as ENTITY_KIND
+from streams.stores.qdrant_kinds import RELATIONS as RELATION_KIND
+from streams.stores.search.graph import GraphSearch
 
 
 def statements(*texts: str, user: str = "ada", conversation: str = "c") -> list[GraphStatement]:

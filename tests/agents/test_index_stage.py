@@ -14,12 +14,12 @@ from memory_samples import fact
 from models.errors import DependencyUnavailable
 from models.facts import Erasure, Fact, FactChange, FactStatus
 from models.index import FactFilter, VectorSpace
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
 from streams.agents.memory import tombstones
 from streams.agents.recall.index import FACTS, Index
+from streams.config.settings import Settings
 from streams.runtime.testing import START, StageHarness
-from streams.settings import Settings
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import FACTS as FACT_KIND
 
 DIMENSIONS = 4
 ADA = FactFilter(user_id="ada")

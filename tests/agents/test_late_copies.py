@@ -13,12 +13,12 @@ from models.facts import Fact, FactCandidate
 from models.ids import text_fact_id
 from streams.agents.memory import tombstones
 from streams.agents.memory.facts import FACTS, Facts
-from streams.erasure.erasures import Erasing
+from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
+from streams.clients.erasures import Erasing
+from streams.clients.records import Record
+from streams.config.settings import Settings
 from streams.runtime.codec import body_of
-from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
 TEA = text_fact_id("default", "ada", "likes tea")
 KEY = TEA.encode()

@@ -12,13 +12,13 @@ from models import ids
 from models.messages import PUNCTUATION_HEADER
 from models.turns import Turn
 from models.windows import Window
-from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import WINDOWS, Conversations
 from streams.agents.message_log import MESSAGES, read_message
 from streams.agents.recall.turns import TURNS, Turns
-from streams.runtime.records import Record, rerouted
+from streams.clients.records import Record, rerouted
+from streams.config.settings import Settings
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.testing import START, StageHarness
-from streams.settings import Settings
 
 SETTINGS = Settings(window_size=3, window_overlap=1)
 

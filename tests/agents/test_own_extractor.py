@@ -15,12 +15,12 @@ from models.errors import ConfigurationError
 from models.facts import FactCandidate
 from models.memo import Erased
 from models.ports import Extracted
-from streams.adapters.own_extractor import OwnExtractor, load
-from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.extraction import CANDIDATES, Extraction
+from streams.config.settings import Settings
 from streams.llm.extraction_models import open_extraction_models
+from streams.llm.own_extractor import OwnExtractor, load
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.testing import START, StageHarness
-from streams.settings import Settings
 from streams.telemetry.metrics import Metrics
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "extractor.md"

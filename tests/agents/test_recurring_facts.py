@@ -19,20 +19,20 @@ from models.consolidation import ConsolidationReport, ConsolidationStep, Step
 from models.facts import Fact, FactCandidate, FactStatus
 from models.policies import NeverKept, Rules
 from models.vectors import EmbeddingResult, SpokenSentence, VectorKind
-from processors.embedding.vectors import pack
-from processors.recurring.sentences import sentence_id
+from processors.facts.recurring.sentences import sentence_id
+from processors.retrieval.embedding.vectors import pack
 from streams.agents.memory import sentence_vectors
 from streams.agents.memory.consolidation_records import CONSOLIDATION, REPORTS
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
 from streams.agents.memory.sentence_vectors import PAGES, SENTENCE, pages_key, sentence_key
-from streams.erasure.erasures import Erasing, announce
-from streams.policies.known import TenantPolicy, prepared
+from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
+from streams.clients.erasures import Erasing, announce
+from streams.clients.policies.known import TenantPolicy, prepared
+from streams.clients.records import Record
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
-from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START, StageHarness
 from streams.runtime.trial import Trial
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS, REQUESTS
 
 NEAR, NEARBY, FAR = (1.0, 0.0, 0.0), (0.96, 0.28, 0.0), (0.0, 0.0, 1.0)
 FERRY, BOAT = "I row the old ferry on Sunday mornings.", "On Sunday mornings I row the old ferry."

@@ -9,14 +9,14 @@ import pytest
 from samples import message
 
 from models.messages import PUNCTUATION_HEADER, Punctuation
-from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import WINDOWS, Conversations
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turns import TURNS, Turns
-from streams.runtime.records import Record
+from streams.clients.records import Record
+from streams.config.settings import Settings
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.stage import Stage
 from streams.runtime.testing import StageHarness
-from streams.settings import Settings
 
 SETTINGS = Settings(window_size=2, window_overlap=0, conversation_forget_days=2, token_threshold=1_000_000)
 STAGES = {WINDOWS: Conversations(SETTINGS, cl100k_counter()).stage(), TURNS: Turns(SETTINGS).stage()}

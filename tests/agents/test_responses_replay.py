@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from streams.agents.respond.responses import DUPLICATES, RESPONSES, Responses
 from streams.agents.respond.routing import CHUNKS, ROUTED
+from streams.clients.records import Record
+from streams.config.settings import Settings
 from streams.runtime.effects import Output
-from streams.runtime.records import Record
 from streams.runtime.testing import PARTITION, START
 from streams.runtime.trial import Trial
-from streams.settings import Settings
 
 SENTENCES = (
     "The museum opens at nine in the morning. ",

@@ -11,8 +11,8 @@ from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.responses.filter import filter_text
 from streams.agents.respond.responses import DUPLICATES, RESPONSES, Responses
 from streams.agents.respond.routing import ROUTED
+from streams.config.settings import Settings
 from streams.runtime.testing import START, StageHarness
-from streams.settings import Settings
 
 TEXT = (
     "The old harbour is best seen at sunrise. Bring a warm jacket, because the wind is cold.\n\n"

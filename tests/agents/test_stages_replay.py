@@ -24,17 +24,17 @@ from models.statements import Statement
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window
 from processors.conversations.state import ConversationState, Kept, is_page, page_key
-from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import PAGE, REQUESTS, STATE, Conversations
 from streams.agents.ingest.summary_ledger import SUMMARIES, is_ledger
 from streams.agents.memory.extraction import Extraction
 from streams.agents.memory.facts import Facts
+from streams.clients.records import Record
+from streams.config.settings import Settings
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.effects import Output
-from streams.runtime.records import Record
 from streams.runtime.stage import Stage
 from streams.runtime.testing import START, StageHarness
 from streams.runtime.trial import Trial
-from streams.settings import Settings
 
 COUNT = cl100k_counter()
 

@@ -24,39 +24,39 @@ from models.graph import EntityType, GraphSource, GraphStatement, Mention
 from models.statements import Kind as FactKind
 from models.statements import Polarity, Precision
 from models.vectors import EmbeddingRequest, Saying, SpokenSentence, TurnPlace, VectorKind
+from processors.conversations.episodes.state import EpisodesState, KeptTurn, Seen
+from processors.conversations.episodes.topic_queue import Row
+from processors.conversations.episodes.traits import Traits
 from processors.conversations.sequence import SequenceState
 from processors.conversations.state import ConversationState, Kept, KeptSummary
 from processors.conversations.token_table import AcceptedSummary, OpenRequest, TokenTable
 from processors.conversations.windows import WindowCursor
-from processors.episodes.state import EpisodesState, KeptTurn, Seen
-from processors.episodes.topic_queue import Row
-from processors.episodes.traits import Traits
 from processors.facts.evidence import Floor
 from processors.facts.lines import Latest, Line
 from processors.facts.stubs import Stub
 from processors.facts.timeline import Mark, Moment
 from processors.facts.timeline import Said as LineSaid
-from processors.recall.turns import TurnsState
 from processors.responses.elements import Context
 from processors.responses.filter_state import FilterState, Held
 from processors.responses.halves import ReceivedChunk
 from processors.responses.history import Said
 from processors.responses.lines import Kind
 from processors.responses.sequence import ResponseState
+from processors.retrieval.recall.turns import TurnsState
+from streams.admin.topics.examples import load_examples
 from streams.agents import id_pages
 from streams.agents.ingest import conversations, summary_ledger
 from streams.agents.memory import extraction, fact_vectors, facts, graph, late_graph, sentence_vectors
 from streams.agents.recall import context, episode_pages, episodes, turns, waiting
 from streams.agents.respond import responses
+from streams.clients.records import RecordBatch
+from streams.config.settings import Settings
+from streams.config.settings.services import SERVICES
 from streams.runtime.codec import Codec
-from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage
 from streams.runtime.testing import StageHarness
-from streams.services import open_service
-from streams.settings import Settings
-from streams.settings.services import SERVICES
+from streams.server.process.services import open_service
 from streams.telemetry.metrics import Metrics
-from streams.topics.examples import load_examples
 
 GOLDEN = Path(__file__).parent / "golden"
 
@@ -250,6 +250,10 @@ VALUES: dict[Codec[Any], Any] = {
         "acme", "ada", "test-1", 1, ("f-1", "f-2"), datetime(2026, 3, 2, 3, 0, tzinfo=UTC)
     ),
     fact_vectors.PAGE: ("f-1", "f-2", "f-3"),
+    fact_vectors.PLANS: fact_vectors.Plans(
+        datetime(2026, 3, 1, 10, tzinfo=UTC),
+        (fact_vectors.Plan("f-1", datetime(2026, 5, 14, 23, 59, 59, tzinfo=UTC)),),
+    ),
     sentence_vectors.PAGES: sentence_vectors.Pages(1, 3),
     sentence_vectors.SENTENCE: sentence_vectors.Sentence(
         user_id="ada",

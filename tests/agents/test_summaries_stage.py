@@ -16,11 +16,11 @@ from models.ports import Summarized, Summarizer
 from models.summaries import SessionSummary, Summary, SummaryRequest, UserProfile
 from models.windows import WindowSource
 from processors.summaries.building import summary_tokens
-from streams.adapters.builtin_summarizer import BuiltinSummarizer
-from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.summaries import SUMMARIES, Summaries
+from streams.config.settings import Settings
+from streams.llm.builtin_summarizer import BuiltinSummarizer
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.testing import PARTITION, START, StageHarness
-from streams.settings import Settings
 
 COUNT = cl100k_counter()
 

@@ -19,19 +19,19 @@ from models.turns import Turn
 from models.vectors import EmbeddingRequest, VectorKind
 from models.windows import Window, WindowMessage
 from processors.conversations.state import is_page
-from processors.embedding.wording import EMBEDDED_CHARACTERS
-from streams.adapters.tokenizer import cl100k_counter
+from processors.retrieval.embedding.wording import EMBEDDED_CHARACTERS
+from streams.agents.contexts.requests import CONTEXT_REQUESTS
 from streams.agents.ingest.conversations import PAGE, WINDOWS, Conversations
 from streams.agents.ingest.conversations import STATE as CONVERSATION
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turns import STATE, TURNS, Turns
-from streams.contexts.requests import CONTEXT_REQUESTS
-from streams.runtime.records import Record, rerouted
+from streams.agents.vectors.requests import REQUESTS
+from streams.clients.records import Record, rerouted
+from streams.config.settings import Settings
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.stage import Stage
 from streams.runtime.testing import START, StageHarness
 from streams.runtime.trial import Trial
-from streams.settings import Settings
-from streams.vectors.requests import REQUESTS
 
 COUNT = cl100k_counter()
 DAY = 86_400.0

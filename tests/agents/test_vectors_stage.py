@@ -15,13 +15,13 @@ from models.errors import DependencyUnavailable
 from models.facts import Fact
 from models.index import FactFilter, VectorSpace
 from models.vectors import EmbeddingResult, VectorKind
-from processors.embedding.vectors import pack
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
+from processors.retrieval.embedding.vectors import pack
 from streams.agents.recall.index import Index
 from streams.agents.recall.vectors import VectorViews
+from streams.config.settings import Settings
 from streams.runtime.testing import START, StageHarness
-from streams.settings import Settings
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import FACTS as FACT_KIND
 
 DIMENSIONS = 4
 ADA = FactFilter(user_id="ada")

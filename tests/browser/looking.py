@@ -16,8 +16,8 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator
 from serve_rig import ServeRig, eventually
 
 from models.messages import ChatMessage, Role
-from streams import kafka
-from streams.runtime.partitioner import partition_of
+from streams.clients import kafka
+from streams.clients.partitioner import partition_of
 
 #: A busy machine takes its time; on an idle one all of it is a matter of a second.
 PATIENCE_MS = 60_000

@@ -13,10 +13,10 @@ import yaml
 from jsonschema import Draft7Validator
 
 from schemas.generate import FOLDER
+from streams.clients.catalog import load_catalog
+from streams.clients.records import Record, UnreadBatch
 from streams.runtime.deadletters import to_outputs
 from streams.runtime.effects import DeadLetter
-from streams.runtime.records import Record, UnreadBatch
-from streams.topics.catalog import load_catalog
 
 #: Allowed fields of each object that we write, and which of them must be there.
 FIELDS = {

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
-from streams.cloudevents import caused_by, incoming, outgoing
+from streams.clients.cloudevents import caused_by, incoming, outgoing
 
 EVENT = [
     ("ce_specversion", b"1.0"),

@@ -17,14 +17,14 @@ from models.messages import ChatMessage, IncomingMessage
 from models.summaries import Summary, SummaryRequest
 from models.vectors import EmbeddingResult, TurnVector
 from models.windows import Window
-from processors.embedding.vectors import unpack
 from processors.facts.claims import claim_of
+from processors.retrieval.embedding.vectors import unpack
 from processors.text.validation import decode, decode_chat_message
 from schemas.generate import FOLDER
-from streams.cloudevents import incoming
-from streams.topics.catalog import TopicSpec, load_catalog
-from streams.topics.examples import Example, load_examples, load_invalid_examples
-from streams.topics.json_schemas import described, value_type
+from streams.admin.topics.examples import Example, load_examples, load_invalid_examples
+from streams.admin.topics.json_schemas import described, value_type
+from streams.clients.catalog import TopicSpec, load_catalog
+from streams.clients.cloudevents import incoming
 
 SPECS = described(load_catalog())
 VALID = [(spec, example) for spec in SPECS for example in load_examples(spec.contract_name)]

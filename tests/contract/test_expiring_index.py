@@ -16,12 +16,12 @@ from models.graph import Relation
 from models.index import FactFilter, GraphFilter, SearchIndex, VectorSpace
 from models.policies import Rules
 from models.statements import Kind
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import FACTS, RELATIONS
-from streams.adapters.qdrant_kinds import Kind as IndexKind
-from streams.adapters.qdrant_server import QdrantServerIndex
-from streams.policies.expiring_index import shown_facts, shown_relations
-from streams.policies.known import NO_POLICY, TenantPolicy, prepared
+from streams.clients.policies.known import NO_POLICY, TenantPolicy, prepared
+from streams.stores.expiring_index import shown_facts, shown_relations
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import FACTS, RELATIONS
+from streams.stores.qdrant_kinds import Kind as IndexKind
+from streams.stores.qdrant_server import QdrantServerIndex
 from tests.agents.memory_samples import fact
 
 SPACE = VectorSpace("words-1", 4)

@@ -21,11 +21,11 @@ from models.errors import ConfigurationError, InvalidRecord
 from models.facts import FactChange, FactStatus
 from models.index import FactFilter, FactIndex, VectorSpace
 from models.statements import Kind as StatementKind
-from streams.adapters import qdrant_payload
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import FACTS, Kind
-from streams.adapters.qdrant_payload import SEAL_ID, mark_id
-from streams.adapters.qdrant_server import QdrantServerIndex
+from streams.stores import qdrant_payload
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import FACTS, Kind
+from streams.stores.qdrant_payload import SEAL_ID, mark_id
+from streams.stores.qdrant_server import QdrantServerIndex
 
 SERVER_URL = os.environ.get("SWITCHBOARD_TEST_QDRANT_URL", "")
 

@@ -19,9 +19,9 @@ import pytest
 from fact_samples import ADA, SPACE, make_fact, unit
 
 from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable
-from streams.adapters.folder_lock import LOCK_FILE
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import FACTS
+from streams.stores.folder_lock import LOCK_FILE
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import FACTS
 
 #: Opens the folder, then upserts, embeds and deletes without end, and says after each write that it returned.
 WRITER = """
@@ -29,8 +29,8 @@ import asyncio, sys
 from pathlib import Path
 import numpy as np
 from fact_samples import SPACE, make_fact, unit
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import FACTS
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import FACTS
 
 async def main():
     # No flush: the log alone must carry what has returned.

@@ -14,9 +14,9 @@ from qdrant_client import models
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.index import FactIndex
-from streams.adapters.qdrant_kinds import FACTS
-from streams.adapters.qdrant_requests import replace_if
-from streams.adapters.qdrant_server import QdrantServerIndex
+from streams.stores.qdrant_kinds import FACTS
+from streams.stores.qdrant_requests import replace_if
+from streams.stores.qdrant_server import QdrantServerIndex
 
 CALLS: dict[str, Callable[[FactIndex], object]] = {
     "upsert": lambda index: index.upsert([make_fact()]),

@@ -14,9 +14,9 @@ import pytest
 from models import ids
 from models.index import SearchIndex, TurnFilter, VectorSpace
 from models.messages import Role
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import Kind
-from streams.adapters.qdrant_server import QdrantServerIndex
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import Kind
+from streams.stores.qdrant_server import QdrantServerIndex
 
 SPACE = VectorSpace("words-1", 4)
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

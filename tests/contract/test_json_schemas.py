@@ -16,8 +16,8 @@ from jsonschema import Draft202012Validator
 
 from models.messages import Timestamp
 from schemas import generate
-from streams.topics.catalog import TopicSpec, load_catalog
-from streams.topics.json_schemas import DIALECT, described, json_schema, value_type
+from streams.admin.topics.json_schemas import DIALECT, described, json_schema, value_type
+from streams.clients.catalog import TopicSpec, load_catalog
 
 SPECS = described(load_catalog())
 

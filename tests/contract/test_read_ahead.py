@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from fact_samples import SPACE, make_fact
 
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import FACTS
-from streams.adapters.read_ahead import read_ahead
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import FACTS
+from streams.stores.read_ahead import read_ahead
 
 PAGE = os.sysconf("SC_PAGESIZE")
 FAR = 16 * 1024 * 1024

@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import ConfigurationError
-from streams.adapters.index_factory import open_index
-from streams.adapters.qdrant_kinds import FACTS
-from streams.namespace import Namespace
-from streams.settings import Settings, load_settings
-from streams.topics import reset
-from streams.topics.catalog import catalog_for, load_catalog
+from streams.admin.topics import reset
+from streams.clients.catalog import catalog_for, load_catalog
+from streams.config.namespace import Namespace
+from streams.config.settings import Settings, load_settings
+from streams.stores.index_factory import open_index
+from streams.stores.qdrant_kinds import FACTS
 
 PREFIXES = st.from_regex(r"[A-Za-z0-9._-]{0,60}", fullmatch=True)
 

@@ -11,7 +11,7 @@ import typer
 from prometheus_client import CollectorRegistry
 
 from streams.cli.main import app
-from streams.settings import Settings, load_settings
+from streams.config.settings import Settings, load_settings
 from streams.telemetry.health import HealthServer, HealthState
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 
-from streams.telemetry.services import ANSWERING as SERVICES
+from streams.queries.services import ANSWERING as SERVICES
 
 FOLDER = Path(__file__).parents[2] / "deploy/prometheus"
 _ALL = [

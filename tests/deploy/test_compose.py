@@ -16,10 +16,10 @@ from running import settings_of
 
 from deploy.local.kafka_config import server_properties
 from deploy.local.kafka_jars import KAFKA_VERSION
-from streams.api.access import Access
-from streams.settings import Settings, load_settings
-from streams.settings.services import health_port
-from streams.telemetry.services import ANSWERING, stated_places
+from streams.config.settings import Settings, load_settings
+from streams.config.settings.services import health_port
+from streams.queries.services import ANSWERING, stated_places
+from streams.server.api.access import Access
 
 ROOT = Path(__file__).parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "docker-compose.yml").read_text())

@@ -16,10 +16,10 @@ import yaml
 from running import health, parse, settings_of
 
 from deploy.kubernetes import users
-from streams.settings import load_settings
-from streams.settings.services import SERVICES
-from streams.telemetry.services import ANSWERING, stated_places
-from streams.topics.catalog import catalog_for, load_catalog
+from streams.clients.catalog import catalog_for, load_catalog
+from streams.config.settings import load_settings
+from streams.config.settings.services import SERVICES
+from streams.queries.services import ANSWERING, stated_places
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy/kubernetes"

@@ -16,10 +16,10 @@ from typing import Any
 
 from patient import be_patient
 
-from streams.process.worker import run
+from streams.config.settings import load_settings
 from streams.runtime.lane import Lane
 from streams.runtime.publisher import Packed, Publisher
-from streams.settings import load_settings
+from streams.server.process.worker import run
 
 #: What the running task carries out, if outputs are part of it.
 _doing: ContextVar[str] = ContextVar("doing", default="")

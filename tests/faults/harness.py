@@ -14,11 +14,11 @@ from topic_reader import undrained
 from verdict import COMMANDS, MESSAGES, SUMMARIES, Fault, Totals, Verdict, policy
 from workers import PATIENCE, Worker, eventually, ingest_command, misbehaving_command
 
-from streams.adapters.tokenizer import cl100k_counter
-from streams.settings import Settings
-from streams.topics import admin
-from streams.topics.catalog import Catalog, load_catalog
-from streams.topics.rights import topics_of
+from streams.admin.topics import admin
+from streams.admin.topics.rights import topics_of
+from streams.clients.catalog import Catalog, load_catalog
+from streams.config.settings import Settings
+from streams.llm.tokenizer import cl100k_counter
 
 #: A request for a summary is due in every conversation that is not short.
 TOKEN_THRESHOLD = 300

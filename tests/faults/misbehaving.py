@@ -21,14 +21,14 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from models.errors import DependencyUnavailable
-from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import WINDOWS, Conversations
-from streams.process.worker import run
+from streams.clients.records import RecordBatch
+from streams.config.settings import Settings, load_settings
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
-from streams.services import Service
-from streams.settings import Settings, load_settings
+from streams.server.process.services import Service
+from streams.server.process.worker import run
 from streams.telemetry.metrics import Metrics
 
 POISON = b"POISON"

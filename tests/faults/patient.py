@@ -11,7 +11,7 @@ import msgspec
 from processors.responses.filter_state import FilterPolicy
 from streams.agents.respond import responses
 from streams.cli.main import main
-from streams.settings import Settings
+from streams.config.settings import Settings
 
 LONGEST_HOLD_MS = 60_000
 _FOR_EVER = 1e9  # seconds

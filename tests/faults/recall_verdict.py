@@ -21,21 +21,21 @@ from models.messages import ChatMessage
 from models.turns import Turn
 from models.vectors import EmbeddingRequest, EmbeddingResult, VectorKind
 from processors.conversations.message_ids import IdPage
-from processors.embedding.vectors import unpack
-from processors.recall.masking import Masker
-from processors.recall.turns import TurnFold, TurnsState
-from streams.adapters.conversation_log import ConversationLog
-from streams.adapters.index_factory import open_index
-from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.onnx_model import DIMENSIONS, MODEL
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import TURNS as KIND
-from streams.adapters.qdrant_payload import VECTOR, is_nobodys
+from processors.retrieval.embedding.vectors import unpack
+from processors.retrieval.recall.masking import Masker
+from processors.retrieval.recall.turns import TurnFold, TurnsState
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall.punctuations import TURNS, is_punctuation
-from streams.settings import Settings
-from streams.topics.catalog import Catalog
-from streams.vectors.requests import EMBEDDINGS, REQUESTS
+from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
+from streams.clients.catalog import Catalog
+from streams.clients.local_valkey import LocalValkey
+from streams.config.settings import Settings
+from streams.llm.onnx_model import DIMENSIONS, MODEL
+from streams.stores.conversation_log import ConversationLog
+from streams.stores.index_factory import open_index
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import TURNS as KIND
+from streams.stores.qdrant_payload import VECTOR, is_nobodys
 
 
 class RecallVerdict:

@@ -9,9 +9,9 @@ from typing import Any
 
 from models.errors import DependencyUnavailable
 from models.index import Vectors
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.process.worker import run
-from streams.settings import load_settings
+from streams.config.settings import load_settings
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.server.process.worker import run
 
 
 def main(control: Path) -> int:

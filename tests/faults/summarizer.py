@@ -11,7 +11,7 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from verdict import REQUESTS, SUMMARIES
 
 from models.summaries import SessionSummary, Summary, SummaryRequest
-from streams.topics.catalog import Catalog
+from streams.clients.catalog import Catalog
 
 #: What each summary counts: a few fill their share of the threshold, so that they are rolled up.
 TOKENS = 40

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from contextlib import AsyncExitStack
 
-from streams.adapters.builtin_summarizer import BuiltinSummarizer
-from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.memory.summaries import Summaries
-from streams.process.worker import run
-from streams.services import Service
-from streams.settings import Settings, load_settings
+from streams.config.settings import Settings, load_settings
+from streams.llm.builtin_summarizer import BuiltinSummarizer
+from streams.llm.tokenizer import cl100k_counter
+from streams.server.process.services import Service
+from streams.server.process.worker import run
 from streams.telemetry.metrics import Metrics
 
 

@@ -25,7 +25,7 @@ from processors.conversations.token_table import RangeState, TokenTable
 from processors.summaries.building import build_summary
 from processors.text.tokens import TokenCounter, message_tokens
 from streams.agents.ingest.conversations import STATE
-from streams.topics.catalog import Catalog
+from streams.clients.catalog import Catalog
 
 
 class SummaryVerdict:

@@ -9,10 +9,10 @@ import pytest
 from harness import SHORT_SESSION
 from workers import eventually
 
-from streams.adapters.tokenizer import cl100k_counter
 from streams.agents.ingest.conversations import Conversations
+from streams.config.settings import load_settings
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.service import ServiceRuntime
-from streams.settings import load_settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 

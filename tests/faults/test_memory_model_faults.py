@@ -24,8 +24,8 @@ from deploy.local.model_server import ModelServer
 from models.facts import Fact
 from models.windows import Window
 from processors.prompts import examples
-from streams.adapters.local_valkey import LocalValkey
-from streams.runtime.partitioner import partition_of
+from streams.clients.local_valkey import LocalValkey
+from streams.clients.partitioner import partition_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 

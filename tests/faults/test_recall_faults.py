@@ -21,12 +21,12 @@ from topic_reader import undrained
 from workers import Worker, eventually, switch
 
 from models.errors import DependencyUnavailable
-from streams.adapters.conversation_log import ConversationLog
-from streams.adapters.index_factory import edge_folder
-from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.qdrant_kinds import TURNS as KIND
-from streams.settings import Settings
-from streams.topics import reset
+from streams.admin.topics import reset
+from streams.clients.local_valkey import LocalValkey
+from streams.config.settings import Settings
+from streams.stores.conversation_log import ConversationLog
+from streams.stores.index_factory import edge_folder
+from streams.stores.qdrant_kinds import TURNS as KIND
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 

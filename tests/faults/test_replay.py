@@ -19,9 +19,9 @@ from topic_reader import read_topic
 from verdict import REQUESTS, SUMMARIES, WINDOWS
 from workers import Worker, eventually
 
-from streams import commands
 from streams.cli import main
-from streams.settings import load_settings
+from streams.clients import commands
+from streams.config.settings import load_settings
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 

@@ -17,8 +17,8 @@ from topic_reader import undrained
 from verdict import REQUESTS
 from workers import Worker, eventually
 
-from streams.adapters.builtin_summarizer import BuiltinSummarizer
-from streams.adapters.tokenizer import cl100k_counter
+from streams.llm.builtin_summarizer import BuiltinSummarizer
+from streams.llm.tokenizer import cl100k_counter
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 

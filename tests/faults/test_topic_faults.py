@@ -15,9 +15,9 @@ from chat_load import Shape
 from verdict import MESSAGES, WINDOWS, read_topic
 from workers import eventually
 
-from streams.runtime.partitioner import partition_of
-from streams.settings import Settings
-from streams.topics import admin
+from streams.admin.topics import admin
+from streams.clients.partitioner import partition_of
+from streams.config.settings import Settings
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 
-from streams.topics.catalog import Catalog
+from streams.clients.catalog import Catalog
 from tests.topic_records import records_of
 
 #: Seconds without anything new after which something is wrong.

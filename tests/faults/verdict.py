@@ -35,7 +35,7 @@ from processors.conversations.token_table import TokenTable
 from processors.conversations.windows import WindowSizes
 from processors.text.tokens import TokenCounter, message_tokens
 from streams.agents.message_log import decode_item
-from streams.topics.catalog import Catalog
+from streams.clients.catalog import Catalog
 
 __all__ = ["Verdict", "read_topic"]
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from streams.process import child_process
+from streams.config import child_process
 
 MISBEHAVING = Path(__file__).with_name("misbehaving.py")
 

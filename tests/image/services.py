@@ -22,9 +22,9 @@ from storage import TAG, Storage
 
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports
-from streams.adapters.local_valkey import _binary
-from streams.process import child_process
-from streams.telemetry.services import ANSWERING
+from streams.clients.local_valkey import _binary
+from streams.config import child_process
+from streams.queries.services import ANSWERING
 
 LARGEST = 600_000_000
 USER = 10001

@@ -11,7 +11,7 @@ import pytest
 from serve_rig import ServeRig
 
 from deploy.local.kafka import LocalKafka
-from streams.adapters.local_valkey import LocalValkey
+from streams.clients.local_valkey import LocalValkey
 
 
 @pytest.fixture(scope="session")

@@ -25,22 +25,22 @@ from models.facts import Fact
 from models.index import EpisodeFilter, FactIndex, SearchIndex, TurnFilter, Vectors, VectorSpace
 from models.turns import Turn
 from models.windows import WindowSource
-from processors.context.packing import Budget
-from streams.adapters.context_log import ContextLog
-from streams.adapters.conversation_log import ConversationLog
-from streams.adapters.index_factory import open_index
-from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.qdrant_kinds import EPISODES, FACTS, TURNS
-from streams.adapters.tokenizer import cl100k_counter
+from processors.retrieval.context.packing import Budget
+from streams.agents.contexts.making import ContextMaker
+from streams.agents.contexts.requests import CONTEXT_REQUESTS, CONTEXTS
 from streams.agents.recall.context import ContextStage
 from streams.agents.recall.context_log import ContextView
-from streams.contexts.making import ContextMaker
-from streams.contexts.reading import ContextAnswer, ContextReader
-from streams.contexts.requests import CONTEXT_REQUESTS, CONTEXTS
+from streams.agents.vectors.queue import VectorQueue
+from streams.clients.local_valkey import LocalValkey
+from streams.config.settings import Settings
+from streams.llm.tokenizer import cl100k_counter
+from streams.queries.contexts.reading import ContextAnswer, ContextReader
 from streams.runtime.effects import Effects
 from streams.runtime.testing import START, StageHarness
-from streams.settings import Settings
-from streams.vectors.queue import VectorQueue
+from streams.stores.context_log import ContextLog
+from streams.stores.conversation_log import ConversationLog
+from streams.stores.index_factory import open_index
+from streams.stores.qdrant_kinds import EPISODES, FACTS, TURNS
 
 NOW = START + timedelta(hours=1)
 

@@ -15,18 +15,18 @@ from deploy.local.kafka import LocalKafka
 from deploy.local.model_server import ModelServer
 from models.memo import Memo
 from models.ports import KnownNotes
-from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.tokenizer import cl100k_counter
+from streams.admin.topics import admin
+from streams.clients.catalog import Catalog, catalog_for
+from streams.clients.local_valkey import LocalValkey
+from streams.config.settings import Settings
 from streams.llm.chat_models import ChatModels, open_chat_models
 from streams.llm.extraction_models import ExtractionModels, open_extraction_models
 from streams.llm.extractor import ModelExtractor
 from streams.llm.memo.memo import MemoLog
 from streams.llm.memo.topic import MemoTopic
 from streams.llm.memo.view import MemoView
-from streams.settings import Settings
+from streams.llm.tokenizer import cl100k_counter
 from streams.telemetry.metrics import Metrics
-from streams.topics import admin
-from streams.topics.catalog import Catalog, catalog_for
 from tests.topic_records import records_of
 
 #: When it is for budgets, which are of a day: one that ended in the middle of a test would begin another.

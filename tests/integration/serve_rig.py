@@ -19,11 +19,11 @@ import httpx
 from deploy.local.ports import free_ports
 from models.access import Token, TokenScope
 from models.messages import DEFAULT_TENANT
-from streams.process import child_process
-from streams.settings import Settings, load_settings
-from streams.tokens import secret, topic
-from streams.topics import admin
-from streams.topics.catalog import catalog_for
+from streams.admin.topics import admin
+from streams.clients.catalog import catalog_for
+from streams.config import child_process
+from streams.config.settings import Settings, load_settings
+from streams.server.tokens import secret, topic
 
 PATIENCE = 90.0
 

@@ -16,7 +16,7 @@ import msgspec
 
 from models.messages import ChatMessage
 from models.turns import Turn
-from streams.topics.catalog import Catalog
+from streams.clients.catalog import Catalog
 from tests.topic_records import records_of
 
 MESSAGES, TURNS = "chat.messages.v1", "memory.turns.v1"

@@ -14,10 +14,10 @@ import pytest
 from deploy.local.kafka_security import Authority
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.index import VectorSpace
-from streams.adapters.index_factory import open_index
-from streams.adapters.qdrant_kinds import FACTS
-from streams.adapters.redis_client import answers
-from streams.settings import load_settings
+from streams.clients.redis_client import answers
+from streams.config.settings import load_settings
+from streams.stores.index_factory import open_index
+from streams.stores.qdrant_kinds import FACTS
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 

@@ -21,14 +21,14 @@ from starlette.routing import Route
 from models.errors import ConfigurationError
 from models.facts import Fact, FactStatus
 from models.index import VectorSpace
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
-from streams.api.access import Access
-from streams.api.app import create_api
-from streams.api.parts import Parts
-from streams.api.server import ApiServer, serve
-from streams.search import MemorySearch, Results
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.server.api.access import Access
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
+from streams.server.api.server import ApiServer, serve
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import FACTS as FACT_KIND
+from streams.stores.search import MemorySearch, Results
 
 
 def make_fact(statement: str, status: FactStatus = FactStatus.ACTIVE, **changes: Any) -> Fact:

@@ -12,16 +12,16 @@ import pytest
 
 from models.errors import ConfigurationError
 from models.index import FactIndex, VectorSpace
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import FACTS
-from streams.api.access import Access
-from streams.api.app import create_api
-from streams.api.parts import Parts
-from streams.api.server import ApiServer, serve
 from streams.cli.search import search
-from streams.search import MemorySearch, Wanted
-from streams.settings import load_settings
+from streams.config.settings import load_settings
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.server.api.access import Access
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
+from streams.server.api.server import ApiServer, serve
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import FACTS
+from streams.stores.search import MemorySearch, Wanted
 
 EVERYTHING = ["/v1/search?q=tea&user_id=ada", "/v1/facts?user_id=ada", "/v1/facts/x?user_id=ada", "/", "/v2"]
 

@@ -22,20 +22,20 @@ from models.ids import episode_id, turn_id
 from models.index import VectorSpace
 from models.turns import Turn
 from models.windows import WindowSource
-from streams.adapters.conversation_log import ConversationLog
-from streams.adapters.index_factory import open_index
-from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.qdrant_kinds import ENTITIES, EPISODES, FACTS, RELATIONS, TURNS
-from streams.api.access import Access
-from streams.api.app import create_api
-from streams.api.catalog import OPERATIONS
-from streams.api.operations import Scope
-from streams.api.parts import Parts
-from streams.conversations.windows import WindowRetriever
-from streams.search import MemorySearch
-from streams.search.graph import GraphSearch
-from streams.settings import Settings
+from streams.clients.local_valkey import LocalValkey
+from streams.config.settings import Settings
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.queries.conversations.windows import WindowRetriever
+from streams.server.api.access import Access
+from streams.server.api.app import create_api
+from streams.server.api.catalog import OPERATIONS
+from streams.server.api.operations import Scope
+from streams.server.api.parts import Parts
+from streams.stores.conversation_log import ConversationLog
+from streams.stores.index_factory import open_index
+from streams.stores.qdrant_kinds import ENTITIES, EPISODES, FACTS, RELATIONS, TURNS
+from streams.stores.search import MemorySearch
+from streams.stores.search.graph import GraphSearch
 
 #: Attacked where there is what they need.
 ELSEWHERE = {

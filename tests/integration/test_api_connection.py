@@ -15,8 +15,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.routing import Route
 
-from streams.api.connection import Connection
-from streams.api.server import ApiServer, serve
+from streams.server.api.connection import Connection
+from streams.server.api.server import ApiServer, serve
 
 #: More than sockets buffer, on both sides together.
 LONG = "x" * 32_000_000

@@ -16,8 +16,8 @@ from schemathesis.specs.openapi.checks import (
 )
 from serve_rig import ServeRig
 
-from streams.api.catalog import OPERATIONS
-from streams.api.openapi import openapi
+from streams.server.api.catalog import OPERATIONS
+from streams.server.api.openapi import openapi
 
 # What runs here makes requests; who answers runs elsewhere.
 pytestmark = [pytest.mark.kafka, pytest.mark.uncounted, pytest.mark.long]

@@ -14,18 +14,18 @@ from models.facts import Fact
 from models.ids import slot_id, text_fact_id
 from models.index import VectorSpace
 from models.understanding import QueryUnderstanding
-from streams.adapters.conversation_log import ConversationLog
-from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import FACTS
-from streams.answering.understanding import Understanding
-from streams.api.access import Access
-from streams.api.app import create_api
-from streams.api.parts import Parts
-from streams.api.server import serve
-from streams.namespace import Namespace
-from streams.search import MemorySearch
+from streams.chat.answering.understanding import Understanding
+from streams.clients.local_valkey import LocalValkey
+from streams.config.namespace import Namespace
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.server.api.access import Access
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
+from streams.server.api.server import serve
+from streams.stores.conversation_log import ConversationLog
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import FACTS
+from streams.stores.search import MemorySearch
 from tests.integration.test_api import make_fact
 
 SAID = ["I saw my sister Anna yesterday.", "How is she?", "Very well, thank you."]

@@ -19,11 +19,11 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from serve_rig import ServeRig, eventually
 
-from streams import kafka
-from streams.api.app import create_api
-from streams.api.catalog import OPERATIONS
-from streams.remote.client import Remote
-from streams.serve.opening import open_all
+from streams.clients import kafka
+from streams.clients.remote.client import Remote
+from streams.server.api.app import create_api
+from streams.server.api.catalog import OPERATIONS
+from streams.server.serve.opening import open_all
 from streams.telemetry.metrics import process_metrics
 from tests.topic_records import records_of
 

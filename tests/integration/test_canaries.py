@@ -21,9 +21,9 @@ from starlette.routing import Route
 from switchboard_client import AsyncSwitchboard, Message, Switchboard
 
 from deploy.local.kafka import LocalKafka
-from streams import kafka
-from streams.api.server import serve
-from streams.runtime.partitioner import partition_of
+from streams.clients import kafka
+from streams.clients.partitioner import partition_of
+from streams.server.api.server import serve
 
 pytestmark = pytest.mark.kafka
 

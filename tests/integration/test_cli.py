@@ -17,10 +17,10 @@ from processors.conversations.state import ConversationState
 from streams.agents.ingest.conversations import STATE
 from streams.cli import main
 from streams.cli import waiting as waiting_messages
-from streams.conversations import states as conversation_states
+from streams.clients.partitioner import partition_of
+from streams.config.settings import load_settings
+from streams.queries.conversations import states as conversation_states
 from streams.runtime.marks import Layout
-from streams.runtime.partitioner import partition_of
-from streams.settings import load_settings
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
 

@@ -14,9 +14,9 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer
 
 from deploy.local.kafka import LocalKafka
-from streams.settings import Settings
-from streams.topics import admin
-from streams.topics.catalog import load_catalog
+from streams.admin.topics import admin
+from streams.clients.catalog import load_catalog
+from streams.config.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

@@ -20,7 +20,7 @@ from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
 from deploy.local.ports import free_ports
 from deploy.local.scripted_model import calling
-from streams.process import child_process
+from streams.config import child_process
 from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka

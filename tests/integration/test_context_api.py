@@ -11,9 +11,9 @@ import pytest
 from context_rig import Rig, fact, open_rig, turn
 
 from models.statements import Kind
-from streams.api.app import create_api
-from streams.api.parts import Parts
-from streams.contexts.reading import ContextAnswer
+from streams.queries.contexts.reading import ContextAnswer
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
 
 GOOD = {"user_id": "ada", "conversation_id": "c"}
 

@@ -14,9 +14,9 @@ from models.context import Context, ContextRequest, FoundBy, LeftOut, Tier
 from models.errors import ConsistencyError, NotFound
 from models.facts import FactStatus
 from models.statements import Kind
-from streams.contexts.reading import ContextStatus
-from streams.contexts.requests import CONTEXTS
-from streams.erasure.erasures import TENANT_HEADER, Erasing
+from streams.agents.contexts.requests import CONTEXTS
+from streams.clients.erasures import TENANT_HEADER, Erasing
+from streams.queries.contexts.reading import ContextStatus
 from streams.runtime.testing import START
 
 QUESTION = "Which breakfast has blueberries?"

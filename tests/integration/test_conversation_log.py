@@ -22,13 +22,13 @@ from models.errors import ConsistencyError, DependencyUnavailable
 from models.ids import turn_id
 from models.messages import Role
 from models.turns import Turn, TurnSource
-from streams.adapters.context_log import ContextLog
-from streams.adapters.conversation_log import ConversationLog
-from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.redis_client import open_redis
-from streams.namespace import Namespace
+from streams.clients.local_valkey import LocalValkey
+from streams.clients.redis_client import open_redis
+from streams.config.namespace import Namespace
+from streams.config.settings import Settings
 from streams.runtime.testing import START
-from streams.settings import Settings
+from streams.stores.context_log import ContextLog
+from streams.stores.conversation_log import ConversationLog
 
 SPACE = Namespace("test-")
 
@@ -507,7 +507,7 @@ class TestLocalValkey:
     def test_it_dies_with_its_process(self, tmp_path: Path) -> None:
         script = (
             "import asyncio, pathlib, sys, time\n"
-            "from streams.adapters.local_valkey import LocalValkey\n"
+            "from streams.clients.local_valkey import LocalValkey\n"
             "server = LocalValkey(pathlib.Path(sys.argv[1]), 'n')\n"
             "asyncio.run(server.ensure())\n"
             "print(server.pid, flush=True)\n"

@@ -20,7 +20,7 @@ from deploy.local import demo_processes
 from deploy.local.demo_parts import STARTED
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports, is_free
-from streams.settings import load_settings
+from streams.config.settings import load_settings
 
 PATIENCE = 240
 

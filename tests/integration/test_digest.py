@@ -12,8 +12,8 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local.kafka import LocalKafka
 from streams.cli import digest, main
-from streams.kafka import described
-from streams.runtime.partitioner import partition_of
+from streams.clients.kafka import described
+from streams.clients.partitioner import partition_of
 
 pytestmark = pytest.mark.kafka
 

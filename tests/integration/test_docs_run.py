@@ -21,10 +21,10 @@ import pytest
 from serve_rig import ServeRig, eventually
 from typer.testing import CliRunner
 
-from streams import kafka
 from streams.cli.main import app
-from streams.runtime.partitioner import partition_of
-from streams.tokens import topic as tokens
+from streams.clients import kafka
+from streams.clients.partitioner import partition_of
+from streams.server.tokens import topic as tokens
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

@@ -29,18 +29,18 @@ from test_state_reset import (
 
 from models.index import VectorSpace
 from models.messages import ChatMessage
-from streams.adapters.index_factory import open_index
-from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.onnx_model import DIMENSIONS, MODEL
-from streams.adapters.qdrant_kinds import ENTITIES, RELATIONS, Kind, facts_kind
-from streams.adapters.qdrant_kinds import TURNS as TURN_KIND
-from streams.adapters.qdrant_payload import is_nobodys
-from streams.contexts.reading import ContextReader
+from streams.clients.local_valkey import LocalValkey
 from streams.llm.embedders import open_embedder
-from streams.remembered.opening import open_remembered
-from streams.remembered.recall_rpc import Indexes, ask_recall
-from streams.search import SearchType, Wanted
-from streams.search.graph import GraphWanted
+from streams.llm.onnx_model import DIMENSIONS, MODEL
+from streams.queries.contexts.reading import ContextReader
+from streams.stores.index_factory import open_index
+from streams.stores.qdrant_kinds import ENTITIES, RELATIONS, Kind, facts_kind
+from streams.stores.qdrant_kinds import TURNS as TURN_KIND
+from streams.stores.qdrant_payload import is_nobodys
+from streams.stores.remembered.opening import open_remembered
+from streams.stores.remembered.recall_rpc import Indexes, ask_recall
+from streams.stores.search import SearchType, Wanted
+from streams.stores.search.graph import GraphWanted
 from streams.telemetry.metrics import Metrics
 from tests.topic_records import records_of
 

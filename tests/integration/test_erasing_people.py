@@ -12,17 +12,17 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from deploy.local.kafka import LocalKafka
 from models.errors import DependencyUnavailable
 from models.messages import ChatMessage
-from streams.adapters.tokenizer import cl100k_counter
+from streams.admin.topics import admin
 from streams.agents.ingest.conversations import FACTS, Conversations
 from streams.agents.ingest.punctuating import COMMANDS
-from streams.conversations.states import CHANGELOG
-from streams.erasure.erasing import erase_person
-from streams.kafka import broker
-from streams.runtime.partitioner import partition_of
+from streams.clients.catalog import catalog_for
+from streams.clients.kafka import broker
+from streams.clients.partitioner import partition_of
+from streams.config.settings import Settings
+from streams.llm.tokenizer import cl100k_counter
+from streams.queries.conversations.states import CHANGELOG
+from streams.queries.erasure.erasing import erase_person
 from streams.runtime.testing import START, StageHarness
-from streams.settings import Settings
-from streams.topics import admin
-from streams.topics.catalog import catalog_for
 from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka

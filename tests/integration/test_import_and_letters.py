@@ -21,10 +21,10 @@ from models.summaries import SessionSummary, Summary
 from models.turns import Turn
 from models.windows import WindowSource
 from streams.cli import main
+from streams.clients.partitioner import partition_of
+from streams.clients.records import Record
 from streams.runtime.deadletters import to_outputs
 from streams.runtime.effects import DeadLetter
-from streams.runtime.partitioner import partition_of
-from streams.runtime.records import Record
 from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka

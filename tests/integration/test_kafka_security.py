@@ -21,15 +21,15 @@ from deploy.local.kafka import LocalKafka
 from deploy.local.kafka_security import Authority, Security
 from deploy.local.ports import free_ports
 from models.responses import ResponseChunk
-from streams import kafka as clients
+from streams.admin.topics.rights import ROLES, Right, rights_of
 from streams.cli import main
-from streams.kafka import broker
-from streams.kafka.operations import OPERATIONS
-from streams.process import child_process
-from streams.settings import Settings, load_settings
-from streams.settings.services import SERVICES
-from streams.topics.catalog import load_catalog
-from streams.topics.rights import ROLES, Right, rights_of
+from streams.clients import kafka as clients
+from streams.clients.catalog import load_catalog
+from streams.clients.kafka import broker
+from streams.clients.kafka.operations import OPERATIONS
+from streams.config import child_process
+from streams.config.settings import Settings, load_settings
+from streams.config.settings.services import SERVICES
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 

@@ -7,8 +7,8 @@ import asyncio
 import pytest
 from serve_rig import ServeRig, eventually
 
-from streams import kafka
-from streams.runtime.partitioner import partition_of
+from streams.clients import kafka
+from streams.clients.partitioner import partition_of
 
 pytestmark = pytest.mark.kafka
 

@@ -15,19 +15,19 @@ import samples
 
 from deploy.local.kafka import LocalKafka
 from models.messages import ChatMessage
-from streams import kafka as clients
-from streams.api.app import create_api
-from streams.api.parts import Parts
-from streams.api.server import ApiServer, serve
-from streams.kafka.lookup import Lookup
-from streams.live.history import History
-from streams.live.reader import Live
-from streams.live.status import Status
-from streams.runtime.partitioner import partition_of
+from streams.admin.topics import admin
+from streams.clients import kafka as clients
+from streams.clients.catalog import catalog_for
+from streams.clients.kafka.lookup import Lookup
+from streams.clients.partitioner import partition_of
+from streams.config.settings import Settings
+from streams.queries.live.history import History
+from streams.queries.live.reader import Live
+from streams.queries.live.status import Status
 from streams.runtime.testing import START
-from streams.settings import Settings
-from streams.topics import admin
-from streams.topics.catalog import catalog_for
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
+from streams.server.api.server import ApiServer, serve
 
 pytestmark = pytest.mark.kafka
 

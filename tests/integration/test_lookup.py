@@ -13,16 +13,16 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local.kafka import LocalKafka
 from models.errors import NotFound
-from streams.conversations.listing import Conversations, NotReadYet
-from streams.kafka import broker
-from streams.kafka.lookup import Lookup
-from streams.kafka.readers import Readers
-from streams.runtime.partitioner import partition_of
-from streams.runtime.records import SourceRecord
-from streams.sending import Sender
-from streams.settings import Settings
-from streams.topics import admin
-from streams.topics.catalog import catalog_for
+from streams.admin.topics import admin
+from streams.clients.catalog import catalog_for
+from streams.clients.kafka import broker
+from streams.clients.kafka.lookup import Lookup
+from streams.clients.kafka.readers import Readers
+from streams.clients.partitioner import partition_of
+from streams.clients.records import SourceRecord
+from streams.clients.sending import Sender
+from streams.config.settings import Settings
+from streams.queries.conversations.listing import Conversations, NotReadYet
 
 pytestmark = pytest.mark.kafka
 

@@ -18,7 +18,7 @@ from mcp.client.streamable_http import streamable_http_client
 from serve_rig import ServeRig, eventually
 
 from models.access import Token, TokenScope
-from streams.tokens import secret, topic
+from streams.server.tokens import secret, topic
 
 pytestmark = pytest.mark.kafka
 

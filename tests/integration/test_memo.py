@@ -24,21 +24,21 @@ from models.understanding import QuestionAsked
 from models.windows import Window
 from processors.prompts import examples, extraction
 from processors.prompts.fence import line
-from streams import commands
-from streams.adapters.builtin_extractor import NAME as BUILTIN_EXTRACTOR
-from streams.adapters.tokenizer import cl100k_counter
+from streams.admin.topics import admin
 from streams.agents.memory.commands import Commands
 from streams.agents.memory.summaries import SUMMARIES, Summaries
 from streams.cli.costs import By, costs
-from streams.erasure.answers import ConversationAnswers
-from streams.erasure.erasing import erase_person
-from streams.erasure.erasures import Erasing
+from streams.clients import commands
+from streams.clients.catalog import catalog_for
+from streams.clients.erasures import Erasing
+from streams.llm.builtin_extractor import NAME as BUILTIN_EXTRACTOR
+from streams.llm.erasure_answers import ConversationAnswers
 from streams.llm.extraction_models import ExtractionModels
 from streams.llm.memo.topic import MemoTopic
 from streams.llm.memo.view import MemoView
+from streams.llm.tokenizer import cl100k_counter
+from streams.queries.erasure.erasing import erase_person
 from streams.runtime.testing import StageHarness
-from streams.topics import admin
-from streams.topics.catalog import catalog_for
 
 pytestmark = pytest.mark.kafka
 

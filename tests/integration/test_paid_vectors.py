@@ -16,17 +16,17 @@ from models.ids import text_fact_id
 from models.memo import Memo, Outcome, memo_id
 from models.ports import Embedder
 from models.vectors import EmbeddingRequest, VectorKind
-from processors.embedding.wording import request_for
+from processors.retrieval.embedding.wording import request_for
+from streams.admin.topics import admin
 from streams.agents.recall.embedding import Embedding
+from streams.agents.vectors.requests import REQUESTS, key_of
 from streams.cli.costs import By, Costs, costs
+from streams.clients.catalog import Catalog, catalog_for
 from streams.llm.embedders import open_vectors
 from streams.llm.memo.topic import Entry, MemoTopic
 from streams.llm.memo.vectors import VECTORS
 from streams.llm.vectors import ModelVectors
 from streams.runtime.testing import StageHarness
-from streams.topics import admin
-from streams.topics.catalog import Catalog, catalog_for
-from streams.vectors.requests import REQUESTS, key_of
 
 pytestmark = pytest.mark.kafka
 

@@ -9,7 +9,7 @@ import uuid
 import pytest
 from serve_rig import ServeRig, eventually
 
-from streams.policies.known import KnownPolicies
+from streams.clients.policies.known import KnownPolicies
 
 pytestmark = pytest.mark.kafka
 

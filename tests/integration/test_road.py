@@ -28,13 +28,13 @@ from models import ids
 from models.facts import Fact, FactStatus
 from models.messages import ChatMessage, Role
 from models.windows import WindowReason
-from streams.kafka.broker import ends_of, group_lags, reading, until
-from streams.process import child_process
-from streams.runtime.records import SourceRecord
-from streams.settings import Settings
-from streams.telemetry.services import sources_by_group
-from streams.topics import admin
-from streams.topics.catalog import load_catalog
+from streams.admin.topics import admin
+from streams.clients.catalog import load_catalog
+from streams.clients.kafka.broker import ends_of, group_lags, reading, until
+from streams.clients.records import SourceRecord
+from streams.config import child_process
+from streams.config.settings import Settings
+from streams.queries.services import sources_by_group
 
 pytestmark = pytest.mark.kafka
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 from serve_rig import ServeRig, eventually
 
-from streams.remembered.recall_rpc import recall_socket
+from streams.stores.remembered.recall_rpc import recall_socket
 
 pytestmark = pytest.mark.kafka
 
@@ -91,7 +91,7 @@ class second:
     def __enter__(self) -> str:
         import sys
 
-        from streams.process import child_process
+        from streams.config import child_process
 
         with self._rig.log("serve-2").open("ab") as output:
             self._process = child_process.spawn(

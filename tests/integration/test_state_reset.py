@@ -33,29 +33,29 @@ from models.statements import Kind
 from processors.conversations.sequence import SequenceState
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
-from streams.adapters import onnx_model
-from streams.adapters.folder_lock import FolderLock
-from streams.adapters.onnx_model import DIMENSIONS, MODEL
-from streams.adapters.qdrant_edge_opening import open_shard
-from streams.adapters.qdrant_kinds import FACTS as KIND
+from streams.admin.topics import admin, reset, reset_log
+from streams.admin.topics.digests import Recipe
 from streams.agents.memory.fact_state import ERASURE, STATE
 from streams.agents.memory.facts import Facts
 from streams.agents.recall import turns
 from streams.agents.recall.episode_pages import GRAVES, Grave, graves_key
 from streams.agents.recall.episodes import Episodes
-from streams.kafka import broker
-from streams.process import child_process
-from streams.remembered.recall_rpc import ask_recall
+from streams.agents.vectors.recall_indexes import last_records
+from streams.clients.catalog import Catalog, load_catalog
+from streams.clients.kafka import broker
+from streams.clients.partitioner import partition_of
+from streams.config import child_process
+from streams.config.settings import Settings, load_settings
+from streams.llm import onnx_model
+from streams.llm.onnx_model import DIMENSIONS, MODEL
+from streams.queries import services
 from streams.runtime.marks import Layout
-from streams.runtime.partitioner import partition_of
-from streams.search import SearchType, Wanted
-from streams.settings import Settings, load_settings
-from streams.telemetry import services
-from streams.topics import admin, reset, reset_log
-from streams.topics.catalog import Catalog, load_catalog
-from streams.topics.digests import Recipe
-from streams.vectors.recall_indexes import last_records
-from streams.version import code_version
+from streams.stores.folder_lock import FolderLock
+from streams.stores.qdrant_edge_opening import open_shard
+from streams.stores.qdrant_kinds import FACTS as KIND
+from streams.stores.remembered.recall_rpc import ask_recall
+from streams.stores.search import SearchType, Wanted
+from streams.telemetry.version import code_version
 from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka

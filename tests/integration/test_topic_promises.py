@@ -13,9 +13,9 @@ import pytest
 from aiokafka import AIOKafkaProducer
 
 from deploy.local.kafka import LocalKafka
-from streams.settings import Settings
-from streams.topics.admin import apply
-from streams.topics.catalog import Catalog, TopicSpec, load_catalog
+from streams.admin.topics.admin import apply
+from streams.clients.catalog import Catalog, TopicSpec, load_catalog
+from streams.config.settings import Settings
 from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka

@@ -1,4 +1,4 @@
-"""``streams.topics.admin`` against a real broker."""
+"""``streams.admin.topics.admin`` against a real broker."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams.settings import Settings
-from streams.topics.admin import apply, check, list_topics
-from streams.topics.catalog import Catalog, load_catalog
+from streams.admin.topics.admin import apply, check, list_topics
+from streams.clients.catalog import Catalog, load_catalog
+from streams.config.settings import Settings
 
 pytestmark = pytest.mark.kafka
 

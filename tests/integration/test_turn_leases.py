@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from models.errors import DependencyUnavailable, NotFound
-from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.turn_leases import TurnLeases
 from streams.chat import leases as chat_leases
 from streams.chat.events import TurnNames
 from streams.chat.leases import Holder, TurnRunning
-from streams.namespace import Namespace
+from streams.clients.local_valkey import LocalValkey
+from streams.config.namespace import Namespace
+from streams.stores.turn_leases import TurnLeases
 
 
 @pytest.fixture

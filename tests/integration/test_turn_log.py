@@ -15,19 +15,19 @@ from test_conversation_log import turn
 from models.errors import ConsistencyError
 from models.index import SearchIndex, TurnFilter, VectorSpace
 from models.turns import Turn
-from streams.adapters.conversation_log import ConversationLog
-from streams.adapters.dual_write_index import DualWriteIndex
-from streams.adapters.index_factory import open_index
-from streams.adapters.local_valkey import LocalValkey
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import TURNS as KIND
 from streams.agents.recall.turn_log import CONVERSATION_HEADER, UNTIL_HEADER, TurnLog
 from streams.agents.recall.turns import TURNS
-from streams.erasure.erasures import Erasing
-from streams.runtime.records import Record
+from streams.agents.vectors.requests import REQUESTS
+from streams.clients.erasures import Erasing
+from streams.clients.local_valkey import LocalValkey
+from streams.clients.records import Record
+from streams.config.settings import Settings
 from streams.runtime.testing import START, StageHarness
-from streams.settings import Settings
-from streams.vectors.requests import REQUESTS
+from streams.stores.conversation_log import ConversationLog
+from streams.stores.dual_write_index import DualWriteIndex
+from streams.stores.index_factory import open_index
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import TURNS as KIND
 
 ADA = TurnFilter(user_id="ada")
 

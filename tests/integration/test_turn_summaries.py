@@ -21,12 +21,12 @@ from models.summaries import SessionSummary, Summary
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
 from models.windows import WindowSource
-from streams import kafka
-from streams.adapters.tokenizer import open_counter
 from streams.chat.chats import Chats
 from streams.chat.turn_limiter import TurnLimiter
-from streams.runtime.partitioner import partition_of
-from streams.serve.opening import open_parts
+from streams.clients import kafka
+from streams.clients.partitioner import partition_of
+from streams.llm.tokenizer import open_counter
+from streams.server.serve.opening import open_parts
 from streams.telemetry.metrics import Metrics
 
 pytestmark = pytest.mark.kafka

@@ -13,12 +13,12 @@ from test_conversation_log import turn
 from deploy.local.kafka import LocalKafka
 from models.errors import DependencyUnavailable
 from models.turns import Turn
-from streams.adapters.turn_topic import TurnTopic
-from streams.runtime.partitioner import partition_of
+from streams.admin.topics import admin
+from streams.clients.catalog import Catalog, catalog_for
+from streams.clients.partitioner import partition_of
+from streams.config.settings import Settings
 from streams.runtime.testing import START
-from streams.settings import Settings
-from streams.topics import admin
-from streams.topics.catalog import Catalog, catalog_for
+from streams.stores.turn_topic import TurnTopic
 
 pytestmark = pytest.mark.kafka
 

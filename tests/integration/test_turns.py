@@ -21,7 +21,7 @@ from serve_rig import PATIENCE, ServeRig, eventually
 from stubborn_chats import Person, Told, check
 
 from deploy.local.ports import free_ports
-from streams.process import child_process
+from streams.config import child_process
 
 pytestmark = pytest.mark.kafka
 

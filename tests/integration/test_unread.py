@@ -13,21 +13,21 @@ import pytest
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from deploy.local.kafka import LocalKafka
-from streams.adapters.conversation_log import Erasures
-from streams.api.app import create_api
-from streams.api.parts import Parts
-from streams.conversations.listing import Conversations
-from streams.conversations.unread import MESSAGES, Unread
-from streams.kafka.lookup import Lookup
-from streams.kafka.readers import Readers
-from streams.runtime.partitioner import partition_of
-from streams.search import Empty, Results, Wanted
-from streams.search.graph import Neighbourhood
-from streams.search.results import scope_of
-from streams.sending import Sender
-from streams.settings import Settings
-from streams.topics import admin
-from streams.topics.catalog import TURNS, catalog_for
+from streams.admin.topics import admin
+from streams.clients.catalog import TURNS, catalog_for
+from streams.clients.kafka.lookup import Lookup
+from streams.clients.kafka.readers import Readers
+from streams.clients.partitioner import partition_of
+from streams.clients.sending import Sender
+from streams.config.settings import Settings
+from streams.queries.conversations.listing import Conversations
+from streams.queries.conversations.unread import MESSAGES, Unread
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
+from streams.stores.conversation_log import Erasures
+from streams.stores.search import Empty, Results, Wanted
+from streams.stores.search.graph import Neighbourhood
+from streams.stores.search.results import scope_of
 
 pytestmark = pytest.mark.kafka
 

@@ -19,8 +19,8 @@ import pytest
 from serve_rig import ServeRig, eventually
 
 from deploy.local.ports import free_ports
-from streams import kafka
-from streams.process import child_process
+from streams.clients import kafka
+from streams.config import child_process
 
 pytestmark = pytest.mark.kafka
 

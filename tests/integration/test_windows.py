@@ -11,12 +11,12 @@ import pytest
 from test_conversation_log import turn
 
 from models.turns import Turn
-from streams.adapters.conversation_log import ConversationLog
-from streams.adapters.local_valkey import LocalValkey
-from streams.api.app import create_api
-from streams.api.parts import Parts
-from streams.conversations.windows import WindowRetriever
-from streams.namespace import Namespace
+from streams.clients.local_valkey import LocalValkey
+from streams.config.namespace import Namespace
+from streams.queries.conversations.windows import WindowRetriever
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
+from streams.stores.conversation_log import ConversationLog
 
 
 class NoTopic:

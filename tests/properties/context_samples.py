@@ -10,9 +10,9 @@ import samples
 
 from models.context import Context, FoundBy
 from models.turns import Turn
-from processors.context.packing import Packed
-from processors.context.ranking import Candidate
-from processors.recall.question import words_of
+from processors.retrieval.context.packing import Packed
+from processors.retrieval.context.ranking import Candidate
+from processors.retrieval.recall.question import words_of
 
 NOW = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
 

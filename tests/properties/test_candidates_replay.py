@@ -18,9 +18,9 @@ from models.statements import Kind, Statement
 from models.windows import Window
 from streams.agents.ingest.conversations import WINDOWS, Conversations
 from streams.agents.memory.extraction import CANDIDATES, Extraction
-from streams.runtime.records import Record
+from streams.clients.records import Record
+from streams.config.settings import Settings
 from streams.runtime.testing import START, StageHarness
-from streams.settings import Settings
 
 SETTINGS = Settings(window_size=5, window_overlap=2)
 

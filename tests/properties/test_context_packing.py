@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.context import LeftOut, Tier
-from processors.context.packing import Budget, Packed, Packer
-from processors.context.ranking import Candidate, ranked
-from processors.context.wording import HEADINGS, prompt
-from streams.adapters.tokenizer import cl100k_counter
+from processors.retrieval.context.packing import Budget, Packed, Packer
+from processors.retrieval.context.ranking import Candidate, ranked
+from processors.retrieval.context.wording import HEADINGS, prompt
+from streams.llm.tokenizer import cl100k_counter
 
 COUNT = cl100k_counter()
 

@@ -14,8 +14,8 @@ from models.statements import Assertion, Polarity
 from processors.facts.claims import fact_id_of
 from streams.agents.memory import tombstones
 from streams.agents.memory.facts import FACTS, Facts
+from streams.config.settings import Settings
 from streams.runtime.testing import StageHarness
-from streams.settings import Settings
 
 STORIES = st.lists(says(), min_size=1, max_size=24)
 

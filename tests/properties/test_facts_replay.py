@@ -14,9 +14,9 @@ from models.facts import Fact, FactCandidate, FactStatus
 from processors.facts.rebuilding import rebuilt
 from streams.agents.memory.fact_state import STATE
 from streams.agents.memory.facts import FACTS, Facts
+from streams.config.settings import Settings
 from streams.runtime.marks import Layout
 from streams.runtime.testing import StageHarness
-from streams.settings import Settings
 
 STORIES = st.lists(says(), max_size=24) | st.lists(says(refining=True), max_size=24) | retold()
 PLAIN = st.lists(says(correcting=False), max_size=24)

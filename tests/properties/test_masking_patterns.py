@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from models.errors import ConfigurationError
 from models.patterns import LONGEST_PATTERN, MOST_PATTERNS
-from processors.recall.cards import is_card_number
-from processors.recall.masking import Masker
-from streams.settings import load_settings
+from processors.retrieval.recall.cards import is_card_number
+from processors.retrieval.recall.masking import Masker
+from streams.config.settings import load_settings
 
 
 def test_what_one_says_is_masked() -> None:

@@ -13,12 +13,12 @@ from models.context import FoundBy
 from models.messages import Role
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
-from processors.answering.answering import Ask, Heard, Reply, Rules, Step, answering
-from processors.answering.material import Asked, Found
-from processors.answering.searching import Search
-from processors.context.ranking import Candidate
-from processors.recall.question import words_of
-from streams.adapters.tokenizer import cl100k_counter
+from processors.prompts.answering.answering import Ask, Heard, Reply, Rules, Step, answering
+from processors.prompts.answering.material import Asked, Found
+from processors.prompts.answering.searching import Search
+from processors.retrieval.context.ranking import Candidate
+from processors.retrieval.recall.question import words_of
+from streams.llm.tokenizer import cl100k_counter
 
 NOW = datetime(2026, 3, 10, 12, tzinfo=UTC)
 COUNT = cl100k_counter()

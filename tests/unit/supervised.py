@@ -10,8 +10,8 @@ from __future__ import annotations
 import asyncio
 import sys
 
-from streams.process.supervisor import Process, Supervisor
-from streams.settings import load_settings
+from streams.config.settings import load_settings
+from streams.server.process.supervisor import Process, Supervisor
 from streams.telemetry.logs import configure_logging
 
 _CHILD = """

@@ -15,13 +15,13 @@ from models.answers import AnswerItem, AnswerKind, Ended, MemorySearched, Notice
 from models.context import Context, ContextItem, FoundBy, LeftOut, Tier
 from models.messages import Role
 from models.understanding import QueryUnderstanding, Reason
-from processors.answering.answering import Heard
-from processors.answering.choosing import chosen
-from processors.answering.material import Found
-from processors.answering.plain import NOTED, NOTHING
-from processors.answering.searching import search_of
 from processors.prompts import answer as prompts
 from processors.prompts import fence
+from processors.prompts.answering.answering import Heard
+from processors.prompts.answering.choosing import chosen
+from processors.prompts.answering.material import Found
+from processors.prompts.answering.plain import NOTED, NOTHING
+from processors.prompts.answering.searching import search_of
 
 DOG = fact("f-dog", "User has a dog called Bello")
 HOME = fact("f-home", "User lives in Munich", 0.6)

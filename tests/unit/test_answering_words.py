@@ -10,9 +10,9 @@ import pytest
 from models.answers import AnswerItem, AnswerKind, ToolCall
 from models.context import FoundBy, Tier
 from models.messages import Role
-from processors.answering.plain import REMEMBERED, quotation
-from processors.answering.searching import Search, search_of
 from processors.prompts.answer import MOST_RESULTS, TOOL_NAME
+from processors.prompts.answering.plain import REMEMBERED, quotation
+from processors.prompts.answering.searching import Search, search_of
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -10,14 +10,14 @@ import pytest
 from prometheus_client import generate_latest
 from starlette.responses import Response
 
-from streams.api.app import create_api
-from streams.api.catalog import OPERATIONS
-from streams.api.connection import room
-from streams.api.measuring import counted
-from streams.api.operations import Call, Scope, operation
-from streams.api.parts import Parts
-from streams.api.server import serve
-from streams.live.sse import EventStream, frame
+from streams.queries.live.sse import EventStream, frame
+from streams.server.api.app import create_api
+from streams.server.api.catalog import OPERATIONS
+from streams.server.api.connection import room
+from streams.server.api.measuring import counted
+from streams.server.api.operations import Call, Scope, operation
+from streams.server.api.parts import Parts
+from streams.server.api.server import serve
 from streams.telemetry.metrics import Metrics
 
 

@@ -12,11 +12,11 @@ import msgspec
 import pytest
 
 from models.messages import ChatMessage, Role
-from streams.api.app import create_api
-from streams.api.parts import Parts
-from streams.api.routes.messages import MOST_RECORD_BYTES
-from streams.conversations.listing import LoggedMessage, Overview
-from streams.sending import Outgoing, Sent
+from streams.clients.sending import Outgoing, Sent
+from streams.queries.conversations.listing import LoggedMessage, Overview
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
+from streams.server.api.routes.messages import MOST_RECORD_BYTES
 
 
 class Broker:

@@ -7,10 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
-from streams.api.app import create_api
-from streams.api.parts import Parts
-from streams.search import Results, Wanted
-from streams.search.results import scope_of
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
+from streams.stores.search import Results, Wanted
+from streams.stores.search.results import scope_of
 
 
 class Search:

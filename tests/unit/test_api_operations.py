@@ -15,15 +15,15 @@ from structlog.testing import capture_logs
 
 from models.errors import ConfigurationError, NotFound
 from models.messages import Identifier
-from streams.api import tracing
-from streams.api.app import create_api
-from streams.api.catalog import OPERATIONS
-from streams.api.dispatch import MOST_BYTES
-from streams.api.operations import Call, Operation, Parameters, Scope, operation
-from streams.api.parts import Parts
-from streams.api.problems import CONFLICT, GENERAL
-from streams.api.server import serve
-from streams.api.usage import call_of, usage
+from streams.server.api import tracing
+from streams.server.api.app import create_api
+from streams.server.api.catalog import OPERATIONS
+from streams.server.api.dispatch import MOST_BYTES
+from streams.server.api.operations import Call, Operation, Parameters, Scope, operation
+from streams.server.api.parts import Parts
+from streams.server.api.problems import CONFLICT, GENERAL
+from streams.server.api.server import serve
+from streams.server.api.usage import call_of, usage
 
 
 class EchoParameters(Parameters, frozen=True, kw_only=True):

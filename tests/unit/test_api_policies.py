@@ -7,10 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
-from streams.api.app import create_api
-from streams.api.parts import Parts
-from streams.policies.topic import PolicyStore
-from streams.settings import Settings
+from streams.clients.policies.topic import PolicyStore
+from streams.config.settings import Settings
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
 
 
 async def put(body: Any) -> httpx.Response:

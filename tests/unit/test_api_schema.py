@@ -11,10 +11,10 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from streams.api.app import create_api
-from streams.api.catalog import OPERATIONS
-from streams.api.openapi import openapi
-from streams.api.parts import Parts
+from streams.server.api.app import create_api
+from streams.server.api.catalog import OPERATIONS
+from streams.server.api.openapi import openapi
+from streams.server.api.parts import Parts
 
 #: Without any part every good request ends at the first one that it needs: what is tried is the way there.
 app = create_api(Parts())

@@ -14,22 +14,22 @@ import msgspec
 import pytest
 
 from models.access import Token
-from streams.api.access import Access
-from streams.api.app import create_api
-from streams.api.catalog import OPERATIONS
-from streams.api.limits import Limits
-from streams.api.operations import Operation, Scope
-from streams.api.parts import Parts
-from streams.api.usage import call_of
 from streams.chat.events import TurnEvent
 from streams.cli import main
-from streams.live import sse
-from streams.live.channel import Channel
-from streams.live.hub import Watcher
-from streams.live.interest import Interest
-from streams.settings import Settings
-from streams.tokens import secret
-from streams.tokens.known import KnownTokens
+from streams.config.settings import Settings
+from streams.queries.live import sse
+from streams.queries.live.channel import Channel
+from streams.queries.live.hub import Watcher
+from streams.queries.live.interest import Interest
+from streams.server.api.access import Access
+from streams.server.api.app import create_api
+from streams.server.api.catalog import OPERATIONS
+from streams.server.api.limits import Limits
+from streams.server.api.operations import Operation, Scope
+from streams.server.api.parts import Parts
+from streams.server.api.usage import call_of
+from streams.server.tokens import secret
+from streams.server.tokens.known import KnownTokens
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 ALL = ("read", "write", "chat", "operate")

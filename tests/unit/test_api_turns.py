@@ -6,10 +6,10 @@ from typing import Any
 
 import httpx
 
-from streams.api.access import Access
-from streams.api.app import create_api
-from streams.api.parts import Parts
 from streams.chat.turn_limiter import NoRoom
+from streams.server.api.access import Access
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
 
 
 class Full:

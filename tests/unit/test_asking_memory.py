@@ -15,15 +15,15 @@ from models.errors import DependencyUnavailable, NotFound
 from models.messages import Role
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
-from processors.answering.material import Found
-from processors.answering.plain import ASKS_BACK
-from processors.answering.searching import Search
-from streams.answering.driving import Answerer
-from streams.answering.recollection import Recollection
-from streams.answering.understanding import Understanding
-from streams.search import Result, Results, Wanted
-from streams.search.explaining import Explanation
-from streams.search.results import scope_of
+from processors.prompts.answering.material import Found
+from processors.prompts.answering.plain import ASKS_BACK
+from processors.prompts.answering.searching import Search
+from streams.chat.answering.driving import Answerer
+from streams.chat.answering.recollection import Recollection
+from streams.chat.answering.understanding import Understanding
+from streams.stores.search import Result, Results, Wanted
+from streams.stores.search.explaining import Explanation
+from streams.stores.search.results import scope_of
 
 
 class Memory:

@@ -12,11 +12,11 @@ import pytest
 from structlog.testing import capture_logs
 
 from deploy.local.ports import free_ports
-from streams.background import in_background, in_own_loop
-from streams.live.reader import Live
-from streams.process.exits import EXIT_FAILED
-from streams.serve import process
-from streams.settings import Settings
+from streams.config.background import in_background, in_own_loop
+from streams.config.exits import EXIT_FAILED
+from streams.config.settings import Settings
+from streams.queries.live.reader import Live
+from streams.server.serve import process
 
 
 @pytest.fixture
@@ -53,9 +53,9 @@ async def cannot_live(live: Live) -> None:
 @pytest.mark.parametrize(
     ("broken", "fails"),
     [
-        ("streams.tokens.known.follow", cannot_follow),
-        ("streams.live.reader.Live._read", cannot_live),
-        ("streams.live.reader.Live._look", cannot_live),
+        ("streams.server.tokens.known.follow", cannot_follow),
+        ("streams.queries.live.reader.Live._read", cannot_live),
+        ("streams.queries.live.reader.Live._look", cannot_live),
     ],
 )
 def test_serve_ends_rather_than_go_on_without_what_reads_tokens_or_live_events(

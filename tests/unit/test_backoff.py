@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.backoff import backoff
+from streams.config.backoff import backoff
 
 
 def test_the_wait_grows_to_its_limit_and_is_jittered() -> None:

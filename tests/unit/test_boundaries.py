@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from processors.episodes.boundaries import CONTEXT, FEATURES, features, is_boundary, probability
-from processors.episodes.traits import Traits, traits_of
-from streams.adapters.onnx_embedder import OnnxEmbedder
+from processors.conversations.episodes.boundaries import CONTEXT, FEATURES, features, is_boundary, probability
+from processors.conversations.episodes.traits import Traits, traits_of
+from streams.llm.onnx_embedder import OnnxEmbedder
 
 GARDEN_THEN_TRAIN = [
     ("user", "My tomatoes have yellow leaves this year."),

@@ -13,7 +13,7 @@ from models.errors import DependencyUnavailable
 from streams.chat import leases
 from streams.chat.events import TurnNames
 from streams.chat.leases import Holder
-from streams.remembered.ports import Held
+from streams.stores.remembered.ports import Held
 
 
 def names(number: int = 1) -> TurnNames:

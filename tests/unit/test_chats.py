@@ -20,7 +20,6 @@ from models.messages import ChatMessage, Role
 from models.responses import ResponseChunk
 from models.turns import Turn, TurnSource
 from models.understanding import QueryUnderstanding
-from streams.adapters.conversation_log import Erasures, Extent
 from streams.chat import chats as module
 from streams.chat import elsewhere as module_of_others
 from streams.chat import leases as module_of_leases
@@ -30,9 +29,10 @@ from streams.chat import unread as module_of_unread
 from streams.chat.chats import Chats
 from streams.chat.leases import TurnRunning
 from streams.chat.turn_limiter import NoRoom, TurnLimiter
-from streams.kafka.lookup import Found
-from streams.remembered.ports import Held
-from streams.settings import Settings
+from streams.clients.kafka.lookup import Found
+from streams.config.settings import Settings
+from streams.stores.conversation_log import Erasures, Extent
+from streams.stores.remembered.ports import Held
 from streams.telemetry.metrics import Metrics
 
 

@@ -16,11 +16,11 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from models.errors import DependencyUnavailable
-from streams.api.server import serve
 from streams.cli import chat, chat_turn
 from streams.cli.chat_shown import Shown
 from streams.cli.chat_turn import NoAnswer, PendingMessage, Speaking
-from streams.settings import load_settings
+from streams.config.settings import load_settings
+from streams.server.api.server import serve
 
 _EVENT = b'event: turn\ndata: {"turn_id": "t-1"}\n\n'
 _TEXT = b'id: 2\nevent: text\ndata: {"text": "Noted."}\n\n'

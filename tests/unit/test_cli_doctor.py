@@ -9,8 +9,8 @@ import pytest
 from deploy.local.model_server import ModelServer
 from deploy.local.ports import free_ports
 from streams.cli.doctor_outside import Finding, _is_strange, outside
-from streams.settings import Settings
-from streams.telemetry.services import Report
+from streams.config.settings import Settings
+from streams.queries.services import Report
 
 
 @pytest.fixture

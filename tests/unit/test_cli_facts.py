@@ -15,11 +15,11 @@ from models import ids
 from models.facts import Fact, FactChange, FactStatus, Period, Provenance, Revision
 from models.index import VectorSpace
 from models.statements import Kind
-from streams.adapters.index_factory import open_index
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.qdrant_kinds import FACTS
 from streams.cli import main, people, recall_api
-from streams.settings import Settings, load_settings
+from streams.config.settings import Settings, load_settings
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.stores.index_factory import open_index
+from streams.stores.qdrant_kinds import FACTS
 
 NOW = datetime.now(UTC)
 SLOT = ids.slot_id("default", "ada", "user", "home")

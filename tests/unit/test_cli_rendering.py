@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from streams.cli import rendering
-from streams.runtime.records import Record
-from streams.topics.catalog import load_catalog
+from streams.clients.catalog import load_catalog
+from streams.clients.records import Record
 
 
 def record(value: object, key: bytes | None = b"c-1", **fields: object) -> Record:

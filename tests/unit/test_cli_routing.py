@@ -5,8 +5,8 @@ from __future__ import annotations
 from zlib import crc32
 
 from streams.cli.routing import look_at
-from streams.runtime.partitioner import partition_of
-from streams.runtime.records import Record
+from streams.clients.partitioner import partition_of
+from streams.clients.records import Record
 
 PARTITIONS = 8
 KEYS = [b"conversation-%d" % number for number in range(50)]

@@ -15,10 +15,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from streams.cli import main
-from streams.process.service_registry import ServiceAddress, register
-from streams.search import Empty, Wanted
-from streams.search.results import Results, scope_of
-from streams.settings import load_settings
+from streams.config.service_registry import ServiceAddress, register
+from streams.config.settings import load_settings
+from streams.stores.search import Empty, Wanted
+from streams.stores.search.results import Results, scope_of
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
 
@@ -282,8 +282,8 @@ def test_without_the_service_it_says_what_is_not_looked_at(
         logs.append(log)
         return Nothing(), None, None
 
-    monkeypatch.setattr("streams.adapters.living_embedder.open_living", open_living)
-    monkeypatch.setattr("streams.remembered.opening.open_search", open_search)
+    monkeypatch.setattr("streams.agents.vectors.living_embedder.open_living", open_living)
+    monkeypatch.setattr("streams.stores.remembered.opening.open_search", open_search)
     monkeypatch.setattr("streams.cli.recall_api.require_index", lambda _: None)
     monkeypatch.setenv("SWITCHBOARD_REDIS_URL", redis_url)
     with socket.socket() as taken:  # bound, and nobody listens

@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from streams.settings import Settings, load_settings
-from streams.settings.services import port_of
-from streams.telemetry import services
+from streams.config.settings import Settings, load_settings
+from streams.config.settings.services import port_of
+from streams.queries import services
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
 

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from models.errors import ConfigurationError
+from streams.admin.topics import reset
+from streams.admin.topics.groups import Rewound
+from streams.admin.topics.reset_facts import Kept
 from streams.cli import main
+from streams.clients.catalog import load_catalog
+from streams.config.settings import load_settings
+from streams.config.settings.services import SERVICES
 from streams.runtime.stage import Stage
-from streams.services import open_service
-from streams.settings import load_settings
-from streams.settings.services import SERVICES
+from streams.server.process.services import open_service
 from streams.telemetry.metrics import process_metrics
-from streams.topics import reset
-from streams.topics.catalog import load_catalog
-from streams.topics.groups import Rewound
-from streams.topics.reset_facts import Kept
 
 CATALOG = load_catalog()
 

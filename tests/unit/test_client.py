@@ -14,7 +14,7 @@ import pytest
 from switchboard_client import AsyncSwitchboard, Message, Switchboard, errors
 from switchboard_client.core import EventReader, Policy
 
-from streams.api import problems
+from streams.server.api import problems
 
 FACT = {
     "fact_id": "f-1",

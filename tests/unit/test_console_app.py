@@ -9,9 +9,9 @@ import pytest
 from starlette.applications import Starlette
 from starlette.routing import Mount
 
-from streams.api.app import create_api
-from streams.api.parts import Parts
-from streams.console.app import POLICY, VIEWS, Console
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
+from streams.server.console.app import POLICY, VIEWS, Console
 
 
 @cache

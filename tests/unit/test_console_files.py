@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from deploy import vendor
-from streams.api.catalog import OPERATIONS
+from streams.server.api.catalog import OPERATIONS
 
 STATIC = Path(vendor.CONSOLE) / "static"
 OWN = sorted(path for path in STATIC.rglob("*") if path.is_file() and vendor.FOLDER not in path.parents)

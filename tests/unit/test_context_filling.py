@@ -13,10 +13,10 @@ from models import ids
 from models.context import Context, FoundBy, LeftOut, Parts, Tier
 from models.messages import Role
 from models.turns import Turn, TurnSource
-from processors.context.packing import Budget, Packed, Packer, without
-from processors.context.ranking import ALIKE, Candidate, Ranked, diverse, is_related, ranked
-from processors.context.remembering import offered
-from processors.context.wording import line
+from processors.retrieval.context.packing import Budget, Packed, Packer, without
+from processors.retrieval.context.ranking import ALIKE, Candidate, Ranked, diverse, is_related, ranked
+from processors.retrieval.context.remembering import offered
+from processors.retrieval.context.wording import line
 
 NOW = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
 

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streams.runtime.records import Record
-from streams.topics import digests
-from streams.topics.catalog import TopicSpec, load_catalog
-from streams.topics.digests import PartitionDigests, Recipe, difference, differing_fields
-from streams.topics.examples import load_examples
+from streams.admin.topics import digests
+from streams.admin.topics.digests import PartitionDigests, Recipe, difference, differing_fields
+from streams.admin.topics.examples import load_examples
+from streams.clients.catalog import TopicSpec, load_catalog
+from streams.clients.records import Record
 
 COMPACTED = TopicSpec(
     name="t", description="x", owner="memory", key="k", routed_by="k", cleanup_policy="compact"

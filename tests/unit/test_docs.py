@@ -21,10 +21,10 @@ import yaml
 from switchboard_client.errors import NotFound
 
 from schemas import reference
-from streams.api.catalog import OPERATIONS
 from streams.cli.main import app
-from streams.settings import Settings
-from streams.settings.text import env_names
+from streams.config.settings import Settings
+from streams.config.settings.text import env_names
+from streams.server.api.catalog import OPERATIONS
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

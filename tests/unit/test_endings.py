@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from models.statements import Kind
-from processors.merging.endings import Verdict, decide
-from processors.merging.pair_features import Said
-from streams.adapters.onnx_embedder import OnnxEmbedder
+from processors.facts.merging.endings import Verdict, decide
+from processors.facts.merging.pair_features import Said
+from streams.llm.onnx_embedder import OnnxEmbedder
 
 START = datetime(2026, 2, 1, tzinfo=UTC)
 OVER = (Verdict.ENDS, Verdict.REPLACES)
@@ -47,6 +47,9 @@ async def said(embedder: OnnxEmbedder, text: str, day: int, kind: Kind) -> Said:
         (Kind.STATE, "I own a motorbike.", "My uncle sold his motorbike.", False),
         (Kind.EVENT, "We're going to Malta in June.", "The hotel in Malta has a pool.", False),
         (Kind.INSTRUCTION, "Never mention my divorce.", "Never mention my salary.", False),
+        (Kind.INSTRUCTION, "Put names in bold.", "Put dates in bold.", False),
+        (Kind.EVENT, "The driving test is in Gort, no going back.", "I PASSED, first go!", True),
+        (Kind.STATE, "Badly allergic, I carry an EpiPen.", "Back from the doctor.", False),
     ],
 )
 async def test_a_later_statement_ends_what_it_denies(

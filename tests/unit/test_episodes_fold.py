@@ -15,10 +15,10 @@ from models.episodes import Episode, EpisodeReason
 from models.errors import ConfigurationError
 from models.messages import Role
 from models.turns import Turn, TurnSource
+from processors.conversations.episodes.fold import EpisodeFold
+from processors.conversations.episodes.state import TURN_CHARACTERS, EpisodePolicy, EpisodesState, KeptTurn
+from processors.conversations.episodes.wording import EMBEDDED_CHARACTERS, embedded_text
 from processors.conversations.windows import WindowSizes
-from processors.episodes.fold import EpisodeFold
-from processors.episodes.state import TURN_CHARACTERS, EpisodePolicy, EpisodesState, KeptTurn
-from processors.episodes.wording import EMBEDDED_CHARACTERS, embedded_text
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 SMALL = EpisodePolicy(WindowSizes(5, 2), idle_seconds=60)

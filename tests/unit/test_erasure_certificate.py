@@ -10,9 +10,9 @@ import pytest
 
 from models.errors import ConfigurationError, InvalidRecord
 from streams.cli import main
-from streams.erasure import certificate
-from streams.erasure.certificate import Certificate, issue, public_key, signing_key, verify
-from streams.settings import Settings
+from streams.config.settings import Settings
+from streams.queries.erasure import certificate
+from streams.queries.erasure.certificate import Certificate, issue, public_key, signing_key, verify
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 

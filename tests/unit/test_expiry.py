@@ -17,10 +17,10 @@ from models.errors import DependencyUnavailable
 from models.index import TurnFilter, VectorSpace
 from models.messages import Role
 from models.turns import Turn
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import TURNS, version_at
-from streams.erasure import expiry as module
-from streams.erasure.expiry import Expiry
+from streams.agents.erasure import expiry as module
+from streams.agents.erasure.expiry import Expiry
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import TURNS, version_at
 from streams.telemetry.health import EXPIRY, HealthState
 
 SPACE = VectorSpace("words-1", 4)

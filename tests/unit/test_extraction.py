@@ -14,8 +14,8 @@ from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.affirmations import affirmed_or_denied
 from processors.extraction.keeper import LASTING_FROM, importance_of
 from processors.facts.candidates import objection
-from streams.adapters.builtin_extractor import BuiltinExtractor
-from streams.adapters.onnx_embedder import OnnxEmbedder
+from streams.llm.builtin_extractor import BuiltinExtractor
+from streams.llm.onnx_embedder import OnnxEmbedder
 
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from streams.runtime import aiokafka_internals, faust_internals
-from streams.runtime.aiokafka_internals import Assumption
+from streams.clients import aiokafka_internals
+from streams.clients.aiokafka_internals import Assumption
+from streams.runtime import faust_internals
 
 ALL = [*faust_internals.ASSUMPTIONS, *aiokafka_internals.ASSUMPTIONS]
 

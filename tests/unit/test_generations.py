@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import ConfigurationError
-from streams.namespace import RESERVED, Namespace, is_generation, is_prefix
+from streams.clients.catalog import catalog_for, load_catalog
+from streams.config.namespace import RESERVED, Namespace, is_generation, is_prefix
+from streams.config.settings import Settings, load_settings
 from streams.runtime.effects import Effects
-from streams.settings import Settings, load_settings
-from streams.topics.catalog import catalog_for, load_catalog
 
 SHARED = {
     "access.tokens.v1",

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.graph import SELF_ROLE, EntityType, GraphStatement, Mention
-from processors.episodes.state import KeptTurn
-from processors.graph.reading import read
-from processors.graph.resolving import Graph, Resolved, resolve
+from processors.conversations.episodes.state import KeptTurn
+from processors.extraction.graph.reading import read
+from processors.extraction.graph.resolving import Graph, Resolved, resolve
 
 
 def turn(text: str, number: int = 0, *, user: str = "ada", role: str = "user") -> KeptTurn:

@@ -16,12 +16,12 @@ from models.graph import EntityType, GraphStatement, Mention
 from models.messages import Role
 from models.ports import Extracted
 from models.windows import Window
-from processors.graph.resolving import resolve
+from processors.extraction.graph.resolving import resolve
 from processors.prompts import examples, extraction, graph
 from streams.agents.memory.extraction import Extraction
 from streams.agents.memory.graph import STATEMENTS
+from streams.config.settings import Settings
 from streams.runtime.testing import StageHarness
-from streams.settings import Settings
 
 
 def window(*lines: tuple[str, Role, str]) -> Window:

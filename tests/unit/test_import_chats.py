@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from streams.importing.chats import Chats, Continued, Exported
+from streams.admin.importing.chats import Chats, Continued, Exported
 
 
 def chats(**conversations: list[tuple[str, float, str]]) -> Chats:

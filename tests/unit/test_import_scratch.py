@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import pytest
 
 from models.errors import DependencyUnavailable
-from processors.importing import jsonl
-from processors.importing.drafts import Owner
-from streams.importing import scratch
-from streams.importing.publishing import Count, Importer
-from streams.importing.scratch import Numbers, Repeats
-from streams.settings import Settings
+from processors.conversations.importing import jsonl
+from processors.conversations.importing.drafts import Owner
+from streams.admin.importing import scratch
+from streams.admin.importing.publishing import Count, Importer
+from streams.admin.importing.scratch import Numbers, Repeats
+from streams.config.settings import Settings
 
 
 async def test_short_lines_by_the_million_are_not_held() -> None:

@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from models.errors import InvalidRecord
-from processors.importing import chatgpt, claude, jsonl, whatsapp
-from processors.importing.drafts import Draft, Owner, Skipped, make_message
-from streams.importing.scratch import Repeats
+from processors.conversations.importing import chatgpt, claude, jsonl, whatsapp
+from processors.conversations.importing.drafts import Draft, Owner, Skipped, make_message
+from streams.admin.importing.scratch import Repeats
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 OWNER = Owner("chatgpt", "ada")

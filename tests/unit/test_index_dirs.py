@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 
 from models.index import FactFilter, SearchIndex, VectorSpace
-from streams.adapters.dual_write_index import DualWriteIndex
-from streams.adapters.index_dirs import IndexDirs, find_index_dirs, noted
-from streams.adapters.onnx_model import DIMENSIONS, MODEL
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import FACTS
 from streams.agents.recall.index import Index
+from streams.agents.vectors.recall_indexes import Indexes, open_indexes
+from streams.agents.vectors.requests import REQUESTS
+from streams.config.settings import Settings
+from streams.llm.onnx_model import DIMENSIONS, MODEL
 from streams.runtime.testing import StageHarness
-from streams.settings import Settings
+from streams.stores.dual_write_index import DualWriteIndex
+from streams.stores.index_dirs import IndexDirs, find_index_dirs, noted
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import FACTS
 from streams.telemetry.metrics import Metrics
-from streams.vectors.recall_indexes import Indexes, open_indexes
-from streams.vectors.requests import REQUESTS
 from tests.agents.memory_samples import fact
 
 BEFORE, AFTER = VectorSpace(MODEL, DIMENSIONS), VectorSpace("after/2", 3)

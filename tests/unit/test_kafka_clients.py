@@ -9,8 +9,8 @@ import pytest
 from faust.transport.drivers.aiokafka import credentials_to_aiokafka_auth
 
 import streams
+from streams.config.settings import load_settings
 from streams.runtime.credentials import faust_credentials
-from streams.settings import load_settings
 
 ROOT = Path(streams.__file__).parents[1]
 CLIENTS = {"AIOKafkaConsumer", "AIOKafkaProducer", "AIOKafkaAdminClient"}
@@ -24,7 +24,7 @@ def test_no_client_is_made_elsewhere():
                 name = getattr(node.func, "attr", getattr(node.func, "id", ""))
                 if name in CLIENTS:
                     made.append(file.relative_to(ROOT).as_posix())
-    assert set(made) == {"streams/kafka/clients.py"}
+    assert set(made) == {"streams/clients/kafka/clients.py"}
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,8 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local.kafka import LocalKafka
-from streams.kafka import pacing
-from streams.runtime.aiokafka_internals import FetchRequest
+from streams.clients.aiokafka_internals import FetchRequest
+from streams.clients.kafka import pacing
 
 
 @pytest.mark.kafka

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 import msgspec
 
-from streams.adapters.kept_items import KeptItems
+from streams.stores.kept_items import KeptItems
 
 
 class Note(msgspec.Struct, frozen=True):

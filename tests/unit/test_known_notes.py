@@ -14,8 +14,8 @@ from models.facts import Fact, FactStatus
 from models.index import FactIndex
 from models.windows import Window
 from processors.prompts import examples
-from streams.remembered.known import KnownFacts
-from streams.search import MemorySearch
+from streams.stores.remembered.known import KnownFacts
+from streams.stores.search import MemorySearch
 
 __all__ = ["embedder", "index"]
 

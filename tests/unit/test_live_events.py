@@ -9,16 +9,16 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from streams.kafka.lookup import Found, Lookup
-from streams.live import history as history_module
-from streams.live import sse
-from streams.live.history import ConversationLog, History
-from streams.live.hub import GAP, LINGER_SECONDS, MOST_EVENTS, Hub, Watcher
-from streams.live.interest import Interest, View
-from streams.live.numbering import Reached
-from streams.runtime.records import Record
-from streams.settings import load_settings
-from streams.topics.catalog import catalog_for
+from streams.clients.catalog import catalog_for
+from streams.clients.kafka.lookup import Found, Lookup
+from streams.clients.records import Record
+from streams.config.settings import load_settings
+from streams.queries.live import history as history_module
+from streams.queries.live import sse
+from streams.queries.live.history import ConversationLog, History
+from streams.queries.live.hub import GAP, LINGER_SECONDS, MOST_EVENTS, Hub, Watcher
+from streams.queries.live.interest import Interest, View
+from streams.queries.live.numbering import Reached
 
 MESSAGES = "chat.messages.v1"
 FACTS = "memory.facts.v1"

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from processors.recall.masking import Masker
+from processors.retrieval.recall.masking import Masker
 
 MASKER = Masker()
 

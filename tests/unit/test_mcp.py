@@ -15,12 +15,12 @@ from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Mount
 
-from streams.adapters.tokenizer import open_counter
-from streams.api.access import Access
-from streams.api.app import create_api
-from streams.api.parts import Parts
-from streams.mcp import app as mcp_app
-from streams.mcp.answers import MOST_TOKENS, FactLine, FactList, fitting, tokens_of
+from streams.llm.tokenizer import open_counter
+from streams.server.api.access import Access
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
+from streams.server.mcp import app as mcp_app
+from streams.server.mcp.answers import MOST_TOKENS, FactLine, FactList, fitting, tokens_of
 
 COUNT = open_counter("cl100k_base")
 SAID = {"quote": "I live in Lisbon.", "conversation_id": "c-1", "sent_at": "2026-01-05T08:00:00Z"}

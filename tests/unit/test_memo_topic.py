@@ -10,10 +10,10 @@ import pytest
 
 from models.errors import DependencyUnavailable
 from models.memo import Memo, Outcome
-from streams import kafka
+from streams.clients import kafka
+from streams.config.settings import Settings
 from streams.llm.memo.topic import Entry, MemoTopic
 from streams.runtime.testing import START
-from streams.settings import Settings
 
 
 class Broker:

@@ -15,12 +15,12 @@ from models.ids import text_fact_id
 from models.messages import Role
 from models.statements import Kind, Polarity, Precision
 from models.turns import Turn, TurnSource
-from processors.merging import guards
-from processors.merging.calibration import PAIRS, SAYINGS, above_chance, threshold
-from processors.merging.guards import Relation, excludes, may_merge, relation
-from processors.merging.plan import CLUSTER_LIMIT, CLUSTERS_LIMIT, NEAR_FROM, Known, plan
-from processors.merging.sayings import saying_of
-from streams.settings import Settings
+from processors.facts.merging import guards
+from processors.facts.merging.calibration import PAIRS, SAYINGS, above_chance, threshold
+from processors.facts.merging.guards import Relation, excludes, may_merge, relation
+from processors.facts.merging.plan import CLUSTER_LIMIT, CLUSTERS_LIMIT, NEAR_FROM, Known, plan
+from processors.facts.merging.sayings import saying_of
+from streams.config.settings import Settings
 
 AT = datetime(2026, 3, 1, 10, tzinfo=UTC)
 

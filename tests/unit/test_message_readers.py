@@ -7,9 +7,9 @@ import json
 from models import ids
 from models.messages import ChatMessage
 from streams.agents.message_log import MESSAGES, decode_item, read_message
-from streams.conversations import exporting, unread
-from streams.live import records as live
-from streams.runtime.records import Record
+from streams.clients.records import Record
+from streams.queries.conversations import exporting, unread
+from streams.queries.live import records as live
 
 ARRIVED = 1_793_527_200_000
 RECORD = Record(

@@ -12,9 +12,9 @@ from jsonschema import Draft202012Validator
 from models.errors import InvalidRecord
 from models.messages import ChatMessage
 from processors.text.validation import decode_message
-from streams.dead_letters.causes import field_of
-from streams.topics.catalog import load_catalog
-from streams.topics.json_schemas import json_schema
+from streams.admin.topics.json_schemas import json_schema
+from streams.clients.catalog import load_catalog
+from streams.queries.dead_letters.causes import field_of
 
 SCHEMA = Draft202012Validator(json_schema(load_catalog().get("chat.messages.v1")))
 PLAIN: dict[str, Any] = {

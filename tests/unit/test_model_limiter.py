@@ -11,9 +11,9 @@ from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
 from models.errors import DependencyUnavailable
-from streams.adapters.local_valkey import LocalValkey
+from streams.clients.local_valkey import LocalValkey
+from streams.config.namespace import Namespace
 from streams.llm.limiter import Limiter, Limits
-from streams.namespace import Namespace
 
 
 async def test_what_was_answered_is_not_lost_when_redis_goes_meanwhile(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from deploy.local.model_server import ModelServer
 from models.answers import Dialogue, ToolCall, ToolRound
 from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
 from processors.prompts import examples, extraction, notes
+from streams.config.settings import Settings
 from streams.llm.factory import provider
 from streams.llm.port import (
     Answer,
@@ -27,7 +28,6 @@ from streams.llm.port import (
     Throttled,
     Usage,
 )
-from streams.settings import Settings
 
 PROMPT = extraction.prompt([examples.window()])
 TOOL = {

@@ -6,9 +6,9 @@ import pytest
 
 from models.errors import ConfigurationError
 from streams.cli.costs import Costs, print_costs
+from streams.config.settings import Settings, load_settings
+from streams.config.settings.models import Price
 from streams.llm.prices import FREE, price_of
-from streams.settings import Settings, load_settings
-from streams.settings.models import Price
 
 # -- settings ----------------------------------------------------------------------------------------------
 

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from models.errors import ConfigurationError
-from streams.process import name_lock
-from streams.process.file_lock import FileLock, LockHeld
-from streams.settings import Settings, load_settings
+from streams.config import name_lock
+from streams.config.file_lock import FileLock, LockHeld
+from streams.config.settings import Settings, load_settings
 
 _HOLDS = """
 import sys
 from pathlib import Path
-from streams.process.file_lock import FileLock
+from streams.config.file_lock import FileLock
 lock = FileLock(Path(sys.argv[1]))
 print("held", flush=True)
 sys.stdin.read()

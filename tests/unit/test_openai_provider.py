@@ -14,10 +14,10 @@ from deploy.local.openai_routes import Lack
 from models.answers import Dialogue
 from models.errors import ConfigurationError, DependencyUnavailable
 from processors.prompts import examples, extraction
+from streams.config.settings import Settings
 from streams.llm.openai.client import OpenAIClient
 from streams.llm.openai.schemas import strict
 from streams.llm.port import CONTEXT_EXCEEDED, Answer, Declined, Misconfigured, TextDelta
-from streams.settings import Settings
 
 PROMPT = extraction.prompt([examples.window()])
 TOOL = {"name": "search_memory", "description": "Searches.", "parameters": {"type": "object", "properties": {}}}

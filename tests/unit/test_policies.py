@@ -14,12 +14,12 @@ import pytest
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.policies import NO_RULES, Category, NeverKept, Policy, Rules, check, lifetimes, rules_hash
 from models.statements import Kind
-from processors.policies.never import NeverKeptWords
+from processors.extraction.policies.never import NeverKeptWords
 from processors.prompts import examples, extraction, notes
 from streams.cli.main import run
-from streams.policies.known import KnownPolicies
-from streams.services import open_service
-from streams.settings import Settings
+from streams.clients.policies.known import KnownPolicies
+from streams.config.settings import Settings
+from streams.server.process.services import open_service
 from streams.telemetry.metrics import Metrics
 from tests.agents.memory_samples import said, window
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from streams.process import life as process_life
-from streams.process.life import Watchdog
+from streams.server.process import life as process_life
+from streams.server.process.life import Watchdog
 from streams.telemetry.health import HealthState
 
 

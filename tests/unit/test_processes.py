@@ -6,10 +6,10 @@ import pytest
 
 from models.errors import ConfigurationError
 from streams.cli import main
-from streams.process.processes import ALONE, Place, check_count
-from streams.settings import load_settings
-from streams.settings.services import SERVICES, health_port
-from streams.topics.catalog import catalog_for
+from streams.clients.catalog import catalog_for
+from streams.config.settings import load_settings
+from streams.config.settings.services import SERVICES, health_port
+from streams.server.process.processes import ALONE, Place, check_count
 
 
 @pytest.fixture(autouse=True)

@@ -14,13 +14,13 @@ from models.errors import NotFound
 from models.messages import ChatMessage, Role
 from models.turns import Turn, TurnSource
 from processors.conversations.state import ConversationState
-from streams.adapters.conversation_log import Erasures
-from streams.conversations import progress
-from streams.conversations.progress import ProgressReader
-from streams.conversations.states import Stored
-from streams.kafka.lookup import Found
-from streams.runtime.records import Record
-from streams.settings import Settings
+from streams.clients.kafka.lookup import Found
+from streams.clients.records import Record
+from streams.config.settings import Settings
+from streams.queries.conversations import progress
+from streams.queries.conversations.progress import ProgressReader
+from streams.queries.conversations.states import Stored
+from streams.stores.conversation_log import Erasures
 
 SAID = ChatMessage(
     message_id="m-1",

@@ -19,7 +19,7 @@ from models.windows import Window
 from processors.facts.candidates import objection
 from processors.prompts import examples, extraction, fence, graph, notes, summary
 from processors.prompts.prompt import told
-from streams.adapters.tokenizer import cl100k_counter
+from streams.llm.tokenizer import cl100k_counter
 
 ANYTHING = st.text(st.characters(), max_size=200)
 

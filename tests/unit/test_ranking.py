@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.messages import Role
-from processors.recall import question
-from processors.recall.dating import period_of
-from processors.recall.features import FEATURES, SESSION_GAP, Candidate, features
-from processors.recall.question import InvalidQuestion, asked_words, cleaned, read, words_of
-from processors.recall.ranking import SOURCE, STEEPNESS, rank
+from processors.retrieval.recall import question
+from processors.retrieval.recall.dating import period_of
+from processors.retrieval.recall.features import FEATURES, SESSION_GAP, Candidate, features
+from processors.retrieval.recall.question import InvalidQuestion, asked_words, cleaned, read, words_of
+from processors.retrieval.recall.ranking import SOURCE, STEEPNESS, rank
 from processors.text.stemming import stem_of, without_particle
 
 

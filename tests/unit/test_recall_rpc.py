@@ -12,13 +12,13 @@ import pytest
 
 from models.errors import DependencyUnavailable
 from models.index import FactFilter
+from streams.config.settings import Settings
 from streams.llm.embedders import open_embedder
-from streams.remembered.opening import open_remembered
-from streams.remembered.ports import Facts, Graph
-from streams.remembered.recall_rpc import Indexes, answer_others, ask_recall, recall_socket
-from streams.search import Results, Wanted
-from streams.search.results import scope_of
-from streams.settings import Settings
+from streams.stores.remembered.opening import open_remembered
+from streams.stores.remembered.ports import Facts, Graph
+from streams.stores.remembered.recall_rpc import Indexes, answer_others, ask_recall, recall_socket
+from streams.stores.search import Results, Wanted
+from streams.stores.search.results import scope_of
 from streams.telemetry.metrics import Metrics
 
 

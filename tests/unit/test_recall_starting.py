@@ -14,11 +14,11 @@ from starlette.routing import Route
 
 from deploy.local.ports import free_ports
 from models.errors import ConfigurationError
-from streams.adapters.folder_lock import FolderLock
-from streams.api.server import serve
 from streams.cli import recall_api
-from streams.process.service_registry import ServiceAddress, register
-from streams.settings import Settings
+from streams.config.service_registry import ServiceAddress, register
+from streams.config.settings import Settings
+from streams.server.api.server import serve
+from streams.stores.folder_lock import FolderLock
 
 
 @pytest.fixture

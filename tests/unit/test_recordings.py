@@ -14,9 +14,9 @@ from deploy.local.model_server import ModelServer
 from models.statements import Change
 from processors.facts.candidates import objection
 from processors.prompts import extraction, notes
+from streams.config.settings import Settings
 from streams.llm.factory import provider
 from streams.llm.port import Answer
-from streams.settings import Settings
 
 RECORDED = dict(recorded.recordings())
 MISTAKES = recorded.mistakes()

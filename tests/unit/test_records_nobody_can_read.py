@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 from aiokafka import TopicPartition
 
-from streams.adapters import turn_topic
-from streams.kafka import lookup
+from streams.clients.catalog import load_catalog
+from streams.clients.kafka import lookup
+from streams.clients.records import Record
 from streams.llm.memo import topic as memos
 from streams.llm.memo import vectors
 from streams.llm.memo.topic import Entry
-from streams.runtime.records import Record
-from streams.tokens import topic as tokens
-from streams.topics.catalog import load_catalog
+from streams.server.tokens import topic as tokens
+from streams.stores import turn_topic
 
 BAD = [
     pytest.param(b"{", id="no JSON"),

@@ -10,7 +10,7 @@ import pytest
 from models.messages import Role
 from models.turns import Turn, TurnSource
 from models.vectors import VectorKind
-from processors.recurring.sentences import SENTENCES_MOST, requests_for, sentence_ids, told_in
+from processors.facts.recurring.sentences import SENTENCES_MOST, requests_for, sentence_ids, told_in
 
 AT = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
 TURN = Turn(

@@ -21,16 +21,16 @@ from pydantic import SecretStr
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.index import VectorSpace
-from streams.adapters.qdrant_kinds import FACTS
-from streams.adapters.qdrant_server import QdrantServerIndex
-from streams.api.app import create_api
-from streams.api.parts import Parts
-from streams.api.server import serve
 from streams.cli import main
-from streams.redaction import MASK, credentials_of, keep_secret, redacted, without_credentials
-from streams.search import MemorySearch
-from streams.settings import Settings, describe, load_settings
-from streams.settings.text import allowed, env_name
+from streams.config.redaction import MASK, credentials_of, keep_secret, redacted, without_credentials
+from streams.config.settings import Settings, describe, load_settings
+from streams.config.settings.text import allowed, env_name
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
+from streams.server.api.server import serve
+from streams.stores.qdrant_kinds import FACTS
+from streams.stores.qdrant_server import QdrantServerIndex
+from streams.stores.search import MemorySearch
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics
@@ -187,7 +187,7 @@ def test_no_traceback_shows_it(tmp_path: Path) -> None:
     """One process for all settings, which forgets each secret before the next."""
     script = (
         "import json, os, sys; from streams import redaction; from streams.cli import main, settings\n"
-        "from streams.settings import load_settings\n"
+        "from streams.config.settings import load_settings\n"
         "def fail():\n"
         "    load_settings(); raise ZeroDivisionError(value)\n"
         "settings.load_settings = fail\n"

@@ -10,8 +10,8 @@ from models.context import FoundBy
 from models.episodes import Episode, EpisodeReason
 from models.messages import Role
 from models.windows import WindowSource
-from processors.context.ranking import Candidate
-from processors.context.remembering import Found, remembered
+from processors.retrieval.context.ranking import Candidate
+from processors.retrieval.context.remembering import Found, remembered
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from models.errors import DependencyUnavailable, NotFound
-from streams.process.socket_path import socket_path
-from streams.remote.client import Remote
-from streams.remote.server import ObjectServer
+from streams.clients.remote.client import Remote
+from streams.clients.remote.server import ObjectServer
+from streams.config.socket_path import socket_path
 
 
 class Point(msgspec.Struct, frozen=True):

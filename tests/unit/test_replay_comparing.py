@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams.replays.comparing import EXAMPLES, DifferenceCounter, text_of
+from streams.server.replays.comparing import EXAMPLES, DifferenceCounter, text_of
 
 
 def fact(statement: str = "I live in Porto", evidence: str = "ab", **changes: Any) -> dict[str, Any]:
@@ -45,15 +45,23 @@ def test_differences_are_counted_by_kind_with_examples() -> None:
     assert example.fields == ["statement"]
 
 
-def test_evidence_in_another_order_is_reordered() -> None:
+def test_evidence_in_another_order_is_no_change() -> None:
     counter = counted({1: fact(evidence="ab")}, {5: fact(evidence="ba", confidence=0.9)}, {5: 1})
-    assert counter.kinds()["state"].reordered == 1
+    assert counter.kinds()["state"].traced == 1
     assert counter.kinds()["state"].examples == {}
+
+
+def test_other_windows_are_no_change_unless_the_confidence_is() -> None:
+    here, there = ([{"message_ids": ["a"], "window_id": each, "window_end_id": each}] for each in "xy")
+    live, replayed = fact(provenance=here), fact(provenance=there)
+    assert counted({1: live}, {5: replayed}, {5: 1}).kinds()["state"].traced == 1
+    assert counted({1: live}, {5: replayed | {"confidence": 0.9}}, {5: 1}).kinds()["state"].changed == 1
+    assert counted({1: live}, {5: replayed | {"status": "ended"}}, {5: 1}).kinds()["state"].changed == 1
 
 
 def test_another_confidence_of_evidence_in_the_same_order_is_a_change() -> None:
     counter = counted({1: fact()}, {5: fact(confidence=0.9)}, {5: 1})
-    assert (counter.kinds()["state"].changed, counter.kinds()["state"].reordered) == (1, 0)
+    assert (counter.kinds()["state"].changed, counter.kinds()["state"].traced) == (1, 0)
 
 
 def test_ten_examples_of_each_difference_are_kept() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from models.errors import ConfigurationError, NotFound
-from streams.namespace import is_generation
-from streams.process.service_registry import ServiceAddress, register
-from streams.replays import dropping, plan, record
-from streams.replays.log import Gone
-from streams.replays.record import Replay
-from streams.settings import Settings, load_settings
+from streams.config.namespace import is_generation
+from streams.config.service_registry import ServiceAddress, register
+from streams.config.settings import Settings, load_settings
+from streams.server.replays import dropping, plan, record
+from streams.server.replays.log import Gone
+from streams.server.replays.record import Replay
 
 
 @pytest.fixture

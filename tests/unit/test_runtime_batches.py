@@ -9,7 +9,7 @@ from aiokafka.record.util import encode_varint
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streams.runtime.aiokafka_internals import DefaultRecordBatchBuilder
+from streams.clients.aiokafka_internals import DefaultRecordBatchBuilder
 from streams.runtime.batches import HEADER_BYTES, _read, _written, batches, with_readable_names
 
 #: Where a number takes one byte more.

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 
 from models.errors import ConfigurationError
+from streams.clients.catalog import Catalog, load_catalog
 from streams.runtime.effects import Effects
 from streams.runtime.faust_app import bind
 from streams.runtime.stage import Stage
-from streams.topics.catalog import Catalog, load_catalog
 
 MESSAGES, SUMMARIES, CANDIDATES = "chat.messages.v1", "memory.summaries.v1", "memory.fact-candidates.v1"
 

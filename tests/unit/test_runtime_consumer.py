@@ -18,11 +18,11 @@ from aiokafka.errors import CorruptRecordException, TopicAuthorizationFailedErro
 from aiokafka.structs import TopicPartition
 
 from models.errors import ConfigurationError, ConsistencyError
+from streams.clients.records import Record
 from streams.runtime.consumer import BatchConsumer
 from streams.runtime.consumer_thread import BatchConsumerThread, Fetch
 from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
 from streams.runtime.faust_internals import TP, Consumer
-from streams.runtime.records import Record
 from streams.runtime.scheduler import BatchScheduler
 from streams.runtime.unpacking import Unpacker
 

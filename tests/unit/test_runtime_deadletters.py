@@ -9,6 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from streams.clients.records import Record, UnreadBatch
 from streams.runtime.deadletters import (
     KEPT_OF_LARGER,
     LARGEST_LETTER,
@@ -19,7 +20,6 @@ from streams.runtime.deadletters import (
 )
 from streams.runtime.effects import DeadLetter, Output
 from streams.runtime.publisher import record_bytes
-from streams.runtime.records import Record, UnreadBatch
 
 SOURCE = "chat.messages.v1"
 LIMIT = 2000

@@ -12,9 +12,9 @@ import pytest
 
 import streams.runtime
 from models.errors import InvalidRecord
+from streams.clients.records import Record, SourceRecord, origin, rerouted
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
-from streams.runtime.records import Record, SourceRecord, origin, rerouted
 from streams.runtime.stage import Stage, TimerContext
 from streams.runtime.testing import START, StageHarness
 

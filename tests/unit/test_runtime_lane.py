@@ -17,6 +17,8 @@ import structlog
 from structlog.testing import capture_logs
 
 from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord
+from streams.clients.records import Record, RecordBatch
+from streams.config.settings import Settings
 from streams.runtime import lane as lane_module
 from streams.runtime.effects import Effects, Output
 from streams.runtime.epoch import Epoch, Progress
@@ -24,13 +26,11 @@ from streams.runtime.faust_internals import TP
 from streams.runtime.lane import Lane
 from streams.runtime.marks import Layout
 from streams.runtime.publisher import OutputTooLarge
-from streams.runtime.records import Record, RecordBatch
 from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
 from streams.runtime.stamp import Stamp, stamp
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import LATE_WRITES_SECONDS, PartitionState
 from streams.runtime.throttle import Throttle
-from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 
@@ -632,7 +632,7 @@ async def test_misplaced_records_go_to_their_partition_and_not_into_the_step() -
     rig.lane.close()
     rig.bound = BoundStage(rig.bound.stage, {SOURCE: 8}, CHANGELOG)
     rig.lane = rig.another_lane()
-    from streams.runtime.partitioner import partition_of
+    from streams.clients.partitioner import partition_of
 
     right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == 3)
     wrong = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) != 3)

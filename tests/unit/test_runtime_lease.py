@@ -11,7 +11,7 @@ import pytest
 from aiokafka.errors import KafkaError
 
 from models.errors import ConsistencyError
-from streams.runtime.aiokafka_internals import JoinGroupRequest, ProduceRequest
+from streams.clients.aiokafka_internals import JoinGroupRequest, ProduceRequest
 from streams.runtime.consumer_thread import BatchConsumerThread
 from streams.runtime.lease import Lease
 

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import InvalidRecord
+from streams.clients.partitioner import murmur2, partition_of, partitions_of
+from streams.clients.records import Origin, Record, RecordBatch, origin, rerouted
 from streams.runtime.effects import Effects, Output, StateChange
 from streams.runtime.faust_internals import TP
 from streams.runtime.ledger import DeliveryLedger
-from streams.runtime.partitioner import murmur2, partition_of, partitions_of
-from streams.runtime.records import Origin, Record, RecordBatch, origin, rerouted
 from streams.runtime.scheduler import BatchScheduler
 from streams.runtime.timers import Timers
 

@@ -12,9 +12,11 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaTimeoutError, ProducerClosed
 
 from models.errors import ConsistencyError
-from streams.runtime.aiokafka_internals import MemoryRecords
+from streams.clients.aiokafka_internals import MemoryRecords
+from streams.clients.catalog import load_catalog
+from streams.clients.partitioner import partition_of
+from streams.config.settings import Settings
 from streams.runtime.effects import Output
-from streams.runtime.partitioner import partition_of
 from streams.runtime.publisher import (
     DELIVERY_TIMEOUT_SECONDS,
     OutputTooLarge,
@@ -23,8 +25,6 @@ from streams.runtime.publisher import (
     make_producer,
     record_bytes,
 )
-from streams.settings import Settings
-from streams.topics.catalog import load_catalog
 
 PARTITIONS = {"a": 8, "b": 3}
 LIMIT = 4000

@@ -11,12 +11,12 @@ from aiokafka.errors import KafkaConnectionError
 from aiokafka.structs import TopicPartition
 
 from models.errors import ConsistencyError
+from streams.clients.records import Record
 from streams.runtime import recovery
 from streams.runtime.effects import Output
 from streams.runtime.epoch import Epoch, EpochOver
 from streams.runtime.faust_internals import TP
 from streams.runtime.marks import Layout
-from streams.runtime.records import Record
 from streams.runtime.recovery import recover, repair
 from streams.runtime.stored import StoredPartition
 

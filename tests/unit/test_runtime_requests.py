@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streams.runtime.aiokafka_internals import HeartbeatRequest, ProduceRequest
+from streams.clients.aiokafka_internals import HeartbeatRequest, ProduceRequest
 from streams.runtime.requests import send_in_one_go
 
 TOPICS: list[Any] = [

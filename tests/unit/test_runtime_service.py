@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 
 from models.errors import ConsistencyError, DependencyUnavailable
+from streams.clients.catalog import load_catalog
+from streams.clients.records import Record, RecordBatch
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
 from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
 from streams.runtime.faust_internals import TP
 from streams.runtime.faust_recovery import SeekingRecovery
 from streams.runtime.marks import Layout
-from streams.runtime.records import Record, RecordBatch
 from streams.runtime.service import ServiceRuntime
 from streams.runtime.stage import Stage
-from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
-from streams.topics.catalog import load_catalog
 
 MESSAGES, SUMMARIES = "chat.messages.v1", "memory.summaries.v1"
 LAYOUT = Layout((MESSAGES, SUMMARIES))

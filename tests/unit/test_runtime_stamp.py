@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from aiokafka import AIOKafkaProducer
 
-from streams import version
 from streams.runtime.publisher import Publisher, TopicLayout
 from streams.runtime.stamp import CODE, CONFIG, config_hash, stamp
+from streams.telemetry import version
 
 LIMIT = 1000
 

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import ConsistencyError
+from streams.clients.catalog import load_catalog
+from streams.clients.records import Record
 from streams.runtime import table as table_module
 from streams.runtime.effects import StateChange
 from streams.runtime.faust_internals import TP, Table
 from streams.runtime.faust_table import StateTable
 from streams.runtime.marks import Layout
-from streams.runtime.records import Record
 from streams.runtime.stored import GONE, StoredPartition
 from streams.runtime.table import LATE_WRITES_SECONDS, NoState, PartitionState
-from streams.topics.catalog import load_catalog
 
 ONE, TWO = ("messages",), ("messages", "summaries")
 

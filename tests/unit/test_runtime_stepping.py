@@ -19,19 +19,19 @@ from aiokafka import AIOKafkaProducer
 from structlog.testing import capture_logs
 
 from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord, Unanswered
-from streams.runtime.aiokafka_internals import MemoryRecords
+from streams.clients.aiokafka_internals import MemoryRecords
+from streams.clients.partitioner import partition_of
+from streams.clients.records import Record, RecordBatch, UnreadBatch, rerouted
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
 from streams.runtime.marks import Layout
-from streams.runtime.partitioner import partition_of
 from streams.runtime.publisher import OutputTooLarge, Publisher, TopicLayout, record_bytes
-from streams.runtime.records import Record, RecordBatch, UnreadBatch, rerouted
 from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
 from streams.runtime.stage_status import StageStatus
 from streams.runtime.stamp import stamp
 from streams.runtime.stepping import MOST_BURIED, Prepared, Stepper
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import NoState, PartitionState
-from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 

@@ -16,9 +16,9 @@ from aiokafka.errors import (
 from aiokafka.structs import TopicPartition
 from aiokafka.util import commit_structure_validate
 
+from streams.config.settings import Settings
 from streams.runtime.consumer_thread import BatchConsumerThread
 from streams.runtime.faust_internals import TP
-from streams.settings import Settings
 
 TP0, TP1 = TP("messages", 0), TP("messages", 1)
 SETTINGS = Settings(

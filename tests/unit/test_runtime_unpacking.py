@@ -18,14 +18,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import InvalidRecord
-from streams.runtime.aiokafka_internals import (
+from streams.clients.aiokafka_internals import (
     DefaultRecordBatchBuilder,
     FetchRequest,
     MemoryRecords,
     calc_crc32c,
 )
+from streams.clients.records import UnreadBatch
 from streams.runtime.decompression import CODECS, decompress_into
-from streams.runtime.records import UnreadBatch
 from streams.runtime.unpacking import Unpacker
 
 TOPIC = "chat.messages.v1"

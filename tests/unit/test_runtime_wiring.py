@@ -14,7 +14,10 @@ import pytest
 from structlog.testing import capture_logs
 
 from models.errors import ConsistencyError
-from streams.kafka import clients
+from streams.clients.catalog import load_catalog
+from streams.clients.kafka import clients
+from streams.clients.records import Record, RecordBatch
+from streams.config.settings import Settings
 from streams.runtime import recovery as recovery_module
 from streams.runtime import service as service_module
 from streams.runtime import watch as watch_module
@@ -23,15 +26,12 @@ from streams.runtime.effects import Effects
 from streams.runtime.epoch import Epoch, Offsets, Progress
 from streams.runtime.faust_internals import TP
 from streams.runtime.publisher import DELIVERY_TIMEOUT_SECONDS
-from streams.runtime.records import Record, RecordBatch
 from streams.runtime.service import ServiceRuntime
 from streams.runtime.stage import Stage
 from streams.runtime.stamp import config_hash
 from streams.runtime.table import NoState
-from streams.settings import Settings
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
-from streams.topics.catalog import load_catalog
 
 MESSAGES, SUMMARIES, CANDIDATES = "chat.messages.v1", "memory.summaries.v1", "memory.fact-candidates.v1"
 CHANGELOG = "switchboard-ingest-conversations-changelog"

@@ -23,13 +23,13 @@ from models.messages import Role
 from models.statements import Kind
 from models.turns import Turn, TurnSource
 from models.windows import WindowSource
-from processors.recall.question import InvalidQuestion
+from processors.retrieval.recall.question import InvalidQuestion
 from processors.text.scripts import latin_share
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import EPISODES as EPISODE_KIND
-from streams.adapters.qdrant_kinds import FACTS as FACT_KIND
-from streams.adapters.qdrant_kinds import TURNS as TURN_KIND
-from streams.search import Empty, EpisodeIndex, MemorySearch, Results, SearchType, TurnIndex, Wanted
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import EPISODES as EPISODE_KIND
+from streams.stores.qdrant_kinds import FACTS as FACT_KIND
+from streams.stores.qdrant_kinds import TURNS as TURN_KIND
+from streams.stores.search import Empty, EpisodeIndex, MemorySearch, Results, SearchType, TurnIndex, Wanted
 
 DIMENSIONS = 256
 

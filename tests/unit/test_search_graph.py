@@ -16,15 +16,15 @@ from models.errors import DependencyUnavailable
 from models.index import VectorSpace
 from models.messages import Role
 from models.turns import Turn, TurnSource
-from processors.episodes.state import kept
-from processors.graph.asking import relations_of
-from processors.graph.reading import read
-from processors.graph.resolving import resolve
-from streams.adapters.qdrant_edge import QdrantEdgeIndex
-from streams.adapters.qdrant_kinds import ENTITIES, FACTS, RELATIONS, TURNS, version_at
+from processors.conversations.episodes.state import kept
+from processors.extraction.graph.asking import relations_of
+from processors.extraction.graph.reading import read
+from processors.extraction.graph.resolving import resolve
 from streams.runtime.testing import START
-from streams.search import MemorySearch, Wanted
-from streams.search.graph import GraphSearch
+from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_kinds import ENTITIES, FACTS, RELATIONS, TURNS, version_at
+from streams.stores.search import MemorySearch, Wanted
+from streams.stores.search.graph import GraphSearch
 
 SPACE = VectorSpace("one-way-1", 4)
 

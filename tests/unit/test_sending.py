@@ -14,10 +14,10 @@ from aiokafka.structs import RecordMetadata, TopicPartition
 from models.errors import DependencyUnavailable, InvalidRecord
 from models.messages import ChatMessage, Role
 from processors.text.validation import decode_chat_message
-from streams import kafka
 from streams.chat.sending import Sending
-from streams.sending import Outgoing, Sender, Sent
-from streams.settings import Settings
+from streams.clients import kafka
+from streams.clients.sending import Outgoing, Sender, Sent
+from streams.config.settings import Settings
 
 _BROKER = datetime(2026, 3, 1, 12, tzinfo=UTC)
 _BROKER_MS = int(_BROKER.timestamp() * 1000)

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from models.errors import ConfigurationError
-from streams.process.service_registry import ServiceAddress, folder_id, notes, register
-from streams.settings import Settings, load_settings
-from streams.telemetry import services
+from streams.config.service_registry import ServiceAddress, folder_id, notes, register
+from streams.config.settings import Settings, load_settings
+from streams.queries import services
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
 

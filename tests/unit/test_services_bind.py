@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from streams.clients.catalog import load_catalog
+from streams.config.settings import Settings
+from streams.config.settings.services import SERVICES
 from streams.runtime.faust_app import bind
-from streams.services import open_service
-from streams.settings import Settings
-from streams.settings.services import SERVICES
+from streams.server.process.services import open_service
 from streams.telemetry.metrics import Metrics
-from streams.topics.catalog import load_catalog
 
 
 @pytest.mark.parametrize(

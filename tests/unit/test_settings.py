@@ -7,7 +7,7 @@ import os
 import pytest
 
 from models.errors import ConfigurationError
-from streams.settings import describe, load_settings
+from streams.config.settings import describe, load_settings
 
 
 @pytest.fixture(autouse=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from models.errors import ConfigurationError
-from streams.kafka import connection
-from streams.settings import Settings, describe, load_settings
-from streams.settings.access import SECRETS
-from streams.settings.text import env_name
+from streams.clients.kafka import connection
+from streams.config.settings import Settings, describe, load_settings
+from streams.config.settings.access import SECRETS
+from streams.config.settings.text import env_name
 
 SASL = {"kafka_security_protocol": "SASL_SSL", "kafka_sasl_username": "ada", "kafka_sasl_password": "canary"}
 

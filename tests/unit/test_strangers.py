@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from processors.recall.strangers import stranger
+from processors.retrieval.recall.strangers import stranger
 
 KNOWN = ["I live in Porto.", "My sister Lea has a dog called Bruno."]
 

@@ -22,9 +22,9 @@ from processors.prompts.summary import validated as read_answer
 from processors.summaries.building import summary_tokens
 from processors.summaries.extractive import roll_up, summarize_messages
 from processors.summaries.reading import read
-from streams.adapters.builtin_summarizer import LARGEST, BuiltinSummarizer
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.tokenizer import cl100k_counter
+from streams.llm.builtin_summarizer import LARGEST, BuiltinSummarizer
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.tokenizer import cl100k_counter
 
 NOW = datetime(2026, 2, 14, 7, 30, tzinfo=UTC)
 AMPLE = 1000

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from streams.process import child_process
+from streams.config import child_process
 
 SUPERVISED = Path(__file__).with_name("supervised.py")
 ROOT = Path(__file__).parents[2]

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from models.errors import ConfigurationError
-from streams.settings import load_settings
-from streams.settings.services import health_port
+from streams.config.settings import load_settings
+from streams.config.settings.services import health_port
 from streams.telemetry.health import HealthServer, HealthState, _Server
 from streams.telemetry.metrics import Metrics
 

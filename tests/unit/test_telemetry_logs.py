@@ -65,7 +65,9 @@ def test_a_library_that_set_itself_up_is_routed_like_the_rest() -> None:
 def test_contents_are_replaced_by_their_length(form: Any) -> None:
     out = io.StringIO()
     configure_logging("info", form, out)
-    get_logger("streams.process.worker").info("a message", content=SECRET, statement=[SECRET], message_id="m-1")
+    get_logger("streams.server.process.worker").info(
+        "a message", content=SECRET, statement=[SECRET], message_id="m-1"
+    )
     logging.getLogger("faust").warning("told", extra={"quote": SECRET})
     assert "walnuts" not in out.getvalue()
     assert "m-1" in out.getvalue()
@@ -83,7 +85,7 @@ def test_tracebacks_show_no_local_variables(form: Any) -> None:
     try:
         step(SECRET)
     except RuntimeError:
-        get_logger("streams.process.worker").exception("step failed")
+        get_logger("streams.server.process.worker").exception("step failed")
         logging.getLogger("faust").exception("step failed")
     assert out.getvalue().count("RuntimeError: step failed after 24 characters") == 2
     assert "walnuts" not in out.getvalue()

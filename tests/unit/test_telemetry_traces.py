@@ -9,9 +9,9 @@ import pytest
 from opentelemetry import trace
 
 from models.errors import ConfigurationError
-from streams.api import tracing
-from streams.api.app import create_api
-from streams.api.parts import Parts
+from streams.server.api import tracing
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
 from streams.telemetry.traces import exporting
 from tests.collector import collecting
 

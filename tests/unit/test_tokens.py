@@ -16,8 +16,8 @@ from tiktoken_ext import openai_public
 from models.errors import ConfigurationError
 from models.messages import Role
 from processors.text.tokens import message_tokens
-from streams.adapters import tokenizer
-from streams.adapters.tokenizer import BUILT_IN, cl100k_counter, open_counter
+from streams.llm import tokenizer
+from streams.llm.tokenizer import BUILT_IN, cl100k_counter, open_counter
 
 VOCABULARY_SIZE = 100_256
 

@@ -9,12 +9,12 @@ import pytest
 import yaml
 
 from models.errors import ConfigurationError
-from streams.topics.catalog import load_catalog, read_specs
-from streams.topics.differences import (
+from streams.admin.topics.differences import (
     FoundTopic,
     config_differences,
     topic_config,
 )
+from streams.clients.catalog import load_catalog, read_specs
 
 VALID = {"name": "a.b.v1", "description": "x", "owner": "ingest", "key": "k", "routed_by": "k"}
 

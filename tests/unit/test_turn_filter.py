@@ -14,7 +14,7 @@ from models.responses import ContentDuplicationEvent
 from models.turns import Turn
 from streams.chat.events import TurnNames
 from streams.chat.filtering import AnswerFilter, FilterRules
-from streams.settings import Settings
+from streams.config.settings import Settings
 from streams.telemetry.metrics import Metrics
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

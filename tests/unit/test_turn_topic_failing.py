@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from models.errors import DependencyUnavailable
-from streams.adapters import turn_topic
-from streams.adapters.turn_topic import TurnTopic
-from streams.settings import Settings
+from streams.config.settings import Settings
+from streams.stores import turn_topic
+from streams.stores.turn_topic import TurnTopic
 
 
 class Waits:

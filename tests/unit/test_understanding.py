@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.understanding import Reason
-from processors.understanding.reading import understand
+from processors.retrieval.understanding.reading import understand
 
 ANNA = ["My sister Anna is vegan.", "How is she?", "Very well, thank you."]
 TWO = ["My sister Anna met her friend Julia in Leeds."]

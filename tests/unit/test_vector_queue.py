@@ -10,7 +10,7 @@ import pytest
 
 from models.errors import DependencyUnavailable
 from models.index import Vectors
-from streams.vectors.queue import VectorQueue
+from streams.agents.vectors.queue import VectorQueue
 
 LONG = 600.0
 

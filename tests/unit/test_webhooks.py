@@ -19,14 +19,14 @@ from prometheus_client import CollectorRegistry
 from models.errors import DependencyUnavailable
 from models.webhooks import Undelivered, Webhook
 from streams.cli.main import run
-from streams.runtime.records import Record
-from streams.settings import Settings
+from streams.clients.records import Record
+from streams.config.settings import Settings
+from streams.server.webhooks import delivering
+from streams.server.webhooks.addresses import AddressRefused, CheckedNetwork, is_public
+from streams.server.webhooks.delivering import Delivery, body_of
+from streams.server.webhooks.endpoints import message_id, new_secret, signed_headers
+from streams.server.webhooks.sending import Sender
 from streams.telemetry.metrics import Metrics
-from streams.webhooks import delivering
-from streams.webhooks.addresses import AddressRefused, CheckedNetwork, is_public
-from streams.webhooks.delivering import Delivery, body_of
-from streams.webhooks.endpoints import message_id, new_secret, signed_headers
-from streams.webhooks.sending import Sender
 
 FACTS = "memory.facts.v1"
 PLACE = TopicPartition(FACTS, 5)
@@ -322,6 +322,35 @@ class TestDelivering:
         with pytest.raises(asyncio.CancelledError):
             await rig.delivery.run()
         assert (len(began), rig.slept[-1]) == (3, -1.0), "its connections are closed at the end"
+
+    async def test_what_was_taken_is_committed_when_it_stops(self) -> None:
+        """Also where the commit of its batch was under way, or a later record of the batch is refused."""
+        rig, committed = Rig(""), []
+
+        class Consumer:
+            async def commit(self, offsets: dict[TopicPartition, int]) -> None:
+                committed.append(dict(offsets))
+                if len(committed) == 1:
+                    await asyncio.sleep(3600)
+
+        rig.delivery._consumer = Consumer()
+        task = asyncio.create_task(rig.delivery._partition(PLACE, [record(b"{}")]))
+        rig.delivery._tasks[PLACE] = task
+        while not committed:
+            await asyncio.sleep(0)
+        await rig.delivery._stop([PLACE])
+        assert committed == [{PLACE: 8}, {PLACE: 8}]
+
+    async def test_what_was_taken_is_committed_before_a_wait(self) -> None:
+        rig, committed = Rig("", "it answered 503", ""), []
+
+        class Consumer:
+            async def commit(self, offsets: dict[TopicPartition, int]) -> None:
+                committed.append((dict(offsets), len(rig.slept)))
+
+        rig.delivery._consumer = Consumer()
+        await rig.delivery._partition(PLACE, [record(b"{}"), record(b"{}", offset=8)])
+        assert committed == [({PLACE: 8}, 0), ({PLACE: 9}, 1)]
 
     async def test_what_is_not_for_it_is_passed_over(self) -> None:
         rig = Rig("it answered 500")

@@ -8,8 +8,8 @@ import samples
 from models.errors import NotFound
 from models.messages import Role
 from models.turns import Turn
-from processors.recall.window import InvalidWindow, bounds, window
-from streams.conversations.windows import WindowRetriever
+from processors.retrieval.recall.window import InvalidWindow, bounds, window
+from streams.queries.conversations.windows import WindowRetriever
 from streams.runtime.testing import START
 
 

@@ -9,9 +9,9 @@ from models.memo import Memo
 from models.policies import Rules
 from processors.prompts import examples
 from processors.prompts.prompt import Prompt
+from streams.clients.policies.known import NO_POLICY, TenantPolicy, prepared
 from streams.llm.questions import Purpose, Question
 from streams.llm.windows import WindowQuestions
-from streams.policies.known import NO_POLICY, TenantPolicy, prepared
 
 
 class Asked:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from models.errors import DependencyUnavailable, NotFound
-from streams.adapters.conversation_log import Extent
-from streams.conversations import listing
-from streams.conversations.listing import Conversations
-from streams.settings import Settings
+from streams.config.settings import Settings
+from streams.queries.conversations import listing
+from streams.queries.conversations.listing import Conversations
+from streams.stores.conversation_log import Extent
 
 
 class Log:

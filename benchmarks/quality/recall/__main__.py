@@ -26,7 +26,7 @@ from benchmarks.quality.recall import baselines
 from benchmarks.quality.recall.measures import Outcome, distinct, figures, worst
 from benchmarks.quality.recall.memory import Memory, opened
 from benchmarks.quality.recall.sets import SETS, Person, load
-from streams.search import SearchType, Wanted
+from streams.stores.search import SearchType, Wanted
 
 TYPES = (SearchType.TURNS, SearchType.FACTS, SearchType.BOTH)
 _RESULTS = 30

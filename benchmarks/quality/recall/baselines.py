@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from benchmarks.quality.recall.measures import Outcome, distinct
 from benchmarks.quality.recall.sets import Asked, Person
 from models.ports import Embedder
-from processors.recall.question import words_of
+from processors.retrieval.recall.question import words_of
 
 #: R@5 and R@10: LoCoMo's paper and design notes on BEAM, measured elsewhere.
 PUBLISHED = {

@@ -13,10 +13,10 @@ from scipy.optimize import minimize  # type: ignore[import-untyped]
 
 from benchmarks.quality.recall.people import Asked, Person, questions, remembered
 from models.ports import Embedder
-from processors.recall.dating import period_of
-from processors.recall.features import FEATURES, GRAPH, Candidate, Feature, Seen, features
-from processors.recall.question import Question, cleaned, read
-from processors.recall.ranking import rank_seen
+from processors.retrieval.recall.dating import period_of
+from processors.retrieval.recall.features import FEATURES, GRAPH, Candidate, Feature, Seen, features
+from processors.retrieval.recall.question import Question, cleaned, read
+from processors.retrieval.recall.ranking import rank_seen
 
 Floats = NDArray[np.float64]
 

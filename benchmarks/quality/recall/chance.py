@@ -22,10 +22,10 @@ from scipy.optimize import minimize  # type: ignore[import-untyped]
 
 from benchmarks.quality.recall.cases import DIGITS, Case, Floats, answered, fit, folds
 from benchmarks.quality.recall.people import Person, questions
-from processors.recall.answering import FLOOR, signs
-from processors.recall.features import Feature, features
-from processors.recall.question import asked_words
-from processors.recall.weights import CHANCE
+from processors.retrieval.recall.answering import FLOOR, signs
+from processors.retrieval.recall.features import Feature, features
+from processors.retrieval.recall.question import asked_words
+from processors.retrieval.recall.weights import CHANCE
 
 #: Of answered questions, so many may come back empty.
 LOST = 0.01

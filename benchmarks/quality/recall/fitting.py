@@ -21,8 +21,8 @@ from benchmarks.notebook.labels import people
 from benchmarks.quality.recall import chance
 from benchmarks.quality.recall.cases import DIGITS, FITTED, RESULTS, Case, answered, cases, fit, left_out
 from models.ports import Embedder
-from processors.recall import weights as shipped
-from processors.recall.features import Feature
+from processors.retrieval.recall import weights as shipped
+from processors.retrieval.recall.features import Feature
 
 #: Shares of answers that a floor may lose; the trade-off is printed for each.
 _LOST = (0.0, 0.005, chance.LOST, 0.015, 0.02, 0.03, 0.05)
@@ -81,7 +81,7 @@ def _nearest(case: Case) -> bool:
 
 
 async def _main(given: argparse.Namespace) -> None:
-    from streams.adapters.onnx_embedder import OnnxEmbedder
+    from streams.llm.onnx_embedder import OnnxEmbedder
 
     embedder = OnnxEmbedder(threads=2, cache_size=20_000)
     await embedder.start()

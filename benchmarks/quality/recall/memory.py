@@ -24,16 +24,9 @@ from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, Punctu
 from models.ports import Embedder
 from models.turns import Turn
 from models.vectors import VectorKind
-from processors.episodes.state import KeptTurn, kept
-from processors.graph.reading import read
-from processors.graph.resolving import resolve
-from streams.adapters.builtin_extractor import BuiltinExtractor
-from streams.adapters.conversation_log import ConversationLog
-from streams.adapters.index_factory import open_index
-from streams.adapters.log_factory import open_views
-from streams.adapters.onnx_embedder import OnnxEmbedder
-from streams.adapters.qdrant_kinds import ENTITIES, RELATIONS, TURNS, facts_kind
-from streams.adapters.tokenizer import cl100k_counter
+from processors.conversations.episodes.state import KeptTurn, kept
+from processors.extraction.graph.reading import read
+from processors.extraction.graph.resolving import resolve
 from streams.agents.ingest.conversations import WINDOWS, Conversations
 from streams.agents.memory.extraction import CANDIDATES, Extraction
 from streams.agents.memory.facts import FACTS, Facts
@@ -44,13 +37,20 @@ from streams.agents.recall.turn_log import TurnLog
 from streams.agents.recall.turns import TURNS as TURNS_TOPIC
 from streams.agents.recall.turns import Turns
 from streams.agents.recall.vectors import VectorViews
+from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
+from streams.config.settings import Settings
+from streams.llm.builtin_extractor import BuiltinExtractor
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.effects import Output
 from streams.runtime.stage import Stage
 from streams.runtime.testing import StageHarness
-from streams.search import MemorySearch, TurnIndex
-from streams.search.graph import GraphSearch
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS, REQUESTS
+from streams.stores.conversation_log import ConversationLog
+from streams.stores.index_factory import open_index
+from streams.stores.log_factory import open_views
+from streams.stores.qdrant_kinds import ENTITIES, RELATIONS, TURNS, facts_kind
+from streams.stores.search import MemorySearch, TurnIndex
+from streams.stores.search.graph import GraphSearch
 
 #: When everything arrives, and is asked for: after all that the sets say, and the same on every day.
 NOW = datetime(2026, 3, 1, tzinfo=UTC)

@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from models.messages import Role
-from processors.context.remembering import answering, is_short
 from processors.extraction.units import last_question
-from processors.recall.features import Candidate
+from processors.retrieval.context.remembering import answering, is_short
+from processors.retrieval.recall.features import Candidate
 from processors.text.sentences import sentence_spans
 
 Person = dict[str, Any]

@@ -32,9 +32,9 @@ from models.index import FactIndex
 from models.messages import Role
 from models.statements import Kind
 from models.turns import Turn, TurnSource
-from streams.adapters.conversation_log import ConversationLog
-from streams.process.life import tune_garbage_collection
-from streams.search import MemorySearch, TurnIndex, Wanted
+from streams.server.process.life import tune_garbage_collection
+from streams.stores.conversation_log import ConversationLog
+from streams.stores.search import MemorySearch, TurnIndex, Wanted
 
 _EACH, _BATCH, _SEARCHES = 1_000, 500, 200
 _NAMES = """

@@ -37,19 +37,18 @@ from processors.conversations.state import (
 from processors.conversations.windows import WindowSizes
 from processors.text.tokens import TokenCounter
 from processors.text.validation import decode
-from streams import cloudevents
 from streams.agents import id_pages
 from streams.agents.ingest import summary_ledger
 from streams.agents.ingest.punctuating import COMMANDS, decode_command, fold_commands, punctuation
 from streams.agents.ingest.summary_ledger import LEDGER, SUMMARIES
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
-from streams.erasure import erasures
+from streams.clients import cloudevents, erasures
+from streams.clients.catalog import catalog_for
+from streams.clients.records import Headers, SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
-from streams.runtime.records import Headers, SourceRecord
 from streams.runtime.stage import Stage, TimerContext
-from streams.settings import Settings
-from streams.topics.catalog import catalog_for
 
 WINDOWS = "memory.windows.v1"
 REQUESTS = "memory.summary-requests.v1"

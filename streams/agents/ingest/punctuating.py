@@ -10,8 +10,8 @@ from models.messages import PUNCTUATION_HEADER, Punctuation, PunctuationKind
 from processors.conversations.state import ConversationState
 from processors.text.validation import decode
 from streams.agents.message_log import MESSAGES
+from streams.clients.records import SourceRecord, rerouted
 from streams.runtime.keyed import Run, Work
-from streams.runtime.records import SourceRecord, rerouted
 
 COMMANDS = "memory.commands.v1"
 

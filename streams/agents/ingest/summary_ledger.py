@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from models.summaries import Summary
-from streams import cloudevents
+from streams.clients import cloudevents
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Work
 

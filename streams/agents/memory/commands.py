@@ -20,17 +20,17 @@ from models import ids
 from models.commands import BY_LIMIT, CORRECTION_LIMIT, AnyCommand, Command, CommandKind
 from models.consolidation import ConsolidationStep, Correction, Step
 from models.errors import InvalidRecord
-from processors.recall.masking import Mask
+from processors.retrieval.recall.masking import Mask
 from processors.text.validation import decode
-from streams import cloudevents
+from streams.agents.masking import mask_of, masked
 from streams.agents.memory.consolidation_records import CONSOLIDATION, emit_step
-from streams.erasure.erasures import Erasing
-from streams.masking import mask_of, masked
+from streams.clients import cloudevents
+from streams.clients.catalog import catalog_for
+from streams.clients.erasures import Erasing
+from streams.clients.records import RecordBatch, SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
-from streams.settings import Settings
-from streams.topics.catalog import catalog_for
 
 COMMANDS = "memory.commands.v1"
 

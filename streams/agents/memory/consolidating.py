@@ -2,8 +2,8 @@
 
 Vectors of facts come by ``memory.embeddings.v1``: a vector that is new says that its fact changed.  When
 somebody says so on ``memory.consolidation.v1`` (a schedule or a command), what changed of a person is compared
-with the rest (:mod:`processors.merging.plan`).  What follows is written to the same topic first, a step for
-each two facts, and done when it is read there: so it depends on the log alone, and a crash leaves no merge
+with the rest (:mod:`processors.facts.merging.plan`).  What follows is written to the same topic first, a step
+for each two facts, and done when it is read there: so it depends on the log alone, and a crash leaves no merge
 half done.  What no rule decides is asked on ``memory.merge-questions.v1``.
 """
 
@@ -22,11 +22,11 @@ from models.consolidation import (
     Step,
 )
 from models.facts import FactCandidate, FactStatus
+from processors.extraction.policies.never import texts_of
 from processors.facts.confidence import FOREVER, active_until
-from processors.merging.plan import Known, plan
-from processors.merging.support import is_faint, supported
-from processors.policies.never import texts_of
-from streams.agents.memory import ending, pairing, recurring, sentence_vectors, separating, supporting
+from processors.facts.merging.plan import Known, plan
+from processors.facts.merging.support import is_faint, supported
+from streams.agents.memory import ending, pairing, passing, recurring, sentence_vectors, separating, supporting
 from streams.agents.memory.consolidation_records import ask, emit_question, emit_report, emit_step, step_about
 from streams.agents.memory.extraction import emit_candidate
 from streams.agents.memory.fact_correcting import fold_correction
@@ -52,12 +52,12 @@ from streams.agents.memory.fact_vectors import (
     with_changed,
     with_said,
 )
-from streams.policies.known import Policies
-from streams.policies.stamping import PolicyStamps
+from streams.agents.policy_stamping import PolicyStamps
+from streams.clients.policies.known import Policies
+from streams.clients.records import SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.keyed import Run, Work
-from streams.runtime.records import SourceRecord
 from streams.runtime.stage import TimerContext
-from streams.settings import Settings
 
 #: So many changed facts of a person do not wait for the schedule.
 CHANGED_LIMIT = 1_000
@@ -78,8 +78,8 @@ def key_of(step: ConsolidationStep) -> bytes:
     """
     if step.step is Step.CORRECT:
         return step.step_id.encode()
-    about = step.fact_id if step.step in (Step.SUPPORT, Step.DEPRECATE, Step.SEPARATE) else step.other_id
-    return about.encode()
+    is_about_one = step.step in (Step.SUPPORT, Step.DEPRECATE, Step.SEPARATE, Step.PASSES)
+    return (step.fact_id if is_about_one else step.other_id).encode()
 
 
 class Consolidating:
@@ -122,6 +122,7 @@ class Consolidating:
         person = work.get(whose, PERSON) or Person(result.tenant_id, result.user_id, result.model)
         if before is None:
             ending.compare(fact_id, new, person, whose, work)
+            passing.look_ahead(fact_id, whose, work)
             person = listed(person, whose, fact_id, work)
         after = with_changed(person, fact_id)
         if len(after.changed) == CHANGED_LIMIT and len(person.changed) < CHANGED_LIMIT:
@@ -201,6 +202,8 @@ class Consolidating:
             return supporting.fold(step, own, run, work, self._rates)
         if step.step in (Step.ENDS, Step.REPLACES):
             return ending.fold(step, own, run, work)
+        if step.step is Step.PASSES:
+            return passing.fold(step, own, run, work)
         if step.step is Step.SEPARATE:
             return separating.fold(step, own, run, work)
         if step.step is Step.CORRECT:

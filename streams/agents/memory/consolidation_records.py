@@ -8,9 +8,9 @@ import msgspec
 
 from models import ids
 from models.consolidation import ConsolidationReport, ConsolidationStep, MergeCluster, MergeQuestion, Step
-from processors.merging.plan import Pair
-from streams import cloudevents
+from processors.facts.merging.plan import Pair
 from streams.agents.memory.fact_vectors import Person
+from streams.clients import cloudevents
 from streams.runtime.effects import Effects
 
 CONSOLIDATION = "memory.consolidation.v1"

@@ -1,4 +1,4 @@
-"""memory/facts, what it does when a new fact ends an older one (:mod:`processors.merging.endings`).
+"""memory/facts, what it does when a new fact ends an older one (:mod:`processors.facts.merging.endings`).
 
 The first vector of a fact is compared with the person's other vectors; which was said earlier is decided by
 ``sent_at``, whichever came first.  As with every step of consolidation: written into the log first, and done
@@ -17,17 +17,17 @@ from models import ids
 from models.consolidation import ConsolidationStep, Step
 from models.facts import Fact, FactStatus, Provenance
 from models.vectors import Saying
-from processors.embedding.vectors import unpacked
-from processors.embedding.wording import text_of
 from processors.facts.claims import normalized_subject
 from processors.facts.confidence import has_faded, is_void
 from processors.facts.ending import end, first_after, latest, with_ended
 from processors.facts.erasure import is_erased as is_fact_erased
 from processors.facts.lines import Line, cause_of
+from processors.facts.merging.endings import NEAREST, Verdict, decide
+from processors.facts.merging.pair_features import Said
 from processors.facts.timeline import Moment
 from processors.facts.timeline import Said as LineSaid
-from processors.merging.endings import NEAREST, Verdict, decide
-from processors.merging.pair_features import Said
+from processors.retrieval.embedding.vectors import unpacked
+from processors.retrieval.embedding.wording import text_of
 from streams.agents.memory.consolidation_records import emit_step
 from streams.agents.memory.fact_erasing import is_erased
 from streams.agents.memory.fact_state import STATE, State, line_of

@@ -23,22 +23,22 @@ from models.graph import GraphStatement
 from models.ports import Extracted, Extractor, GraphReader, Refused, TryLater
 from models.statements import Statement
 from models.windows import Window
+from processors.extraction.policies.never import NEVER_KEPT, texts_of, texts_of_relation
 from processors.facts.candidates import fresh, objection, to_candidate
-from processors.policies.never import NEVER_KEPT, texts_of, texts_of_relation
-from processors.recall.masking import has_masked
+from processors.retrieval.recall.masking import has_masked
 from processors.text.validation import decode
-from streams import cloudevents
+from streams.agents.masking import mask_of, masked_messages
 from streams.agents.memory.graph import send_statement
-from streams.masking import mask_of, masked_messages
-from streams.policies.known import NoPolicies, Policies, TenantPolicy
-from streams.policies.stamping import PolicyStamps
+from streams.agents.policy_stamping import PolicyStamps
+from streams.clients import cloudevents
+from streams.clients.policies.known import NoPolicies, Policies, TenantPolicy
+from streams.clients.records import RecordBatch, SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.keyed import Work
-from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
 from streams.runtime.stamp import Stamp
-from streams.settings import Settings
 
 WINDOWS = "memory.windows.v1"
 CANDIDATES = "memory.fact-candidates.v1"

@@ -1,7 +1,7 @@
 """Erasure of facts, conversations and people in the facts stage.
 
 A tombstone on ``memory.facts.v1``, which anybody may write, erases its fact.  So does the erasure of a
-conversation or a person (:mod:`streams.erasure.erasures`): what rests on any of it goes whole.
+conversation or a person (:mod:`streams.clients.erasures`): what rests on any of it goes whole.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from models.vectors import EmbeddingResult, VectorKind
 from processors.facts.confidence import RATES
 from processors.facts.erasure import erase, slot_of, unaware
 from processors.facts.lines import Line, Place
+from processors.facts.merging.support import unsupported
 from processors.facts.stubs import Stub
-from processors.merging.support import unsupported
 from streams.agents.memory import sentence_vectors, tombstones
 from streams.agents.memory.fact_state import ERASURE, STATE, State, erasure_key, erasure_of, line_of
 from streams.agents.memory.fact_vectors import forget_person
@@ -29,11 +29,11 @@ from streams.agents.memory.fact_writing import publish, write_tombstone
 from streams.agents.memory.graph import STATEMENTS as GRAPH_STATEMENTS
 from streams.agents.memory.sentence_vectors import SENTENCE_SUFFIX
 from streams.agents.memory.tombstones import Tombstone
-from streams.erasure import erasures
-from streams.erasure.erasures import Erasing
+from streams.agents.vectors import requests as embedding_requests
+from streams.clients import erasures
+from streams.clients.erasures import Erasing
+from streams.clients.records import SourceRecord
 from streams.runtime.keyed import Work
-from streams.runtime.records import SourceRecord
-from streams.vectors import requests as embedding_requests
 
 _SOURCE = "/switchboard/memory"
 

@@ -2,7 +2,8 @@
 somebody looked, and what the person said since.
 
 Under ``<fact>/vector`` the vector; under ``<person>/person`` what changed, and under ``<person>/page/<n>`` of
-which facts there are vectors; under ``<turn>/said`` the vector of a turn that nobody has looked at.
+which facts there are vectors, under ``<person>/plans`` which of them hold until a day; under ``<turn>/said``
+the vector of a turn that nobody has looked at.
 """
 
 from __future__ import annotations
@@ -16,16 +17,16 @@ import msgspec
 from models import ids
 from models.messages import Timestamp
 from models.vectors import EmbeddingResult, Saying, VectorKind
-from processors.embedding.vectors import unpack, unpacked
-from processors.merging.plan import Known
-from processors.merging.support import PersonTurn
+from processors.facts.merging.plan import Known
+from processors.facts.merging.support import PersonTurn
+from processors.retrieval.embedding.vectors import unpack, unpacked
 from processors.text.validation import decode
 from streams.agents.memory.fact_state import line_of
 from streams.agents.memory.fact_writing import KnownLines
+from streams.agents.vectors.requests import read_key
+from streams.clients.records import SourceRecord
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Work
-from streams.runtime.records import SourceRecord
-from streams.vectors.requests import read_key
 
 #: Facts of a page: each new one is written with those before it.
 PAGE_FACTS = 64
@@ -71,6 +72,20 @@ class Person(msgspec.Struct, frozen=True, array_like=True):
         return bool(self.changed) or self.sweep is not None
 
 
+class Plan(msgspec.Struct, frozen=True, array_like=True, gc=False):
+    """A fact that holds until a day, and the last moment of that day."""
+
+    fact_id: str
+    passes_at: Timestamp
+
+
+class Plans(msgspec.Struct, frozen=True, array_like=True):
+    """Plans of a person whose day may be ahead, the next first, and when the person said something last."""
+
+    said_until: Timestamp
+    ahead: tuple[Plan, ...] = ()
+
+
 class Spoken(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The vector of a turn, in half precision, what made it, and where it was said."""
 
@@ -84,6 +99,7 @@ class Spoken(msgspec.Struct, frozen=True, array_like=True, gc=False):
 VECTOR: Codec[Vector] = Codec("vector of a fact", Vector)
 PERSON: Codec[Person] = Codec("person with vectors", Person)
 SPOKEN: Codec[Spoken] = Codec("vector of a turn", Spoken)
+PLANS: Codec[Plans] = Codec("plans of a person", Plans)
 PAGE: Codec[tuple[str, ...]] = Codec("page of facts with vectors", tuple[str, ...])
 
 
@@ -132,6 +148,11 @@ def spoken_key(turn_id: str) -> bytes:
 def person_key(tenant_id: str, user_id: str) -> bytes:
     """Return the key of the state of a person."""
     return ids.deterministic_id("person", tenant_id, user_id).encode() + PERSON_SUFFIX
+
+
+def plans_key(key: bytes) -> bytes:
+    """Return the key of the plans of the person whose key this is."""
+    return key.removesuffix(PERSON_SUFFIX) + b"/plans"
 
 
 def page_key(key: bytes, number: int) -> bytes:
@@ -249,6 +270,7 @@ def _of_pages(person: Person, key: bytes, work: Work) -> Iterator[str]:
 def _forget(person: Person, key: bytes, work: Work) -> None:
     for number in range(person.pages):
         work.remove(page_key(key, number))
+    work.remove(plans_key(key))
     work.remove(key)
     work.wake(key, None)
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import msgspec
 
 from models.facts import Erasure, Fact, FactCandidate, FactChange
-from processors.embedding.wording import request_for_fact
 from processors.facts.claims import claim_of
 from processors.facts.consolidation import Consolidation
 from processors.facts.lines import Line, Place
-from streams import cloudevents
+from processors.retrieval.embedding.wording import request_for_fact
 from streams.agents.memory import tombstones
 from streams.agents.memory.fact_state import STATE, erasure_of, line_of
+from streams.agents.vectors import requests as embedding_requests
+from streams.clients import cloudevents
 from streams.runtime.keyed import Work
-from streams.vectors import requests as embedding_requests
 
 FACTS = "memory.facts.v1"
 

@@ -35,6 +35,7 @@ from streams.agents.memory.fact_state import (
 from streams.agents.memory.fact_vectors import (
     PAGE,
     PERSON,
+    PLANS,
     SPOKEN,
     VECTOR,
     Arrived,
@@ -45,13 +46,13 @@ from streams.agents.memory.fact_writing import FACTS, KnownLines, fold_in
 from streams.agents.memory.known_facts import as_meant, end_known
 from streams.agents.memory.late_facts import FactHeader, erase_late_copy, erase_unknown, read_header
 from streams.agents.memory.sentence_vectors import PAGES, SENTENCE
-from streams.policies.known import NoPolicies, Policies
-from streams.policies.stamping import PolicyStamps
+from streams.agents.policy_stamping import PolicyStamps
+from streams.agents.vectors.requests import EMBEDDINGS
+from streams.clients.policies.known import NoPolicies, Policies
+from streams.clients.records import SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
-from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS
 
 __all__ = ["CANDIDATES", "ERASURE", "FACTS", "STATE", "Facts", "erasure_key"]
 
@@ -74,7 +75,7 @@ class Facts:
             name="facts",
             table="facts",
             codec=STATE,
-            others=(ERASURE, VECTOR, PERSON, PAGE, SPOKEN, SENTENCE, PAGES),
+            others=(ERASURE, VECTOR, PERSON, PAGE, PLANS, SPOKEN, SENTENCE, PAGES),
             sources={
                 CANDIDATES: Source(
                     decode=_decode_candidate,
@@ -207,11 +208,11 @@ def _decode_step(record: SourceRecord) -> ConsolidationStep:
                 "incomplete_step", "a step correct names user_id and fact_id, and has a correction"
             )
         return step
-    is_about_one = step.step in (Step.DEPRECATE, Step.SEPARATE)
+    is_about_one = step.step in (Step.DEPRECATE, Step.SEPARATE, Step.PASSES)
     if not (step.user_id and step.fact_id) or not (step.other_id or is_about_one):
         raise InvalidRecord("incomplete_step", f"a step {step.step} names user_id, fact_id and other_id")
     if step.fact_id == step.other_id:
         raise InvalidRecord("same_fact", f"a step {step.step} names one fact twice: {step.fact_id}")
-    if step.step in (Step.SUPPORT, Step.ENDS, Step.REPLACES) and step.saying is None:
+    if step.step in (Step.SUPPORT, Step.ENDS, Step.REPLACES, Step.PASSES) and step.saying is None:
         raise InvalidRecord("incomplete_step", f"a step {step.step} says where it was said (saying)")
     return step

@@ -20,20 +20,19 @@ from models import ids
 from models.errors import InvalidRecord
 from models.facts import Erasure
 from models.graph import Entity, GraphStatement, Mention, Relation
-from processors.graph.resolving import Resolved
+from processors.extraction.graph.resolving import Resolved
 from processors.text.validation import decode
-from streams import cloudevents
 from streams.agents.memory import late_graph
 from streams.agents.memory.late_graph import GONE, EntityHeader
-from streams.erasure import erasures
-from streams.erasure.erasures import Erasing
+from streams.clients import cloudevents, erasures
+from streams.clients.erasures import Erasing
+from streams.clients.records import SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
-from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage
 from streams.runtime.stamp import Stamp
-from streams.settings import Settings
 
 STATEMENTS = "memory.graph-statements.v1"
 ENTITIES = "memory.entities.v1"

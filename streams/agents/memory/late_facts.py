@@ -24,9 +24,9 @@ from streams.agents.memory.fact_erasing import erase_known, erased_until
 from streams.agents.memory.fact_state import ERASURE, STATE, erasure_key, erasure_of, line_of
 from streams.agents.memory.fact_writing import publish, write_tombstone
 from streams.agents.memory.tombstones import Tombstone
+from streams.agents.vectors import requests as embedding_requests
+from streams.clients.records import SourceRecord
 from streams.runtime.keyed import Work
-from streams.runtime.records import SourceRecord
-from streams.vectors import requests as embedding_requests
 
 _SOURCE = "/switchboard/memory"
 

@@ -12,8 +12,8 @@ import msgspec
 from models.errors import InvalidRecord
 from models.messages import DEFAULT_TENANT
 from processors.text.validation import decode
+from streams.clients.records import SourceRecord
 from streams.runtime.codec import Codec
-from streams.runtime.records import SourceRecord
 from streams.runtime.work import Work
 
 SUFFIX = b"/gone"

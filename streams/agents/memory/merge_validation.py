@@ -25,10 +25,10 @@ from models.ports import MergeValidator, MergeVerdict, Validated
 from models.vectors import Saying
 from processors.text.validation import decode
 from streams.agents.memory.consolidation_records import QUESTIONS, emit_report, emit_step
+from streams.clients.records import RecordBatch
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
-from streams.settings import Settings
 
 _STEPS = {
     Decision.MERGE: Step.MERGE,

@@ -14,8 +14,8 @@ from models.consolidation import ConsolidationStep, Step
 from models.facts import Fact
 from models.statements import Kind
 from processors.facts.lines import Cause, Line
-from processors.merging.applying import as_sure_as_before, half_as_sure, merged
-from processors.merging.support import faded
+from processors.facts.merging.applying import as_sure_as_before, half_as_sure, merged
+from processors.facts.merging.support import faded
 from streams.agents.memory.fact_state import STATE, State, line_of
 from streams.agents.memory.fact_writing import KnownLines, publish, standing
 from streams.runtime.keyed import Run, Work

@@ -1,4 +1,5 @@
-"""memory/facts, what it makes of what a person says in several conversations (:mod:`processors.recurring`).
+"""memory/facts, what it makes of what a person says in several conversations
+(:mod:`processors.facts.recurring`).
 
 The vectors of sentences come by ``memory.embeddings.v1``.  When somebody wants a person's facts looked at, what
 had arrived by then is compared; what recurs becomes a candidate with all of its evidence, and is folded in as
@@ -16,14 +17,14 @@ from models.facts import Fact, FactCandidate, Provenance
 from models.statements import Kind
 from models.vectors import EmbeddingResult, SpokenSentence, VectorKind
 from processors.facts.evidence import PROVENANCE_LIMIT, is_counted
-from processors.merging.plan import Known
-from processors.recurring.clusters import FEWEST_CONVERSATIONS, Recurring, Told, recurring
+from processors.facts.merging.plan import Known
+from processors.facts.recurring.clusters import FEWEST_CONVERSATIONS, Recurring, Told, recurring
 from streams.agents.memory import sentence_vectors
 from streams.agents.memory.fact_erasing import is_erased
 from streams.agents.memory.fact_state import erasure_of, line_of
 from streams.agents.memory.fact_writing import KnownLines, standing
+from streams.agents.vectors import requests as embedding_requests
 from streams.runtime.keyed import Work
-from streams.vectors import requests as embedding_requests
 
 #: Who says so.
 EXTRACTOR = "recurring"

@@ -13,14 +13,14 @@ import msgspec
 
 from models import ids
 from models.vectors import EmbeddingResult, SpokenSentence, VectorKind
-from processors.embedding.vectors import unpacked
-from processors.recurring.clusters import Told
-from processors.recurring.sentences import sentence_ids
+from processors.facts.recurring.clusters import Told
+from processors.facts.recurring.sentences import sentence_ids
+from processors.retrieval.embedding.vectors import unpacked
 from streams.agents.memory.fact_vectors import PAGE
-from streams.erasure.erasures import Erasing
+from streams.agents.vectors import requests as embedding_requests
+from streams.clients.erasures import Erasing
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Work
-from streams.vectors import requests as embedding_requests
 
 #: Sentences of a page, each new one being written with those before it; and pages of a person.
 PAGE_SENTENCES, PAGES_MOST = 32, 16

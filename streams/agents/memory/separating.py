@@ -1,5 +1,5 @@
 """memory/facts, what it does when somebody says that two facts which were made one are two
-(:mod:`processors.merging.separating`).
+(:mod:`processors.facts.merging.separating`).
 
 The line of the fact that stays is stored first, then those in between; that of the one that is back comes last,
 and until it is stored the step is done again.
@@ -8,13 +8,13 @@ and until it is stored the step is done again.
 from __future__ import annotations
 
 from models.consolidation import ConsolidationStep
-from processors.embedding.wording import request_for_fact
+from processors.facts.merging.separating import separated, without_part
 from processors.facts.stubs import Stub
-from processors.merging.separating import separated, without_part
+from processors.retrieval.embedding.wording import request_for_fact
 from streams.agents.memory.fact_state import STATE, State, line_of
 from streams.agents.memory.fact_writing import KnownLines, publish, standing
+from streams.agents.vectors import requests as embedding_requests
 from streams.runtime.keyed import Run, Work
-from streams.vectors import requests as embedding_requests
 
 _SOURCE = "/switchboard/memory"
 

@@ -18,12 +18,12 @@ from models.summaries import Summary, SummaryRequest
 from processors.summaries.building import build_summary
 from processors.text.tokens import TokenCounter
 from processors.text.validation import decode
-from streams import cloudevents
-from streams.masking import mask_of, masked_messages
+from streams.agents.masking import mask_of, masked_messages
+from streams.clients import cloudevents
+from streams.clients.records import RecordBatch
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
-from streams.settings import Settings
 
 REQUESTS = "memory.summary-requests.v1"
 SUMMARIES = "memory.summaries.v1"

@@ -1,5 +1,5 @@
 """memory/facts, what it does when something bears a fact out that the person said on another occasion, and when
-a fact has faded (:mod:`processors.merging.support`).
+a fact has faded (:mod:`processors.facts.merging.support`).
 
 As with every step of consolidation: written into the log first, and done when it is read there.
 """
@@ -14,7 +14,7 @@ from models.consolidation import ConsolidationStep, Step
 from models.facts import Fact
 from models.statements import Kind
 from processors.facts.lines import Line
-from processors.merging.support import Supported, borne_out, faded
+from processors.facts.merging.support import Supported, borne_out, faded
 from streams.agents.memory.fact_erasing import is_erased
 from streams.agents.memory.fact_state import STATE, State
 from streams.agents.memory.fact_writing import KnownLines, publish, standing

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from models.errors import InvalidRecord
 from models.facts import Erasure
-from streams.adapters.qdrant_payload import is_point_id
-from streams.erasure.erasures import UNTIL_HEADER
-from streams.runtime.records import Headers, SourceRecord
+from streams.clients.erasures import UNTIL_HEADER
+from streams.clients.records import Headers, SourceRecord
+from streams.stores.qdrant_payload import is_point_id
 
 _UNTIL = UNTIL_HEADER
 _VERSION = "erased_version"

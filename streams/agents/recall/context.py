@@ -19,19 +19,18 @@ import msgspec
 from models.context import Context, ContextRequest
 from models.errors import InvalidRecord
 from processors.text.validation import decode
-from streams import cloudevents
-from streams.contexts import requests as context_requests
-from streams.contexts.making import ContextMaker
-from streams.contexts.requests import CONTEXT_REQUESTS, CONTEXTS
-from streams.erasure import erasures
-from streams.erasure.erasures import Erasing
+from streams.agents.contexts import requests as context_requests
+from streams.agents.contexts.making import ContextMaker
+from streams.agents.contexts.requests import CONTEXT_REQUESTS, CONTEXTS
+from streams.clients import cloudevents, erasures
+from streams.clients.catalog import catalog_for
+from streams.clients.erasures import Erasing
+from streams.clients.records import RecordBatch, SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader, TimerContext
 from streams.runtime.work import Work
-from streams.settings import Settings
-from streams.topics.catalog import catalog_for
 
 #: Conversations whose latest turn is remembered, so that what is asked again does not undo what came since.
 _REMEMBERED = 20_000

@@ -9,13 +9,13 @@ from models.context import Context
 from models.errors import InvalidRecord
 from models.messages import DEFAULT_TENANT
 from processors.text.validation import decode
-from streams.adapters.context_log import ContextLog
-from streams.contexts.requests import CONTEXTS
-from streams.erasure.erasures import TENANT_HEADER
+from streams.agents.contexts.requests import CONTEXTS
+from streams.clients.erasures import TENANT_HEADER
+from streams.clients.records import RecordBatch, header
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, header
 from streams.runtime.stage import Stage, StateReader
-from streams.settings import Settings
+from streams.stores.context_log import ContextLog
 
 
 class ContextView:

@@ -19,9 +19,8 @@ from models.errors import InvalidRecord
 from models.index import SearchIndex
 from models.ports import Embedder, VectorSource
 from models.vectors import EmbeddingRequest, EmbeddingResult
-from processors.embedding.vectors import pack
+from processors.retrieval.embedding.vectors import pack
 from processors.text.validation import decode
-from streams import cloudevents
 from streams.agents.recall.turn_vectors import send_on
 from streams.agents.recall.waiting import (
     WAITING,
@@ -35,12 +34,13 @@ from streams.agents.recall.waiting import (
     wait,
     what_waits,
 )
+from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS, key_of, read_key
+from streams.clients import cloudevents
+from streams.clients.records import RecordBatch, header
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, header
 from streams.runtime.stage import Stage, StateReader
 from streams.runtime.work import Work
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS, REQUESTS, key_of, read_key
 
 #: Of the last vector of a batch while an index is being built anew: for which build, and up to which offset
 #: requests are answered.  Those of earlier builds stay in the topic.

@@ -13,9 +13,8 @@ import msgspec
 from models.errors import InvalidRecord
 from models.messages import Timestamp
 from models.vectors import VectorKind
-from processors.episodes.state import EpisodesState
+from processors.conversations.episodes.state import EpisodesState
 from processors.text.validation import decode
-from streams import cloudevents
 from streams.agents.recall.episode_pages import (
     GRAVES,
     PAGE,
@@ -28,10 +27,11 @@ from streams.agents.recall.episode_pages import (
     page_key,
 )
 from streams.agents.recall.turn_log import Erased
-from streams.erasure.erasures import UNTIL_HEADER
+from streams.agents.vectors import requests as embedding_requests
+from streams.clients import cloudevents
+from streams.clients.erasures import UNTIL_HEADER
+from streams.clients.records import SourceRecord
 from streams.runtime.keyed import Run, Work
-from streams.runtime.records import SourceRecord
-from streams.vectors import requests as embedding_requests
 
 EPISODES = "memory.episodes.v1"
 SOURCE = "/switchboard/memory"

@@ -10,14 +10,14 @@ from models.episodes import Episode
 from models.errors import InvalidRecord
 from models.index import EpisodeFilter, SearchIndex
 from processors.text.validation import decode
-from streams.adapters.qdrant_kinds import version_at
-from streams.adapters.qdrant_payload import is_point_id
 from streams.agents.recall.episodes import EPISODES
-from streams.erasure import erasures
+from streams.clients import erasures
+from streams.clients.records import RecordBatch, SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
-from streams.settings import Settings
+from streams.stores.qdrant_kinds import version_at
+from streams.stores.qdrant_payload import is_point_id
 
 
 class EpisodeIndex:

@@ -11,9 +11,9 @@ from hashlib import blake2b
 
 import msgspec
 
-from processors.episodes.cutting import Formed
-from processors.episodes.state import Place
-from processors.episodes.topic_queue import Row
+from processors.conversations.episodes.cutting import Formed
+from processors.conversations.episodes.state import Place
+from processors.conversations.episodes.topic_queue import Row
 from streams.runtime.codec import Codec
 from streams.runtime.work import Work
 

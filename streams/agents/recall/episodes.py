@@ -2,8 +2,8 @@
 say of people and places goes to the graph (:mod:`streams.agents.memory.graph`).
 
 It reads the log of turns and, if episodes end with their topic, that of the turns' vectors, in any order
-(:mod:`processors.episodes.topic_queue`): turns that wait for a vector lie beside the conversation's state.
-A turn that gets none for a day gets an empty one, in the log, too.
+(:mod:`processors.conversations.episodes.topic_queue`): turns that wait for a vector lie beside the
+conversation's state. A turn that gets none for a day gets an empty one, in the log, too.
 
 Where nothing follows the last turn of an episode, the clock says so: then the stage writes into the log of
 turns that the conversation was silent, and ends the episode when it reads it there.
@@ -23,15 +23,15 @@ from models.errors import InvalidRecord
 from models.messages import Punctuation, PunctuationKind
 from models.turns import Turn
 from models.vectors import TurnVector, VectorKind
+from processors.conversations.episodes.fold import EpisodeFold
+from processors.conversations.episodes.state import EpisodePolicy, EpisodesState
 from processors.conversations.windows import WindowSizes
-from processors.embedding.wording import request_for
-from processors.episodes.fold import EpisodeFold
-from processors.episodes.state import EpisodePolicy, EpisodesState
-from processors.graph.reading import read as read_statements
-from processors.policies.never import NEVER_KEPT, texts_of_relation
+from processors.extraction.graph.reading import read as read_statements
+from processors.extraction.policies.never import NEVER_KEPT, texts_of_relation
+from processors.retrieval.embedding.wording import request_for
 from processors.text.validation import decode
-from streams import cloudevents
 from streams.agents.memory.graph import send_statement
+from streams.agents.policy_stamping import PolicyStamps
 from streams.agents.recall import turn_vectors
 from streams.agents.recall.episode_erasing import (
     EPISODES,
@@ -58,15 +58,15 @@ from streams.agents.recall.episode_pages import (
 from streams.agents.recall.punctuations import TURNS, is_punctuation, punctuate
 from streams.agents.recall.turn_log import Erased, read
 from streams.agents.recall.turn_vectors import TURN_VECTORS
-from streams.erasure.erasures import Erasing
-from streams.policies.known import NoPolicies, Policies
-from streams.policies.stamping import PolicyStamps
+from streams.agents.vectors import requests as embedding_requests
+from streams.clients import cloudevents
+from streams.clients.erasures import Erasing
+from streams.clients.policies.known import NoPolicies, Policies
+from streams.clients.records import SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
-from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage, TimerContext
-from streams.settings import Settings
-from streams.vectors import requests as embedding_requests
 
 __all__ = ["EPISODES", "STATE", "Episodes", "policy_of"]
 

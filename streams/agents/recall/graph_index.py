@@ -8,13 +8,13 @@ from models.errors import InvalidRecord
 from models.graph import Entity, Relation
 from models.index import GraphFilter, SearchIndex
 from processors.text.validation import decode
-from streams.adapters.qdrant_kinds import ENTITIES, RELATIONS, Kind
-from streams.adapters.qdrant_payload import is_point_id
 from streams.agents.memory.graph import VERSION_HEADER
+from streams.clients.records import RecordBatch, SourceRecord, header, number_of
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, SourceRecord, header, number_of
 from streams.runtime.stage import Stage, StateReader
-from streams.settings import Settings
+from streams.stores.qdrant_kinds import ENTITIES, RELATIONS, Kind
+from streams.stores.qdrant_payload import is_point_id
 
 Thing = TypeVar("Thing", Entity, Relation)
 

@@ -14,14 +14,14 @@ from models.facts import Fact
 from models.index import FactIndex
 from processors.facts.erasure import outlives
 from processors.text.validation import decode
-from streams.adapters.dual_write_index import each_of
 from streams.agents.memory import tombstones
 from streams.agents.memory.tombstones import Tombstone
-from streams.erasure import erasures
+from streams.clients import erasures
+from streams.clients.records import RecordBatch
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch
 from streams.runtime.stage import Stage, StateReader
-from streams.settings import Settings
+from streams.stores.dual_write_index import each_of
 
 FACTS = "memory.facts.v1"
 

@@ -12,9 +12,9 @@ import msgspec
 
 from models import ids
 from models.messages import PUNCTUATION_HEADER, Punctuation, PunctuationKind
+from streams.clients.catalog import TURNS
+from streams.clients.records import SourceRecord, header
 from streams.runtime.effects import Effects
-from streams.runtime.records import SourceRecord, header
-from streams.topics.catalog import TURNS
 
 __all__ = ["TURNS", "is_punctuation", "punctuate"]
 

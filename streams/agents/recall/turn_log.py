@@ -2,7 +2,7 @@
 
 A turn is found by its words as soon as it is here; its vector comes by ``memory.embeddings.v1``.  A record
 without a value erases its turn; its headers say which conversation that is of.  The erasure of a conversation
-(:mod:`streams.erasure.erasures`) becomes one of each of its turns: it is here that they are known, and only
+(:mod:`streams.clients.erasures`) becomes one of each of its turns: it is here that they are known, and only
 when these are read does anything go, so that a crash in between forgets none.
 """
 
@@ -19,21 +19,20 @@ from models.index import AnyOf, Place, SearchIndex, Within
 from models.messages import DEFAULT_TENANT
 from models.turns import Turn
 from models.vectors import VectorKind
-from processors.recurring.sentences import requests_for, sentence_ids
+from processors.facts.recurring.sentences import requests_for, sentence_ids
 from processors.text.validation import decode
-from streams import cloudevents
-from streams.adapters.conversation_log import ConversationLog
-from streams.adapters.dual_write_index import each_of
-from streams.adapters.qdrant_kinds import version_at
-from streams.adapters.qdrant_payload import is_point_id
 from streams.agents.recall.punctuations import TURNS, is_punctuation
-from streams.erasure import erasures
-from streams.erasure.erasures import CONVERSATION_HEADER, TENANT_HEADER, UNTIL_HEADER, USER_HEADER, Erasing
+from streams.agents.vectors import requests as embedding_requests
+from streams.clients import cloudevents, erasures
+from streams.clients.erasures import CONVERSATION_HEADER, TENANT_HEADER, UNTIL_HEADER, USER_HEADER, Erasing
+from streams.clients.records import RecordBatch, SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
-from streams.settings import Settings
-from streams.vectors import requests as embedding_requests
+from streams.stores.conversation_log import ConversationLog
+from streams.stores.dual_write_index import each_of
+from streams.stores.qdrant_kinds import version_at
+from streams.stores.qdrant_payload import is_point_id
 
 _SOURCE = "/switchboard/recall"
 

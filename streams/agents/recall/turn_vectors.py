@@ -10,12 +10,12 @@ from datetime import UTC, datetime
 import msgspec
 
 from models.vectors import EmbeddingResult, TurnPlace, TurnVector
-from processors.embedding.vectors import unpack
-from processors.episodes.state import KeptTurn
+from processors.conversations.episodes.state import KeptTurn
+from processors.retrieval.embedding.vectors import unpack
 from processors.text.validation import decode
-from streams import cloudevents
+from streams.clients import cloudevents
+from streams.clients.records import SourceRecord
 from streams.runtime.effects import Effects
-from streams.runtime.records import SourceRecord
 
 TURN_VECTORS = "memory.turn-vectors.v1"
 

@@ -16,23 +16,22 @@ import msgspec
 from models.errors import InvalidRecord
 from models.messages import ChatMessage, Punctuation, PunctuationKind
 from models.vectors import TurnPlace, VectorKind
-from processors.embedding.wording import EMBEDDED_CHARACTERS, request_for
-from processors.merging.sayings import saying_of
-from processors.recall.turns import TurnFold, TurnsState
-from processors.recurring.sentences import requests_for
-from streams import cloudevents
+from processors.facts.merging.sayings import saying_of
+from processors.facts.recurring.sentences import requests_for
+from processors.retrieval.embedding.wording import EMBEDDED_CHARACTERS, request_for
+from processors.retrieval.recall.turns import TurnFold, TurnsState
 from streams.agents import id_pages
+from streams.agents.contexts import requests as context_requests
+from streams.agents.masking import mask_of
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
 from streams.agents.recall.punctuations import TURNS, punctuate
-from streams.contexts import requests as context_requests
-from streams.erasure import erasures
-from streams.masking import mask_of
+from streams.agents.vectors import requests as embedding_requests
+from streams.clients import cloudevents, erasures
+from streams.clients.records import SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
-from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage
-from streams.settings import Settings
-from streams.vectors import requests as embedding_requests
 
 __all__ = ["TURNS", "Turns"]
 

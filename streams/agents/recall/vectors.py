@@ -1,8 +1,8 @@
 """recall/vectors: keeps the vectors in the indexes a view of ``memory.embeddings.v1``.
 
 A vector may come before the thing that it is of; nobody finds it until that is there.  The topic keeps vectors
-for ever: those of turns and episodes that the indexes let go of (:mod:`streams.erasure.expiry`) are not stored
-again when an index is filled anew, for nothing would come that they are of.
+for ever: those of turns and episodes that the indexes let go of (:mod:`streams.agents.erasure.expiry`) are not
+stored again when an index is filled anew, for nothing would come that they are of.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from numpy.typing import NDArray
 from models.errors import InvalidRecord
 from models.index import Place, SearchIndex
 from models.vectors import EmbeddingResult, VectorKind
-from processors.embedding.vectors import unpack
+from processors.retrieval.embedding.vectors import unpack
 from processors.text.validation import decode
-from streams.adapters.qdrant_payload import is_point_id
 from streams.agents.recall.embedding import Building, answered_to
+from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS, key_of, read_key
+from streams.clients.records import RecordBatch, SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
-from streams.settings import Settings
-from streams.vectors.requests import EMBEDDINGS, REQUESTS, key_of, read_key
+from streams.stores.qdrant_payload import is_point_id
 
 log = structlog.get_logger("streams.agents.recall.vectors")
 

@@ -24,13 +24,13 @@ from heapq import nsmallest
 import msgspec
 
 from models.vectors import EmbeddingRequest
-from streams import cloudevents
+from streams.agents.vectors.requests import EVENT, REQUESTS
+from streams.clients import cloudevents
+from streams.clients.records import Record, RecordBatch, SourceRecord, header
 from streams.runtime.codec import Codec
 from streams.runtime.effects import DeadLetter, Effects
-from streams.runtime.records import Record, RecordBatch, SourceRecord, header
 from streams.runtime.stage import StateReader, TimerContext
 from streams.runtime.work import Work
-from streams.vectors.requests import EVENT, REQUESTS
 
 #: Of what asks again: where the request stands that waited.
 WAITED = "waited-at"

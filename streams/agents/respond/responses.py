@@ -26,16 +26,16 @@ from processors.responses.halves import ReceivedChunk
 from processors.responses.history import MEMORY as ELEMENTS_MOST
 from processors.responses.history import START, Said
 from processors.responses.sequence import ResponseSequencer, ResponseState, Sequenced
-from streams import cloudevents
 from streams.agents.respond.counting import counts_of
 from streams.agents.respond.detection_log import DetectionLog
 from streams.agents.respond.routing import CHUNKS, ROUTED, decode_chunk
+from streams.clients import cloudevents
+from streams.clients.records import SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.codec import Codec
 from streams.runtime.deadletters import DLQ_SUFFIX
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
-from streams.runtime.records import SourceRecord
 from streams.runtime.stage import Stage, TimerContext
-from streams.settings import Settings
 
 RESPONSES = "chat.responses.v1"
 DUPLICATES = "chat.duplicates.v1"

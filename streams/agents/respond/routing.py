@@ -10,10 +10,10 @@ import re
 from models.errors import InvalidRecord
 from processors.responses.halves import ReceivedChunk, with_halves
 from processors.text.validation import decode
+from streams.clients.records import RecordBatch, SourceRecord
+from streams.config.settings import Settings
 from streams.runtime.effects import Effects
-from streams.runtime.records import RecordBatch, SourceRecord
 from streams.runtime.stage import Stage, StateReader
-from streams.settings import Settings
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 

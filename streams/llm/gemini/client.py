@@ -13,14 +13,14 @@ from google.genai import errors, types
 from models.answers import Dialogue
 from models.errors import ConfigurationError, DependencyUnavailable
 from processors.prompts.prompt import Prompt
-from streams.cloudevents import traceparent
+from streams.clients.cloudevents import traceparent
+from streams.config.settings.endpoints import Endpoint
 from streams.llm.bounded import TooLongError, bounded
 from streams.llm.gemini.answers import answer_of, contents_of, events_of, tools_of
 from streams.llm.gemini.failures import Failures
 from streams.llm.gemini.own import own_request
 from streams.llm.port import DEPENDENCY, Abilities, Answer, Declined, Misconfigured, StreamEvent, Usage
 from streams.llm.wording import first_line, wrong_vectors
-from streams.settings.endpoints import Endpoint
 
 
 class _Bounded(httpx.AsyncByteStream):

@@ -9,10 +9,10 @@ import httpx
 from google.genai import errors
 
 from models.errors import DependencyUnavailable, Unanswered
+from streams.config.settings.endpoints import Endpoint
 from streams.llm.port import DEPENDENCY, Declined, Misconfigured, Throttled
 from streams.llm.waits import LONGEST_WAIT, retry_after
 from streams.llm.wording import first_line, shown_url
-from streams.settings.endpoints import Endpoint
 
 _DELAY = re.compile(r"^(\d+(?:\.\d+)?)s$")
 

@@ -13,7 +13,7 @@ from contextlib import aclosing
 from datetime import datetime
 
 from models.memo import Erased
-from streams.erasure.erasures import Erasing
+from streams.clients.erasures import Erasing
 from streams.llm.memo.topic import MemoTopic, erasing_of
 
 #: How long a mark is remembered, from when it was written: as long as the topic keeps it.

@@ -21,10 +21,10 @@ import structlog
 
 from models.errors import DependencyUnavailable
 from models.memo import Erased, Memo
-from streams.erasure.erasures import Erasing
+from streams.clients.erasures import Erasing
+from streams.config.single_flight import SingleFlight
 from streams.llm.memo.topic import Entry, MemoTopic, erasing_of, read
 from streams.llm.memo.view import Line, MemoView
-from streams.single_flight import SingleFlight
 
 log = structlog.get_logger("streams.memo")
 

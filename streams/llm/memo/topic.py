@@ -18,14 +18,13 @@ from aiokafka.structs import ConsumerRecord
 
 from models.errors import DependencyUnavailable, InvalidRecord
 from models.memo import Memo
-from streams import cloudevents, kafka
-from streams.erasure import erasures
-from streams.erasure.erasures import Erasing
-from streams.runtime.partitioner import partition_of
-from streams.runtime.records import Headers
-from streams.settings import Settings
-from streams.single_flight import SingleFlight
-from streams.topics.catalog import catalog_for
+from streams.clients import cloudevents, erasures, kafka
+from streams.clients.catalog import catalog_for
+from streams.clients.erasures import Erasing
+from streams.clients.partitioner import partition_of
+from streams.clients.records import Headers
+from streams.config.settings import Settings
+from streams.config.single_flight import SingleFlight
 
 TOPIC = "models.memo.v1"
 

@@ -19,9 +19,9 @@ from redis.asyncio import Redis
 
 from models import ids
 from models.memo import Erased
-from streams.adapters.redis_client import answered
-from streams.erasure.erasures import Erasing
-from streams.namespace import Namespace
+from streams.clients.erasures import Erasing
+from streams.clients.redis_client import answered
+from streams.config.namespace import Namespace
 
 T = TypeVar("T")
 

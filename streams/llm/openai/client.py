@@ -19,7 +19,8 @@ import openai
 from models.answers import Dialogue
 from models.errors import ConfigurationError, DependencyUnavailable
 from processors.prompts.prompt import Prompt, told
-from streams.cloudevents import traceparent
+from streams.clients.cloudevents import traceparent
+from streams.config.settings.endpoints import OPENAI_URL, Endpoint, origin
 from streams.llm.bounded import TooLongError, bounded
 from streams.llm.openai.dialect import Dialect
 from streams.llm.openai.failures import CONTEXT, Failures, Refusal
@@ -35,7 +36,6 @@ from streams.llm.port import (
     Usage,
 )
 from streams.llm.wording import first_line, wrong_vectors
-from streams.settings.endpoints import OPENAI_URL, Endpoint, origin
 
 #: Statuses of a refusal that may be about one part of a request alone.
 _ADAPTED = (400, 404, 422, 500, 501)

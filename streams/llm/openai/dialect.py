@@ -14,8 +14,8 @@ import structlog
 
 from models.answers import Dialogue
 from processors.prompts.prompt import Prompt
+from streams.config.settings.endpoints import Endpoint, Structured
 from streams.llm.openai.schemas import strict
-from streams.settings.endpoints import Endpoint, Structured
 
 log = structlog.get_logger("streams.llm")
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from models.errors import DependencyUnavailable, Unanswered
+from streams.config.settings.endpoints import Endpoint
 from streams.llm.port import CONTEXT_EXCEEDED, DEPENDENCY, Declined, Misconfigured, Throttled
 from streams.llm.waits import retry_after
 from streams.llm.wording import first_line, shown_url
-from streams.settings.endpoints import Endpoint
 
 #: Words of what does not fit into a model's context.
 CONTEXT = re.compile(

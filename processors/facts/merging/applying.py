@@ -1,0 +1,133 @@
+"""Steps of consolidation, done to the lines of facts.
+
+One step is about two facts, which may be in two lines.  The line of the one that stays is stored first; if
+only that was stored before a crash, the other line follows from what it still holds.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import msgspec
+
+from models.facts import Erasure, Fact, FactChange, FactStatus, Revision
+from processors.facts.claims import claim_of
+from processors.facts.confidence import has_faded, revived
+from processors.facts.evidence import is_same, name_of
+from processors.facts.lines import Cause, Line, recorded, settled, with_fact, with_stub
+from processors.facts.merging.guards import may_merge
+from processors.facts.refinement import absorbed
+from processors.facts.stubs import Given, Stub, corrected_until
+
+#: Merges into one line whose gifts are known: more in one batch, and a crash in its midst, are not told apart.
+_GIVEN_KEPT = 16
+
+
+class Merged(NamedTuple):
+    """The line of the fact that stays, that of the other, and what to publish of each."""
+
+    into: Line
+    left: Line
+    stays: list[Fact]
+    gone: list[Fact]
+
+
+def merged(
+    into_id: str,
+    into: Line,
+    fact: Fact,
+    left_id: str,
+    left: Line,
+    other: Fact,
+    erasure: Erasure | None,
+    cause: Cause,
+    *,
+    is_folded: bool = False,
+) -> Merged | None:
+    """Make ``other`` part of ``fact``; ``None`` if they may not become one.
+
+    What supports the one supports the other now, but nothing that was erased of it.  ``is_folded``: the line of
+    the one that stays has been stored with it.
+    """
+    if not _hold(fact, other) or not may_merge(fact, other) or into_id == left_id or _was_kept(fact, other):
+        return None
+    own = claim_of(fact)._replace(line_id=into_id)
+    since = corrected_until(into.stub(fact.fact_id))
+    gone, stub, rest, joined = absorbed(left, other, left_id, into, own, erasure, cause, since)
+    after, changed = settled(into, joined, cause, FactChange.MERGED)
+    known = [each for each in (into.given, *into.given_before) if each is not None]
+    given = next((each for each in known if each.fact_id == gone.fact_id), None) if is_folded else None
+    if given is None:
+        given = _given(gone, fact, joined.fact(fact.fact_id) or fact)
+    before = tuple(each for each in known if each.fact_id != gone.fact_id)[: _GIVEN_KEPT - 1]
+    rest = with_stub(rest, _restorable(stub, gone, left, given))
+    return Merged(msgspec.structs.replace(after, given=given, given_before=before), rest, changed, [gone])
+
+
+def _given(gone: Fact, before: Fact, after: Fact) -> Given:
+    gave = tuple(
+        name_of(each)
+        for each in gone.provenance
+        if not any(is_same(each, known) for known in before.provenance)
+    )
+    gained = after.evidence_count - before.evidence_count
+    return Given(
+        gone.fact_id,
+        gave=gave if gained else (),
+        let_go=max(0, gained - len(gave)),
+        narrowed=(1.0 - after.confidence) / (1.0 - before.confidence) if before.confidence < 1.0 else 1.0,
+    )
+
+
+def _restorable(stub: Stub, gone: Fact, left: Line, given: Given) -> Stub:
+    """Return the stub of a merged fact, with enough to restore it (:mod:`.separating`)."""
+    return msgspec.structs.replace(
+        stub,
+        tenant_id=gone.tenant_id,
+        user_id=gone.user_id,
+        conversation_ids=tuple(dict.fromkeys(each.conversation_id for each in gone.provenance)),
+        fact=gone,
+        marks=tuple(mark for mark in left.marks if mark.fact_id == gone.fact_id),
+        gave=given.gave,
+        let_go=given.let_go,
+        narrowed=given.narrowed,
+    )
+
+
+def half_as_sure(line: Line, fact: Fact, cause: Cause) -> tuple[Line, Fact] | None:
+    """Say of a fact that another denies it, and nothing decides which is so; ``None`` if it was said before."""
+    if _last_about(fact, cause.fact_id) is not None:
+        return None
+    half = msgspec.structs.replace(fact, confidence=fact.confidence / 2)
+    half = recorded(half, FactChange.CONTRADICTED, fact.version + 1, cause, fact.confidence)
+    return with_fact(line, half), half
+
+
+def as_sure_as_before(line: Line, fact: Fact, cause: Cause) -> tuple[Line, Fact] | None:
+    """Take back that another fact denies this one; ``None`` if nobody said so, or it was taken back."""
+    denied = _last_about(fact, cause.fact_id)
+    if denied is None or denied.change is not FactChange.CONTRADICTED:
+        return None
+    before = denied.confidence_before or 0.0
+    kept = msgspec.structs.replace(fact, confidence=max(fact.confidence, before))
+    kept = recorded(revived(kept), FactChange.KEPT, fact.version + 1, cause, fact.confidence)
+    return with_fact(line, kept), kept
+
+
+def _was_kept(one: Fact, other: Fact) -> bool:
+    return any(
+        last is not None and last.change is FactChange.KEPT
+        for last in (_last_about(one, other.fact_id), _last_about(other, one.fact_id))
+    )
+
+
+def _last_about(fact: Fact, other_id: str) -> Revision | None:
+    """Return the latest that was decided about a fact and another one; ``None`` if nothing was."""
+    decided = (FactChange.CONTRADICTED, FactChange.KEPT)
+    about = [each for each in fact.changes if each.fact_id == other_id and each.change in decided]
+    return about[-1] if about else None
+
+
+def _hold(*facts: Fact) -> bool:
+    # What has faded holds, too: or what becomes of a step would depend on when it was read.
+    return all((fact.status is FactStatus.ACTIVE or has_faded(fact)) and not fact.tentative for fact in facts)

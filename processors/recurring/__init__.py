@@ -1,5 +1,0 @@
-"""Facts from recurring sentences, in forms that no window reader knows.
-
-Begin with :mod:`~processors.recurring.sentences`, which says what of a turn is looked at, and
-:mod:`~processors.recurring.clusters`, which finds what was said in several conversations.
-"""

@@ -1,1 +1,0 @@
-"""Adapters: the ports of :mod:`models.ports`, implemented on what lies outside the process."""

@@ -1,0 +1,3 @@
+"""Topic files of ``schemas/topics`` (:mod:`~streams.clients.catalog`), topics of the broker (:mod:`.cluster`,
+:mod:`.admin`).
+"""

@@ -1,0 +1,1 @@
+"""What expires by itself (:mod:`.expiry`)."""

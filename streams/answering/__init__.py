@@ -1,5 +1,0 @@
-"""Answering a person: what is remembered of them, what their question means, and the answer as it is made.
-
-Begin with :mod:`~streams.answering.driving`; what is decided is in :mod:`processors.answering` and
-:mod:`processors.understanding`, and this gives it a memory, a model and a clock.
-"""

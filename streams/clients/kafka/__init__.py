@@ -1,0 +1,29 @@
+"""Kafka clients: made here and nowhere else (:mod:`.clients`); why a broker refuses (:mod:`.refusals`); which
+topics there are (:mod:`.topics`); reading without a group, for one question (:mod:`.broker`).
+"""
+
+from streams.clients.kafka.clients import (
+    close,
+    connect,
+    connected,
+    connection,
+    make_admin,
+    make_consumer,
+    make_producer,
+)
+from streams.clients.kafka.refusals import denied, refusal, user_of
+from streams.clients.kafka.topics import described
+
+__all__ = [
+    "close",
+    "connect",
+    "connected",
+    "connection",
+    "denied",
+    "described",
+    "make_admin",
+    "make_consumer",
+    "make_producer",
+    "refusal",
+    "user_of",
+]

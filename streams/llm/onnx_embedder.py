@@ -1,0 +1,315 @@
+"""An offline embedder on onnxruntime: all-MiniLM-L6-v2 (int8 weights), or another sentence model.
+
+The model runs in worker threads, a small batch at a time, so the event loop is never blocked.  What nobody
+waits for, a backlog of turns and facts, has a thread of its own that lets everything else on the machine go
+first: an answer of 256 tokens takes 130 ms of a core, and neither who searches meanwhile nor a chat that is
+being answered waits for it.  Queries that wait at the same time are one batch: eight short texts take half the
+time of one and one again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from models.errors import DependencyUnavailable, Unanswered
+from models.index import Vectors
+from models.ports import Embedder
+from streams.llm.onnx_model import MAX_TOKENS, BuiltIn, Loaded, SentenceModel
+
+#: A batch is at most this many texts and (padded) tokens: about half a second of one core.
+_BATCH_TEXTS = 32
+_BATCH_TOKENS = 1024
+
+#: Padding that a batch may hold: a share of its own tokens, and a few more, since a call has a cost of its own.
+_PADDING_SHARE, _PADDING_TOKENS = 0.15, 8
+
+#: Texts that were asked for apart are one batch up to so many of them, and (padded) tokens: more gain nothing.
+_TOGETHER_TEXTS = 8
+_TOGETHER_TOKENS = 256
+
+#: A backlog of so few texts begins a moment later (seconds): they may be of a turn that was said just now, and
+#: whoever makes its context asks for the same vectors and does wait.
+_FEW_TEXTS, _DELAY_SECONDS = 8, 0.05
+
+#: How far the thread of what nobody waits for steps back (0: not at all, 19: as far as it goes).
+_NICENESS = 10
+
+
+class _Job(NamedTuple):
+    """A batch that waits for a worker thread, and where its vectors go."""
+
+    texts: Sequence[str]
+    vectors: Future[Vectors]
+
+
+class OnnxEmbedder:
+    """Implements :class:`models.ports.Embedder`; so does :attr:`behind`, for what nobody waits for.
+
+    Without a ``model`` it is the built-in one.  The same text always gets the same vector, whatever else is in
+    its batch, and one that is being computed is not computed once more.  The empty text is a text like any
+    other: its vector is the model's for "no words".  ``threads`` is the number of cores that one batch may use;
+    ``timeout`` (seconds) bounds the wait for one batch, queueing included; the vectors of the ``cache_size``
+    texts used last are kept (4 bytes a number).
+    """
+
+    def __init__(
+        self,
+        model: SentenceModel | None = None,
+        *,
+        threads: int = 1,
+        timeout: float = 30.0,
+        cache_size: int = 2048,
+    ) -> None:
+        self._model = model if model is not None else BuiltIn()
+        self._threads = threads
+        self._timeout = timeout
+        self._cache_size = cache_size
+        self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._loaded: Loaded | None = None
+        self._loading = threading.Lock()
+        self._soon = _Worker("embedder", lambda batch: self._compute(batch))
+        self._later = _Worker("embedder-behind", lambda batch: self._compute(batch), initializer=_step_back)
+        self._closed = False
+
+    @property
+    def model(self) -> str:
+        return self._model.name
+
+    @property
+    def dimensions(self) -> int:
+        return self._model.dimensions
+
+    def coverage(self, text: str) -> float:
+        """See :class:`models.ports.ReportsCoverage`."""
+        return self._model.coverage(text)
+
+    @property
+    def behind(self) -> Embedder:
+        """The same embedder for a backlog: what is asked for here delays nothing that is asked for there."""
+        return _Behind(self, self._later)
+
+    @property
+    def behind_contexts(self) -> Embedder:
+        """As :attr:`behind`, for texts that whoever makes a context asks for as well: each is computed once."""
+        return _Behind(self, self._later, _DELAY_SECONDS)
+
+    async def start(self) -> None:
+        """Load and verify the model now (about a second) rather than with the first text.
+
+        Raises :class:`ConfigurationError` when a file is missing or not the expected one.
+        """
+        await self._in_worker(self._soon, ())
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, float32, shape ``(len(texts), dimensions)``.
+
+        Raises :class:`DependencyUnavailable` when a batch takes longer than the timeout or the embedder
+        is closed, :class:`ConfigurationError` when the model cannot be loaded.
+        """
+        return await self._embed(self._soon, texts)
+
+    async def close(self) -> None:
+        """Refuse further work and drop what is queued.  A batch that is being computed is not awaited."""
+        self._closed = True
+        self._soon.close()
+        self._later.close()
+        self._cache.clear()
+
+    async def _embed(self, worker: _Worker, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.empty((0, self.dimensions), dtype=np.float32)
+        found: dict[str, NDArray[np.float32]] = {}
+        computing: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
+        missing: list[str] = []
+        for text in dict.fromkeys(texts):
+            if (vector := self._cache.get(text)) is not None:
+                self._cache.move_to_end(text)
+                found[text] = vector
+            elif (elsewhere := self._in_progress(worker, text)) is not None:
+                computing[text] = elsewhere
+            else:
+                missing.append(text)
+        found |= await self._computed(worker, missing)
+        if computing:
+            await asyncio.wait(computing.values(), timeout=self._timeout)
+        for text, vector_of in computing.items():
+            if vector_of.done() and not vector_of.cancelled():
+                found[text] = vector_of.result()
+        if left := [text for text in computing if text not in found]:  # whoever asked for them gave up
+            found |= await self._computed(worker, left)
+        return np.stack([found[text] for text in texts])
+
+    def _in_progress(self, worker: _Worker, text: str) -> asyncio.Future[NDArray[np.float32]] | None:
+        """Return the running computation of a text's vector, shared by all callers."""
+        found = self._soon.computing.get(text)
+        return self._later.computing.get(text) if found is None and worker is self._later else found
+
+    async def _computed(self, worker: _Worker, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+        """Compute vectors, and let everybody who asks for one of them meanwhile know."""
+        loop = asyncio.get_running_loop()
+        own = {text: loop.create_future() for text in texts}
+        worker.computing |= own
+        try:
+            for batch in _batches(texts):
+                for text, vector in zip(batch, await self._in_worker(worker, batch), strict=True):
+                    self._remember(text, vector)
+                    own[text].set_result(vector)
+        finally:
+            for text, future in own.items():
+                future.cancel()
+                if worker.computing.get(text) is future:
+                    del worker.computing[text]
+        return {text: future.result() for text, future in own.items()}
+
+    async def _in_worker(self, worker: _Worker, batch: Sequence[str]) -> Vectors:
+        if self._closed:
+            raise DependencyUnavailable("embedder", "it is closed")
+        try:
+            return await asyncio.wait_for(asyncio.wrap_future(worker.submit(batch)), self._timeout)
+        except TimeoutError:
+            raise Unanswered(
+                "embedder", f"no vectors within {self._timeout:g} s; is the machine overloaded?"
+            ) from None
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            # Nobody cancelled us: close() dropped the batch from the queue.
+            raise DependencyUnavailable("embedder", "it was closed") from None
+
+    def _remember(self, text: str, vector: NDArray[np.float32]) -> None:
+        self._cache[text] = vector
+        self._cache.move_to_end(text)
+        while len(self._cache) > self._cache_size:
+            self._cache.popitem(last=False)
+
+    def _compute(self, batch: Sequence[str]) -> Vectors:
+        """Run the model, in a worker thread; whichever comes first loads it."""
+        with self._loading:
+            loaded = self._loaded
+            if loaded is None:
+                loaded = self._loaded = self._model.load(self._threads)
+        return loaded.embed(batch) if batch else np.empty((0, self.dimensions), dtype=np.float32)
+
+
+class _Behind(NamedTuple):
+    """Implements :class:`models.ports.Embedder` in the thread that steps back."""
+
+    embedder: OnnxEmbedder
+    worker: _Worker
+    delay: float = 0.0
+
+    @property
+    def model(self) -> str:
+        return self.embedder.model
+
+    @property
+    def dimensions(self) -> int:
+        return self.embedder.dimensions
+
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        if len(texts) <= _FEW_TEXTS:
+            await asyncio.sleep(self.delay)
+        return await self.embedder._embed(self.worker, texts)
+
+
+class _Worker:
+    """A thread that makes vectors of what waits, oldest first; ``computing`` has the texts."""
+
+    def __init__(
+        self,
+        name: str,
+        compute: Callable[[Sequence[str]], Vectors],
+        initializer: Callable[[], None] | None = None,
+    ) -> None:
+        self._compute = compute
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name, initializer=initializer)
+        self._waiting: deque[_Job] = deque()
+        self.computing: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
+
+    def submit(self, batch: Sequence[str]) -> Future[Vectors]:
+        """Have a batch computed."""
+        job = _Job(batch, Future())
+        self._waiting.append(job)
+        self._executor.submit(self._work)
+        return job.vectors
+
+    def close(self) -> None:
+        """Drop what waits; what is being computed is not awaited."""
+        self._executor.shutdown(wait=False, cancel_futures=True)
+        for job in self._waiting.copy():
+            job.vectors.cancel()
+
+    # -- in the thread -------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        """Do what waits longest; nothing, if it was done together with what was asked for before."""
+        if jobs := self._next():
+            self._do(jobs)
+
+    def _next(self) -> list[_Job]:
+        jobs: list[_Job] = []
+        texts: list[str] = []
+        while self._waiting:
+            texts += self._waiting[0].texts
+            if jobs and (len(texts) > _TOGETHER_TEXTS or not _fit(texts, _TOGETHER_TOKENS)):
+                break
+            job = self._waiting.popleft()
+            if job.vectors.set_running_or_notify_cancel():
+                jobs.append(job)
+        return jobs
+
+    def _do(self, jobs: Sequence[_Job]) -> None:
+        try:
+            vectors = self._compute([text for job in jobs for text in job.texts])
+        except BaseException as error:  # noqa: BLE001 - whoever asked is told
+            if len(jobs) == 1:
+                jobs[0].vectors.set_exception(error)
+                return
+            for job in jobs:  # what fails alone fails nobody else
+                self._do([job])
+            return
+        start = 0
+        for job in jobs:
+            job.vectors.set_result(vectors[start : start + len(job.texts)])
+            start += len(job.texts)
+
+
+def _step_back() -> None:
+    """Let everything else on this machine go before this thread: niceness is a thread's own on Linux alone."""
+    if sys.platform == "linux":
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+
+
+def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Cut into batches of texts of like length."""
+    batch: list[str] = []
+    for text in sorted(texts, key=len):
+        if batch and (len(batch) == _BATCH_TEXTS or not _fit([*batch, text], _BATCH_TOKENS)):
+            yield batch
+            batch = []
+        batch.append(text)
+    if batch:
+        yield batch
+
+
+def _fit(texts: Sequence[str], most: int) -> bool:
+    """Tell whether texts make one batch: each is padded to the longest, and padding takes as long as words."""
+    tokens = [_tokens(text) for text in texts]
+    padded, own = len(texts) * max(tokens), sum(tokens)
+    return padded <= min(most, (1 + _PADDING_SHARE) * own + _PADDING_TOKENS)
+
+
+def _tokens(text: str) -> int:
+    # Four characters to a token is the rule of thumb for English; a wrong guess costs only time.
+    return min(len(text) // 4 + 2, MAX_TOKENS)

@@ -1,0 +1,237 @@
+"""The certificate of an erasure: what was removed, what remains where and until when, signed.
+
+It is one JSON object.  The signature (Ed25519) is over the object without ``signature``, encoded with sorted
+keys and no spaces, so that anybody can verify it offline with the public key that it names.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+import orjson
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from models.errors import ConfigurationError, InvalidRecord
+from streams.clients.catalog import TopicSpec, catalog_for
+from streams.config.settings import Settings
+
+#: Where the key lies if the settings name none.
+KEY_FILE = "erasure-key.pem"
+
+_FORM = "switchboard-erasure/1"
+_DAY = timedelta(days=1)
+
+
+class Store(msgspec.Struct, frozen=True, kw_only=True):
+    """One place where what was erased lay.  ``state``: ``removed``, ``remains`` or ``unchecked``.
+
+    ``gone_by``: when nothing of it is left, by the retention of the place; ``None``: it is gone, or unknown.
+    """
+
+    store: str
+    state: str
+    gone_by: datetime | None = None
+    note: str = ""
+
+
+class Certificate(msgspec.Struct, frozen=True, kw_only=True):
+    """Content of a certificate, without its signature.  ``erased_until``: later arrivals are not part of it."""
+
+    form: str = _FORM
+    id: str
+    cluster_id: str
+    topic_prefix: str
+    tenant_id: str
+    user_id: str
+    conversation_ids: tuple[str, ...]
+    erased_until: datetime
+    issued_at: datetime
+    version: str
+    stores: tuple[Store, ...]
+    public_key: str
+
+
+def topics(settings: Settings, now: datetime) -> list[Store]:
+    """Return each topic, and until when its files may hold what is erased now."""
+    return [_topic(spec, now) for spec in catalog_for(settings).all()]
+
+
+def _topic(spec: TopicSpec, now: datetime) -> Store:
+    if spec.is_compacted:
+        lag = timedelta(milliseconds=spec.max_compaction_lag_ms or 0)
+        note = "a tombstone or a newer value replaces it; files are rewritten by then, or with the next record"
+        return Store(store=f"topic {spec.name}", state="remains", gone_by=now + lag, note=note)
+    if spec.retention_ms is None:
+        return Store(
+            store=f"topic {spec.name}", state="remains", note="kept as long as the broker's default says"
+        )
+    kept = timedelta(milliseconds=spec.retention_ms + (spec.segment_ms or 0))
+    return Store(store=f"topic {spec.name}", state="remains", gone_by=now + kept, note="retention of the topic")
+
+
+def backups(settings: Settings, now: datetime) -> list[Store]:
+    """Return the backups that the settings name, with the day on which the last one from before is deleted.
+
+    Raises:
+        ConfigurationError: a backup is not ``name=days``.
+    """
+    found = []
+    for each in filter(None, (part.strip() for part in settings.backups.split(","))):
+        name, _, days = each.partition("=")
+        if not name or not days.isdecimal():
+            raise ConfigurationError(f"SWITCHBOARD_BACKUPS: {each!r} is not name=days, as in nightly=35")
+        until = now + int(days) * _DAY
+        found.append(
+            Store(store=f"backup {name}", state="remains", gone_by=until, note=f"kept for {days} days")
+        )
+    return found
+
+
+def elsewhere(settings: Settings, answers: int) -> list[Store]:
+    """Return the stores that are no topic, no view and no backup."""
+    memo = "answers of language models" + (f": {answers} erased" if answers else ": none was found")
+    return [
+        Store(store="memo of language models", state="removed", note=memo),
+        Store(store="logs of the services", state="removed", note="no text of a message is logged"),
+        Store(
+            store="exports and copies made by others",
+            state="unchecked",
+            note="who read a topic, exported or copied it, erases it there",
+        ),
+    ]
+
+
+def issue(
+    settings: Settings,
+    *,
+    cluster_id: str,
+    tenant_id: str,
+    user_id: str,
+    conversation_ids: Iterable[str],
+    erased_until: datetime,
+    issued_at: datetime,
+    version: str,
+    stores: Iterable[Store],
+) -> bytes:
+    """Return a signed certificate, as JSON for people to read.
+
+    Raises:
+        ConfigurationError: the signing key cannot be read or made.
+    """
+    key = signing_key(settings)
+    certificate = Certificate(
+        id=str(uuid4()),
+        cluster_id=cluster_id,
+        topic_prefix=settings.topic_prefix,
+        tenant_id=tenant_id,
+        user_id=user_id,
+        conversation_ids=tuple(sorted(conversation_ids)),
+        erased_until=erased_until,
+        issued_at=issued_at,
+        version=version,
+        stores=tuple(stores),
+        public_key=public_key(key),
+    )
+    told = orjson.loads(msgspec.json.encode(certificate))
+    told["signature"] = _text(key.sign(_signed(told)))
+    return orjson.dumps(told, option=orjson.OPT_INDENT_2) + b"\n"
+
+
+def verify(text: bytes, trusted: str = "") -> Certificate:
+    """Return a certificate whose signature holds.
+
+    ``trusted``: the public key that must have signed it; left out, that which the certificate names.
+
+    Raises:
+        InvalidRecord: it is no certificate, was changed after it was signed, or another key signed it.
+    """
+    try:
+        told = orjson.loads(text)
+        signature = base64.b64decode(told.pop("signature"), validate=True)
+        certificate = msgspec.convert(told, Certificate)
+        signer = Ed25519PublicKey.from_public_bytes(base64.b64decode(certificate.public_key, validate=True))
+    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError, ValueError) as error:
+        raise InvalidRecord(
+            "no_certificate", "this is no certificate of an erasure: give the file as --certificate wrote it"
+        ) from error
+    if certificate.form != _FORM:
+        raise InvalidRecord(
+            "no_certificate", f"certificates of the form {certificate.form!r} are not known here"
+        )
+    if trusted and certificate.public_key != trusted:
+        raise InvalidRecord(
+            "another_signer",
+            f"it is signed by {certificate.public_key}, not by {trusted}: another deployment's",
+        )
+    try:
+        signer.verify(signature, _signed(told))
+    except InvalidSignature:
+        raise InvalidRecord(
+            "changed_certificate",
+            "the signature does not hold: the certificate was changed after it was signed",
+        ) from None
+    return certificate
+
+
+def signing_key(settings: Settings) -> Ed25519PrivateKey:
+    """Return the key of this deployment; it is made in the data folder if the settings name none.
+
+    Raises:
+        ConfigurationError: the file cannot be read or written, or holds no Ed25519 key.
+    """
+    path = settings.erasure_key_file or settings.folder / KEY_FILE
+    try:
+        if settings.erasure_key_file is None and not path.exists():
+            _make(path)
+        key = load_pem_private_key(path.read_bytes(), None)
+    except (OSError, ValueError, TypeError) as error:
+        raise ConfigurationError(
+            f"the key that signs certificates cannot be read from {path} ({error}): give an Ed25519 key as PEM "
+            "in SWITCHBOARD_ERASURE_KEY_FILE"
+        ) from error
+    if not isinstance(key, Ed25519PrivateKey):
+        raise ConfigurationError(f"{path} holds a key that is not Ed25519: openssl genpkey -algorithm ed25519")
+    return key
+
+
+def public_key(key: Ed25519PrivateKey) -> str:
+    """Return the public half of a key, in base64."""
+    return _text(key.public_key().public_bytes_raw())
+
+
+def _make(path: Path) -> None:
+    """Write a new key that only its owner may read; of two processes the first one's stays."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    beside = path.with_suffix(f".{os.getpid()}")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(pem)
+        os.link(beside, path)
+    except FileExistsError:
+        pass  # another process was first
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _signed(told: dict[str, Any]) -> bytes:
+    return orjson.dumps(told, option=orjson.OPT_SORT_KEYS)
+
+
+def _text(data: bytes) -> str:
+    return base64.b64encode(data).decode()

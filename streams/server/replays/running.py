@@ -1,0 +1,136 @@
+"""Workers of a replay: started together, kept running, and stopped by ``switchboard replay pause``."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+import structlog
+
+from models.errors import ConfigurationError, DependencyUnavailable
+from streams.clients.catalog import catalog_for
+from streams.clients.kafka import broker
+from streams.clients.kafka.broker import GroupLag
+from streams.config.settings import Settings
+from streams.queries.services import sources_by_group
+from streams.server.process.supervisor import Process, Supervisor
+from streams.server.replays import record
+from streams.server.replays.log import MESSAGES
+from streams.server.replays.record import SERVICES, Replay
+
+_POLL_SECONDS = 2.0
+
+#: How often in a row nothing must be left to read: between two stages nothing is anywhere for a moment.
+_CALM_POLLS = 2
+
+#: How much longer than a clean stop takes `pause` waits.
+_MARGIN_SECONDS = 10.0
+
+log = structlog.get_logger("streams.server.replays")
+
+
+class Progress(NamedTuple):
+    """How far a replay is.  ``messages`` of ``total`` were read by the slower of its readers."""
+
+    messages: int
+    total: int
+    lags: list[GroupLag]
+
+    @property
+    def left(self) -> int:
+        """Records that some stage has still to read."""
+        return sum(lag.lag for lag in self.lags)
+
+    @property
+    def caught_up(self) -> bool:
+        """True if every stage has read all that there is."""
+        return bool(self.lags) and not self.left
+
+
+async def progress(replayed: Settings) -> Progress:
+    """Return how far the groups of a generation have read.
+
+    Raises:
+        DependencyUnavailable: the broker does not answer.
+    """
+    lags = await broker.group_lags(replayed, _groups(replayed))
+    messages = [lag for lag in lags if lag.topic == catalog_for(replayed).name(MESSAGES)]
+    total = max((lag.end for lag in messages), default=0)
+    return Progress(min((lag.end - lag.lag for lag in messages), default=0), total, lags)
+
+
+def _groups(replayed: Settings) -> Mapping[str, list[str]]:
+    groups = sources_by_group(replayed)
+    return {replayed.group(service): groups[replayed.group(service)] for service in SERVICES}
+
+
+async def run(replayed: Settings, replay: Replay, *, until_caught_up: bool = False) -> int:
+    """Run the workers until a signal, or until everything is read; return the exit status."""
+    environment = replay.environment(os.environ)
+    supervisor = Supervisor(
+        [Process(f"{replay.name}-{service}", _command(service), environment) for service in SERVICES],
+        replayed,
+    )
+    following = asyncio.create_task(_follow(replayed, replay, supervisor, until_caught_up))
+    try:
+        return await supervisor.run()
+    finally:
+        following.cancel()
+
+
+def _command(service: str) -> list[str]:
+    return [sys.executable, "-m", "streams.cli", "worker", service]
+
+
+async def _follow(replayed: Settings, replay: Replay, supervisor: Supervisor, stop: bool) -> None:
+    """Say when everything is read, note how fast it was, and ``stop`` the workers then if told to."""
+    began, before, calm = time.monotonic(), -1, 0
+    while calm < _CALM_POLLS:
+        await asyncio.sleep(_POLL_SECONDS)
+        try:
+            now = await progress(replayed)
+        except DependencyUnavailable as error:
+            log.warning("the progress of the replay is unknown", error=str(error))
+            continue
+        before = now.messages if before < 0 else before
+        calm = calm + 1 if now.caught_up else 0
+    seconds = time.monotonic() - began
+    log.info("the replay has caught up", generation=replay.name, messages=now.total, seconds=round(seconds, 1))
+    if now.total > before and not replay.max_rate:
+        rate = round((now.total - before) / seconds, 1)
+        record.write(replayed, msgspec.structs.replace(replay, measured_rate=rate))
+    if stop:
+        supervisor.stop("the replay has caught up")
+
+
+async def pause(replayed: Settings) -> bool:
+    """Stop the workers of a replay on this machine; return False if none run.
+
+    Raises:
+        ConfigurationError: they belong to somebody else, or do not stop.
+    """
+    holder = record.runner(replayed)
+    if holder is None:
+        return False
+    try:
+        os.kill(int(holder.pid), signal.SIGTERM)
+    except (ValueError, PermissionError) as error:
+        raise ConfigurationError(
+            f"{holder} runs the replay and cannot be stopped from here: {error}"
+        ) from error
+    except ProcessLookupError:
+        pass  # it has just ended
+    patience = replayed.shutdown_timeout_seconds + _MARGIN_SECONDS
+    try:
+        async with asyncio.timeout(patience):
+            while record.runner(replayed) is not None:
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        raise ConfigurationError(f"{holder} was told to stop and still runs after {patience:.0f} s") from None
+    return True

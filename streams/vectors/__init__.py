@@ -1,5 +1,0 @@
-"""Vectors on their way: asked for once for each text, waited for, and kept in the indexes of recall.
-
-Begin with :mod:`~streams.vectors.requests`; :mod:`~streams.vectors.queue` serves those who cannot wait,
-:mod:`~streams.vectors.recall_indexes` has an index built beside the living one when the embedder changes.
-"""
