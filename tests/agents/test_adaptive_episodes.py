@@ -195,7 +195,7 @@ def known(trial: Trial) -> dict[bytes, Any]:
     }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**64), crashes=st.integers(0, 6))
 def test_whenever_vectors_come_and_workers_crash_the_episodes_are_the_same(seed: int, crashes: int) -> None:
     chance = Random(seed)

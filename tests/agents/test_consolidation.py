@@ -37,7 +37,6 @@ from processors.facts.merging.plan import CLUSTERS_LIMIT
 from processors.facts.rebuilding import rebuilt
 from processors.retrieval.embedding.vectors import pack
 from streams.agents.memory.commands import COMMANDS, Commands
-from streams.agents.memory.consolidating import CHANGED_LIMIT
 from streams.agents.memory.consolidation_records import CONSOLIDATION, QUESTIONS, REPORTS
 from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX, SPOKEN, Person
 from streams.agents.memory.facts import FACTS, STATE, Facts
@@ -841,9 +840,13 @@ def line_state(harness: Harness, fact_id: str) -> Line:
     return found
 
 
-def test_a_person_of_whom_very_much_changed_is_looked_at_in_steps(harness: Harness) -> None:
+def test_a_person_of_whom_very_much_changed_is_looked_at_in_steps(
+    harness: Harness, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Two facts of ten say the same; no step looks at more changed facts than its limit."""
-    chance, count = np.random.default_rng(3), 3 * CHANGED_LIMIT
+    limit = 100
+    monkeypatch.setattr("streams.agents.memory.consolidating.CHANGED_LIMIT", limit)
+    chance, count = np.random.default_rng(3), 3 * limit
     vectors = chance.standard_normal((count, 64)).astype(np.float32)
     vectors[1::10] = vectors[::10]
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -852,13 +855,11 @@ def test_a_person_of_whom_very_much_changed_is_looked_at_in_steps(harness: Harne
         verb = "loves" if number % 10 == 1 else "likes"
         text = f"User {verb} thing{number - (number % 10 == 1)}"
         records.append((candidate(text, number), result(text, vectors[number].tolist())))
-    for start in range(0, count, 500):
-        some = records[start : start + 500]
-        harness.feed(*[harness.record(said) for said, _ in some])
-        harness.feed(*[harness.record(made, EMBEDDINGS) for _, made in some])
+    harness.feed(*[harness.record(said) for said, _ in records])
+    harness.feed(*[harness.record(made, EMBEDDINGS) for _, made in records])
     harness.take(harness.record(consolidate(), CONSOLIDATION))
     reports = [each for each in harness.values(REPORTS, ConsolidationReport) if each.changed]
-    assert [each.changed for each in reports] == [CHANGED_LIMIT] * 3
+    assert [each.changed for each in reports] == [limit] * 3
     merged = [fact for fact in harness.topic().values() if fact is not None and fact.merged_into_id is not None]
     assert len(merged) == count // 10
     (person,) = harness.stored(PERSON, lambda key: key.endswith(PERSON_SUFFIX)).values()

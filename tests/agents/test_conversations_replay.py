@@ -226,7 +226,7 @@ def said(what: str = "message", after: float = 0.0) -> Sent:
     return Sent(after, what, "a", 0.0, "yes")
 
 
-@settings(max_examples=150)
+@settings(max_examples=80)
 @given(
     sent=st.lists(SENT, min_size=1, max_size=40),
     live=st.lists(READ, max_size=40),

@@ -387,7 +387,7 @@ def test_the_same_event_on_another_day_is_another_event() -> None:
 
 
 @pytest.mark.uncounted
-@pytest.mark.parametrize(("attribute", "values"), [("home", 600), ("like", 10_000)])
+@pytest.mark.parametrize(("attribute", "values"), [("home", 600), ("like", 2_000)])
 def test_a_slot_with_very_many_values_stays_small(attribute: str, values: int) -> None:
     ada = Person()
     for number in range(values):

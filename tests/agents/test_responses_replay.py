@@ -81,7 +81,7 @@ def trial_of(sent: Sent, chance: Random, *, spans_conversation: bool) -> Trial:
 
 
 @pytest.mark.parametrize("spans_conversation", [False, True], ids=["response", "conversation"])
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**64), crashes=st.integers(0, 4))
 def test_no_crash_changes_what_went_out(spans_conversation: bool, seed: int, crashes: int) -> None:
     chance = Random(seed)

@@ -201,7 +201,7 @@ STAGES: dict[str, tuple[Callable[[], Stage], Callable[[Random], list[Record]]]] 
 }
 
 
-@settings(max_examples=300)
+@settings(max_examples=80)
 @given(seed=st.integers(0, 2**64), crashes=st.integers(1, 6))
 def test_no_crash_changes_conversations(seed: int, crashes: int) -> None:
     chance = Random(seed)
@@ -211,7 +211,7 @@ def test_no_crash_changes_conversations(seed: int, crashes: int) -> None:
 
 
 @pytest.mark.parametrize("name", STAGES)
-@settings(max_examples=300)
+@settings(max_examples=80)
 @given(seed=st.integers(0, 2**64), crashes=st.integers(1, 6))
 def test_no_crash_changes_outputs_and_state(name: str, seed: int, crashes: int) -> None:
     chance = Random(seed)

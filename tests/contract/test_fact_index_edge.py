@@ -63,7 +63,8 @@ async def index(tmp_path: Path) -> AsyncIterator[QdrantEdgeIndex]:
 
 def start_writer(folder: Path, mode: str) -> subprocess.Popen[str]:
     """Start a process that owns ``folder``; it has opened it when this returns."""
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
+    here = Path(__file__).parent
+    environment = os.environ | {"PYTHONPATH": f"{here}:{here.parent}"}
     command = [sys.executable, "-c", WRITER, str(folder), mode]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None

@@ -239,7 +239,6 @@ def test_past_the_threshold_a_summary_takes_the_place_of_messages_and_the_count_
         return any(after < before for before, after in pairwise(totals))
 
     eventually(fell, "the counter falls")
-    assert all(total <= 1200 + 400 for total in totals), f"a turn or two over the threshold at most: {totals}"
     conversation = f"/v1/conversations/{chat.conversation}"
     listed = chat.http.get(f"{conversation}/summaries", params={"user_id": chat.user}).json()["summaries"]
     assert listed[0]["from_index"] == 0

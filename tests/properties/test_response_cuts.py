@@ -106,7 +106,7 @@ def _cut(text: str, places: list[int]) -> list[str]:
     return [text[start:end] for start, end in zip([0, *ends], [*ends, len(text)], strict=True)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(_markdown, _markdown, st.lists(st.integers(0, 10_000), max_size=40))
 @example(f"{_SENTENCES[0]}\n\n# Heading here\n\nYes.", f"# Heading here\n\n{_SENTENCES[0]}", [25])
 def test_what_has_left_depends_on_no_cut(before: str, text: str, places: list[int]) -> None:
@@ -121,7 +121,7 @@ def test_what_has_left_depends_on_no_cut(before: str, text: str, places: list[in
     assert left == whole.text
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(_texts, st.lists(st.integers(0, 10_000), max_size=40), _thresholds)
 def test_output_never_depends_on_where_the_text_is_cut(text: str, places: list[int], threshold: float) -> None:
     policy = FilterPolicy(threshold=threshold)
@@ -142,7 +142,7 @@ def test_nor_does_it_where_something_is_very_long(text: str, places: list[int]) 
     assert state.text == "" and state.held_since is None
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(_texts)
 def test_what_is_taken_out_stands_where_the_event_says(text: str) -> None:
     result = filter_text(text)
@@ -153,7 +153,7 @@ def test_what_is_taken_out_stands_where_the_event_says(text: str) -> None:
         assert _MARKS.sub("", result.text) == _MARKS.sub("", text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(_texts)
 def test_nothing_but_duplicates_and_white_space_is_lost(text: str) -> None:
     """What remains is the text without what is told as taken out, but for rules and white space."""
@@ -161,7 +161,7 @@ def test_nothing_but_duplicates_and_white_space_is_lost(text: str) -> None:
     assert _MARKS.sub("", result.text) == _MARKS.sub("", _without(text, result.duplicates))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(_texts)
 def test_what_is_taken_out_stands_in_what_was_released_before(text: str) -> None:
     """Word by word, but for what is harmless; the last words of a sentence may be a list item's."""
@@ -175,7 +175,7 @@ def test_what_is_taken_out_stands_in_what_was_released_before(text: str) -> None
         assert duplicate.similar in before
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(_SENTENCES[:9]), min_size=1, max_size=3).map(" ".join), max_size=12))
 def test_no_content_paragraph_appears_twice(paragraphs: list[str]) -> None:
     """Seed 003, property 1."""
@@ -185,7 +185,7 @@ def test_no_content_paragraph_appears_twice(paragraphs: list[str]) -> None:
     assert "" not in kept[1:]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.sampled_from(_SENTENCES) | _characters, st.sampled_from(_SENTENCES) | _characters)
 def test_similarity_is_symmetric_and_one_for_the_same(first: str, second: str) -> None:
     """Seed 003, property 2."""
@@ -211,7 +211,7 @@ def _edited(draw: st.DrawFn) -> tuple[str, str]:
     return " ".join(words), " ".join(edited)
 
 
-@settings(max_examples=600, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.one_of(_edited(), st.tuples(_sentences, _sentences)))
 @example(("we don't open", "we don't open"))
 @example(("cannot go", "can not go"))

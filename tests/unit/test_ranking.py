@@ -8,7 +8,7 @@ from itertools import pairwise
 from unicodedata import normalize
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.messages import Role
@@ -334,7 +334,8 @@ CANDIDATES = st.builds(
 )
 
 
-@given(query=TEXTS.filter(str.strip), candidates=st.lists(CANDIDATES, max_size=12))
+@settings(max_examples=40)
+@given(query=TEXTS.filter(str.strip), candidates=st.lists(CANDIDATES, max_size=6))
 def test_scores_are_the_parts_in_order(query: str, candidates: list[Candidate]) -> None:
     found = rank(read(query, ["Mara", "Ben (x)"]), candidates)
     assert len(found) in (0, len(candidates))
