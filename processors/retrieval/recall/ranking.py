@@ -81,7 +81,7 @@ def rank_seen(
     return [
         Ranked(
             position,
-            chance * math.exp(STEEPNESS * (sums[position] - best)),
+            min(1.0, chance * math.exp(STEEPNESS * (sums[position] - best))),
             rows[position],
             changed.get(position, {}),
         )
