@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 import time
+from contextlib import suppress
 
 from streams.config.exits import EXIT_FAILED
 from streams.config.signals import stop_signals
@@ -70,7 +71,8 @@ def watch_signals(loop: asyncio.AbstractEventLoop, stop: asyncio.Event, deadline
 
     def wait() -> None:
         os.read(reader, 1)
-        loop.call_soon_threadsafe(stop.set)
+        with suppress(RuntimeError):  # the loop is closed: the process ends already
+            loop.call_soon_threadsafe(stop.set)
         end_later(deadline)
 
     threading.Thread(target=wait, name="signals", daemon=True).start()
