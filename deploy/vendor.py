@@ -17,7 +17,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-CONSOLE = Path(__file__).parents[1] / "streams" / "console"
+CONSOLE = Path(__file__).parents[1] / "streams" / "server" / "console"
 FOLDER = CONSOLE / "static" / "vendor"
 SUMS = "SHA256SUMS"
 

@@ -11,7 +11,7 @@ from typing import Annotated
 import msgspec
 
 from models.errors import ConfigurationError
-from models.messages import DEFAULT_TENANT, Identifier, Timestamp
+from models.messages import Identifier, Timestamp
 from models.patterns import MOST_PATTERNS, compiled
 from models.statements import ATTRIBUTES, Kind
 
@@ -30,14 +30,14 @@ _DURATION = re.compile(r"([1-9][0-9]{0,4})([hd])")
 _TAKEN = frozenset(ATTRIBUTES) | {"partner", "other"}
 
 
-class Category(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Category(msgspec.Struct, frozen=True, kw_only=True):
     """A category of notes: its name, and a line that says what belongs in it."""
 
     name: Annotated[str, msgspec.Meta(pattern="^[a-z][a-z0-9_-]{0,39}$")]
     description: Annotated[str, msgspec.Meta(min_length=1, max_length=200, pattern=r"^[^\r\n]*$")]
 
 
-class NeverKept(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NeverKept(msgspec.Struct, frozen=True, kw_only=True):
     """Words and patterns that no note may mention.
 
     ``topics``: words and phrases, compared as whole words without regard to case.  ``patterns``: regular
@@ -61,14 +61,35 @@ class Rules(msgspec.Struct, frozen=True, kw_only=True):
     instructions: Annotated[str, msgspec.Meta(max_length=MOST_INSTRUCTIONS)] = ""
     categories: Annotated[tuple[Category, ...], msgspec.Meta(max_length=20)] = ()
     never_kept: NeverKept = NeverKept()
-    expires_after: dict[Kind, Duration] = {}
+    expires_after: Annotated[
+        dict[Kind, Duration], msgspec.Meta(extra_json_schema={"propertyNames": {"enum": sorted(Kind)}})
+    ] = {}
 
 
 class Policy(Rules, frozen=True, kw_only=True):
     """Policy of a tenant.  Key: ``tenant_id``, compacted; without a value there is none."""
 
+    tenant_id: Identifier
     set_at: Timestamp
-    tenant_id: Identifier = DEFAULT_TENANT
+
+
+class GivenCategory(Category, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A category as somebody gives it: a name that is misspelt is refused."""
+
+
+class GivenNeverKept(NeverKept, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Words and patterns as somebody gives them: a name that is misspelt is refused."""
+
+
+class GivenRules(Rules, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Rules as somebody gives them; those that are left out are none.  A name that is misspelt is refused."""
+
+    categories: Annotated[tuple[GivenCategory, ...], msgspec.Meta(max_length=20)] = ()
+    never_kept: GivenNeverKept = GivenNeverKept()
+
+    def rules(self) -> Rules:
+        """Return the rules as the topic has them."""
+        return msgspec.convert(msgspec.to_builtins(self), Rules)
 
 
 #: Rules of a tenant without a policy.

@@ -12,7 +12,7 @@ import typer
 
 from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT
-from models.policies import NO_RULES, Policy, Rules, rules_hash, rules_of
+from models.policies import NO_RULES, GivenRules, Policy, Rules, rules_hash, rules_of
 from streams.cli.output import Json, print_json, printable
 from streams.clients.policies.topic import PolicyStore
 from streams.config.settings import load_settings
@@ -101,13 +101,9 @@ def _kind(text: str) -> tuple[str, str]:
     return kind.strip(), time.strip()
 
 
-class _Whole(Rules, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Rules in a file."""
-
-
 def _rules(named: dict[str, Any]) -> Rules:
     try:
-        return msgspec.convert(named, _Whole)
+        return msgspec.convert(named, GivenRules).rules()
     except msgspec.ValidationError as error:
         raise ConfigurationError(f"there can be no such policy: {error}") from None
 
@@ -115,7 +111,7 @@ def _rules(named: dict[str, Any]) -> Rules:
 def _read(file: Path) -> Rules:
     try:
         content = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
-        return msgspec.json.decode(content, type=_Whole)
+        return msgspec.json.decode(content, type=GivenRules).rules()
     except OSError as error:
         raise ConfigurationError(f"{file} cannot be read: {error.strerror or error}") from error
     except (msgspec.MsgspecError, UnicodeDecodeError) as error:

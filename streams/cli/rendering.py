@@ -181,8 +181,8 @@ def _command(body: Body) -> str:
 
 
 def _step(body: Body) -> str:
-    about = f" {body['other_id']} into {body['fact_id']}" if body.get("fact_id") else ""
-    return f"{body['step']}{about}, by {body['by']}"
+    about = " into ".join(body[name] for name in ("other_id", "fact_id") if body.get(name))
+    return f"{body['step']} {about}".rstrip() + f", by {body['by']}"
 
 
 def _report(body: Body) -> str:

@@ -25,12 +25,14 @@ from prometheus_client.parser import text_string_to_metric_families
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports
 from models import ids
+from models.episodes import Episode, EpisodeReason
 from models.facts import Fact, FactStatus
 from models.messages import ChatMessage, Role
-from models.windows import WindowReason
+from models.windows import Window, WindowReason
 from streams.admin.topics import admin
 from streams.clients.catalog import load_catalog
 from streams.clients.kafka.broker import ends_of, group_lags, reading, until
+from streams.clients.local_valkey import LocalValkey
 from streams.clients.records import SourceRecord
 from streams.config import child_process
 from streams.config.settings import Settings
@@ -39,6 +41,7 @@ from streams.queries.services import sources_by_group
 pytestmark = pytest.mark.kafka
 
 MESSAGES, WINDOWS, FACTS = "chat.messages.v1", "memory.windows.v1", "memory.facts.v1"
+EPISODES, EMBEDDINGS = "memory.episodes.v1", "memory.embeddings.v1"
 PATIENCE = 120.0
 
 #: The person, and what was said; the assistant's lines are marked.  The first is the requirement's own.
@@ -246,6 +249,11 @@ class Road:
         for worker in self.workers:
             worker.end()
 
+    def second_recall_worker(self) -> Worker:
+        """Start another one on the same folder, with a name and ports of its own."""
+        (api_port,) = free_ports(1)
+        return self.worker("recall", self._health_ports[4], "b", api_port=api_port)
+
     def send(self, given: Sequence[ChatMessage] = ()) -> None:
         """Publish messages, by default all, keyed as the contract says."""
 
@@ -367,6 +375,27 @@ QUESTIONS = [
 ]
 
 
+def test_the_windows_are_the_expected_ones(road: Road) -> None:
+    windows = [msgspec.json.decode(record.value or b"", type=Window) for record in road.records(WINDOWS)]
+    assert {window.window_id: window.reason for window in windows} == expected_windows()
+    assert len(windows) == len(expected_windows()), "each once"
+
+
+def test_each_conversation_is_an_episode_whose_vector_was_asked_for(road: Road) -> None:
+    def formed() -> dict[str, Episode]:
+        records = road.records(EPISODES)
+        episodes = [msgspec.json.decode(record.value or b"", type=Episode) for record in records]
+        return {episode.conversation_id: episode for episode in episodes}
+
+    eventually(lambda: formed().keys() == CONVERSATIONS.keys(), "every conversation is an episode")
+    said = Counter(message.conversation_id for message in messages())
+    for conversation, episode in formed().items():
+        assert episode.message_ids == tuple(f"{conversation}-{n}" for n in range(said[conversation]))
+        assert episode.reason is EpisodeReason.CLOSED
+    embedded = {record.key for record in road.records(EMBEDDINGS)}
+    assert {f"episode/{episode.episode_id}".encode() for episode in formed().values()} <= embedded
+
+
 def test_the_index_agrees_with_the_topic(road: Road) -> None:
     facts = road.living()
     assert {fact.status for fact in facts} == {FactStatus.ACTIVE}
@@ -375,6 +404,13 @@ def test_the_index_agrees_with_the_topic(road: Road) -> None:
         listed = msgspec.convert(road.ask("/v1/facts", user_id=user)["facts"], list[Fact])
         told = sorted((fact for fact in facts if fact.user_id == user), key=lambda fact: fact.fact_id)
         assert listed == told
+
+
+def test_the_seeds_blueberries_are_one_fact_with_their_question(road: Road) -> None:
+    (fact,) = [fact for fact in road.living() if "blueberries" in fact.statement]
+    assert (fact.user_id, fact.status) == ("ada", FactStatus.ACTIVE)
+    assert fact.statement == "you know what i like? – blueberries."
+    assert [source.quote for source in fact.provenance] == ["blueberries."]
 
 
 @pytest.mark.parametrize(("user", "query", "words"), QUESTIONS)
@@ -401,6 +437,34 @@ def test_provenance_leads_to_what_was_said(road: Road) -> None:
                 assert any(line in message.content for message in found), (line, found)
 
 
+def test_a_second_recall_worker_on_the_same_folder_is_refused(road: Road) -> None:
+    second = road.second_recall_worker()
+    try:
+        assert second.exit_code() == 78
+    finally:
+        second.end()
+    said = second.log.read_text()
+    assert "SWITCHBOARD_QDRANT_URL" in said
+    first = road.workers[2]
+    assert f"in use by process {first.pid}" in said
+    assert "Traceback" not in said
+    assert first.is_ready()
+
+
+def test_the_same_input_again_adds_nothing(road: Road) -> None:
+    ingest = road.workers[0]
+    windows, facts = len(road.records(WINDOWS)), len(road.records(FACTS))
+    seen = ingest.metric("skipped_records_total", reason="duplicate")
+    road.send()
+    again = seen + len(messages())
+    eventually(
+        lambda: ingest.metric("skipped_records_total", reason="duplicate") == again and road.is_drained(),
+        "every message was seen and known again",
+    )
+    assert len(road.records(WINDOWS)) == windows
+    assert len(road.records(FACTS)) == facts, "not even a new version"
+
+
 def test_what_was_said_is_found_as_turn_and_fact_and_leads_to_its_window(road: Road) -> None:
     found = {}
     for kind in ("turn", "fact"):
@@ -422,6 +486,26 @@ def test_what_was_said_is_found_as_turn_and_fact_and_leads_to_its_window(road: R
     assert (window["windowStart"], window["windowEnd"]) == (2, 6)
     said = [message for message in messages() if message.conversation_id == "kitchen"]
     assert [each["text"] for each in window["messages"]] == [message.content for message in said[2:7]]
+
+
+def test_a_window_whose_log_has_expired_is_read_from_the_topic(road: Road) -> None:
+    asked = {"user_id": "ada", "first": 4, "last": 5, "turns": 2}
+    before = road.ask("/v1/conversations/kitchen/window", **asked)
+    assert [each["index"] for each in before["messages"]] == list(range(10))
+
+    async def expire() -> int:
+        folder = road.settings.namespace.folder(road.folder / "data")
+        client = LocalValkey(folder, "recall").client()
+        try:
+            (log,) = await client.keys("*log:*:kitchen")
+            return int(await client.delete(log))
+        finally:
+            await client.aclose()
+
+    assert asyncio.run(expire()) == 1
+    assert road.ask("/v1/conversations/kitchen/window", **asked) == before
+    behind = road.ask("/v1/conversations/kitchen/window", user_id="ada", first=90, last=91, turns=1)
+    assert (behind["messages"], behind["windowStart"], behind["windowEnd"]) == ([], 88, 93)
 
 
 def test_after_each_message_the_context_for_the_next_turn_is_ready(road: Road) -> None:
@@ -493,3 +577,78 @@ def test_nobody_reads_what_is_another_persons(road: Road) -> None:
             told = response.json()
             told.pop("query", None)
             assert not [word for word in secrets if word in json.dumps(told).lower()], (path, user, told)
+
+
+@pytest.mark.long
+def test_a_person_with_no_name_and_a_thousand_conversations(road: Road) -> None:
+    """Listed whole and each once; what was said in one of them is found and known, and contexts are made."""
+    count, user = 1_000, "7f3a9c"
+    told = {
+        417: "I left my green umbrella at the planetarium.",
+        733: "I am allergic to walnuts.",
+    }
+    names = [f"nameless-{number}" for number in range(count)]
+    road.send(
+        [
+            ChatMessage(
+                message_id=f"{name}-0",
+                conversation_id=name,
+                user_id=user,
+                role=Role.USER,
+                content=told.get(number, f"Is the {number}th lane open to lorries?"),
+                sent_at=STARTED + timedelta(minutes=number),
+            )
+            for number, name in enumerate(names)
+        ]
+    )
+
+    def listed() -> list[str]:
+        found, cursor = list[str](), ""
+        while True:
+            page = road.ask(
+                "/v1/conversations", user_id=user, limit=200, **({"cursor": cursor} if cursor else {})
+            )
+            found += [each["conversation_id"] for each in page["conversations"]]
+            if not (cursor := page.get("next")):
+                return found
+
+    found = eventually(lambda: len(found := listed()) >= count and found, "all of them are listed")
+    assert sorted(found) == sorted(names)
+    done = subprocess.run(
+        [sys.executable, "-m", "streams.cli", "conversations", "close", names[733]],
+        env=road.environment(), cwd=road.folder, capture_output=True, timeout=PATIENCE, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr.decode()
+
+    def facts() -> list[str]:
+        return [each["statement"] for each in road.ask("/v1/facts", user_id=user)["facts"]]
+
+    assert eventually(facts, "what they said of themselves is a fact") == ["I am allergic to walnuts."]
+    for query in ("green umbrella", "Where did I leave my umbrella?"):
+        # Each service goes at its own pace: turns may be searchable later than facts.
+        best = eventually(
+            lambda q=query: road.ask("/v1/search", user_id=user, q=q, search_type="turns", limit=3)["results"],
+            query,
+        )[0]
+        assert best["message_ids"] == ["nameless-417-0"], query
+    allergy = road.ask("/v1/search", user_id=user, q="walnuts", search_type="facts")["results"][0]
+    assert allergy["message_ids"] == ["nameless-733-0"]
+
+    def context() -> Any:
+        answer = road.ask("/v1/context", user_id=user, conversation_id=names[-1])
+        return answer if answer["status"] == "made" else None
+
+    made = eventually(context, "there is a context of the last of them")["context"]
+    assert made["after_index"] == 0 and 0 < made["tokens"] <= made["budget"]
+    assert sum("left_out" not in each for each in made["items"]) > 1, "more than its own turn"
+
+
+def test_the_command_line_finds_the_same_whether_the_service_runs_or_not(road: Road) -> None:
+    """While it runs it is asked; then the command opens the folder, which a clean stop has let go."""
+    user, query, words = QUESTIONS[0]
+    running = road.search(query, user)
+    assert all(word in running["results"][0]["fact"]["statement"] for word in words)
+    assert road.stop() == [0, 0, 0, 0]
+    stopped = road.search(query, user)
+    assert [found["fact"] for found in stopped["results"]] == [found["fact"] for found in running["results"]]
+    assert not stopped["degraded"]

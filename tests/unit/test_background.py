@@ -42,7 +42,7 @@ async def test_a_failure_is_said_at_once_and_not_when_the_task_is_collected(left
     assert left == []
 
 
-def cannot_follow(settings: Settings) -> None:
+def cannot_follow(topic: object, settings: Settings) -> None:
     raise ValueError("no")
 
 
@@ -53,7 +53,7 @@ async def cannot_live(live: Live) -> None:
 @pytest.mark.parametrize(
     ("broken", "fails"),
     [
-        ("streams.server.tokens.known.follow", cannot_follow),
+        ("streams.clients.kafka.keyed_topic.KeyedTopic.follow", cannot_follow),
         ("streams.queries.live.reader.Live._read", cannot_live),
         ("streams.queries.live.reader.Live._look", cannot_live),
     ],

@@ -59,7 +59,7 @@ def test_who_sees_a_process_end_finds_none_of_its_children() -> None:
     """A child that holds a pipe holds it until it is gone."""
     program = (
         "import sys\n"
-        "from streams.server.process import child_process\n"
+        "from streams.config import child_process\n"
         "child = child_process.spawn(['sleep', '600'])\n"
         "print(child.pid, flush=True)\n"
     )

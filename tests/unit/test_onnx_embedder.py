@@ -29,7 +29,7 @@ async def embedder() -> AsyncIterator[OnnxEmbedder]:
 def test_the_model_sends_no_telemetry_and_leaves_no_files(tmp_path: Path) -> None:
     """onnxruntime 1.31 reports to its maker, by way of files in the home folder, unless it is told not to."""
     code = (
-        "from streams.stores import onnx_model as m; m.open_session(m._model_file(), 1); "
+        "from streams.llm import onnx_model as m; m.open_session(m._model_file(), 1); "
         "import os; print(os.environ['ORT_DISABLE_TELEMETRY'])"
     )
     environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}

@@ -170,7 +170,9 @@ class TestKnown:
     @staticmethod
     def policy(rules: Rules) -> Policy:
         named = {name: getattr(rules, name) for name in Rules.__struct_fields__}
-        return msgspec.convert(msgspec.to_builtins({**named, "set_at": "2026-03-01T09:15:12Z"}), Policy)
+        return msgspec.convert(
+            msgspec.to_builtins({**named, "tenant_id": "clinic", "set_at": "2026-03-01T09:15:12Z"}), Policy
+        )
 
 
 @pytest.mark.parametrize(

@@ -186,7 +186,7 @@ def test_no_complaint_about_a_setting_shows_it(
 def test_no_traceback_shows_it(tmp_path: Path) -> None:
     """One process for all settings, which forgets each secret before the next."""
     script = (
-        "import json, os, sys; from streams import redaction; from streams.cli import main, settings\n"
+        "import json, os, sys; from streams.config import redaction; from streams.cli import main, settings\n"
         "from streams.config.settings import load_settings\n"
         "def fail():\n"
         "    load_settings(); raise ZeroDivisionError(value)\n"

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from models.errors import ConfigurationError
 from models.messages import Identifier
-from models.policies import Rules, rules_hash, rules_of
+from models.policies import GivenRules, Rules, rules_hash, rules_of
 from streams.clients.policies.topic import PolicyStore
 from streams.server.api.operations import Call, Parameters, Scope, operation
 from streams.server.api.problems import INVALID_REQUEST, Problem
@@ -16,10 +16,6 @@ class PolicyParameters(Parameters, frozen=True, kw_only=True):
     """``tenant``: whose policy; whoever operates the deployment sees those of all."""
 
     tenant: Identifier
-
-
-class NewRules(Rules, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Rules of a policy; those that are left out are none."""
 
 
 class PolicyAnswer(Rules, frozen=True, kw_only=True):
@@ -45,7 +41,7 @@ async def get_policy(call: Call, wanted: PolicyParameters) -> PolicyAnswer:
     example={"tenant": "default"},
     example_body={"never_kept": {"topics": ["diagnosis"]}, "expires_after": {"event": "90d"}},
 )
-async def put_policy(call: Call, wanted: PolicyParameters, body: NewRules) -> PolicyAnswer:
+async def put_policy(call: Call, wanted: PolicyParameters, body: GivenRules) -> PolicyAnswer:
     """Put a policy in the place of the tenant's; without rules it has none any more.
 
     Instructions, categories and what is never kept count for what is read from now on. `expires_after` counts
@@ -53,7 +49,7 @@ async def put_policy(call: Call, wanted: PolicyParameters, body: NewRules) -> Po
     """
     store: PolicyStore = call.part("policies")
     try:
-        policy = await store.set(wanted.tenant, body)
+        policy = await store.set(wanted.tenant, body.rules())
     except ConfigurationError as error:
         raise Problem(INVALID_REQUEST, f"There can be no such policy: {error}.") from error
     return _answer(wanted.tenant, rules_of(policy), None if policy is None else policy.set_at)
