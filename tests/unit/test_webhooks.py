@@ -25,7 +25,9 @@ from streams.server.webhooks import delivering
 from streams.server.webhooks.addresses import AddressRefused, CheckedNetwork, is_public
 from streams.server.webhooks.delivering import Delivery, body_of
 from streams.server.webhooks.endpoints import message_id, new_secret, signed_headers
+from streams.server.webhooks.process import Fleet
 from streams.server.webhooks.sending import Sender
+from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 
 FACTS = "memory.facts.v1"
@@ -388,3 +390,36 @@ def test_the_command_says_what_is_wrong(
     monkeypatch.setenv("SWITCHBOARD_BOOTSTRAP_SERVERS", "127.0.0.1:1")
     assert run(["webhook", "add", *arguments]) == 78
     assert said in capsys.readouterr().err
+
+
+class Slow:
+    """A delivery that takes a moment to end."""
+
+    def __init__(self) -> None:
+        self.is_running = self.has_ended = False
+
+    async def run(self) -> None:
+        self.is_running = True
+        try:
+            await asyncio.Event().wait()
+        finally:
+            try:
+                await asyncio.sleep(0.05)
+            finally:
+                self.has_ended = True
+
+
+async def test_a_stop_while_an_endpoint_is_removed_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    deliveries = [Slow(), Slow()]
+    waiting = iter(deliveries)
+    fleet = Fleet(Settings(), Metrics(), HealthState(60))
+    monkeypatch.setattr(fleet, "_delivery", lambda webhook: next(waiting))
+    stays = webhook()
+    await fleet.change({"a": webhook(), "b": stays})
+    await asyncio.sleep(0)
+    removing = asyncio.create_task(fleet.change({"b": stays}))
+    await asyncio.sleep(0.01)
+    removing.cancel()
+    await asyncio.gather(removing, return_exceptions=True)
+    await fleet.change({})
+    assert [each.has_ended for each in deliveries] == [True, True]

@@ -61,11 +61,13 @@ class Fleet:
 
     async def change(self, webhooks: Mapping[str, Webhook]) -> None:
         """Deliver to these endpoints and no others."""
-        gone = [name for name, known in self._known.items() if webhooks.get(name) != known]
-        tasks = [self._running.pop(name) for name in gone]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        gone = [name for name in self._running if webhooks.get(name) != self._known[name]]
+        for name in gone:
+            self._running[name].cancel()
+        # They stay known until they have ended: who cancels this meanwhile ends them, too.
+        await asyncio.gather(*(self._running[name] for name in gone), return_exceptions=True)
+        for name in gone:
+            del self._running[name]
         for name, webhook in webhooks.items():
             if name not in self._running:
                 self._running[name] = in_background(self._delivery(webhook).run(), f"webhook {name}")
