@@ -43,7 +43,8 @@ func ask(method, address string, body, answer any) error {
 
 func run(base, user, conversation, said string) error {
 	var context struct{ Prompt string }
-	if err := ask("GET", base+"/v1/context?conversation_id="+url.QueryEscape(conversation), nil, &context); err != nil {
+	where := url.Values{"user_id": {user}, "conversation_id": {conversation}}
+	if err := ask("GET", base+"/v1/context?"+where.Encode(), nil, &context); err != nil {
 		return err
 	}
 	var found struct{ Results []struct{ Text string } }

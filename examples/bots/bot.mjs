@@ -21,7 +21,7 @@ async function remember(role, content) {
   });
 }
 
-const context = await ask("/v1/context", { conversation_id: conversation });
+const context = await ask("/v1/context", { user_id: user, conversation_id: conversation });
 const found = await ask("/v1/search", { q: said, user_id: user, limit: 5 });
 const known = found.results.map((each) => `- ${each.text}`).join("\n");
 const prompt = [context?.prompt, known && `What was said about it:\n${known}`].filter(Boolean).join("\n\n");
