@@ -374,7 +374,7 @@ def main() -> None:
     parser.add_argument("people", type=Path, help="folder of Notebook people to train on")
     parser.add_argument("--test", type=Path, help="folder of people to measure on besides")
     parser.add_argument("--write", type=Path, help="where to write the weights (.npz)")
-    parser.add_argument("--threshold", type=float, default=0.4)
+    parser.add_argument("--threshold", type=float, default=0.55)
     parser.add_argument("--cache", type=Path, help="an .npz of vectors, read and written")
     asked = parser.parse_args()
     pairs = [json.loads(line) for line in (HERE / "pairs.jsonl").read_text(encoding="utf-8").splitlines()]
