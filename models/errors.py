@@ -27,6 +27,10 @@ class NotFound(SwitchboardError):
     """A named thing (a file, a topic, a conversation) does not exist.  The message says what to do."""
 
 
+class NotReadYet(NotFound):
+    """Something was said in a conversation, and the services have not read it yet."""
+
+
 class InvalidRecord(SwitchboardError):
     """A record cannot be processed as it is.
 

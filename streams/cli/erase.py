@@ -50,12 +50,18 @@ def erase_conversation(
     erase_certificate.check(settings, certificate)
     name = printable(conversation_id)
     _confirm(f"Everything that was said in {name} until now, and what was made of it, will be gone.", yes)
-    known, answers = progress.run("erasing", erasing.erase_conversation(settings, tenant, conversation_id))
-    written = _certify(settings, certificate, tenant, "", [conversation_id], answers)
+    asked_at = datetime.now(UTC)
+    stored, answers = progress.run("erasing", erasing.erase_conversation(settings, tenant, conversation_id))
+    if certificate is not None:
+        owner = "" if stored is None else stored.state.user_id
+        gone = erase_certificate.conversation_gone(settings, tenant, conversation_id, owner)
+        asked = erase_certificate.Asked(tenant, "", [conversation_id], asked_at, answers)
+        _certify(settings, certificate, asked, gone)
     if json:
-        _say_json(settings, {"conversation_id": conversation_id, "known": known}, tenant, answers)
+        told = {"conversation_id": conversation_id, "known": stored is not None}
+        _say_json(settings, told, tenant, answers)
         return
-    if not known:
+    if stored is None:
         print(
             f"no message of {name!r} has been processed yet: what is there by now is erased; ids are "
             "case-sensitive",
@@ -64,7 +70,7 @@ def erase_conversation(
     _say_answers(answers)
     print(f"asked to erase {name}, up to now")
     _say_what_remains(settings)
-    _say_written(written)
+    _say_written(certificate)
 
 
 @app.command("person")
@@ -82,8 +88,11 @@ def erase_person(
     erase_certificate.check(settings, certificate)
     name = printable(user_id)
     _confirm(f"Everything that {name} has said until now, and what was made of it, will be gone.", yes)
+    asked_at = datetime.now(UTC)
     found, answers = progress.run("erasing", erasing.erase_person(settings, tenant, user_id))
-    written = _certify(settings, certificate, tenant, user_id, [*found], answers)
+    if certificate is not None:
+        asked = erase_certificate.Asked(tenant, user_id, [*found], asked_at, answers)
+        _certify(settings, certificate, asked, erase_certificate.person_gone(settings, tenant, user_id))
     shared = sum(not alone for alone in found.values())
     if json:
         told = {"user_id": user_id, "conversations": sorted(found), "shared": shared}
@@ -95,7 +104,7 @@ def erase_person(
     total = count(len(found), "conversation")
     print(f"asked to erase {name}, up to now: {total}, {shared} of them shared with others")
     _say_what_remains(settings)
-    _say_written(written)
+    _say_written(certificate)
 
 
 @app.command("verify")
@@ -114,28 +123,23 @@ def verify(
 
 def _certify(
     settings: Settings,
-    path: Path | None,
-    tenant: str,
-    user_id: str,
-    conversations: Sequence[str],
-    answers: int,
-) -> erase_certificate.Written | None:
-    if path is None:
-        return None
-    writing = erase_certificate.write(settings, path, tenant, user_id, conversations, answers)
-    return progress.run("waiting until the views have let go of it", writing)
-
-
-def _say_written(written: erase_certificate.Written | None) -> None:
-    if written is None:
-        return
-    if written.unchecked:
+    path: Path,
+    asked: erase_certificate.Asked,
+    gone: Sequence[erase_certificate.Check],
+) -> None:
+    writing = erase_certificate.write(settings, path, asked, gone)
+    unchecked = progress.run("waiting until the views have let go of it", writing)
+    if unchecked:
         print(
-            f"not seen to be removed yet: {', '.join(written.unchecked)}. Ask again with --certificate and "
-            "another file when all services run",
+            f"not seen to be removed yet: {unchecked}. Ask again with --certificate and another file when all "
+            "services run",
             file=sys.stderr,
         )
-    print(f"wrote the certificate to {written.path}; `switchboard erase verify` checks it")
+
+
+def _say_written(path: Path | None) -> None:
+    if path is not None:
+        print(f"wrote the certificate to {printable(str(path))}; `switchboard erase verify` checks it")
 
 
 def _confirm(what: str, yes: bool) -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
 
 import msgspec
 
-from models.errors import ConfigurationError, DependencyUnavailable, NotFound
+from models.errors import ConfigurationError, DependencyUnavailable, NotFound, NotReadYet
+from models.facts import Fact
 from streams.admin.topics.cluster import cluster_id
 from streams.cli import recall_api
 from streams.cli.output import print_json, printable
@@ -24,14 +25,36 @@ from streams.telemetry.version import code_version
 _WAIT_SECONDS = 60.0
 _POLL_SECONDS = 0.5
 
-_VIEWS = "views: search, facts, vectors, conversation log, contexts"
+#: How many facts are looked at in one call.
+_PAGE = 100
+
+T = TypeVar("T")
+
+_VIEWS = "views: search, facts, conversation log"
 
 
-class Written(NamedTuple):
-    """A certificate that was written, and the stores that were not seen to be empty."""
+#: Whether a view has let go of what was erased.
+Check = Callable[[], Awaitable[bool]]
 
-    path: Path
-    unchecked: list[str]
+
+class Asked(NamedTuple):
+    """An erasure that was asked for.  What arrived after ``asked_at`` may be there still."""
+
+    tenant_id: str
+    user_id: str
+    conversation_ids: Sequence[str]
+    asked_at: datetime
+    answers: int
+
+
+class _Search(msgspec.Struct):
+    known: bool
+    empty: str | None
+
+
+class _Facts(msgspec.Struct):
+    facts: list[Fact]
+    next: str | None
 
 
 def check(settings: Settings, path: Path | None) -> None:
@@ -52,36 +75,87 @@ def check(settings: Settings, path: Path | None) -> None:
     certificate.backups(settings, datetime.now(UTC))
 
 
-async def write(
-    settings: Settings, path: Path, tenant: str, user_id: str, conversations: Sequence[str], answers: int
-) -> Written:
+def person_gone(settings: Settings, tenant: str, user_id: str) -> list[Check]:
+    """Return the checks that the facts, the log and the search know nothing of a person."""
+    search: dict[str, str | int] = {"q": user_id, "user_id": user_id, "tenant_id": tenant, "limit": 1}
+
+    async def unsearched() -> bool:
+        found = await _ask(settings, "/v1/search", search, _Search)
+        return not found.known and found.empty != "not_read_yet"
+
+    return [_unknown(settings, f"/v1/people/{quote(user_id, safe='')}", tenant), unsearched]
+
+
+def conversation_gone(settings: Settings, tenant: str, conversation_id: str, owner: str) -> list[Check]:
+    """Return the checks that the log knows nothing of a conversation, and no fact of its owner rests on it."""
+
+    async def without_facts() -> bool:
+        asked: dict[str, str | int] = {"user_id": owner, "tenant_id": tenant, "status": "any", "limit": _PAGE}
+        while True:
+            page = await _ask(settings, "/v1/facts", asked, _Facts)
+            if any(each.conversation_id == conversation_id for fact in page.facts for each in fact.provenance):
+                return False
+            if page.next is None:
+                return True
+            asked["start"] = page.next
+
+    log = _unknown(settings, f"/v1/conversations/{quote(conversation_id, safe='')}", tenant)
+    return [log, without_facts] if owner else [log]
+
+
+def _unknown(settings: Settings, path: str, tenant: str) -> Check:
+    """Return the check that the API knows nothing under a path."""
+
+    async def check() -> bool:
+        try:
+            await _ask(settings, path, {"tenant_id": tenant}, dict[str, Any])
+        except NotReadYet:
+            return False
+        except NotFound:
+            return True
+        return False
+
+    return check
+
+
+async def _ask(settings: Settings, path: str, parameters: Mapping[str, str | int], kind: type[T]) -> T:
+    found = await recall_api.get(settings, path, parameters, kind)
+    if found is None:
+        raise DependencyUnavailable("serve", "neither serve nor recall runs")
+    return found
+
+
+async def write(settings: Settings, path: Path, asked: Asked, gone: Sequence[Check]) -> str:
     """Wait until the views are empty of it, and write a signed certificate.
+
+    Returns why the views were not seen to be empty, ``""`` if they were.
 
     Raises:
         ConfigurationError: the file cannot be written, or the key not read.
         DependencyUnavailable: the broker does not answer.
     """
-    until = datetime.now(UTC)
-    asked = [f"/v1/people/{quote(user_id, safe='')}"] if user_id else []
-    asked += [f"/v1/conversations/{quote(name, safe='')}" for name in conversations if not user_id]
-    views = await _views(settings, tenant, asked)
+    unchecked = await _wait(gone)
     now = datetime.now(UTC)
-    stores = [
-        views,
-        *certificate.topics(settings, now),
-        *certificate.elsewhere(settings, answers),
-        *certificate.backups(settings, now),
-    ]
+    views = Store(
+        store=_VIEWS,
+        state="unchecked" if unchecked else "removed",
+        note=f"not seen to be empty: {unchecked}" if unchecked else "asked after the erasure: nothing is known",
+    )
     text = certificate.issue(
         settings,
         cluster_id=await cluster_id(settings, settings.request_timeout_seconds),
-        tenant_id=tenant,
-        user_id=user_id,
-        conversation_ids=conversations,
-        erased_until=until,
+        tenant_id=asked.tenant_id,
+        user_id=asked.user_id,
+        conversation_ids=asked.conversation_ids,
+        erased_until=asked.asked_at,
         issued_at=now,
         version=await asyncio.to_thread(code_version),
-        stores=stores,
+        stores=[
+            views,
+            *certificate.topics(settings, now),
+            *certificate.elsewhere(settings, asked.answers),
+            *certificate.backups(settings, now),
+        ],
     )
     try:
         with path.open("xb") as file:
@@ -90,36 +164,26 @@ async def write(
         raise ConfigurationError(
             f"the certificate cannot be written to {printable(str(path))}: {error}"
         ) from error
-    return Written(path, [each.store for each in (views,) if each.state != "removed"])
+    return unchecked
 
 
-async def _views(settings: Settings, tenant: str, paths: Sequence[str]) -> Store:
-    """Ask the API until it knows nothing of what was erased."""
-    clock = asyncio.get_running_loop().time
-    deadline = clock() + _WAIT_SECONDS
-    waiting = list(paths)
-    why = ""
-    while waiting:
-        try:
-            found = await recall_api.get(settings, waiting[0], {"tenant_id": tenant}, dict[str, Any])
-        except NotFound as gone:
-            if "is not read yet" not in str(gone):
-                waiting.pop(0)
-                continue
-            why = str(gone)
-        except (DependencyUnavailable, ConfigurationError) as error:
-            why = str(error)
-        else:
-            if found is None:
-                why = "neither serve nor recall runs"
-                break
-            why = f"{waiting[0]} still answers"
-        if clock() > deadline:
-            break
-        await asyncio.sleep(_POLL_SECONDS)
-    if waiting:
-        return Store(store=_VIEWS, state="unchecked", note=f"not seen to be empty: {why}")
-    return Store(store=_VIEWS, state="removed", note="asked after the erasure: nothing is known")
+async def _wait(gone: Sequence[Check]) -> str:
+    """Check until all is gone; return why it is not after a minute, ``""`` if it is."""
+    why, waiting = "", list(gone)
+    try:
+        async with asyncio.timeout(_WAIT_SECONDS):
+            while waiting:
+                try:
+                    if await waiting[0]():
+                        waiting.pop(0)
+                        continue
+                    why = "a view still knows something"
+                except (DependencyUnavailable, ConfigurationError) as error:
+                    why = str(error)
+                await asyncio.sleep(_POLL_SECONDS)
+    except TimeoutError:
+        return why or "the views did not answer"
+    return ""
 
 
 def verify(path: Path, key: str, *, json: bool) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
-from models.errors import ConfigurationError, DependencyUnavailable, NotFound, SwitchboardError
+from models.errors import ConfigurationError, DependencyUnavailable, NotFound, NotReadYet, SwitchboardError
 from streams.cli.progress import showing
 from streams.config.namespace import PREFIX_HEADER
 from streams.config.service_registry import notes
@@ -165,7 +165,8 @@ def refusal(response: httpx.Response, base: str) -> SwitchboardError:
     if response.status_code >= 500:
         return DependencyUnavailable("serve", detail)
     if response.status_code == 404:
-        return NotFound(detail)
+        is_unread = problem.get("type") == "urn:switchboard:problem:not-read-yet"
+        return NotReadYet(detail) if is_unread else NotFound(detail)
     return ConfigurationError(detail)
 
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
 from functools import lru_cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -126,6 +127,17 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         if self.cleanup_policy == "compact" or self.retention_ms is None:
             return None
         return max(1, min(int(self.retention_ms * RETENTION_TOLERANCE), LONGEST_SEGMENT_MS))
+
+    def gone_by(self, now: datetime) -> datetime | None:
+        """Return when the files hold nothing of what is erased now; ``None``: the broker's default decides.
+
+        A compacted topic is rewritten by then, or with its next record.
+        """
+        if self.is_compacted:
+            return now + timedelta(milliseconds=self.max_compaction_lag_ms or 0)
+        if self.retention_ms is None:
+            return None
+        return now + timedelta(milliseconds=self.retention_ms + (self.segment_ms or 0))
 
     @property
     def config(self) -> dict[str, str]:

@@ -37,6 +37,7 @@ def test_the_views_are_empty_before_a_certificate_says_so(
     told = json.loads(file.read_text())
     [views] = [each for each in told["stores"] if each["store"].startswith("views")]
     assert views["state"] == "removed", views
+    assert told["erased_until"] < told["issued_at"]
     assert conversation in told["conversation_ids"]
     assert not found()
     assert deployment.command("erase", "verify", str(file)).returncode == 0

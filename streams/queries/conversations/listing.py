@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import msgspec
 from aiokafka import TopicPartition
 
-from models.errors import DependencyUnavailable, InvalidRecord, NotFound
+from models.errors import DependencyUnavailable, InvalidRecord, NotFound, NotReadYet
 from models.messages import Role
 from models.summaries import Summary
 from processors.conversations import token_table
@@ -42,10 +42,6 @@ _BEGINS_SECONDS = 1.0
 
 #: How long it may take to tell what is not read yet from what is not there.
 _WAITS_SECONDS = 3.0
-
-
-class NotReadYet(NotFound):
-    """Something was said in a conversation, and nobody has read it yet."""
 
 
 class ListedConversation(msgspec.Struct, frozen=True, kw_only=True):

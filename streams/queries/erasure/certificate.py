@@ -71,16 +71,12 @@ def topics(settings: Settings, now: datetime) -> list[Store]:
 
 
 def _topic(spec: TopicSpec, now: datetime) -> Store:
+    until = spec.gone_by(now)
     if spec.is_compacted:
-        lag = timedelta(milliseconds=spec.max_compaction_lag_ms or 0)
         note = "a tombstone or a newer value replaces it; files are rewritten by then, or with the next record"
-        return Store(store=f"topic {spec.name}", state="remains", gone_by=now + lag, note=note)
-    if spec.retention_ms is None:
-        return Store(
-            store=f"topic {spec.name}", state="remains", note="kept as long as the broker's default says"
-        )
-    kept = timedelta(milliseconds=spec.retention_ms + (spec.segment_ms or 0))
-    return Store(store=f"topic {spec.name}", state="remains", gone_by=now + kept, note="retention of the topic")
+    else:
+        note = "retention of the topic" if until else "kept as long as the broker's default says"
+    return Store(store=f"topic {spec.name}", state="remains", gone_by=until, note=note)
 
 
 def backups(settings: Settings, now: datetime) -> list[Store]:

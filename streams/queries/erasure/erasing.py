@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 from models.errors import ConfigurationError
@@ -35,21 +35,24 @@ class Remaining(NamedTuple):
 
 def remaining(settings: Settings, now: datetime) -> Remaining:
     """Return until when what is erased now remains where, as the topics' retention says."""
-    compacted, kept = 0, {}
+    compacted, kept = now, {}
     for spec in catalog_for(settings):
+        if (until := spec.gone_by(now)) is None:
+            continue
         if spec.is_compacted:
-            compacted = max(compacted, spec.max_compaction_lag_ms or 0)
-        elif spec.retention_ms is not None:
-            kept[spec.name] = now + timedelta(milliseconds=spec.retention_ms + (spec.segment_ms or 0))
-    return Remaining(now + timedelta(milliseconds=compacted), kept)
+            compacted = max(compacted, until)
+        else:
+            kept[spec.name] = until
+    return Remaining(compacted, kept)
 
 
 async def erase_conversation(
     settings: Settings, tenant: str, conversation_id: str, user_id: str = ""
-) -> tuple[bool, int]:
+) -> tuple[conversation_states.Stored | None, int]:
     """Ask for a conversation to be forgotten, or what one person said in it.
 
-    Returns whether any of it was processed by now, and how many answers of language models are erased.
+    Returns its state, ``None`` if nothing of it was processed by now, and how many answers of language models
+    are erased.
 
     Raises:
         ConfigurationError: it belongs to another tenant: nothing was erased.
@@ -70,7 +73,7 @@ async def erase_conversation(
         _CLIENT,
         now=True,
     )
-    return stored is not None, answers
+    return stored, answers
 
 
 async def erase_person(settings: Settings, tenant: str, user_id: str) -> tuple[dict[str, bool], int]:

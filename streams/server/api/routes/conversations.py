@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from starlette.responses import Response
 
-from models.errors import NotFound
+from models.errors import NotFound, NotReadYet
 from models.messages import DEFAULT_TENANT, Identifier
 from models.summaries import Summary
 from processors.conversations.token_table import TableRange
@@ -20,7 +20,6 @@ from streams.queries.conversations.listing import (
     Conversations,
     ListedConversation,
     LoggedMessage,
-    NotReadYet,
     OpenWindow,
     Tokens,
 )
