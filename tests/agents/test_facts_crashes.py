@@ -45,7 +45,7 @@ def merge(harness: Harness, text: str, into: str) -> Record:
 
 
 def separated(harness: Harness) -> list[Record]:
-    """What was merged stands for itself again, before what it was part of is merged."""
+    """A merged fact is separated, then the fact that it was part of is merged."""
     harness.feed(*merged(harness)[:1])
     step = consolidate(
         step=Step.SEPARATE, step_id="apart", fact_id=fact_id(LIKES), at=START + timedelta(days=1)
@@ -80,7 +80,7 @@ def test_chains_stored_in_part_lose_no_evidence(batch: Callable[[Harness], Seque
         assert (stored, latest(harness)) == (stored, latest(whole))
 
 
-def test_what_ended_a_fact_is_found_after_it_ended_itself() -> None:
+def test_an_ending_fact_keeps_its_link_when_it_ends() -> None:
     """A ends B, and C ends A in the same batch: an erasure of A must find B after any crash."""
     texts = "User plays chess", "User gave up chess", "User plays chess again"
 

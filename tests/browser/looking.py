@@ -13,7 +13,8 @@ from aiokafka import TopicPartition
 from aiokafka.admin import RecordsToDelete
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
+from waiting import eventually
 
 from models.messages import ChatMessage, Role
 from streams.clients import kafka

@@ -8,7 +8,8 @@ import re
 import pytest
 from looking import Tab, Visitor, asked, close, kept, known, publish_bad, say, see_focus, speak
 from playwright.sync_api import Route, expect
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
+from waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.browser, pytest.mark.long]
 

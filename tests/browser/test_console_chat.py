@@ -9,7 +9,8 @@ from itertools import pairwise
 import pytest
 from looking import Tab, Visitor, asked, ended, kept, known, reach, say, speak
 from playwright.sync_api import Page, expect
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
+from waiting import eventually
 
 pytestmark = [pytest.mark.kafka, pytest.mark.browser, pytest.mark.long]
 

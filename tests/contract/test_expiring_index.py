@@ -1,4 +1,4 @@
-"""What a policy no longer shows is left out of an index when it is read, by either engine."""
+"""Both index engines leave out, when they are read, notes that a policy has expired."""
 
 from __future__ import annotations
 

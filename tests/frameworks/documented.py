@@ -37,7 +37,7 @@ def run(framework: str) -> str:
 
 
 def eventually(ask: Callable[[], Any], what: str) -> Any:
-    """Return what ``ask`` returns as soon as it is true."""
+    """Poll ``ask`` until it returns something true; return that."""
     deadline = time.monotonic() + 60
     while not (found := ask()):
         assert time.monotonic() < deadline, what

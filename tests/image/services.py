@@ -12,13 +12,14 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from storage import TAG, Storage
+from waiting import eventually
 
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports
@@ -42,14 +43,6 @@ def storage() -> Storage:
     made.make_base()
     made.build()
     return made
-
-
-def eventually(condition: Callable[[], Any], what: str, seconds: float = PATIENCE) -> Any:
-    deadline = time.monotonic() + seconds
-    while not (result := condition()):
-        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
-        time.sleep(0.1)
-    return result
 
 
 class Container:

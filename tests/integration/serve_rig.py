@@ -6,15 +6,15 @@ import asyncio
 import os
 import subprocess
 import sys
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
+from waiting import eventually
 
 from deploy.local.ports import free_ports
 from models.access import Token, TokenScope
@@ -26,15 +26,6 @@ from streams.config.settings import Settings, load_settings
 from streams.server.tokens import secret, topic
 
 PATIENCE = 90.0
-
-
-def eventually(condition: Callable[[], Any], what: str) -> Any:
-    """Return what ``condition`` returns as soon as it is true; fail with ``what`` after a while."""
-    deadline = time.monotonic() + PATIENCE
-    while not (result := condition()):
-        assert time.monotonic() < deadline, f"not within {PATIENCE:g} s: {what}"
-        time.sleep(0.1)
-    return result
 
 
 class ServeRig:

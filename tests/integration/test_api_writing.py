@@ -17,7 +17,8 @@ from urllib.parse import quote
 import httpx
 import pytest
 from aiokafka import AIOKafkaProducer
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
+from waiting import eventually
 
 from streams.clients import kafka
 from streams.clients.remote.client import Remote

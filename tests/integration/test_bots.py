@@ -9,7 +9,8 @@ import uuid
 from pathlib import Path
 
 import pytest
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
+from waiting import eventually
 
 BOTS = Path(__file__).parents[2] / "examples" / "bots"
 

@@ -13,12 +13,13 @@ from typing import Any
 import httpx
 import pytest
 from mcp import Client, StdioServerParameters
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from switchboard_client import AsyncSwitchboard, Message, Switchboard
+from waiting import eventually
 
 from deploy.local.kafka import LocalKafka
 from streams.clients import kafka

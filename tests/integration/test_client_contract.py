@@ -12,9 +12,10 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
 from switchboard_client import AsyncSwitchboard, Message, Switchboard, errors
 from switchboard_client.core import Policy
+from waiting import eventually
 
 pytestmark = pytest.mark.kafka
 

@@ -14,7 +14,8 @@ from typing import Any
 import httpx
 import openai
 import pytest
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
+from waiting import eventually
 
 from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
 from typer.testing import CliRunner
+from waiting import eventually
 
 from streams.cli.main import app
 from streams.clients import kafka

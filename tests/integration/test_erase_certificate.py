@@ -9,7 +9,8 @@ from typing import Any
 
 import httpx
 import pytest
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
+from waiting import eventually
 
 pytestmark = pytest.mark.kafka
 

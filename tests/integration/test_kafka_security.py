@@ -16,6 +16,7 @@ import msgspec
 import pytest
 from aiokafka import TopicPartition
 from aiokafka.protocol.admin import CreateAclsRequest, DescribeAclsRequest
+from waiting import eventually
 
 from deploy.local.kafka import LocalKafka
 from deploy.local.kafka_security import Authority, Security
@@ -60,14 +61,6 @@ def environment(settings: Settings, **more: object) -> dict[str, str]:
     return {
         f"SWITCHBOARD_{name.upper()}": str(value) for name, value in given.items() if value not in ("", None)
     }
-
-
-def eventually(condition: Callable[[], Any], what: str) -> Any:
-    deadline = time.monotonic() + PATIENCE
-    while not (result := condition()):
-        assert time.monotonic() < deadline, f"not within {PATIENCE:g} s: {what}"
-        time.sleep(0.1)
-    return result
 
 
 @pytest.fixture

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
+from waiting import eventually
 
 from streams.clients import kafka
 from streams.clients.partitioner import partition_of

@@ -15,7 +15,8 @@ import httpx2
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
+from waiting import eventually
 
 from models.access import Token, TokenScope
 from streams.server.tokens import secret, topic

@@ -7,7 +7,8 @@ import json
 import uuid
 
 import pytest
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
+from waiting import eventually
 
 from streams.clients.policies.known import KnownPolicies
 
@@ -57,7 +58,7 @@ def test_a_policy_is_known_as_soon_as_it_is_set(deployment: ServeRig) -> None:
     assert "never: diagnosis" in deployment.command("policy", "show", "--tenant", "clinic").stdout
 
 
-def test_what_is_never_kept_becomes_no_note(deployment: ServeRig) -> None:
+def test_a_never_kept_topic_makes_no_note(deployment: ServeRig) -> None:
     deployment.need("ingest", "memory", "recall")
     set_ = deployment.command("policy", "set", "--never", "zeppelin")
     assert set_.returncode == 0, set_.stderr

@@ -8,9 +8,8 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import msgspec
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
+from waiting import eventually
 
 from deploy.local.kafka import LocalKafka
 from models.facts import Fact
@@ -58,7 +58,7 @@ ANSWERS = ("Good to know!", "Noted.", "How lovely!", "Thanks for telling me.", "
 
 
 def messages(conversations: int = 20, length: int = 10) -> list[ChatMessage]:
-    """Two hundred messages, of which the person says every other."""
+    """Two hundred messages: person and assistant in turn."""
     return [
         ChatMessage(
             message_id=f"c{c}-{n}",
@@ -140,8 +140,15 @@ class Deployment:
         return all(lag.lag == 0 for lag in lags)
 
     def drained(self) -> None:
-        """Wait until the live services have read everything, twice in a row."""
-        eventually(lambda: self.is_drained() and time.sleep(1) is None and self.is_drained(), "all is read")
+        """Wait until the live services have read everything, five times in a row."""
+        calm = 0
+
+        def is_calm() -> bool:
+            nonlocal calm
+            calm = calm + 1 if self.is_drained() else 0
+            return calm == 5  # between two stages nothing is anywhere for a moment
+
+        eventually(is_calm, "all is read")
 
     def facts(self, settings: Settings) -> dict[str, Fact]:
         spec = catalog_for(settings).get(FACTS)
@@ -156,7 +163,7 @@ class Deployment:
         return found
 
     def ends(self) -> int:
-        """How many records the log of messages has."""
+        """Return the number of records in the log of messages."""
         name = catalog_for(self.settings).name(MESSAGES)
         groups = {self.settings.group("ingest"): [name]}
         [lag] = asyncio.run(group_lags(self.settings, groups))
@@ -182,13 +189,6 @@ class Deployment:
     def end(self) -> None:
         for process in self.processes:
             child_process.end(process, 10.0)
-
-
-def eventually(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, f"not so after {PATIENCE:g} s: {what}"
-        time.sleep(0.5)
 
 
 @pytest.fixture

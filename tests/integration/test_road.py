@@ -8,10 +8,9 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import uuid
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ import msgspec
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from prometheus_client.parser import text_string_to_metric_families
+from waiting import eventually
 
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports
@@ -133,15 +133,6 @@ def window_id(conversation: str, first: int, last: int) -> str:
     """The id of the window over these messages; all but the first window repeat three."""
     ends = f"{conversation}-{first}", f"{conversation}-{last}"
     return ids.window_id("default", conversation, *ends, 3 if first else 0)
-
-
-def eventually(condition: Callable[[], Any], what: str) -> Any:
-    """Return what ``condition`` returns as soon as it is true; fail with ``what`` after a while."""
-    deadline = time.monotonic() + PATIENCE
-    while not (result := condition()):
-        assert time.monotonic() < deadline, f"not within {PATIENCE:g} s: {what}"
-        time.sleep(0.1)
-    return result
 
 
 class Worker:

@@ -10,7 +10,8 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
+from waiting import eventually
 
 from streams.stores.remembered.recall_rpc import recall_socket
 

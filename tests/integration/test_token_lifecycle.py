@@ -6,7 +6,8 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
+from waiting import eventually
 
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import free_ports

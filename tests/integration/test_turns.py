@@ -17,8 +17,9 @@ from typing import Any
 
 import httpx
 import pytest
-from serve_rig import PATIENCE, ServeRig, eventually
+from serve_rig import PATIENCE, ServeRig
 from stubborn_chats import Person, Told, check
+from waiting import eventually
 
 from deploy.local.ports import free_ports
 from streams.config import child_process

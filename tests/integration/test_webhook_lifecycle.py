@@ -16,7 +16,8 @@ from typing import Any
 
 import httpx
 import pytest
-from serve_rig import ServeRig, eventually
+from serve_rig import ServeRig
+from waiting import eventually
 
 from deploy.local.ports import free_ports
 from streams.clients import kafka

@@ -11,19 +11,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from waiting import eventually
 
 from streams.config import child_process
 
 SUPERVISED = Path(__file__).with_name("supervised.py")
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
-
-
-def eventually(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, f"not within {PATIENCE:g} s: {what}"
-        time.sleep(0.01)
 
 
 def is_alive(pid: int) -> bool:

@@ -333,7 +333,7 @@ class TestDelivering:
             async def commit(self, offsets: dict[TopicPartition, int]) -> None:
                 committed.append(dict(offsets))
                 if len(committed) == 1:
-                    await asyncio.sleep(3600)
+                    await asyncio.Event().wait()
 
         rig.delivery._consumer = Consumer()
         task = asyncio.create_task(rig.delivery._partition(PLACE, [record(b"{}")]))
@@ -393,33 +393,35 @@ def test_the_command_says_what_is_wrong(
 
 
 class Slow:
-    """A delivery that takes a moment to end."""
+    """A delivery that does not end until it is let go, or cancelled once more."""
 
     def __init__(self) -> None:
-        self.is_running = self.has_ended = False
+        self.began, self.ending, self.let_go = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.has_ended = False
 
     async def run(self) -> None:
-        self.is_running = True
+        self.began.set()
         try:
             await asyncio.Event().wait()
         finally:
+            self.ending.set()
             try:
-                await asyncio.sleep(0.05)
+                await self.let_go.wait()
             finally:
                 self.has_ended = True
 
 
 async def test_a_stop_while_an_endpoint_is_removed_ends_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    deliveries = [Slow(), Slow()]
-    waiting = iter(deliveries)
+    removed, kept = Slow(), Slow()
+    waiting, stays = iter([removed, kept]), webhook()
     fleet = Fleet(Settings(), Metrics(), HealthState(60))
     monkeypatch.setattr(fleet, "_delivery", lambda webhook: next(waiting))
-    stays = webhook()
     await fleet.change({"a": webhook(), "b": stays})
-    await asyncio.sleep(0)
+    await kept.began.wait()
     removing = asyncio.create_task(fleet.change({"b": stays}))
-    await asyncio.sleep(0.01)
+    await removed.ending.wait()
     removing.cancel()
     await asyncio.gather(removing, return_exceptions=True)
+    kept.let_go.set()
     await fleet.change({})
-    assert [each.has_ended for each in deliveries] == [True, True]
+    assert (removed.has_ended, kept.has_ended) == (True, True)
