@@ -79,7 +79,7 @@ class Where(Protocol):
 
 
 def must_and_must_not(where: Where) -> tuple[list[AnyOf | Within], list[Within | NoneOf]]:
-    """Return a filter's conditions as those that must all hold and those of which none may.
+    """Split a filter's conditions: those that must all hold, and those of which none may hold.
 
     A :class:`NoneOf` among the latter: its conditions may not hold together.
     """
@@ -273,7 +273,7 @@ class IndexReader(Protocol[Item, Filter_contra]):
         ...
 
     async def marks(self, places: Sequence[Place]) -> dict[Place, int]:
-        """Return up to which offset each partition was written into the index; 0 if nothing was."""
+        """Return the offset up to which each partition is in the index; 0: nothing of it is."""
         ...
 
 

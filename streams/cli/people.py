@@ -11,8 +11,8 @@ from streams.cli import recall_api
 from streams.cli.output import UNKNOWN, printable
 from streams.config.settings import Settings
 
-#: Among how many people a name is looked for.
-_MOST = 1000
+#: Among how many people a name is looked for; each costs a count of facts.
+_MOST = 200
 
 
 class _Person(msgspec.Struct):

@@ -41,7 +41,7 @@ class _Record(Protocol):
 
 
 class _Effects(Protocol):
-    """Where an erasure is written."""
+    """Effects of a step, as far as an erasure needs them."""
 
     def emit(
         self,

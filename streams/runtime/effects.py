@@ -131,8 +131,8 @@ class Effects:
     def write_behind(self, key: bytes, other: bytes) -> None:
         """Write ``key`` behind ``other``, whatever else the batch changes of either.
 
-        For two values of which the one is lost unless the other is there: the order of their last changes is
-        not that of the changes that rest on each other.
+        For a value that has given something to another.  A later change of the other would move that behind,
+        and a crash between the two would lose what was given.
         """
         if key != other:
             self.behind.setdefault(key, set()).add(other)

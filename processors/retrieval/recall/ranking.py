@@ -69,7 +69,7 @@ def rank_seen(
     rows = parts.tolist()
     order = sorted(range(len(sums)), key=sums.__getitem__, reverse=True)  # of equals the first stays first
     changed: dict[int, dict[str, float]] = {}
-    first, behind, raised = _quoted_last(order, sums, candidates)
+    first, behind, raised = _placed(order, sums, candidates)
     for at, turn in raised.items():
         changed[at] = {SOURCE: sums[turn] - sums[at]}
         sums[at] = sums[turn]
@@ -89,10 +89,10 @@ def rank_seen(
     ]
 
 
-def _quoted_last(
+def _placed(
     order: Sequence[int], sums: Sequence[float], candidates: Sequence[Candidate]
 ) -> tuple[list[int], list[int], dict[int, int]]:
-    """Return the order without the turns that a fact quotes, these, and which facts have the place of which."""
+    """Return the order, the turns that move behind it, and the turn whose place each raised fact takes."""
     facts: dict[str, list[int]] = {}
     for at in order:
         if candidates[at].index is None:

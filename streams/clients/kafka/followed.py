@@ -96,7 +96,8 @@ class Followed(Generic[T]):
 
     def _kept(self) -> dict[str, T] | None:
         try:
-            return msgspec.json.decode(self._file.read_bytes(), type=dict[str, self._topic.kind])  # type: ignore[name-defined]
+            found = msgspec.json.decode(self._file.read_bytes(), type=dict[str, msgspec.Raw])
+            return {key: msgspec.json.decode(value, type=self._topic.kind) for key, value in found.items()}
         except (OSError, msgspec.MsgspecError):
             return None
 

@@ -117,7 +117,7 @@ class Settings(FlowSettings):
 
     @property
     def folder(self) -> Path:
-        """Where this generation keeps what is local; inside ``data_dir``, which deployments may share."""
+        """Folder of this generation's local files, inside ``data_dir``, which deployments may share."""
         return self.namespace.folder(self.data_dir)
 
     def group(self, service: str) -> str:

@@ -50,7 +50,7 @@ class Example(msgspec.Struct, frozen=True):
 
 
 class Differences(msgspec.Struct, frozen=True):
-    """How many of one kind are only in the generation (created), only live (removed), or differ.
+    """Counts of one kind: only in the generation (created), only live (removed), different in both.
 
     ``traced``: only what it is traced to differs: the windows that were read, or the order of its evidence with
     the history that follows from it.  ``changed``: anything else.

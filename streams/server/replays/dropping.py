@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from functools import partial
 
 import msgspec
 
@@ -110,13 +111,13 @@ async def _delete_keys(replayed: Settings) -> int:
     from streams.clients.redis_client import answered, open_redis
 
     client, count = open_redis(replayed), 0
-    pattern, cursor = f"{replayed.namespace.redis_key('')}*", 0
+    scan = partial(client.scan, match=f"{replayed.namespace.redis_key('')}*", count=1000)
+    cursor = 0
     try:
         while True:
-            at = cursor
-            cursor, keys = await answered(lambda: client.scan(at, match=pattern, count=1000), None)  # noqa: B023
+            cursor, keys = await answered(partial(scan, cursor), None)
             if keys:
-                count += await answered(lambda: client.unlink(*keys), None)  # noqa: B023
+                count += await answered(partial(client.unlink, *keys), None)
             if not cursor:
                 return count
     finally:

@@ -17,6 +17,7 @@ from models.errors import ConfigurationError, DependencyUnavailable
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
 from streams.clients.kafka.broker import GroupLag
+from streams.config.background import in_background
 from streams.config.settings import Settings
 from streams.queries.services import sources_by_group
 from streams.server.process.supervisor import Process, Supervisor
@@ -36,7 +37,7 @@ log = structlog.get_logger("streams.server.replays")
 
 
 class Progress(NamedTuple):
-    """How far a replay is.  ``messages`` of ``total`` were read by the slower of its readers."""
+    """Progress of a replay: the slower of its readers has read ``messages`` of ``total``."""
 
     messages: int
     total: int
@@ -77,7 +78,7 @@ async def run(replayed: Settings, replay: Replay, *, until_caught_up: bool = Fal
         [Process(f"{replay.name}-{service}", _command(service), environment) for service in SERVICES],
         replayed,
     )
-    following = asyncio.create_task(_follow(replayed, replay, supervisor, until_caught_up))
+    following = in_background(_follow(replayed, replay, supervisor, until_caught_up), "replay")
     try:
         return await supervisor.run()
     finally:
