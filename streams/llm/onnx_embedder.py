@@ -175,7 +175,8 @@ class OnnxEmbedder:
         if self._closed:
             raise DependencyUnavailable("embedder", "it is closed")
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(worker.submit(batch)), self._timeout)
+            async with asyncio.timeout(self._timeout):
+                return await asyncio.wrap_future(worker.submit(batch))
         except TimeoutError:
             raise Unanswered(
                 "embedder", f"no vectors within {self._timeout:g} s; is the machine overloaded?"

@@ -14,7 +14,7 @@ import structlog
 
 from models.errors import SwitchboardError
 from streams.clients.kafka.keyed_topic import KeyedTopic
-from streams.config.background import in_background
+from streams.config.background import cancel_and_wait, in_background
 from streams.config.backoff import backoff
 from streams.config.settings import Settings
 
@@ -72,8 +72,7 @@ class Followed(Generic[T]):
     async def close(self) -> None:
         """Follow no longer."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await cancel_and_wait(self._task)
 
     @property
     def tasks(self) -> list[asyncio.Task[None]]:

@@ -277,7 +277,8 @@ class MemorySearch:
     async def _embed(self, text: str) -> NDArray[np.float32] | None:
         """Return the vector of a text; none while the embedder is down."""
         try:
-            vectors = await asyncio.wait_for(self._embedder.embed([text]), self._embed_timeout)
+            async with asyncio.timeout(self._embed_timeout):
+                vectors = await self._embedder.embed([text])
         except (DependencyUnavailable, TimeoutError):
             return None
         vector: NDArray[np.float32] = vectors[0]
