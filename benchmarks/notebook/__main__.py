@@ -1,7 +1,8 @@
 """Measure a running Switchboard on made-up people: ``python -m benchmarks.notebook [FILE | FOLDER ...]``.
 
 Starts Kafka and the services in a folder of their own, sends each person's sessions, and prints the table of
-``score.py``.  Without arguments: the people of ``dev/``, on whom nothing was trained.
+``score.py``.  Without arguments: the people of ``dev/``, on whom nothing was trained.  ``--recorded``: a model
+reads them whose server replays the recordings; ``python -m benchmarks.notebook.beside`` needs no Kafka.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import sys
 import tempfile
 import time
 import urllib.request
+from contextlib import nullcontext
 from pathlib import Path
 
 from benchmarks.notebook.labels import HERE
+from benchmarks.notebook.replaying import served
 from deploy.local.demo_parts import Parts
 from deploy.local.ports import free_ports
 from models.errors import DependencyUnavailable
@@ -30,6 +33,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.notebook", description=__doc__.split("\n")[0])
     parser.add_argument("people", nargs="*", type=Path, default=[HERE / "dev"], help="files or folders")
     parser.add_argument("--json", default="", help="write every figure to this file")
+    parser.add_argument("--recorded", action="store_true", help="a model's server replays the recorded answers")
     options = parser.parse_args()
     files = [
         file for each in options.people for file in ([each] if each.is_file() else sorted(each.glob("*.json")))
@@ -38,7 +42,10 @@ def main() -> int:
         os.environ["SWITCHBOARD_DATA_DIR"] = folder
         (kafka_port,) = free_ports(1)
         settings = load_settings(data_dir=folder, metrics_port=0)
-        with Parts(settings, kafka_port, lambda text: print(text, file=sys.stderr)) as parts:
+        with (
+            served() if options.recorded else nullcontext("builtin") as model,
+            Parts(settings, kafka_port, lambda text: print(text, file=sys.stderr), model) as parts,
+        ):
             _wait(parts)
             command = [
                 sys.executable,

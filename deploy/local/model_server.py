@@ -195,7 +195,7 @@ class ModelServer:
             if fault is Fault.STALLED:
                 await asyncio.sleep(_SLOW_SECONDS)
 
-        length = {"Content-Length": str(sum(map(len, events)) + 1)} if fault is Fault.CUT else None
+        length = {"Content-Length": str(len("".join(events).encode()) + 1)} if fault is Fault.CUT else None
         return StreamingResponse(sent(), headers=length, media_type="text/event-stream")
 
     def _refusal(self, request: Request, model: str, fault: Fault | None) -> Response | None:
@@ -302,7 +302,7 @@ def _events(answer: Mapping[str, Any]) -> list[str]:
 
 
 def _event(content: Mapping[str, Any]) -> str:
-    return f"data: {json.dumps(content)}\r\n\r\n"
+    return f"data: {json.dumps(content, ensure_ascii=False)}\r\n\r\n"
 
 
 def main() -> None:

@@ -96,7 +96,7 @@ def chunks(answer: Mapping[str, Any], *, with_usage: bool) -> Iterator[str]:
     head = {key: answer[key] for key in ("id", "created", "model")} | {"object": "chat.completion.chunk"}
 
     def event(choices: list[dict[str, Any]], **more: Any) -> str:
-        return f"data: {json.dumps(head | {'choices': choices} | more)}\n\n"
+        return f"data: {json.dumps(head | {'choices': choices} | more, ensure_ascii=False)}\n\n"
 
     def delta(**said: Any) -> str:
         return event([{"index": 0, "delta": said, "finish_reason": None}])

@@ -202,7 +202,7 @@ class OpenAIRoutes:
                 yield ": still here\n\n"
                 await asyncio.sleep(0.2)
 
-        length = {"Content-Length": str(sum(map(len, events)) + 1)} if fault is Fault.CUT else None
+        length = {"Content-Length": str(len("".join(events).encode()) + 1)} if fault is Fault.CUT else None
         return StreamingResponse(sent(), headers=length, media_type="text/event-stream")
 
 

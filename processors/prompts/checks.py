@@ -110,7 +110,7 @@ def objection(note: Note, place: int, window: Window) -> str | None:
     seen = frozenset(note.seen)
     near = _Words([*_before(place, window), message.content, *asked], seen)
     known = _Words(texts, seen)
-    if note.value and not note.ends_known and not near.bear_out(note.value, 1.0):
+    if note.value and not note.ends_known and not (known if asked else near).bear_out(note.value, 1.0):
         return "not_borne_out"
     if note.about and not known.bear_out(note.about, 1.0):
         return "not_borne_out"
@@ -167,7 +167,13 @@ class _Words:
         return any(map(self._has, _content_words(text)))
 
     def _has(self, word: str) -> bool:
-        return word in self._known or word in self._numbers or word[:_ALIKE] in self._alike
+        is_known = word in self._known or word[:_ALIKE] in self._alike or _is_owner(word, self._known)
+        return is_known or word in self._numbers
+
+
+def _is_owner(name: str, known: Collection[str]) -> bool:
+    """Return whether a short name is known by what is theirs: "pats birthday"."""
+    return len(name) == _ALIKE - 1 and f"{name}s" in known
 
 
 def _content_words(text: str) -> list[str]:
@@ -221,7 +227,11 @@ def invented(
         return "invented_number"
     known = set(words_of(text)).union(seen)
     alike = {word[:_ALIKE] for word in known if len(word) >= _ALIKE}
-    names = [name for name in _names(note) if name not in known and name[:_ALIKE] not in alike]
+    names = [
+        name
+        for name in _names(note)
+        if name not in known and name[:_ALIKE] not in alike and not _is_owner(name, known)
+    ]
     return "invented_name" if names else None
 
 

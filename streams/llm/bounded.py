@@ -1,18 +1,21 @@
-"""Responses of bounded length."""
+"""Responses of bounded length, and their lines."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import Any
 
 from streams.llm.port import MOST_BYTES
+
+#: Begins of the lines of server-sent events that hold no data.
+FRAMES = (b":", b"event:", b"id:", b"retry:")
 
 
 class TooLongError(Exception):
     """A response has more than :data:`streams.llm.port.MOST_BYTES` bytes."""
 
 
-async def bounded(chunks: Any) -> AsyncIterator[bytes]:
+async def bounded(chunks: Any) -> AsyncGenerator[bytes]:
     """Yield a response's bytes, up to the bound.
 
     Raises:
@@ -24,3 +27,16 @@ async def bounded(chunks: Any) -> AsyncIterator[bytes]:
         if seen > MOST_BYTES:
             raise TooLongError
         yield chunk
+
+
+async def lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    """Yield the lines of a response; only line feeds end them, and not what Unicode calls a line's end."""
+    held: list[bytes] = []
+    async for chunk in chunks:
+        first, *others = chunk.split(b"\n")
+        held.append(first)
+        for each in others:
+            yield b"".join(held).removesuffix(b"\r")
+            held = [each]
+    if last := b"".join(held):
+        yield last

@@ -208,6 +208,16 @@ async def test_a_streamed_answer_comes_in_pieces(client: Provider, server: Model
     assert usages[-1].output_tokens > 10
 
 
+@pytest.mark.parametrize("ending", ["\u2028", "\u2029", "\x85", "\x0c", "\u3042"])
+async def test_what_unicode_calls_a_line_ends_no_event(
+    client: Provider, server: ModelServer, ending: str
+) -> None:
+    server.scripts.append(lambda body: f"One line{ending}and another. " * 9)
+    events = await heard(client)
+    assert text_of(events) == f"One line{ending}and another. " * 9
+    assert Finished(at_limit=False) in events
+
+
 async def test_a_tool_call_is_put_together_and_its_result_goes_back(
     client: Provider, server: ModelServer, api: str
 ) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator
 from typing import Any
 
 from google.genai import types
 
 from models.answers import Dialogue, ToolCall
-from streams.llm.port import Answer, Declined, Finished, StreamEvent, TextDelta, Usage
+from streams.llm.port import Answer, Declined, Usage
 
 #: Why a model says nothing, for good.
-_BLOCKED = frozenset(
+BLOCKED = frozenset(
     {
         "SAFETY",
         "RECITATION",
@@ -24,7 +23,8 @@ _BLOCKED = frozenset(
     }
 )
 
-_UNREAD = "Gemini refuses to read it"
+#: How a refusal to read the question begins.
+UNREAD = "Gemini refuses to read it"
 
 
 def usage_of(response: types.GenerateContentResponse) -> Usage:
@@ -41,25 +41,9 @@ def answer_of(response: types.GenerateContentResponse) -> Answer | Declined:
     """Return the text of a response, or the reason why there is none."""
     text = "".join(part.text or "" for part in _parts(response) if not part.thought)
     why = _refusal_of(response)
-    if why and (not text or why.startswith(_UNREAD)):
+    if why and (not text or why.startswith(UNREAD)):
         return Declined("model_refused", why, usage_of(response))
     return Answer(text, usage_of(response))
-
-
-def events_of(response: types.GenerateContentResponse) -> Iterator[StreamEvent]:
-    """Yield what a piece of a streamed answer says."""
-    for part in _parts(response):
-        if part.function_call is not None:
-            yield _call_of(part)
-        elif part.text and not part.thought:
-            yield TextDelta(part.text)
-    if response.usage_metadata is not None:
-        yield usage_of(response)
-    if why := _refusal_of(response):
-        yield Declined("model_refused", why, usage_of(response))
-    finished = response.candidates[0].finish_reason if response.candidates else None
-    if finished is not None:
-        yield Finished(at_limit=finished.value == "MAX_TOKENS")
 
 
 def contents_of(dialogue: Dialogue) -> list[types.Content]:
@@ -96,20 +80,11 @@ def _refusal_of(response: types.GenerateContentResponse) -> str:
     """Return why Gemini will not read or answer something, ``""`` if it does not say so."""
     feedback = response.prompt_feedback
     if feedback is not None and feedback.block_reason is not None:
-        return f"{_UNREAD}: {feedback.block_reason.value}"
+        return f"{UNREAD}: {feedback.block_reason.value}"
     finished = response.candidates[0].finish_reason if response.candidates else None
-    if finished is not None and finished.value in _BLOCKED:
+    if finished is not None and finished.value in BLOCKED:
         return f"Gemini refuses to answer: {finished.value}"
     return ""
-
-
-def _call_of(part: types.Part) -> ToolCall:
-    called = part.function_call
-    assert called is not None
-    signature = base64.b64encode(part.thought_signature or b"").decode()
-    return ToolCall(
-        id=called.id or "", name=called.name or "", arguments=called.args or {}, signature=signature
-    )
 
 
 def _part_of(call: ToolCall) -> types.Part:

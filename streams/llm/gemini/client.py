@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from typing import Any
 
 import httpx
@@ -13,35 +14,14 @@ from google.genai import errors, types
 from models.answers import Dialogue
 from models.errors import ConfigurationError, DependencyUnavailable
 from processors.prompts.prompt import Prompt
-from streams.clients.cloudevents import traceparent
 from streams.config.settings.endpoints import Endpoint
-from streams.llm.bounded import TooLongError, bounded
-from streams.llm.gemini.answers import answer_of, contents_of, events_of, tools_of
+from streams.llm.bounded import TooLongError
+from streams.llm.gemini.answers import answer_of, contents_of, tools_of
 from streams.llm.gemini.failures import Failures
 from streams.llm.gemini.own import own_request
+from streams.llm.gemini.streaming import Transport, events_of, read, taken
 from streams.llm.port import DEPENDENCY, Abilities, Answer, Declined, Misconfigured, StreamEvent, Usage
 from streams.llm.wording import first_line, wrong_vectors
-
-
-class _Bounded(httpx.AsyncByteStream):
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return bounded(self._stream)
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-class _Transport(httpx.AsyncHTTPTransport):
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        if trace := traceparent():
-            request.headers["traceparent"] = trace
-        response = await super().handle_async_request(request)
-        response.stream = _Bounded(response.stream)
-        return response
-
 
 #: What a call may fail with: errors of the API, answers that are none (the library parses them), the network.
 _FAILURES = (errors.APIError, ValueError, httpx.HTTPError, OSError, TooLongError)
@@ -58,7 +38,7 @@ class GeminiClient:
         # Its own client: with the library's, a cut connection is tried again after up to ten seconds, unseen.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=endpoint.connections)
         self._http = httpx.AsyncClient(
-            transport=_Transport(limits=limits), timeout=self._timeout, follow_redirects=False
+            transport=Transport(limits=limits), timeout=self._timeout, follow_redirects=False
         )
         options = types.HttpOptions(
             base_url=endpoint.url, httpx_async_client=self._http, extra_body=dict(endpoint.extra) or None
@@ -136,26 +116,35 @@ class GeminiClient:
                 raise
             yield Declined("model_refused_request", f"Gemini cannot be asked this: {first_line(error)}")
             return
-        events: Any = None
+        responses: list[httpx.Response] = []
         try:
             async with asyncio.timeout(self._timeout):
-                events = await self._client.aio.models.generate_content_stream(
-                    model=self._model, contents=list[Any](contents), config=config
-                )
-            while True:
-                async with asyncio.timeout(self._timeout):
-                    event = await anext(events, None)
-                if event is None:
-                    return
-                for each in events_of(event):
-                    yield each
+                with taken() as responses:
+                    await self._ask(contents, config)
+            for response in responses:
+                async with aclosing(read(response)) as pieces:
+                    while True:
+                        async with asyncio.timeout(self._timeout):
+                            content = await anext(pieces, None)
+                        if content is None:
+                            break
+                        for each in events_of(content):
+                            yield each
         except TooLongError:
             return  # without an end: it was cut
         except _FAILURES as error:
             yield self._failures.declined(error)
         finally:
-            if events is not None:
-                await events.aclose()
+            for response in responses:
+                await response.aclose()
+
+    async def _ask(self, contents: list[types.Content], config: types.GenerateContentConfig) -> None:
+        """Ask for a stream, whose response is taken from the library: it has nothing to yield."""
+        events = await self._client.aio.models.generate_content_stream(
+            model=self._model, contents=list[Any](contents), config=config
+        )
+        async for _ in events:
+            pass
 
     async def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """See the port."""

@@ -21,7 +21,7 @@ from models.errors import ConfigurationError, DependencyUnavailable
 from processors.prompts.prompt import Prompt, told
 from streams.clients.cloudevents import traceparent
 from streams.config.settings.endpoints import OPENAI_URL, Endpoint, origin
-from streams.llm.bounded import TooLongError, bounded
+from streams.llm.bounded import FRAMES, TooLongError, bounded, lines
 from streams.llm.openai.dialect import Dialect
 from streams.llm.openai.failures import CONTEXT, Failures, Refusal
 from streams.llm.openai.reading import StreamReader, answer_of, decode, names_of, vectors_of
@@ -272,16 +272,16 @@ class OpenAIClient:
 
         Of an endpoint that does not stream, its whole answer.
         """
-        whole: list[str] = []
+        whole: list[bytes] = []
         streamed = False
-        async for line in response.iter_lines():
-            if line.startswith("data:"):
+        async for line in lines(response.iter_bytes()):
+            if line.startswith(b"data:"):
                 streamed = True
-                yield line.removeprefix("data:").encode()
-            elif not streamed and line.strip() and not line.startswith((":", "event:", "id:", "retry:")):
+                yield line.removeprefix(b"data:")
+            elif not streamed and line.strip() and not line.startswith(FRAMES):
                 whole.append(line)
         if whole and not streamed:
-            content = self._decoded("\n".join(whole).encode())
+            content = self._decoded(b"\n".join(whole))
             choices = content.get("choices")
             if isinstance(choices, list) and choices and isinstance(choices[0], dict):
                 choices[0]["delta"] = choices[0].get("message")

@@ -87,7 +87,7 @@ async def _memory(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     count = open_counter(settings.tokenizer)
     policies = await open_policies(settings, resources)
     known = None
-    if "gemini" in (settings.extractor, settings.graph_reader):
+    if settings.asks_model("extractor", "graph_reader"):
         from streams.llm.embedders import open_embedder
         from streams.stores.remembered.known import KnownFacts
         from streams.stores.remembered.opening import open_remembered
