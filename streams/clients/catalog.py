@@ -257,7 +257,7 @@ def load_catalog(
     not 0, is how long :data:`OF_TURNS` are kept.  Raises :class:`ConfigurationError` if a file is wrong, or
     if topics that must line up differ in their number of partitions.
     """
-    specs = fit(read_specs(files("schemas") / "topics"), read_counts(partitions))
+    specs = fit([*contracts()], read_counts(partitions))
     if turn_retention_days:
         kept_ms = int(turn_retention_days * 86_400_000)
         specs = [
@@ -267,6 +267,12 @@ def load_catalog(
     names = Namespace(prefix, generation)
     named = [msgspec.structs.replace(spec, name=names.topic(spec.name, shared=spec.shared)) for spec in specs]
     return Catalog(named, prefix, generation)
+
+
+@lru_cache(maxsize=1)
+def contracts() -> tuple[TopicSpec, ...]:
+    """Return the topics of ``schemas/topics``, under their contract names."""
+    return tuple(read_specs(files("schemas") / "topics"))
 
 
 def read_specs(folder: Traversable) -> list[TopicSpec]:

@@ -26,8 +26,9 @@ from processors.extraction.policies.never import texts_of
 from processors.facts.confidence import FOREVER, active_until
 from processors.facts.merging.plan import Known, plan
 from processors.facts.merging.support import is_faint, supported
+from streams.agents.emitting import emit
 from streams.agents.memory import ending, pairing, passing, recurring, sentence_vectors, separating, supporting
-from streams.agents.memory.consolidation_records import ask, emit_question, emit_report, emit_step, step_about
+from streams.agents.memory.consolidation_records import ask, emit_question, step_about
 from streams.agents.memory.extraction import emit_candidate
 from streams.agents.memory.fact_correcting import fold_correction
 from streams.agents.memory.fact_store import FactStore
@@ -251,19 +252,19 @@ class Consolidating:
             created=tuple(each.candidate_id for each in found_anew),
             dry_run=step.dry_run,
         )
-        emit_report(report, work)
+        emit(work, report)
         if step.dry_run or not (person.pages or person.told):
             return
         for candidate in found_anew:
             emit_candidate(candidate, work, self._stamps.of(policy))
         for each in borne_out:
-            emit_step(supporting.support(each, step, at), work)
+            emit(work, supporting.support(each, step, at))
         for kind, pairs in ((Step.MERGE, found.merges), (Step.CONTRADICTION, found.contradictions)):
             for pair in pairs:
-                emit_step(step_about(pair, kind, step, at), work)
+                emit(work, step_about(pair, kind, step, at))
         # One that shall be merged as well: if that is refused, it has faded all the same.
         for fact_id in faint:
-            emit_step(supporting.deprecation(fact_id, step, at), work)
+            emit(work, supporting.deprecation(fact_id, step, at))
         if found.questions:
             emit_question(step, at, found.questions, work)
         # First what somebody is still to be asked about: a step of its own comes to it, with a call of its own.

@@ -28,7 +28,7 @@ from processors.facts.timeline import Moment
 from processors.facts.timeline import Said as LineSaid
 from processors.retrieval.embedding.vectors import unpacked
 from processors.retrieval.embedding.wording import text_of
-from streams.agents.memory.consolidation_records import emit_step
+from streams.agents.emitting import emit
 from streams.agents.memory.fact_store import FactStore, is_of
 from streams.agents.memory.fact_vectors import VECTOR, Person, Vector, latest_listed, vector_key
 
@@ -71,7 +71,7 @@ def _write(newer: _Near, others: list[_Near], new: _Near, store: FactStore) -> N
     for (old, evidence), ending in zip(earlier, found, strict=True):
         if ending.verdict in _STEPS and (newer is new or old is new):
             step = _STEPS[ending.verdict]
-            emit_step(ended_by(newer.fact, old.fact, evidence, step, round(ending.cosine, 4)), store.work)
+            emit(store.work, ended_by(newer.fact, old.fact, evidence, step, round(ending.cosine, 4)))
 
 
 def ended_by(
@@ -110,7 +110,7 @@ def said_again(before: Fact | None, after: Fact | None, evidence: Provenance, st
     stands = store.standing(before.superseded_by)
     if stands is None or (after.attribute and stands.fact.slot_id == after.slot_id):
         return  # the slot decides
-    emit_step(ended_by(after, stands.fact, evidence, Step.REPLACES), store.work)
+    emit(store.work, ended_by(after, stands.fact, evidence, Step.REPLACES))
 
 
 def fold(step: ConsolidationStep, store: FactStore) -> None:

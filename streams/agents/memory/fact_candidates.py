@@ -18,7 +18,7 @@ from processors.facts.consolidation import Consolidation
 from processors.facts.ending import latest
 from processors.facts.lines import Line, Place
 from processors.facts.preference_aliases import Known, Preferences, as_known, is_held, is_shown, preferences_id
-from streams.agents.memory.consolidation_records import emit_step
+from streams.agents.emitting import emit
 from streams.agents.memory.ending import ended_by, said_again
 from streams.agents.memory.fact_store import FactStore
 from streams.agents.memory.late_facts import erase_unknown
@@ -145,7 +145,7 @@ def _end_known(said: FactCandidate, learned: Fact | None, store: FactStore) -> N
     if claim.single and claim.slot_id == learned.slot_id:
         return  # the slot decides
     if said.provenance.sent_at > latest(fact).sent_at:
-        emit_step(ended_by(learned, fact, said.provenance, step, by=said.extractor), store.work)
+        emit(store.work, ended_by(learned, fact, said.provenance, step, by=said.extractor))
 
 
 def _is_rival(said: FactCandidate, fact: Fact) -> bool:

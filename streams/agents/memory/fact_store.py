@@ -24,9 +24,9 @@ from models.vectors import VectorKind
 from processors.facts.lines import Line, Place
 from processors.facts.preference_aliases import Preferences
 from processors.retrieval.embedding.wording import request_for_fact
+from streams.agents.emitting import emit, emit_tombstone
 from streams.agents.memory import tombstones
 from streams.agents.vectors import requests as embedding_requests
-from streams.clients import cloudevents
 from streams.clients.records import SourceRecord
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Work
@@ -44,9 +44,7 @@ ERASURE: Codec[Erasure] = Codec("erasure", Erasure)
 #: How often a fact may have been merged into another that was merged itself.
 CHAIN = 64
 
-_encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/memory"
-_EVENT = "memory.fact.v1"
 
 
 class Owned(Protocol):
@@ -173,13 +171,7 @@ class FactStore:
     def publish(self, *facts: Fact) -> None:
         """Publish facts after a change; for a new one, ask for its vector."""
         for fact in facts:
-            self.work.emit(
-                FACTS,
-                fact.fact_id.encode(),
-                _encode(fact),
-                cloudevents.outgoing(_EVENT, _SOURCE, f"{fact.fact_id}/{fact.version}", subject=fact.user_id),
-                route=fact.user_id.encode(),
-            )
+            emit(self.work, fact, f"{fact.fact_id}/{fact.version}")
             self.work.count("facts_total", fact.kind, fact.status, fact.change)
             if fact.change is FactChange.CREATED:
                 self.ask_vector(fact)
@@ -190,13 +182,14 @@ class FactStore:
         ``fact``: ``None`` for one of which only a stub is left, and not whose it was.
         """
         user_id = None if fact is None else fact.user_id
-        event_id = f"{fact_id}/{erasure.version}/erased"
-        self.work.emit(
-            FACTS,
-            fact_id.encode(),
-            None,
-            [*cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=user_id), *tombstones.headers(erasure)],
-            route=None if user_id is None else user_id.encode(),
+        emit_tombstone(
+            self.work,
+            Fact,
+            fact_id,
+            f"{fact_id}/{erasure.version}/erased",
+            tombstones.headers(erasure),
+            subject=user_id,
+            route=user_id,
             partition=self.partition if user_id is None else None,
         )
         if fact is not None:

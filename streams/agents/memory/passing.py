@@ -17,7 +17,7 @@ from processors.facts.ending import end, latest
 from processors.facts.lines import Cause
 from processors.facts.planned import passes_at
 from processors.facts.timeline import Moment, Said
-from streams.agents.memory.consolidation_records import emit_step
+from streams.agents.emitting import emit
 from streams.agents.memory.fact_store import FactStore
 from streams.agents.memory.fact_vectors import PLANS, Plan, Plans, plans_key
 
@@ -70,7 +70,7 @@ def _checked(plan: Plan, until: datetime, said: Provenance, store: FactStore) ->
         saying=saying,
         tenant_id=fact.tenant_id,
     )
-    emit_step(step, store.work)
+    emit(store.work, step)
     return None
 
 
