@@ -11,7 +11,7 @@ import msgspec
 from aiokafka import TopicPartition
 
 from models.errors import NotFound
-from streams.clients.catalog import TopicSpec, catalog_for
+from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
 from streams.clients.records import (
     REROUTED_HEADER,
@@ -21,6 +21,7 @@ from streams.clients.records import (
     header,
     number_of,
 )
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 from streams.queries.dead_letters.causes import cause_of, field_of
 from streams.runtime.deadletters import (
