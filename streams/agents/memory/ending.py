@@ -20,7 +20,7 @@ from models.vectors import Saying
 from processors.facts.claims import normalized_subject
 from processors.facts.confidence import has_faded, is_void
 from processors.facts.ending import end, first_after, latest, with_ended
-from processors.facts.erasure import is_erased
+from processors.facts.evidence import is_erased
 from processors.facts.lines import Line, cause_of
 from processors.facts.merging.endings import NEAREST, Verdict, decide
 from processors.facts.merging.pair_features import Said
@@ -99,18 +99,6 @@ def ended_by(
         saying=said,
         tenant_id=newer.tenant_id,
     )
-
-
-def said_again(before: Fact | None, after: Fact | None, evidence: Provenance, store: FactStore) -> None:
-    """A fact that another had ended, and that is said again, takes the place of the other."""
-    if before is None or after is None or before.superseded_by is None or after.status is not FactStatus.ACTIVE:
-        return
-    if before.status not in (FactStatus.ENDED, FactStatus.SUPERSEDED):
-        return
-    stands = store.standing(before.superseded_by)
-    if stands is None or (after.attribute and stands.fact.slot_id == after.slot_id):
-        return  # the slot decides
-    emit(store.work, ended_by(after, stands.fact, evidence, Step.REPLACES))
 
 
 def fold(step: ConsolidationStep, store: FactStore) -> None:

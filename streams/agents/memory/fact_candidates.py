@@ -10,16 +10,15 @@ from __future__ import annotations
 import msgspec
 
 from models.consolidation import Step
-from models.facts import Fact, FactCandidate, FactChange
+from models.facts import Fact, FactCandidate, FactChange, FactStatus, Provenance
 from models.statements import Assertion, Change
-from processors.facts.candidates import each_evidence
 from processors.facts.claims import claim_of
 from processors.facts.consolidation import Consolidation
 from processors.facts.ending import latest
 from processors.facts.lines import Line, Place
 from processors.facts.preference_aliases import Known, Preferences, as_known, is_held, is_shown, preferences_id
 from streams.agents.emitting import emit
-from streams.agents.memory.ending import ended_by, said_again
+from streams.agents.memory.ending import ended_by
 from streams.agents.memory.fact_store import FactStore
 from streams.agents.memory.late_facts import erase_unknown
 
@@ -28,7 +27,7 @@ _STEPS = {Change.ENDS: Step.ENDS, Change.REPLACES: Step.REPLACES, Change.CORRECT
 
 def fold(candidate: FactCandidate, store: FactStore) -> None:
     """Fold a candidate into the slot that it is about."""
-    for each in each_evidence(candidate):
+    for each in _each_evidence(candidate):
         said = each.provenance
         until = store.erased_until(said.conversation_id, each)
         if until is not None and said.arrived_at <= until:
@@ -36,6 +35,16 @@ def fold(candidate: FactCandidate, store: FactStore) -> None:
             erase_unknown(each, until, store)
         else:
             _fold_evidence(_as_meant(_in_known_slot(each, store), store), store)
+
+
+def _each_evidence(candidate: FactCandidate) -> list[FactCandidate]:
+    """Return a candidate for each time that it was said, in the order of its evidence."""
+    if not candidate.also:
+        return [candidate]
+    return [
+        msgspec.structs.replace(candidate, provenance=each, source_message_ids=each.message_ids, also=())
+        for each in (candidate.provenance, *candidate.also)
+    ]
 
 
 def _fold_evidence(said: FactCandidate, store: FactStore) -> None:
@@ -52,7 +61,7 @@ def _fold_evidence(said: FactCandidate, store: FactStore) -> None:
     after = (
         slot.fact(claim.fact_id) if claim.line_id == slot_id else store.find_in(claim.line_id, claim.fact_id)
     )
-    said_again(before, after, said.provenance, store)
+    _replace_again(before, after, said.provenance, store)
     _end_known(said, after, store)
     if is_held(said):
         known = Known(claim.fact_id, claim.line_id, store.position)
@@ -146,6 +155,18 @@ def _end_known(said: FactCandidate, learned: Fact | None, store: FactStore) -> N
         return  # the slot decides
     if said.provenance.sent_at > latest(fact).sent_at:
         emit(store.work, ended_by(learned, fact, said.provenance, step, by=said.extractor))
+
+
+def _replace_again(before: Fact | None, after: Fact | None, evidence: Provenance, store: FactStore) -> None:
+    """Write the step by which a fact that another had ended, and that is said again, replaces the other."""
+    if before is None or after is None or before.superseded_by is None or after.status is not FactStatus.ACTIVE:
+        return
+    if before.status not in (FactStatus.ENDED, FactStatus.SUPERSEDED):
+        return
+    stands = store.standing(before.superseded_by)
+    if stands is None or (after.attribute and stands.fact.slot_id == after.slot_id):
+        return  # the slot decides
+    emit(store.work, ended_by(after, stands.fact, evidence, Step.REPLACES))
 
 
 def _is_rival(said: FactCandidate, fact: Fact) -> bool:
