@@ -16,7 +16,8 @@ from streams.clients.kafka import broker
 from streams.clients.partitioner import partition_of
 from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
-from streams.queries.dead_letters.reading import COPY, OF, SETTLED, TRACE, Letter, Place, read_letters
+from streams.queries.dead_letters.letters import COPY, OF, SETTLED, TRACE, Letter, Place
+from streams.queries.dead_letters.reading import read_letters
 from streams.runtime.deadletters import (
     LARGEST_LETTER,
     DeadRecord,
