@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import ConfigurationError
-from streams.clients.catalog import TopicSpec
 from streams.clients.records import SourceRecord
+from streams.clients.topic_spec import TopicSpec
 
 #: How many digests a partition is told by: those of the keys whose hash begins with the same byte.
 BUCKETS = 256

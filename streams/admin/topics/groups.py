@@ -13,7 +13,7 @@ from aiokafka.protocol.admin import DeleteGroupsRequest
 
 from models.errors import ConfigurationError
 from streams.clients import kafka
-from streams.clients.catalog import TopicSpec
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 
 #: How much longer than its session a worker that is gone may be counted as a member of its group.

@@ -16,8 +16,9 @@ from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 from models.errors import ConfigurationError
 from streams.admin.topics.cluster import connected
 from streams.clients import kafka
-from streams.clients.catalog import Catalog, TopicSpec
+from streams.clients.catalog import Catalog
 from streams.clients.kafka.operations import allowed_on_group, allowed_on_topics
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 from streams.config.settings.services import SERVICES
 

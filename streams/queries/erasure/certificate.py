@@ -26,7 +26,8 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from models.errors import ConfigurationError, InvalidRecord
-from streams.clients.catalog import TopicSpec, catalog_for
+from streams.clients.catalog import catalog_for
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 
 #: Where the key lies if the settings name none.

@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 from streams.admin.topics import reset_conversations, reset_episodes, reset_facts, reset_log
 from streams.admin.topics.reset_log import Placed
-from streams.clients.catalog import TopicSpec, catalog_for
+from streams.clients.catalog import catalog_for
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 from streams.server.replays.growing import places
 
