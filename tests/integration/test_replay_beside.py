@@ -320,7 +320,7 @@ async def _search_meanwhile(live: Deployment, steps: list[tuple[str, ...]]) -> l
     """Search 50 times a second while the commands run; return generation and texts of each answer, in order."""
     [here] = [note for note in notes(live.settings) if note.service == "serve"]
     url = str((await ask(live.settings, "serve", here.port)).details["api"])
-    asked = {"user_id": "u0", "query": "What am I allergic to?", "limit": 10}
+    asked = {"user_id": "u0", "q": "What am I allergic to?", "limit": 10}
 
     async def search(client: httpx.AsyncClient) -> tuple[str, list[str]]:
         answer = await client.post("/v1/search", json=asked)
