@@ -12,7 +12,7 @@ from streams.config.settings import Settings, load_settings
 
 KEY: Literal["serving"] = "serving"
 
-CONTROL = KeyedTopic("memory.control.v1", Control, "serving")
+CONTROL = KeyedTopic("memory.control.v1", Control, "generations")
 
 #: The generation that serves where nothing was ever switched.
 LIVE = Generation()
