@@ -74,7 +74,7 @@ _LONGEST = (
     *("test_serve", "test_webhook_lifecycle", "test_token_lifecycle", "test_canaries", "test_cli", "test_memo"),
     *("test_merge_validator", "test_paid_vectors", "test_responder", "test_topics_admin"),
 )
-#: Files whose tests share nothing that only one process has: pytest-xdist gives out test by test, not the file whole.
+#: Files whose tests share nothing of their own: pytest-xdist gives them out test by test.
 _PARTED = ("test_demo", "test_state_reset", "test_benchmarks")
 
 #: Folders that `make test-long` collects: a long test elsewhere would run nowhere.
@@ -197,7 +197,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give out file by file, so that what a file shares is made once, but for those that take long and share nothing."""
+    """Give out files whole, so that what their tests share is made once, but not those of ``_PARTED`` and faults."""
     from xdist.scheduler import LoadFileScheduling
 
     class Parting(LoadFileScheduling):
