@@ -175,7 +175,10 @@ class OnnxEmbedder:
         if self._closed:
             raise DependencyUnavailable("embedder", "it is closed")
         try:
-            return await asyncio.wait_for(asyncio.wrap_future(worker.submit(batch)), self._timeout)
+            vectors = asyncio.wrap_future(worker.submit(batch))
+            worker.running.add(vectors)
+            vectors.add_done_callback(worker.running.discard)
+            return await asyncio.wait_for(vectors, self._timeout)
         except TimeoutError:
             raise Unanswered(
                 "embedder", f"no vectors within {self._timeout:g} s; is the machine overloaded?"
@@ -220,11 +223,14 @@ class _Behind(NamedTuple):
     async def embed(self, texts: Sequence[str]) -> Vectors:
         if len(texts) <= _FEW_TEXTS:
             await asyncio.sleep(self.delay)
+        if running := self.worker.running.copy():
+            # What is asked for elsewhere until it is our turn is computed there, and not once more.
+            await asyncio.wait(running)
         return await self.embedder._embed(self.worker, texts)
 
 
 class _Worker:
-    """A thread that makes vectors of what waits, oldest first; ``computing`` has the texts."""
+    """A thread that makes vectors of what waits, oldest first: of the texts ``computing``, batches ``running``."""
 
     def __init__(
         self,
@@ -236,6 +242,7 @@ class _Worker:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name, initializer=initializer)
         self._waiting: deque[_Job] = deque()
         self.computing: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
+        self.running: set[asyncio.Future[Vectors]] = set()
 
     def submit(self, batch: Sequence[str]) -> Future[Vectors]:
         """Have a batch computed."""
