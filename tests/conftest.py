@@ -197,7 +197,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give out files whole, so that what their tests share is made once, but not those of ``_PARTED`` and faults."""
+    """Give out files whole, so that what they share is made once, but not those of ``_PARTED`` and faults."""
     from xdist.scheduler import LoadFileScheduling
 
     class Parting(LoadFileScheduling):

@@ -9,6 +9,7 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -245,6 +246,31 @@ def test_memory_precedes_the_clients_messages(person: Person, model: Model) -> N
     found = eventually(front, "the allergy is in front")
     assert "llergic to peanuts" in found["content"]
     assert model.asked["messages"][1:] == [said("What can I cook with peanuts?")]
+
+
+def test_a_long_history_with_an_image_is_written_once(person: Person, model: Model) -> None:
+    model.says("A heron.")
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 100_000}}
+    history = [answered(f"Answer {n}.") if n % 2 else said(f"Question {n}.") for n in range(1_000)]
+    asked = {"role": "user", "content": [{"type": "text", "text": "What bird is this?"}, picture]}
+    for _ in range(2):
+        assert person.ask(*history, asked).choices[0].message.content == "A heron."
+        assert model.asked["messages"][-1] == asked
+    texts = person.texts()
+    assert texts[:1_000] == [(each["role"], each["content"]) for each in history]
+    assert len(texts) == 1_002 and texts[-1] == ("assistant", "A heron.")
+    assert texts[-2][1].startswith("What bird is this?") and "AAAA" not in texts[-2][1]
+
+
+def test_two_clients_in_one_conversation_write_each_message_once(person: Person, model: Model) -> None:
+    model.says("Yes.")
+    history = [said("Shall we go?"), answered("Yes.")]
+    person.ask(*history, "When?")
+    with ThreadPoolExecutor(8) as clients:
+        asked = [*clients.map(lambda n: person.ask(*history, f"Number {n % 4}?"), range(8))]
+    assert {each.choices[0].message.content for each in asked} == {"Yes."}
+    texts = [text for role, text in person.texts() if role == "user"]
+    assert sorted(texts) == sorted(["Shall we go?", "When?", *(f"Number {n}?" for n in range(4))])
 
 
 WRONG: list[tuple[list[Any], dict[str, Any], str | None]] = [
