@@ -8,10 +8,12 @@ from typing import Any
 import msgspec
 
 from models import ids
+from models.episodes import Episode, EpisodeReason
 from models.facts import Fact, FactChange, FactStatus, Provenance
 from models.messages import ChatMessage, Role
 from models.statements import Kind
 from models.turns import Turn, TurnSource
+from models.windows import WindowSource
 
 #: When everything here was said.  The clock of :class:`streams.runtime.testing.StageHarness` begins here, too.
 START = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
@@ -45,6 +47,33 @@ def turn(index: int, text: str = "", *, at: datetime = START, **changes: Any) ->
         began_at=at,
         index=index,
         source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def episode(*turns: Turn, **changes: Any) -> Episode:
+    """Return the closed episode of these turns of one conversation."""
+    first, last = turns[0], turns[-1]
+    made = Episode(
+        episode_id=ids.episode_id(first.tenant_id, first.conversation_id, first.message_id, last.message_id),
+        conversation_id=first.conversation_id,
+        user_id=first.user_id,
+        reason=EpisodeReason.CLOSED,
+        message_ids=tuple(each.message_id for each in turns),
+        turn_ids=tuple(each.turn_id for each in turns),
+        text="\n".join(f"{each.role}: {each.text}" for each in turns),
+        from_index=first.index,
+        to_index=last.index,
+        overlap=0,
+        people=(first.user_id,),
+        first_sent_at=first.sent_at,
+        last_sent_at=last.sent_at,
+        arrived_at=last.arrived_at,
+        began_at=first.began_at,
+        source=WindowSource(
+            topic="chat.messages.v1", partition=0, first_offset=first.index, last_offset=last.index
+        ),
+        tenant_id=first.tenant_id,
     )
     return msgspec.structs.replace(made, **changes)
 

@@ -9,13 +9,14 @@ from typing import Any
 
 import msgspec
 import numpy as np
+import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models import ids
 from models.episodes import Episode
-from models.messages import PUNCTUATION_HEADER, Punctuation, Role
-from models.turns import Turn, TurnSource
+from models.messages import PUNCTUATION_HEADER, Punctuation
+from models.turns import TurnSource
 from models.vectors import TurnVector
 from streams.agents.recall.episodes import EPISODES, STATE, Episodes
 from streams.agents.recall.punctuations import TURNS
@@ -60,20 +61,16 @@ class Harness(StageHarness):
     def turn(self, text: str = "", conversation: str = "c") -> Record:
         index = self.indices.get(conversation, 0)
         self.indices[conversation] = index + 1
-        turn = Turn(
-            turn_id=ids.turn_id("default", conversation, f"m{index}"),
-            message_id=f"m{index}",
+        said = samples.turn(
+            index,
+            text or f"I will say number {index}",
+            at=START,
             conversation_id=conversation,
-            user_id="ada",
-            role=Role.ASSISTANT if index % 2 else Role.USER,
-            text=text or f"I will say number {index}",
             sent_at=self.arrived,
             arrived_at=self.arrived,
-            began_at=START,
-            index=index,
             source=TurnSource(topic="chat.messages.v1", partition=5, offset=index),
         )
-        return self.record(turn)
+        return self.record(said)
 
     def vector(self, index: int, about: Any, conversation: str = "c") -> Record:
         turn_id = ids.turn_id("default", conversation, f"m{index}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import samples
 
 from models.commands import Command
 from models.ids import window_id
@@ -100,14 +101,9 @@ class Harness(StageHarness):
 
 def messages(count: int, first: int = 0, conversation: str = "c", **replace: Any) -> Iterator[ChatMessage]:
     for n in range(first, first + count):
-        message = ChatMessage(
-            message_id=f"{conversation}-m{n}",
-            conversation_id=conversation,
-            user_id="ada",
-            role=Role.ASSISTANT if n % 2 else Role.USER,
-            content=f"message number {n}",
-            sent_at=START + timedelta(seconds=n),
-        )
+        names = {"message_id": f"{conversation}-m{n}", "conversation_id": conversation}
+        role = Role.ASSISTANT if n % 2 else Role.USER
+        message = samples.message(n, f"message number {n}", at=START, role=role, **names)
         yield msgspec.structs.replace(message, **replace)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -107,33 +106,6 @@ class TestErasure:
         ]
         assert embedder.asked == [[ESPRESSO]]
         assert {output.partition for output in harness.outputs} == {harness.partition}
-
-
-BAD: dict[str, Any] = {
-    "null_value": None,
-    "empty_value": b"",
-    "invalid_utf8": b'{"id":"\xff"}',
-    "invalid_json": b"{not json",
-    "invalid_field": b'{"id":"f"}',
-}
-
-
-class TestBadInput:
-    @pytest.mark.parametrize("reason", BAD)
-    async def test_a_bad_record_is_dead_lettered_alone(self, harness: Harness, reason: str) -> None:
-        bad = harness.record(BAD[reason], key=None if reason == "null_value" else b"f")
-        first, second = harness.record(request(CELLO)), harness.record(request(ESPRESSO))
-        effects = await harness.call(first, bad, second)
-        assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, reason)]
-        assert len(harness.results) == 2
-
-    @pytest.mark.parametrize("key", [b"fact", b"fact/", b"song/1", b"\xff/1"])
-    async def test_an_erasure_of_nothing_that_has_a_vector_is_dead_lettered(
-        self, harness: Harness, key: bytes
-    ) -> None:
-        effects = await harness.call(harness.record(None, key=key))
-        assert [letter.reason for letter in effects.dead_letters] == ["invalid_key"]
-        assert effects.outputs == []
 
 
 async def test_an_embedder_that_is_down_is_waited_for() -> None:

@@ -9,14 +9,15 @@ from typing import Any
 
 import msgspec
 import pytest
+import samples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from models import ids
 from models.episodes import Episode
-from models.messages import PUNCTUATION_HEADER, Punctuation, Role
+from models.messages import PUNCTUATION_HEADER, Punctuation
 from models.policies import NeverKept, Rules
-from models.turns import Turn, TurnSource
+from models.turns import TurnSource
 from models.vectors import EmbeddingRequest, VectorKind
 from streams.agents.recall.episode_pages import PAGE, PAGE_EPISODES
 from streams.agents.recall.episodes import EPISODES, STATE, Episodes
@@ -61,20 +62,16 @@ class Harness(StageHarness):
     def turn(self, conversation: str = "c", **replace: Any) -> Record:
         index = self.indices.get(conversation, 0)
         self.indices[conversation] = index + 1
-        turn = Turn(
-            turn_id=ids.turn_id("default", conversation, f"m{index}"),
-            message_id=f"m{index}",
+        said = samples.turn(
+            index,
+            f"turn {index}",
+            at=START,
             conversation_id=conversation,
-            user_id="ada",
-            role=Role.ASSISTANT if index % 2 else Role.USER,
-            text=f"turn {index}",
             sent_at=self.arrived,
             arrived_at=self.arrived,
-            began_at=START,
-            index=index,
             source=TurnSource(topic="chat.messages.v1", partition=5, offset=index),
         )
-        return self.record(msgspec.structs.replace(turn, **replace))
+        return self.record(msgspec.structs.replace(said, **replace))
 
     def say(self, count: int, conversation: str = "c") -> None:
         self.feed(*[self.turn(conversation) for _ in range(count)])

@@ -32,23 +32,9 @@ from streams.stores.search.graph import GraphSearch
 
 def statements(*texts: str, user: str = "ada", conversation: str = "c") -> list[GraphStatement]:
     at = START.timestamp()
+    names = [(f"{conversation}-t{n}", f"m{n}", user, "", "user") for n in range(len(texts))]
     turns = [
-        KeptTurn(
-            "default",
-            0.0,
-            n,
-            f"{conversation}-t{n}",
-            f"m{n}",
-            user,
-            "",
-            "user",
-            text,
-            at + n,
-            at + n,
-            "log",
-            0,
-            n,
-        )
+        KeptTurn("default", 0.0, n, *names[n], text, at + n, at + n, "log", 0, n)
         for n, text in enumerate(texts)
     ]
     return list(read(conversation, turns))

@@ -477,11 +477,6 @@ class TestVersions:
 
 
 class TestForms:
-    TEXT = "so it is and so it will be " * 40
-    #: ``TEXT`` as it was stored: as it is, as an LZ4 block, as a zlib stream.
-    PLAIN = "01da0438" + TEXT.encode().hex()
-    BLOCK = "413b040000f201da0438736f20697420697320616e64200d007377696c6c2062650e000f1b00ffffffff03506c20626520"
-    PACKED = "817801bbc562519caf9059a29059ac909897a200e19467e6e42824a54279a352a3a1319a3646b3035ae1000036306b06"
     CODEC: Codec[str] = Codec("text", str)
 
     def test_a_block_that_says_it_is_larger_than_memory_is_damaged(self) -> None:

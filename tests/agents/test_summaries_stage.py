@@ -173,22 +173,3 @@ class TestDependencies:
         assert caught.value.dependency == "gemini"
         assert harness.outputs == []
         assert (summarizer.open, summarizer.cancelled) == (0, 1)
-
-
-BAD: dict[str, Any] = {
-    "null_value": None,
-    "empty_value": b"",
-    "invalid_utf8": b'{"request_id":"\xff"}',
-    "invalid_json": b"{not json",
-    "invalid_field": b'{"request_id":"r"}',
-}
-
-
-class TestBadInput:
-    @pytest.mark.parametrize("reason", BAD)
-    async def test_a_bad_record_is_dead_lettered_alone(self, reason: str) -> None:
-        harness = Harness(ScriptedSummarizer())
-        bad = harness.record(BAD[reason], key=b"c")
-        effects = await harness.call(harness.record(request_for(0)), bad, harness.record(request_for(5)))
-        assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, reason)]
-        assert [summary.from_index for summary in harness.summaries] == [0, 5]

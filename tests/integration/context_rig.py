@@ -18,13 +18,11 @@ import msgspec
 import numpy as np
 import samples
 
-from models import ids
 from models.context import Context, ContextItem, ContextRequest, Tier
-from models.episodes import Episode, EpisodeReason
+from models.episodes import Episode
 from models.facts import Fact
 from models.index import EpisodeFilter, FactIndex, SearchIndex, TurnFilter, Vectors, VectorSpace
 from models.turns import Turn
-from models.windows import WindowSource
 from processors.retrieval.context.packing import Budget
 from streams.agents.contexts.making import ContextMaker
 from streams.agents.contexts.requests import CONTEXT_REQUESTS, CONTEXTS
@@ -145,30 +143,7 @@ class Rig:
     async def remember(self, *turns: Turn) -> Episode:
         """Put turns into the log and the indexes, and the episode that they are."""
         await self.hear(*turns)
-        first, last = turns[0], turns[-1]
-        made = Episode(
-            episode_id=ids.episode_id(
-                first.tenant_id, first.conversation_id, first.message_id, last.message_id
-            ),
-            conversation_id=first.conversation_id,
-            user_id=first.user_id,
-            reason=EpisodeReason.CLOSED,
-            message_ids=tuple(each.message_id for each in turns),
-            turn_ids=tuple(each.turn_id for each in turns),
-            text="\n".join(f"{each.role}: {each.text}" for each in turns),
-            from_index=first.index,
-            to_index=last.index,
-            overlap=0,
-            people=(first.user_id,),
-            first_sent_at=first.sent_at,
-            last_sent_at=last.sent_at,
-            arrived_at=last.arrived_at,
-            began_at=first.began_at,
-            source=WindowSource(
-                topic="chat.messages.v1", partition=0, first_offset=first.index, last_offset=last.index
-            ),
-            tenant_id=first.tenant_id,
-        )
+        made = samples.episode(*turns)
         await self.episodes.upsert([made])
         vectors = await self.embedder.embed([made.text])
         await self.episodes.store_vectors([made.episode_id], vectors, "words")

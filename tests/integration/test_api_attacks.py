@@ -11,17 +11,17 @@ from uuid import NAMESPACE_URL, uuid5
 import httpx
 import msgspec
 import pytest
+import samples
 from starlette.applications import Starlette
 from test_api import make_fact
 from test_conversation_log import turn
 
-from models.episodes import Episode, EpisodeReason
+from models.episodes import Episode
 from models.facts import Fact
 from models.graph import Entity, EntityType, Relation
-from models.ids import episode_id, turn_id
+from models.ids import turn_id
 from models.index import VectorSpace
 from models.turns import Turn
-from models.windows import WindowSource
 from streams.clients.local_valkey import LocalValkey
 from streams.config.settings import Settings
 from streams.llm.onnx_embedder import OnnxEmbedder
@@ -105,25 +105,7 @@ def known(tenant: str, user: str) -> Fact:
 
 def episode(tenant: str, user: str) -> Episode:
     turns = said(tenant, user)
-    return Episode(
-        episode_id=episode_id(tenant, conversation(user), turns[0].message_id, turns[-1].message_id),
-        conversation_id=conversation(user),
-        user_id=user,
-        tenant_id=tenant,
-        reason=EpisodeReason.CLOSED,
-        message_ids=tuple(each.message_id for each in turns),
-        turn_ids=tuple(each.turn_id for each in turns),
-        text="\n".join(each.text for each in turns),
-        from_index=0,
-        to_index=len(turns) - 1,
-        overlap=0,
-        people=(user,),
-        first_sent_at=turns[0].sent_at,
-        last_sent_at=turns[-1].sent_at,
-        arrived_at=turns[-1].arrived_at,
-        began_at=turns[0].began_at,
-        source=WindowSource(topic="memory.turns.v1", partition=0, first_offset=0, last_offset=len(turns) - 1),
-    )
+    return samples.episode(*turns, text="\n".join(each.text for each in turns))
 
 
 def tied(tenant: str, user: str) -> tuple[list[Entity], Relation]:

@@ -13,15 +13,13 @@ from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-import msgspec
 import pytest
+import samples
 from redis.asyncio import Redis
 
 from models.context import Context
 from models.errors import ConsistencyError, DependencyUnavailable
-from models.ids import turn_id
-from models.messages import Role
-from models.turns import Turn, TurnSource
+from models.turns import Turn
 from streams.clients.local_valkey import LocalValkey
 from streams.clients.redis_client import open_redis
 from streams.config.namespace import Namespace
@@ -34,21 +32,7 @@ SPACE = Namespace("test-")
 
 
 def turn(index: int, conversation: str = "c", **replace: object) -> Turn:
-    tenant = str(replace.get("tenant_id", "default"))
-    made = Turn(
-        turn_id=turn_id(tenant, conversation, f"m{index}"),
-        message_id=f"m{index}",
-        conversation_id=conversation,
-        user_id="ada",
-        role=Role.ASSISTANT if index % 2 else Role.USER,
-        text=f"message {index}",
-        sent_at=START,
-        arrived_at=START + timedelta(seconds=index),
-        began_at=START,
-        index=index,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
-    )
-    return msgspec.structs.replace(made, **replace)
+    return samples.turn(index, conversation_id=conversation, sent_at=START, **replace)
 
 
 def context_after(said_at: datetime) -> Context:

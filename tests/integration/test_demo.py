@@ -183,16 +183,6 @@ def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Dem
     facts = re.compile(r"What is known now.*?^Search", re.DOTALL | re.MULTILINE)
     assert facts.search(first)[0] == facts.search(second)[0]
 
-    asked = subprocess.run(
-        [sys.executable, "-m", "streams.cli", "search", "cheese", "--user", "amara", "--json"],
-        env=demo.environment,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=PATIENCE,
-    )
-    assert "halloumi" in json.loads(asked.stdout)["results"][0]["fact"]["statement"]
-
 
 def copied(printed: str, command: str) -> str:
     """What a command of the closing words prints in a shell that knows nothing of this demo, as it was copied.

@@ -327,10 +327,7 @@ def test_a_turn_beyond_those_that_may_run_is_refused_unwritten_and_finds_room_la
     [
         ("internal", "down"),
         ("wrong-key", "misconfigured"),
-        ("blocked-answer", "refused"),
-        ("html", "misconfigured"),
         ("cut", "cut"),
-        ("rate-limited", "throttled"),
     ],
 )
 def test_a_model_that_fails_is_said_and_the_message_is_kept(
@@ -404,6 +401,3 @@ async def test_serve_killed_at_any_time_loses_and_doubles_nothing(
     finally:
         await asyncio.to_thread(model.close)
     assert told.ends["answered"] >= people, told.ends
-
-
-# -- in the terminal ---------------------------------------------------------------------------------------

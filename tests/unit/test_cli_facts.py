@@ -10,9 +10,10 @@ from typing import Any
 
 import msgspec
 import pytest
+import samples
 
 from models import ids
-from models.facts import Fact, FactChange, FactStatus, Period, Provenance, Revision
+from models.facts import Fact, FactChange, FactStatus, Period, Revision
 from models.index import VectorSpace
 from models.statements import Kind
 from streams.cli import main, people, recall_api
@@ -26,18 +27,7 @@ SLOT = ids.slot_id("default", "ada", "user", "home")
 
 
 def fact(value: str, status: FactStatus = FactStatus.ACTIVE, user: str = "ada") -> Fact:
-    evidence = Provenance(
-        conversation_id="c-1",
-        window_id="w-1",
-        window_end_id="m-9",
-        message_ids=("m-1",),
-        quote=f"I live in \x1b[31m{value}",
-        topic="chat.messages.v1",
-        partition=0,
-        offsets=(4,),
-        sent_at=NOW,
-        arrived_at=NOW,
-    )
+    evidence = samples.evidence(f"I live in \x1b[31m{value}", at=NOW, offsets=(4,))
     revision = Revision(
         version=2,
         change=FactChange.CREATED,
@@ -48,26 +38,22 @@ def fact(value: str, status: FactStatus = FactStatus.ACTIVE, user: str = "ada") 
         message_id="m-1",
         fact_id="f-2",
     )
-    return Fact(
+    return samples.fact(
+        f"User lives in {value}",
+        at=NOW,
         fact_id=ids.fact_id(SLOT, f"{user} {value}", "affirmed"),
         slot_id=SLOT,
         user_id=user,
         kind=Kind.STATE,
         attribute="home",
         value=value,
-        statement=f"User lives in {value}",
-        confidence=0.8,
         status=status,
-        change=FactChange.CREATED,
         version=2,
         evidence_count=3,
         provenance=(evidence,),
         valid_from=NOW - timedelta(days=9),
         valid_to=None if status is FactStatus.ACTIVE else NOW,
         past=(Period(NOW - timedelta(days=30), NOW - timedelta(days=20)),),
-        learned_at=NOW,
-        changed_at=NOW,
-        last_evidence_at=NOW,
         superseded_by=None if status is FactStatus.ACTIVE else "f-2",
         changes=(revision,),
     )

@@ -7,12 +7,15 @@ import os
 import socket
 import threading
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
+import msgspec
 import pytest
+import samples
 
 from streams.cli import main
 from streams.config.service_registry import ServiceAddress, register
@@ -22,38 +25,18 @@ from streams.stores.search.results import Results, scope_of
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
 
-FACT = {
-    "fact_id": "f-1",
-    "user_id": "amara",
-    "slot_id": "s-1",
-    "kind": "preference",
-    "statement": "User likes \x1b[31mblueberries",
-    "confidence": 0.9,
-    "status": "active",
-    "change": "created",
-    "version": 1,
-    "evidence_count": 2,
-    "provenance": [
-        {
-            "conversation_id": "c-1",
-            "window_id": "w-1",
-            "window_end_id": "m-9",
-            "message_ids": ["m-1"],
-            "quote": "I like blueberries.",
-            "topic": "chat.messages.v1",
-            "partition": 0,
-            "offsets": [4],
-            "sent_at": "2026-01-05T07:12:00Z",
-            "arrived_at": "2026-01-05T07:12:01Z",
-        }
-    ],
-    "valid_from": "2026-01-05T07:12:00Z",
-    "learned_at": "2026-01-05T07:12:00Z",
-    "changed_at": "2026-01-05T07:12:00Z",
-    "last_evidence_at": "2026-01-05T07:12:00Z",
-}
-
-
+AT = datetime(2026, 1, 5, 7, 12, tzinfo=UTC)
+FACT = msgspec.to_builtins(
+    samples.fact(
+        "User likes \x1b[31mblueberries",
+        at=AT,
+        fact_id="f-1",
+        user_id="amara",
+        confidence=0.9,
+        evidence_count=2,
+        provenance=(samples.evidence("I like blueberries.", at=AT, offsets=(4,)),),
+    )
+)
 FOUND = {
     "kind": "fact",
     "score": 0.97,
@@ -70,20 +53,9 @@ TURN = {
     "text": "I like \x1b[31mplums.",
     "message_ids": ["m-2"],
     "conversation_id": "c-1",
-    "turn": {
-        "turn_id": "t-2",
-        "message_id": "m-2",
-        "conversation_id": "c-1",
-        "user_id": "amara",
-        "role": "user",
-        "text": "I like \x1b[31mplums.",
-        "sent_at": "2026-01-05T07:13:00Z",
-        "arrived_at": "2026-01-05T07:13:01Z",
-        "began_at": "2026-01-05T07:12:00Z",
-        "index": 2,
-        "source": {"topic": "chat.messages.v1", "partition": 0, "offset": 5},
-        "speaker": "Amara",
-    },
+    "turn": msgspec.to_builtins(
+        samples.turn(2, "I like \x1b[31mplums.", at=AT, conversation_id="c-1", user_id="amara", speaker="Amara")
+    ),
 }
 
 

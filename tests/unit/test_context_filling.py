@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
 import msgspec
 import numpy as np
 import pytest
+import samples
 
-from models import ids
-from models.context import Context, FoundBy, LeftOut, Parts, Tier
+from models.context import Context, FoundBy, LeftOut, Tier
 from models.messages import Role
-from models.turns import Turn, TurnSource
+from models.turns import Turn
 from processors.retrieval.context.packing import Budget, Packed, Packer, without
-from processors.retrieval.context.ranking import ALIKE, Candidate, Ranked, diverse, is_related, ranked
+from processors.retrieval.context.ranking import ALIKE, Candidate, Ranked, diverse, ranked
 from processors.retrieval.context.remembering import offered
 from processors.retrieval.context.wording import line
 
@@ -31,24 +30,9 @@ def names(found: list[Ranked]) -> list[str]:
 
 
 class TestRelevance:
-    def test_it_is_made_of_three_parts(self) -> None:
-        (found,) = ranked([candidate("a", 0.5, confidence=0.8, at=NOW - timedelta(days=10))], NOW)
-        parts = Parts(similarity=0.3, confidence=0.24, recency=round(0.1 * math.exp(-0.1), 4))
-        assert found.parts == parts
-        assert found.score == round(0.54 + parts.recency, 4) == 0.6305
-
-    def test_no_part_is_more_than_it_counts(self) -> None:
-        above, below = candidate("a", 1.2, at=NOW + timedelta(days=3)), candidate("b", -0.2, confidence=0.0)
-        assert [each.score for each in ranked([below, above], NOW)] == [1.0, 0.1]
-
     def test_the_most_relevant_is_first_whatever_the_order(self) -> None:
         some = [candidate("b"), candidate("a"), candidate("c", 0.9)]
         assert names(ranked(some, NOW)) == names(ranked(some[::-1], NOW)) == ["c", "a", "b"]
-
-    def test_by_words_less_is_enough(self) -> None:
-        assert is_related(candidate("a", 0.3)) and not is_related(candidate("a", 0.29))
-        assert is_related(candidate("a", 0.1, found_by=FoundBy.WORDS))
-        assert not is_related(candidate("a", 0.09, found_by=FoundBy.WORDS))
 
 
 class TestWhatIsAlike:
@@ -108,20 +92,7 @@ class TestWording:
 
 
 def turn(index: int, text: str = "hello there", speaker: str = "") -> Turn:
-    return Turn(
-        turn_id=ids.turn_id("default", "c", f"m{index}"),
-        message_id=f"m{index}",
-        conversation_id="c",
-        user_id="ada",
-        speaker=speaker,
-        role=Role.ASSISTANT if index % 2 else Role.USER,
-        text=text,
-        sent_at=NOW + timedelta(seconds=index),
-        arrived_at=NOW,
-        began_at=NOW,
-        index=index,
-        source=TurnSource(topic="t", partition=0, offset=index),
-    )
+    return samples.turn(index, text, at=NOW, arrived_at=NOW, speaker=speaker)
 
 
 def pack(budget: Budget, *recent: Turn, **found: list[Candidate]) -> Packed:

@@ -7,13 +7,13 @@ from typing import Any
 
 import msgspec
 import pytest
+import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
 from models import ids
 from models.episodes import Episode, EpisodeReason
 from models.errors import ConfigurationError
-from models.messages import Role
 from models.turns import Turn, TurnSource
 from processors.conversations.episodes.fold import EpisodeFold
 from processors.conversations.episodes.state import TURN_CHARACTERS, EpisodePolicy, EpisodesState, KeptTurn
@@ -25,21 +25,8 @@ SMALL = EpisodePolicy(WindowSizes(5, 2), idle_seconds=60)
 
 
 def turn(index: int, **replace: Any) -> Turn:
-    at = NOON + timedelta(seconds=index)
-    said = Turn(
-        turn_id=ids.turn_id("default", "c", f"m{index}"),
-        message_id=f"m{index}",
-        conversation_id="c",
-        user_id="ada",
-        role=Role.ASSISTANT if index % 2 else Role.USER,
-        text=f"turn {index}",
-        sent_at=at,
-        arrived_at=at,
-        began_at=NOON,
-        index=index,
-        source=TurnSource(topic="chat.messages.v1", partition=5, offset=10 + index),
-    )
-    return msgspec.structs.replace(said, **replace)
+    source = TurnSource(topic="chat.messages.v1", partition=5, offset=10 + index)
+    return msgspec.structs.replace(samples.turn(index, f"turn {index}", at=NOON, source=source), **replace)
 
 
 def fold(state: EpisodesState | None = None, policy: EpisodePolicy = SMALL) -> EpisodeFold:
@@ -109,14 +96,6 @@ def test_a_silence_ends_an_episode_by_either_clock() -> None:
     assert spans(formed(folding)) == [(0, 0, 0, "idle"), (0, 1, 1, "idle")]
 
 
-def test_just_as_long_a_silence_ends_an_episode_too() -> None:
-    folding = fold()
-    for index, second in enumerate((0, 60, 119)):
-        at = NOON + timedelta(seconds=second)
-        add(folding, turn(index, sent_at=at, arrived_at=at))
-    assert spans(formed(folding)) == [(0, 0, 0, "idle")]
-
-
 @pytest.mark.parametrize("more", [0, 1, 500])
 def test_of_a_long_turn_an_episode_keeps_the_beginning(more: int) -> None:
     said = "a" * (TURN_CHARACTERS + more)
@@ -162,13 +141,6 @@ def test_a_conversation_that_began_anew_repeats_nothing() -> None:
     assert folding.repeated == 1
 
 
-def test_times_that_go_backwards_end_nothing() -> None:
-    folding = fold()
-    add(folding, *[turn(index, sent_at=NOON - timedelta(days=index)) for index in range(5)])
-    (episode,) = formed(folding)
-    assert (episode.first_sent_at, episode.last_sent_at) == (NOON - timedelta(days=4), NOON)
-
-
 def test_ten_thousand_turns_keep_a_small_state() -> None:
     state, count = EpisodesState(), 0
     for start in range(0, 10_000, 100):
@@ -178,15 +150,6 @@ def test_ten_thousand_turns_keep_a_small_state() -> None:
         state = folding.finish()
         assert len(msgspec.msgpack.encode(state)) < 40_000
     assert count == state.formed == 1 + (10_000 - 20) // 17
-
-
-def test_a_turn_that_comes_again_changes_nothing() -> None:
-    folding = fold()
-    add(folding, *map(turn, range(4)))
-    state = folding.finish()
-    again = fold(state)
-    add(again, *map(turn, range(4)))
-    assert (again.changed, again.repeated, again.finish()) == (False, 4, state)
 
 
 def test_an_erased_turn_is_left_out() -> None:

@@ -4,22 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from told_facts import NOON, candidate, evidence, minute, told
+from told_facts import evidence, told
 
-from models.facts import FactStatus, Period
-from processors.facts.claims import claim_of
 from processors.facts.evidence import PROVENANCE_LIMIT, ceilings, is_counted, is_same, is_under, newest, place
-from processors.facts.learning import learned
-from processors.facts.lines import Line
-from processors.facts.timeline import Mark, Said, mark_of, marked, moment_of, verdicts
-
-
-def test_a_fact_claims_what_its_candidate_did() -> None:
-    for said in (candidate("Berlin", evidence(1)), candidate("Rome", evidence(1), attribute="event")):
-        fact = learned(said, claim_of(said), Line(True), None)
-        assert claim_of(fact) == claim_of(said)
-        assert (fact.tenant_id, fact.user_id, fact.event_at) == ("acme", "ada", NOON)
-        assert (fact.valid_from, fact.learned_at) == (said.provenance.sent_at, said.provenance.arrived_at)
+from processors.facts.timeline import moment_of
 
 
 def test_of_very_much_evidence_the_newest_is_named_and_all_of_it_counts_once() -> None:
@@ -72,40 +60,3 @@ def test_what_was_let_go_whole_is_known_up_to_its_last_place() -> None:
     assert ceilings([evidence(2)], floors) == floors
     assert place(evidence(1, offsets=())) == (evidence(1).arrived_at, 0)
     assert moment_of(evidence(1, offsets=())).offset == 0
-
-
-def marks_of(*said: tuple[str, int, float]) -> tuple[Mark, ...]:
-    """Marks of a value, when it was said (minutes) and how surely, in the order in which it is read."""
-    marks: tuple[Mark, ...] = ()
-    for value, at, confidence in said:
-        found = candidate(value, evidence(at))
-        marks = marked(
-            marks, mark_of(claim_of(found), moment_of(found.provenance), Said.HOLDS, tentative=confidence < 0.5)
-        )
-    return marks
-
-
-BERLIN, MUNICH = (claim_of(candidate(value, evidence(0))).fact_id for value in ("Berlin", "Munich"))
-
-
-def test_what_was_said_in_between_is_read_later_and_stands_between() -> None:
-    marks = marks_of(("Berlin", 10, 0.8), ("Berlin", 30, 0.8), ("Munich", 20, 0.8))
-    found = verdicts(marks, single=True)
-    assert (found[BERLIN].status, found[BERLIN].valid_from) == (FactStatus.ACTIVE, minute(30))
-    assert found[BERLIN].past == (Period(minute(10), minute(20), False),)
-    assert (found[MUNICH].valid_from, found[MUNICH].valid_to) == (minute(20), minute(30))
-    assert marks == marks_of(("Munich", 20, 0.8), ("Berlin", 30, 0.8), ("Berlin", 10, 0.8))
-
-
-def test_however_often_it_is_said_it_is_one_claim() -> None:
-    marks = marks_of(*(("Berlin", at, 0.8) for at in (10, 30, 20, 5, 40)))
-    assert [(mark.first.sent_at, mark.last.sent_at) for mark in marks] == [(minute(5), minute(40))]
-    again = mark_of(
-        claim_of(candidate("Berlin", evidence(20))), moment_of(evidence(20)), Said.HOLDS, tentative=True
-    )
-    assert marked(marks, again) is marks, "said unsurely, it adds nothing to what was said surely"
-
-
-def test_a_past_that_was_told_unsurely_stays_unsure() -> None:
-    marks = marks_of(("Berlin", 10, 0.2), ("Munich", 20, 0.8), ("Berlin", 30, 0.8))
-    assert verdicts(marks, single=True)[BERLIN].past == (Period(minute(10), minute(20), True),)

@@ -8,8 +8,7 @@ import msgspec
 import pytest
 from told_facts import arrival, candidate, claimed, evidence, minute, told
 
-from models import ids
-from models.facts import CHANGES_LIMIT, Fact, FactChange, FactStatus, Period, Provenance, Revision
+from models.facts import CHANGES_LIMIT, Fact, FactChange, FactStatus, Period, Provenance
 from processors.facts.claims import claim_of
 from processors.facts.evidence import Floor, ceilings
 from processors.facts.learning import learned, reinforced
@@ -23,7 +22,6 @@ from processors.facts.lines import (
     bounded,
     cause_of,
     recorded,
-    relabelled,
     settled,
     stub_of,
     voided_by,
@@ -80,12 +78,6 @@ def of(line: Line, fact_id: str) -> Fact:
 
 
 class TestWhatIsInIt:
-    def test_a_fact_and_what_is_left_of_one_are_found_by_their_name(self) -> None:
-        line = with_stub(lived("Berlin", "Munich"), Stub("gone", 3))
-        assert [of(line, each).value for each in (BERLIN.fact_id, MUNICH.fact_id)] == ["Berlin", "Munich"]
-        assert line.stub("gone") == Stub("gone", 3)
-        assert line.fact("gone") is None and line.stub(BERLIN.fact_id) is None
-
     def test_a_fact_that_is_back_is_merged_no_more_but_what_it_was_before_its_correction_stays_known(
         self,
     ) -> None:
@@ -99,52 +91,14 @@ class TestWhatIsInIt:
         later = reinforced(fact, candidate("Berlin", evidence(2)), BERLIN)
         assert with_fact(Line(True, facts=(munich, fact)), later).facts == (later, munich)
 
-    def test_what_is_left_of_a_fact_takes_its_place(self) -> None:
-        line = with_stub(with_stub(lived("Berlin", "Munich"), Stub(BERLIN.fact_id, 1)), Stub("x", 1))
-        line = with_stub(line, Stub(BERLIN.fact_id, 2))
-        assert [fact.value for fact in line.facts] == ["Munich"]
-        assert line.stubs == (Stub("x", 1), Stub(BERLIN.fact_id, 2))
-
     def test_only_the_latest_that_were_let_go_are_remembered(self) -> None:
         line = EMPTY
         for number in range(STUBS_LIMIT + 1):
             line = with_stub(line, Stub(f"f{number}", 1))
         assert [stub.fact_id for stub in line.stubs] == [f"f{number}" for number in range(1, STUBS_LIMIT + 1)]
 
-    def test_marks_of_one_fact_become_those_of_another(self) -> None:
-        line = lived("Berlin", "Munich")
-        berlin, munich = relabelled(line.marks, BERLIN.fact_id, "whole", "not whole")
-        assert berlin == msgspec.structs.replace(line.marks[0], fact_id="whole", opposite_id="not whole")
-        assert munich == line.marks[1]
-
 
 class TestWhatChangesIt:
-    def test_it_was_said_in_the_last_message_of_the_window(self) -> None:
-        assert cause_of("f", evidence(7, message_ids=("a", "b", "c"))) == Cause("f", arrival(7), "w0/7", "c")
-        assert cause_of("f", evidence(7, message_ids=())).message_id is None
-
-    def test_a_new_version_says_what_changed_it(self) -> None:
-        fact = told(evidence(1))
-        more = recorded(fact, FactChange.ENDED, 7, Cause("other", arrival(5), "w", "m"), 0.25)
-        revision = Revision(
-            version=7,
-            change=FactChange.ENDED,
-            at=arrival(5),
-            confidence_before=0.25,
-            confidence_after=fact.confidence,
-            window_id="w",
-            message_id="m",
-            fact_id="other",
-        )
-        assert more == msgspec.structs.replace(
-            fact, change=FactChange.ENDED, version=7, changed_at=arrival(5), changes=(revision,)
-        )
-
-    @pytest.mark.parametrize("cause", ["", BERLIN.fact_id])
-    def test_what_changed_by_itself_names_no_other_fact(self, cause: str) -> None:
-        (revision,) = recorded(told(evidence(1)), FactChange.KEPT, 2, Cause(cause, arrival(5)), None).changes
-        assert revision.fact_id is None
-
     def test_what_is_read_late_changes_nothing_earlier_than_it_was_changed(self) -> None:
         fact = told(evidence(9))
         late = recorded(fact, FactChange.ENDED, 2, Cause("x", arrival(5)), None)
@@ -166,19 +120,6 @@ class TestWhatChangesIt:
 
 
 class TestWhatFollows:
-    def test_the_first_version_is_created(self) -> None:
-        line, (berlin,) = says(EMPTY, "Berlin", 1)
-        assert (berlin.version, berlin.change, berlin.status) == (1, FactChange.CREATED, FactStatus.ACTIVE)
-        assert berlin.changes[0].confidence_before is None
-        assert line.facts == (berlin,)
-
-    def test_said_again_it_is_reinforced_and_says_how_sure_it_was(self) -> None:
-        line = lived("Berlin")
-        line, (berlin,) = says(line, "Berlin", 2)
-        assert (berlin.version, berlin.change) == (2, FactChange.REINFORCED)
-        assert (berlin.changes[-1].confidence_before, berlin.changes[-1].confidence_after) == (0.8, 0.81)
-        assert berlin.changes[-1].fact_id is None
-
     @pytest.mark.parametrize(
         ("ahead", "corrected"),
         [(timedelta(hours=20), "Munich"), (timedelta(minutes=6), "Munich"), (timedelta(minutes=4), "Berlin")],
@@ -228,23 +169,6 @@ class TestWhatFollows:
         )
         assert (berlin.change, berlin.status) == (FactChange.ERASED, FactStatus.ACTIVE)
 
-    def test_every_change_is_called_what_caused_it(self) -> None:
-        line = lived("Berlin", "Munich")
-        left = msgspec.structs.replace(line, marks=line.marks[:1])
-        _, (berlin,) = settled(line, left, Cause("", arrival(9)), FactChange.KEPT)
-        assert berlin.change is FactChange.KEPT
-        _, (berlin,) = settled(line, left, Cause("", arrival(9)))
-        assert berlin.change is FactChange.REINFORCED, "it holds again"
-        more = with_fact(line, msgspec.structs.replace(of(line, MUNICH.fact_id), confidence=0.9))
-        assert [each.change for each in settled(line, more, Cause("x", arrival(9)), FactChange.KEPT)[1]] == [
-            FactChange.KEPT
-        ]
-        over = with_fact(line, msgspec.structs.replace(of(line, BERLIN.fact_id), confidence=0.9))
-        (berlin,) = settled(line, over, Cause("x", arrival(9)))[1]
-        assert berlin.change is FactChange.SUPERSEDED
-        (berlin,) = settled(line, over, Cause(BERLIN.fact_id, arrival(9)))[1]
-        assert berlin.change is FactChange.REINFORCED, "it was spoken of itself"
-
     @pytest.mark.parametrize(
         ("said", "by", "status", "change"),
         [
@@ -264,10 +188,6 @@ class TestWhatFollows:
         assert berlin.tentative
         _, (berlin,) = says(line, "Berlin", 2)
         assert not berlin.tentative
-
-    def test_a_fact_that_no_mark_speaks_of_is_left_as_it_is(self) -> None:
-        line = msgspec.structs.replace(lived("Berlin"), marks=())
-        assert settled(line, line, Cause("", arrival(9))) == (line, [])
 
     def test_what_faded_is_not_back_because_its_line_is_looked_at(self) -> None:
         line = lived("Berlin")
@@ -326,10 +246,6 @@ class TestWhatNeverWasSo:
         )
         assert (stub_of(fact, ()).voided_by, stub_of(fact, ()).voids) == ("", (Voided(0),))
 
-    def test_the_window_of_what_was_said_instead_is_known_again_but_not_named(self) -> None:
-        assert voided_by("w1") == ids.deterministic_id("voided", "w1") != voided_by("w2")
-        assert voided_by(None) == ""
-
 
 class TestWhatIsTooMuch:
     def test_the_oldest_beyond_the_limit_goes_and_is_known_by_its_place(self) -> None:
@@ -374,15 +290,3 @@ class TestWhatIsTooMuch:
         less = bounded(line, verdicts(line.marks, True))
         assert {each.value for each in less.facts} == {"Berlin"}, "it holds, however much it is"
         assert {mark.fact_id for mark in less.marks} == {BERLIN.fact_id}
-
-    def test_marks_of_what_is_no_fact_here_are_no_ground_to_let_go(self) -> None:
-        """The line of a slot with many values is marked when it holds any."""
-        line = self.grown(ENTRIES_LIMIT + 1, "Berlin", "Munich")
-        only = msgspec.structs.replace(
-            line,
-            marks=(mark_of(claimed("pet", "dog"), moment_of(evidence(0)), Said.HOLDS), line.marks[1]),
-            facts=(of(line, BERLIN.fact_id),),
-        )
-        facts = (msgspec.structs.replace(of(line, BERLIN.fact_id), status=FactStatus.ACTIVE),)
-        only = msgspec.structs.replace(only, facts=facts)
-        assert bounded(only, verdicts(only.marks, True)) is only

@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import msgspec
 import pytest
+import samples
 
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka.lookup import Found, Lookup
@@ -54,39 +55,9 @@ def message(conversation: str = "c-1", offset: int = 0, **other: Any) -> Record:
 
 
 def fact(user: str = "ada", conversations: tuple[str, ...] = ("c-1",), **other: Any) -> Record:
-    at = "2026-01-05T07:12:00Z"
-    sources = [
-        {
-            "conversation_id": name,
-            "window_id": "w-1",
-            "window_end_id": "m-9",
-            "message_ids": ["m-1"],
-            "quote": "I love blueberries.",
-            "topic": MESSAGES,
-            "partition": 0,
-            "offsets": [1],
-            "sent_at": at,
-            "arrived_at": at,
-        }
-        for name in conversations
-    ]
-    body = {
-        "fact_id": "f-1",
-        "slot_id": "s-1",
-        "user_id": user,
-        "kind": "preference",
-        "statement": "User loves blueberries",
-        "confidence": 0.7,
-        "status": "active",
-        "change": "created",
-        "version": 1,
-        "evidence_count": 1,
-        "provenance": sources,
-        "valid_from": at,
-        "learned_at": at,
-        "changed_at": at,
-        "last_evidence_at": at,
-    } | other
+    sources = [samples.evidence("I love blueberries.", conversation_id=name) for name in conversations]
+    told = samples.fact("User loves blueberries", fact_id="f-1", user_id=user, provenance=tuple(sources))
+    body = msgspec.to_builtins(told) | other
     return Record(msgspec.json.encode(body), b"f-1", 0, FACTS)
 
 

@@ -358,76 +358,59 @@ def talk(*lines: str) -> Window:
     )
 
 
+def noted(n: int, quote: str, note: str, attribute: str, value: str) -> dict[str, Any]:
+    return {"n": n, "quote": quote, "note": note, "attribute": attribute, "value": value}
+
+
+#: What is said, and the note of it.
 BORNE_OUT: list[tuple[tuple[str, ...], dict[str, Any]]] = [
     (  # the question before a short answer
         ("Hello", "assistant: Do you like dumplings?", "Yes, very."),
-        {
-            "n": 3,
-            "quote": "Yes, very.",
-            "note": "The user likes dumplings.",
-            "attribute": "like",
-            "value": "dumplings",
-        },
+        noted(3, "Yes, very.", "The user likes dumplings.", "like", "dumplings"),
     ),
     (  # and before words that refer to it
         ("assistant: Is the gluten a problem for you?", "Sadly I can't have it at all, coeliac disease"),
-        {
-            "n": 2,
-            "quote": "I can't have it at all, coeliac disease",
-            "note": "The user has coeliac disease and cannot have gluten.",
-            "attribute": "constraint",
-            "value": "gluten",
-        },
+        noted(
+            2,
+            "I can't have it at all, coeliac disease",
+            "The user has coeliac disease and cannot have gluten.",
+            "constraint",
+            "gluten",
+        ),
     ),
     (  # short words
         ("No pork for me, and I work in IT.",),
-        {
-            "n": 1,
-            "quote": "I work in IT",
-            "note": "The user works in IT.",
-            "attribute": "occupation",
-            "value": "IT",
-        },
+        noted(1, "I work in IT", "The user works in IT.", "occupation", "IT"),
     ),
     (  # a name from another message of theirs
         ("I'm off to Bilbao to see Ane.", "assistant: Nice!", "She's my sister, she turns 30 on Friday."),
-        {
-            "n": 3,
-            "quote": "She's my sister",
-            "note": "Ane is the user's sister; she turned 30 on 6 March 2026.",
-            "attribute": "family",
-            "value": "sister",
-        },
+        noted(
+            3, "She's my sister", "Ane is the user's sister; she turned 30 on 6 March 2026.", "family", "sister"
+        ),
     ),
     (  # numbers as they are dictated
         ("the credit union gave me thirty eight thousand and it's six twelve a month",),
-        {
-            "n": 1,
-            "quote": "the credit union gave me thirty eight thousand",
-            "note": "The user has a credit union loan of $38,000 and pays $612 a month.",
-            "attribute": "other",
-            "value": "",
-        },
+        noted(
+            1,
+            "the credit union gave me thirty eight thousand",
+            "The user has a credit union loan of $38,000 and pays $612 a month.",
+            "other",
+            "",
+        ),
     ),
     (
         ("Ich hab jetzt endlich eine Wohnung in Köln gefunden, ab Mai!",),
-        {
-            "n": 1,
-            "quote": "eine Wohnung in Köln gefunden, ab Mai",
-            "note": "Der Nutzer hat ab Mai 2026 eine Wohnung in Köln.",
-            "attribute": "home",
-            "value": "Köln",
-        },
+        noted(
+            1,
+            "eine Wohnung in Köln gefunden, ab Mai",
+            "Der Nutzer hat ab Mai 2026 eine Wohnung in Köln.",
+            "home",
+            "Köln",
+        ),
     ),
     (
         ("我對花生過敏,也不吃牛肉。",),
-        {
-            "n": 1,
-            "quote": "我對花生過敏",
-            "note": "使用者對花生過敏。",
-            "attribute": "allergy",
-            "value": "花生",
-        },
+        noted(1, "我對花生過敏", "使用者對花生過敏。", "allergy", "花生"),
     ),
 ]
 

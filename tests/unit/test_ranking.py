@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import math
 from datetime import UTC, datetime
-from itertools import pairwise
 from unicodedata import normalize
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from models.messages import Role
 from processors.retrieval.recall import question
 from processors.retrieval.recall.dating import period_of
 from processors.retrieval.recall.features import FEATURES, SESSION_GAP, Candidate, features
-from processors.retrieval.recall.question import InvalidQuestion, asked_words, cleaned, read, words_of
-from processors.retrieval.recall.ranking import SOURCE, STEEPNESS, rank
+from processors.retrieval.recall.question import InvalidQuestion, cleaned, read, words_of
+from processors.retrieval.recall.ranking import SOURCE, rank
 from processors.text.stemming import stem_of, without_particle
 
 
@@ -109,16 +108,6 @@ def test_what_is_no_question(query: str) -> None:
         cleaned(query)
 
 
-def test_control_characters_part_words() -> None:
-    assert cleaned(" green\x00tea\n\t?") == "green tea ?"
-    assert cleaned("緑茶は好き？") == "緑茶は好き？"
-
-
-def test_full_width_letters_are_folded() -> None:
-    assert cleaned("ｍｙ ﾈｺ, ½") == "my ネコ, 1⁄2"
-    assert words_of("Ｔａｎｇｏ ﾀﾞﾝｽ ５") == words_of("tango ダンス 5")
-
-
 @pytest.mark.parametrize(
     ("text", "question"), [("I walk.\n\nDo you?", 0.5), ("Do you walk?\n\n", 1.0), ("I walk.", 0.0)]
 )
@@ -130,35 +119,6 @@ def test_a_turn_of_the_longest_length_is_read_in_linear_time() -> None:
     """A pattern that begins anew at each place takes minutes, and nothing else runs in the meantime."""
     for text in ("why?" + "\n" * 400_000, "always " * 70_000):
         assert features(read("bikes"), [turn(text)])
-
-
-@pytest.mark.parametrize(
-    ("name", "query", "better", "worse"),
-    [
-        ("meaning", "tea", turn("one", cosine=0.6), turn("two", cosine=0.5)),
-        ("around", "green tea", turn("green teas"), turn("black coffee")),
-        ("around", "green tea", turn("yes", before="green tea?"), turn("yes", before="coffee?")),
-        ("around", "green tea", turn("yes", after="green tea?"), turn("yes", after="coffee?")),
-        ("speaker", "What does Mara drink", turn("tea", speaker="Mara"), turn("tea", speaker="Ben")),
-        ("speaker", "what do I drink", turn("tea"), turn("tea", role=Role.ASSISTANT)),
-        ("question", "tea", turn("I drink tea."), turn("Do you drink tea?")),
-        ("length", "cocoa", turn("the tea grows near high hills"), turn("tea")),
-        ("graph", "and my sister", turn("she drinks tea", tied=True), turn("he drinks tea")),
-        ("lacks", "when was it", turn("it was in MAY"), turn("it was fine")),
-        ("lacks", "how many cups", turn("it was seven"), turn("it was fine")),
-        ("lacks", "what is the dog called", turn("it is Rex"), turn("it is big")),
-        ("importance", "tea", note("likes it", 3), note("likes it", 1)),
-    ],
-)
-def test_each_feature_is_worth_what_it_says(name: str, query: str, better: Candidate, worse: Candidate) -> None:
-    """The other features are alike, so this one alone decides, whatever the order of the candidates."""
-    one, other = values(query, better, worse, name=name)
-    assert (one - other) * FEATURES[name].weight > 0
-    for candidates, first in (((better, worse), 0), ((worse, better), 1)):
-        speakers = {each.speaker for each in candidates} - {""}
-        found = rank(read(query, speakers), candidates)
-        assert found[0].position == first
-        assert found[0].parts[name] > found[1].parts[name]
 
 
 def test_near_is_the_best_other_turn_within_two_of_the_conversation() -> None:
@@ -242,10 +202,6 @@ def test_where_words_are_not_told_apart_letters_and_pairs_of_them_are(
     assert words_of(text) == words
 
 
-def test_a_cosine_that_is_not_known_is_the_lowest_known_one() -> None:
-    assert values("tea", turn("a", cosine=0.4), turn("b", cosine=None), name="meaning") == [0.4, 0.4]
-
-
 def test_nothing_answers() -> None:
     far = [turn(f"black coffee {index}", index, 0.15) for index in range(24)]
     assert rank(read("violin repairs"), far) == []
@@ -308,43 +264,7 @@ def test_what_was_said_before_the_end_of_a_named_time_comes_first(query: str, pe
     assert rank(asked, [after, before])[0].position == int(period)
 
 
-def test_words_that_only_ask_are_not_compared() -> None:
-    assert asked_words("wie heißt meine Oma") == ("oma",)
-    assert asked_words("¿Dónde vive?") == words_of("vive")
-    assert asked_words("où est-il") == words_of("où est-il"), "it has no others"
-
-
 def test_without_any_cosine_words_decide() -> None:
     found = rank(read("green tea"), [turn("coffee", cosine=None), turn("green tea", cosine=None)])
     assert found[0].position == 1
     assert rank(read("green tea"), [turn("coffee", cosine=None)]) == []
-
-
-TEXTS = st.text(alphabet="tea green?\n.X緑", max_size=30)
-CANDIDATES = st.builds(
-    Candidate,
-    text=TEXTS,
-    role=st.sampled_from(Role),
-    speaker=st.sampled_from(["", "Mara", "Ben (x)"]),
-    conversation_id=st.sampled_from(["a", "b"]),
-    index=st.none() | st.integers(0, 30),
-    cosine=st.none() | st.floats(-1, 1),
-    before=TEXTS,
-    after=TEXTS,
-)
-
-
-@settings(max_examples=40)
-@given(query=TEXTS.filter(str.strip), candidates=st.lists(CANDIDATES, max_size=6))
-def test_scores_are_the_parts_in_order(query: str, candidates: list[Candidate]) -> None:
-    found = rank(read(query, ["Mara", "Ben (x)"]), candidates)
-    assert len(found) in (0, len(candidates))
-    assert len({each.position for each in found}) == len(found)
-    scores = [each.score for each in found]
-    assert scores == sorted(scores, reverse=True)
-    for one, other in pairwise(found):
-        assert 0.0 < one.score <= 1.0
-        assert all(map(math.isfinite, one.parts.values()))
-        odds = [math.log(each.score) for each in (one, other)]
-        sums = [sum(each.parts.values()) for each in (one, other)]
-        assert (odds[0] - odds[1]) == pytest.approx(STEEPNESS * (sums[0] - sums[1]), abs=1e-6)

@@ -6,24 +6,20 @@ from datetime import UTC, datetime
 
 import msgspec
 import pytest
+import samples
 
 from models.messages import Role
-from models.turns import Turn, TurnSource
+from models.turns import TurnSource
 from models.vectors import VectorKind
 from processors.facts.recurring.sentences import SENTENCES_MOST, requests_for, sentence_ids, told_in
 
 AT = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
-TURN = Turn(
+TURN = samples.turn(
+    0,
+    "Good morning! I row the old ferry on Sundays. My cellar is full of clocks.",
+    at=AT,
     turn_id="t-1",
     message_id="m-1",
-    conversation_id="c",
-    user_id="ada",
-    role=Role.USER,
-    text="Good morning! I row the old ferry on Sundays. My cellar is full of clocks.",
-    sent_at=AT,
-    arrived_at=AT,
-    began_at=AT,
-    index=0,
     source=TurnSource(topic="chat.messages.v1", partition=3, offset=17),
 )
 

@@ -304,9 +304,7 @@ def test_memory_is_bounded() -> None:
     [*(" ", "\n", "\t\r\n", "-", "- ", "=\t", "`", "```", "~", "$", "x\n\n", "```\n", "# ", ": ", "|", ">"),
      *("> ", "1. ", "*a* ", "``` x", "\n```\n\n   ", "\n~~~~\n>", "\n$$\n  ")],
 )  # fmt: skip
-@pytest.mark.parametrize(
-    "before", ["", "and", f"\n\n{OPENING}", "\n```\n", "\na | b\n- | -\n", "\n$$\n", "\n- x"]
-)
+@pytest.mark.parametrize("before", ["and", "\n```\n", "\na | b\n- | -\n"])
 def test_whatever_is_said_without_end_the_state_stays_small(before: str, piece: str) -> None:
     """A state that fits into no record would stop every worker that reads it."""
     text = f"{OPENING}{before}" + piece * (8_000 // len(piece))

@@ -27,7 +27,6 @@ from streams.runtime.effects import Effects
 from streams.runtime.marks import Layout
 from streams.runtime.publisher import OutputTooLarge, Publisher, TopicLayout, record_bytes
 from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
-from streams.runtime.stage_status import StageStatus
 from streams.runtime.stamp import stamp
 from streams.runtime.stepping import MOST_BURIED, Prepared, Stepper
 from streams.runtime.stored import StoredPartition
@@ -209,26 +208,6 @@ class TestInAThread:
         assert seen == [[], [], []]
         assert bench.values(OUT) == [b"a 0", b"b 1", b"c 2"]
 
-    async def test_a_scan_of_much_state_does_not_hang(self, service: Service) -> None:
-        seen: list[str] = []
-
-        def slow(batch: RecordBatch, state: StateReader) -> Effects:
-            for number, _ in enumerate(state.items()):
-                service.now += 0.05
-                if not number % 100:
-                    service.health.beat()
-                    seen.extend(service.health.why_unhealthy())
-            return count_step(batch, state)
-
-        bench = Bench(service, stage(slow, in_thread=(SOURCE,)))
-        effects = Effects()
-        for number in range(5_000):
-            effects.store(b"%d" % number, b"row")
-        bench.stepper()
-        bench.states[0].store(effects.changes)
-        await bench.run(b"a")
-        assert (seen, bench.values(OUT)) == ([], [b"a 0"])
-
     async def test_a_step_that_ends_an_iterator_too_early_is_no_wait_for_ever(self, service: Service) -> None:
         """A future takes any error but this one."""
 
@@ -240,16 +219,6 @@ class TestInAThread:
         async with asyncio.timeout(60):
             await bench.run(b"bad")
         assert bench.letters() == [(b"bad", "step_failed")]
-
-    async def test_other_sources_are_done_at_once(self, service: Service) -> None:
-        threads = []
-
-        def step(batch: RecordBatch, state: StateReader) -> Effects:
-            threads.append(threading.current_thread())
-            return count_step(batch, state)
-
-        await Bench(service, stage(step)).run(b"a")
-        assert threads == [threading.main_thread()]
 
     def test_a_value_that_is_confirmed_meanwhile_is_read_as_before(self) -> None:
         """Confirming moves it from the overlay to the table, while a step in a thread may look for it."""
@@ -305,22 +274,6 @@ class TestIsolation:
         assert bench.states[0].read(b"n") == (201, b"200")
         assert [Layout((SOURCE,)).payload(value) for value in bench.ready[0].values.values()] == [b"200"]
 
-    async def test_an_undisturbed_batch_is_packed_once(
-        self, service: Service, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        pack, packed = service.publisher.pack, []
-
-        def counting(outputs: Any, stamp: Any = ()) -> Any:
-            packed.append(list(outputs))
-            return pack(outputs, stamp)
-
-        monkeypatch.setattr(service.publisher, "pack", counting)
-        bench = Bench(service, stage())
-        await bench.run(b"a", b"b")
-        await bench.run(b"c")
-        assert [len(outputs) for outputs in packed] == [2, 1]
-        assert bench.values(OUT) == [b"a 0", b"b 1", b"c 2"]
-
     async def test_outputs_say_what_made_them_and_dead_letters_are_copies(self, service: Service) -> None:
         bench = Bench(service, stage(decided_by={"setting": 1}))
         prepared = await bench.run(b"a", b"poison", b"b")
@@ -329,16 +282,6 @@ class TestIsolation:
         [letter] = [dict(headers) for topic, _, _, headers in read(prepared) if topic != OUT]
         assert letter["dlq_message"] == b"ValueError: poison"
         assert not letter.keys() & dict(made_by).keys()
-
-    async def test_what_was_isolated_is_packed_like_what_was_not(self, service: Service) -> None:
-        good = [b"m%d" % n for n in range(4000)]
-        undisturbed = Bench(service, stage())
-        await undisturbed.run(*good)
-        bench = Bench(service, stage())
-        await bench.run(b"poison", *good)
-        dead = [topic for topic, _, _ in bench.ready[0].packed if topic != OUT]
-        assert dead == [SOURCE + ".dlq"]
-        assert len(bench.ready[0].packed) - len(dead) == len(undisturbed.ready[0].packed) < 40
 
     async def test_the_record_is_found_by_halving(self, service: Service) -> None:
         calls = 0
@@ -352,16 +295,6 @@ class TestIsolation:
         await bench.run(*[b"m"] * 600, b"poison", *[b"m"] * 400)
         assert calls <= 2 * 11
         assert len(bench.values(OUT)) == 1000
-
-    async def test_a_letter_says_how_often_its_record_was_tried(self, service: Service) -> None:
-        bench = Bench(service, stage())
-        await bench.run(b"poison")
-        await bench.run(b"poison", b"a", b"b", b"c")
-        await bench.run(b"a", b"poison")
-        attempts = [
-            dict(headers)["dlq_attempts"] for p in bench.ready for t, _, _, headers in read(p) if t != OUT
-        ]
-        assert attempts == [b"1", b"3", b"2"]
 
     async def test_an_output_that_is_too_large_costs_its_record_only(self, service: Service) -> None:
         bench = Bench(service, stage())
@@ -484,12 +417,6 @@ class TestDefects:
                 await bench.run(b"poison", b"invalid")
         assert len(bench.letters()) == 2 * (MOST_BURIED - 1)
 
-    async def test_outputs_that_are_all_too_large_are_a_defect_too(self, service: Service) -> None:
-        bench = Bench(service, stage())
-        with pytest.raises(ConsistencyError, match="defect of the stage"):
-            await bench.run(*[b"x" * 2000] * 150)
-        assert bench.ready == []
-
 
 class Stored(msgspec.Struct):
     n: int
@@ -597,13 +524,6 @@ class TestSilence:
         async with asyncio.timeout(60):
             await bench.run(b"a", b"silent")
         assert bench.letters() == [(b"silent", "no_answer")]
-
-    async def test_the_last_of_a_batch_and_one_of_two(self, service: Service) -> None:
-        bench = Bench(service, stage(Outside(b"silent").step))
-        await bench.run(b"a", b"silent")
-        await bench.run(b"silent", b"b")
-        assert bench.values(OUT) == [b"a", b"b"]
-        assert [why for _, why in bench.letters()] == ["no_answer"] * 2
 
     async def test_one_that_is_alone_is_compared_with_an_earlier_one(self, service: Service) -> None:
         outside = Outside(b"silent")
@@ -780,20 +700,6 @@ class TestWaiting:
         assert not self.waits(service, "stage")
         assert service.health.why_not_ready() == []
 
-    async def test_it_ends_with_the_first_answer_and_begins_anew(self, service: Service) -> None:
-        outside = Outside(b"silent")
-        bench = Bench(service, stage(outside.step))
-        seen: list[tuple[list[bytes], bool]] = []
-        outside.on_call = lambda values: seen.append((values, self.waits(service, "stage")))
-        await bench.run(b"a", b"silent")
-        assert seen[:4] == [
-            ([b"a", b"silent"], False),
-            ([b"a", b"silent"], True),
-            ([b"a"], True),
-            ([b"silent"], False),
-        ]
-        assert not self.waits(service, "stage"), "nobody asks for it any more"
-
     async def test_lanes_that_wait_together_are_one_wait(self, service: Service) -> None:
         outside = Outside()
         outside.down = {b"a", b"b"}
@@ -824,28 +730,6 @@ class TestWaiting:
         assert not self.waits(service, "qdrant")
         assert service.health.why_not_ready() == []
         assert not bench.stepper().running
-
-    async def test_the_time_is_counted_as_it_passes_and_once_for_all_lanes(
-        self, service: Service, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        clock = SimpleNamespace(monotonic=lambda: service.now)
-        monkeypatch.setattr("streams.runtime.stage_status.time", clock)
-        status, one, two = StageStatus("stage"), object(), object()
-        counted = []
-        for now, what, lane in (
-            (10, status.failed, one),
-            (13, status.failed, one),
-            (15, status.failed, two),
-            (20, status.settled, one),
-            (22, status.settled, one),
-            (29, status.settled, two),
-            (50, status.failed, one),
-            (51, status.settled, one),
-        ):
-            service.now = now
-            what(*((service, "qdrant", lane) if what == status.failed else (service, lane)))
-            counted.append(service.value("dependency_wait_seconds_total", "stage", "qdrant"))
-        assert counted == [0, 3, 5, 10, 10, 19, 19, 20]
 
     async def test_pauses_grow_up_to_the_longest(
         self, service: Service, monkeypatch: pytest.MonkeyPatch
@@ -892,13 +776,6 @@ class TestAside:
         assert bench.values(OUT) == [b"a 0", b"b 1"]
         assert bench.letters() == [(b"as it lies there", "batch_too_large")]
         assert bench.ready[0].account.dead_letters[0].message == "600 MB"
-
-    async def test_a_batch_of_nothing_else(self, service: Service) -> None:
-        bench = Bench(service, stage())
-        unread = UnreadBatch(SOURCE, 0, 1, 4, 0, "zstd", 4, b"data", "batch_unreadable", "m")
-        bench.ready.append(await bench.stepper().run(RecordBatch([unread], source=SOURCE)))
-        assert bench.letters() == [(b"data", "batch_unreadable")]
-        assert bench.bound.status.buried == 0
 
     async def test_a_misplaced_record_goes_where_it_belongs_and_one_that_does_not_fit_is_a_letter(
         self, service: Service, monkeypatch: pytest.MonkeyPatch
@@ -958,30 +835,10 @@ class TestAside:
         assert not bench.letters()
         assert not bench.ready[0].account.counts
 
-    async def test_a_letter_that_is_cut_is_counted(self, service: Service) -> None:
-        bench = Bench(service, stage())
-        prepared = await bench.run(b"poison" + bytes(16 << 20), b"poison")
-        assert prepared.account.counts == {("dead_letters_truncated_total", ("stage", SOURCE)): 1}
-        assert len(bench.letters()) == 2
-
 
 class TestTimers:
     def timed(self, on_timer: Any) -> Stage:
         return stage(on_timer=on_timer)
-
-    async def test_what_a_timer_decides_is_stored_and_packed(self, service: Service) -> None:
-        def on_timer(keys: Any, context: TimerContext, state: StateReader) -> Effects:
-            effects = Effects()
-            for key in keys:
-                effects.emit(OUT, key, b"fired")
-                effects.store(key, b"fired")
-            return effects
-
-        bench = Bench(service, self.timed(on_timer))
-        bench.ready.append(bench.stepper().run_timers([b"k"], TimerContext(0, 1.0, True)))
-        assert bench.values(OUT) == [b"fired"]
-        assert bench.states[0].read(b"k") == (0, b"fired")
-        assert list(bench.ready[0].values) == [b"k"]
 
     async def test_an_error_in_it_is_a_defect(self, service: Service) -> None:
         def on_timer(keys: Any, context: TimerContext, state: StateReader) -> Effects:

@@ -15,14 +15,11 @@ import pytest
 import samples
 
 from models import ids
-from models.episodes import Episode, EpisodeReason
 from models.errors import DependencyUnavailable
-from models.facts import Fact, FactStatus, Provenance
+from models.facts import Fact, FactStatus
 from models.index import FactIndex, Vectors, VectorSpace
-from models.messages import Role
 from models.statements import Kind
-from models.turns import Turn, TurnSource
-from models.windows import WindowSource
+from models.turns import Turn
 from processors.retrieval.recall.question import InvalidQuestion
 from processors.text.scripts import latin_share
 from streams.stores.qdrant_edge import QdrantEdgeIndex
@@ -187,36 +184,14 @@ def make_turn(
     """Turns of the person have even indices, of the assistant odd ones; one a minute."""
     at = START + timedelta(minutes=index)
     name = f"{conversation_id}-{user_id}-{index}"
-    return Turn(
-        turn_id=ids.text_fact_id(tenant_id, user_id, name),
-        message_id=name,
-        conversation_id=conversation_id,
-        user_id=user_id,
-        role=Role.ASSISTANT if index % 2 else Role.USER,
-        text=text,
-        sent_at=at,
-        arrived_at=at,
-        began_at=START,
-        index=index,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
-        speaker=speaker,
-        tenant_id=tenant_id,
-    )
+    names = {"turn_id": ids.text_fact_id(tenant_id, user_id, name), "message_id": name, "speaker": speaker}
+    owner = {"conversation_id": conversation_id, "user_id": user_id, "tenant_id": tenant_id}
+    return samples.turn(index, text, at=START, sent_at=at, arrived_at=at, **names, **owner)
 
 
 def resting_on(said: Turn, fact: Fact) -> Fact:
-    source = Provenance(
-        conversation_id=said.conversation_id,
-        window_id="w",
-        window_end_id="w",
-        message_ids=(said.message_id,),
-        quote=said.text,
-        topic="chat.messages.v1",
-        partition=0,
-        offsets=(0,),
-        sent_at=said.sent_at,
-        arrived_at=said.arrived_at,
-    )
+    names = {"conversation_id": said.conversation_id, "message_ids": (said.message_id,)}
+    source = samples.evidence(said.text, at=said.sent_at, **names)
     return msgspec.structs.replace(fact, provenance=(source,))
 
 
@@ -473,24 +448,8 @@ async def test_episodes_rest_on_all_their_messages(
     index: FactIndex, turns: TurnIndex, embedder: WordEmbedder, tmp_path: Path
 ) -> None:
     said = [make_turn(0, "coffee beans"), make_turn(1, "from Bramble")]
-    episode = Episode(
-        episode_id=ids.text_fact_id("default", "ada", "episode"),
-        conversation_id="c-1",
-        user_id="ada",
-        reason=EpisodeReason.CLOSED,
-        message_ids=tuple(turn.message_id for turn in said),
-        turn_ids=tuple(turn.turn_id for turn in said),
-        text="user: coffee beans\nassistant: from Bramble",
-        from_index=0,
-        to_index=1,
-        overlap=0,
-        people=("ada",),
-        first_sent_at=said[0].sent_at,
-        last_sent_at=said[1].sent_at,
-        arrived_at=said[1].arrived_at,
-        began_at=START,
-        source=WindowSource(topic="memory.turns.v1", partition=0, first_offset=0, last_offset=1),
-    )
+    text = "user: coffee beans\nassistant: from Bramble"
+    episode = samples.episode(*said, episode_id=ids.text_fact_id("default", "ada", "episode"), text=text)
     episodes: EpisodeIndex = QdrantEdgeIndex(
         tmp_path / "episodes", EPISODE_KIND, VectorSpace("words-1", DIMENSIONS)
     )

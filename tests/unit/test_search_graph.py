@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+import samples
 
 from models import ids
 from models.errors import DependencyUnavailable
 from models.index import VectorSpace
 from models.messages import Role
-from models.turns import Turn, TurnSource
+from models.turns import Turn
 from processors.conversations.episodes.state import kept
 from processors.extraction.graph.asking import relations_of
 from processors.extraction.graph.reading import read
@@ -62,19 +63,8 @@ class Rig(NamedTuple):
 def _turn(index: int, text: str, user: str) -> Turn:
     at = START + timedelta(minutes=index)
     name = f"{user}-{text}-{index}"
-    return Turn(
-        turn_id=ids.text_fact_id("default", user, name),
-        message_id=name,
-        conversation_id="c",
-        user_id=user,
-        role=Role.USER,
-        text=text,
-        sent_at=at,
-        arrived_at=at,
-        began_at=START,
-        index=index,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=index),
-    )
+    names = {"turn_id": ids.text_fact_id("default", user, name), "message_id": name, "user_id": user}
+    return samples.turn(index, text, at=START, sent_at=at, arrived_at=at, role=Role.USER, **names)
 
 
 @pytest.fixture

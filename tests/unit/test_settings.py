@@ -25,17 +25,6 @@ def refusal(monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:
     return str(caught.value)
 
 
-def test_the_defaults_are_those_of_one_machine():
-    settings = load_settings()
-    assert settings.bootstrap_servers == "127.0.0.1:9092"
-    assert (settings.redis_url, settings.qdrant_url, settings.topic_prefix) == ("", "", "")
-    assert (settings.window_size, settings.window_overlap, settings.idle_seconds) == (10, 3, 900)
-    assert (settings.token_threshold, settings.content_similarity_threshold) == (1200, 0.85)
-    assert settings.gemini_api_key.get_secret_value() == ""
-    assert settings.data_dir.is_absolute()
-    assert settings.data_dir.name == "switchboard"
-
-
 @pytest.mark.parametrize(
     ("variable", "value", "said"),
     [

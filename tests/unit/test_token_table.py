@@ -62,32 +62,6 @@ def test_the_example_of_the_seed() -> None:
     ]
 
 
-def test_messages_that_come_while_a_request_is_open_stay_unsummarized() -> None:
-    table = add(ask(add(TokenTable(), [122] * 10)), [100, 200])
-    assert [(row.from_index, row.to_index, row.tokens, row.state) for row in ranges(table)] == [
-        (0, 9, 1220, RangeState.REQUESTED),
-        (10, 11, 300, RangeState.UNSUMMARIZED),
-    ]
-    table = answer(table, tokens=80)
-    assert [row.summary_id for row in ranges(table)] == ["summary-0-9", ""]
-    assert context_tokens(table) == 380
-    assert table.next_index == 12
-    table = add(ask(add(table, [900])), [7])
-    assert [(row.from_index, row.to_index, row.tokens, row.state) for row in ranges(table)] == [
-        (0, 9, 80, RangeState.SUMMARIZED),
-        (10, 12, 1200, RangeState.REQUESTED),
-        (13, 13, 7, RangeState.UNSUMMARIZED),
-    ]
-
-
-def test_a_backlog_is_asked_for_range_by_range() -> None:
-    """What came in meanwhile is above the threshold: the next request follows the answer at once."""
-    table = answer(add(ask(add(TokenTable(), [700, 700])), [700] * 4), tokens=80)
-    assert due(table, THRESHOLD) == RequestPlan(from_index=2, to_index=3, tokens=1480)
-    table = answer(ask(table), tokens=80)
-    assert due(table, THRESHOLD) == RequestPlan(from_index=4, to_index=5, tokens=1560)
-
-
 def test_a_repeat_has_the_same_range_and_a_higher_attempt() -> None:
     table = add(ask(add(TokenTable(), [1300]), now=100.0), [40])
     assert repeat_due(table, now=159.9, retry_after=60) is None
@@ -99,16 +73,6 @@ def test_a_repeat_has_the_same_range_and_a_higher_attempt() -> None:
     plan = repeat_due(table, now=280.0, retry_after=60)
     assert plan == RequestPlan(0, 0, 1300, attempt=3)
     assert context_tokens(answer(table, 80)) == 120
-
-
-def test_only_the_answer_to_the_open_request_counts() -> None:
-    waiting = ask(add(TokenTable(), [1300, 10]))
-    assert accept(waiting, "another", "s", 80) is waiting
-    answered = accept(waiting, "request-0-0", "s", 80)
-    assert context_tokens(answered) == 90
-    assert answered.summaries == (AcceptedSummary("s", 0, 0, 80),), "of the range that was asked for"
-    assert accept(answered, "request-0-0", "s", 80) is answered, "a duplicate"
-    assert accept(TokenTable(), "request-0-0", "s", 80) == TokenTable(), "early"
 
 
 def with_summaries(*tokens: int, messages: tuple[int, ...] = ()) -> TokenTable:

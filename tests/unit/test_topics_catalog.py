@@ -24,42 +24,6 @@ def write(folder: Path, **changes: object) -> None:
     (folder / f"{entry.get('name', 'a.b.v1')}.yaml").write_text(yaml.safe_dump(entry))
 
 
-def test_the_topics_of_the_contract():
-    names = {spec.name for spec in load_catalog() if spec.type}
-    assert names == {
-        "chat.messages.v1",
-        "memory.commands.v1",
-        "memory.windows.v1",
-        "memory.fact-candidates.v1",
-        "memory.facts.v1",
-        "memory.consolidation.v1",
-        "memory.graph-statements.v1",
-        "memory.entities.v1",
-        "memory.relations.v1",
-        "memory.consolidation-reports.v1",
-        "memory.merge-questions.v1",
-        "memory.turns.v1",
-        "memory.episodes.v1",
-        "memory.turn-vectors.v1",
-        "memory.context-requests.v1",
-        "memory.context.v1",
-        "memory.embedding-requests.v1",
-        "memory.embeddings.v1",
-        "memory.summary-requests.v1",
-        "memory.summaries.v1",
-        "chat.response-chunks.v1",
-        "chat.responses.v1",
-        "chat.duplicates.v1",
-        "access.tokens.v1",
-        "memory.policies.v1",
-        "memory.control.v1",
-        "webhooks.endpoints.v1",
-        "webhooks.undelivered.v1",
-        "models.memo.v1",
-        "respond.routed-chunks.v1",
-    }
-
-
 def test_what_a_service_reads_has_a_dead_letter_topic_that_takes_larger_records():
     catalog = load_catalog()
     services = {"ingest", "memory", "recall", "respond"}
