@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from models.episodes import Episode
 from models.facts import Fact, FactStatus
-from models.index import EpisodeFilter, FactFilter, FactReader, IndexReader, SearchIndex, TurnFilter, Where
+from models.index import EpisodeFilter, FactFilter, FactReader, IndexReader, SearchIndex, TurnFilter
+from models.index_conditions import Where
 from models.statements import Kind
 from models.turns import Turn
 from processors.facts.confidence import ACTIVE_FROM, confidence_at, has_faded, is_void
