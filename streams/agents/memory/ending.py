@@ -23,7 +23,7 @@ from processors.facts.ending import end, first_after, latest, with_ended
 from processors.facts.evidence import is_erased
 from processors.facts.lines import Line, cause_of
 from processors.facts.merging.endings import NEAREST, Verdict, decide
-from processors.facts.merging.pair_features import Said
+from processors.facts.merging.statement_features import Said
 from processors.facts.timeline import Moment
 from processors.facts.timeline import Said as LineSaid
 from processors.retrieval.embedding.vectors import unpacked
