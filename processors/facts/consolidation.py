@@ -26,10 +26,10 @@ from processors.facts.lines import (
     settled,
     with_fact,
 )
+from processors.facts.marks import ANY, Moment, Said, mark_of, marked, moment_of
 from processors.facts.refinement import absorbed, brought_back
 from processors.facts.standing import Standing, standing, stands_for
 from processors.facts.stubs import Led, Stub, released
-from processors.facts.timeline import ANY, Moment, Said, mark_of, marked, moment_of
 
 _SAID = {
     Assertion.HOLDS: Said.HOLDS,

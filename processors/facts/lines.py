@@ -15,8 +15,9 @@ import msgspec
 from models.facts import CHANGES_LIMIT, Erasure, Fact, FactChange, FactStatus, Provenance, Revision
 from models.messages import Timestamp
 from processors.facts.evidence import Floor, ceilings
+from processors.facts.marks import Mark, Moment
 from processors.facts.stubs import Given, Stub, let_go_stub, stub_of, voided_by
-from processors.facts.timeline import Mark, Moment, Verdict, trimmed, verdicts
+from processors.facts.timeline import Verdict, trimmed, verdicts
 
 #: How many changes and pieces of evidence a line's facts name together, so that it stays a small record.
 ENTRIES_LIMIT = 512

@@ -15,10 +15,11 @@ from processors.facts.claims import Claim, claim_of
 from processors.facts.evidence import ceilings, is_same, name_of
 from processors.facts.learning import ever_held
 from processors.facts.lines import STUBS_LIMIT, VALUES_LIMIT, Latest, Line, Place, bounded
+from processors.facts.marks import ANY, Mark, Moment, Said, mark_of, marked, moment_of
 from processors.facts.preference_aliases import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.refinement import is_kept_whole, unmerged
 from processors.facts.stubs import Stub, conversations_of, stub_of
-from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, moment_of, verdicts
+from processors.facts.timeline import verdicts
 
 
 def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place | Preferences]:

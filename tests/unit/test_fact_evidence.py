@@ -11,7 +11,8 @@ from processors.facts.claims import claim_of
 from processors.facts.evidence import PROVENANCE_LIMIT, ceilings, is_counted, is_same, is_under, newest, place
 from processors.facts.learning import learned
 from processors.facts.lines import Line
-from processors.facts.timeline import Mark, Said, mark_of, marked, moment_of, verdicts
+from processors.facts.marks import Mark, Said, mark_of, marked, moment_of
+from processors.facts.timeline import verdicts
 
 
 def test_a_fact_claims_what_its_candidate_did() -> None:

@@ -30,8 +30,9 @@ from processors.facts.lines import (
     with_fact,
     with_stub,
 )
+from processors.facts.marks import MARKS_LIMIT, Said, mark_of, marked, moment_of
 from processors.facts.stubs import Led, Voided
-from processors.facts.timeline import MARKS_LIMIT, Said, mark_of, marked, moment_of, verdicts
+from processors.facts.timeline import verdicts
 
 BERLIN, MUNICH = claimed("home", "Berlin"), claimed("home", "Munich")
 EMPTY = Line(True)

@@ -21,10 +21,10 @@ from processors.facts.claims import normalized_subject
 from processors.facts.ending import end, first_after, latest, with_ended
 from processors.facts.evidence import is_erased
 from processors.facts.lines import Line, cause_of
+from processors.facts.marks import Moment
+from processors.facts.marks import Said as LineSaid
 from processors.facts.merging.endings import NEAREST, Verdict, decide
 from processors.facts.merging.statement_features import Said
-from processors.facts.timeline import Moment
-from processors.facts.timeline import Said as LineSaid
 from processors.retrieval.embedding.vectors import unpacked
 from processors.retrieval.embedding.wording import text_of
 from streams.agents.emitting import emit

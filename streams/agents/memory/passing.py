@@ -14,8 +14,8 @@ from models.facts import Provenance
 from models.vectors import Saying
 from processors.facts.ending import end, latest
 from processors.facts.lines import Cause
+from processors.facts.marks import Moment, Said
 from processors.facts.planned import passes_at
-from processors.facts.timeline import Moment, Said
 from streams.agents.emitting import emit
 from streams.agents.memory.fact_store import FactStore
 from streams.agents.memory.fact_vectors import PLANS, Plan, Plans, plans_key
