@@ -78,6 +78,16 @@ class Line(msgspec.Struct, frozen=True, tag="line"):
         """Return the stub of a fact in this line."""
         return next((stub for stub in self.stubs if stub.fact_id == fact_id), None)
 
+    def next_version(self, fact_id: str, erasure: Erasure | None) -> int:
+        """Return the version of a fact that begins anew: it goes on from what was erased or let go of it."""
+        stub = self.stub(fact_id)
+        known = (
+            0 if erasure is None else erasure.version,
+            self.forgotten_version,
+            0 if stub is None else stub.version,
+        )
+        return max(known) + 1
+
     def wholes(self) -> dict[str, str]:
         """Return the current replacements of facts merged in this line."""
         into = {stub.fact_id: stub.into for stub in self.stubs if stub.into}

@@ -12,8 +12,7 @@ import msgspec
 from models.facts import Fact, FactChange, FactStatus
 from models.statements import Polarity
 from processors.facts.claims import Claim, claim_of
-from processors.facts.evidence import ceilings, is_same, name_of
-from processors.facts.learning import ever_held
+from processors.facts.evidence import ceilings, ever_held, is_same, name_of
 from processors.facts.lines import STUBS_LIMIT, VALUES_LIMIT, Latest, Line, Place, bounded
 from processors.facts.marks import ANY, Mark, Moment, Said, mark_of, marked, moment_of
 from processors.facts.preference_aliases import Known, Preferences, is_known_by_name, preferences_id

@@ -8,16 +8,23 @@ from told_facts import NOON, candidate, evidence, minute, told
 
 from models.facts import FactStatus, Period
 from processors.facts.claims import claim_of
-from processors.facts.evidence import PROVENANCE_LIMIT, ceilings, is_counted, is_same, is_under, newest, place
-from processors.facts.learning import learned
-from processors.facts.lines import Line
+from processors.facts.evidence import (
+    PROVENANCE_LIMIT,
+    ceilings,
+    is_counted,
+    is_same,
+    is_under,
+    learned,
+    newest,
+    place,
+)
 from processors.facts.marks import Mark, Said, mark_of, marked, moment_of
 from processors.facts.timeline import verdicts
 
 
 def test_a_fact_claims_what_its_candidate_did() -> None:
     for said in (candidate("Berlin", evidence(1)), candidate("Rome", evidence(1), attribute="event")):
-        fact = learned(said, claim_of(said), Line(True), None)
+        fact = learned(said, claim_of(said), 1, None)
         assert claim_of(fact) == claim_of(said)
         assert (fact.tenant_id, fact.user_id, fact.event_at) == ("acme", "ada", NOON)
         assert (fact.valid_from, fact.learned_at) == (said.provenance.sent_at, said.provenance.arrived_at)

@@ -24,15 +24,14 @@ from processors.facts.confidence import (
     rate_of,
     revived,
 )
-from processors.facts.learning import learned
-from processors.facts.lines import Line
+from processors.facts.evidence import learned
 
 DAY = timedelta(days=1)
 
 
 def known(attribute: str, **other: object) -> Fact:
     said = candidate("nuts", evidence(1), attribute=attribute)
-    return msgspec.structs.replace(learned(said, claim_of(said), Line(False), None), **other)
+    return msgspec.structs.replace(learned(said, claim_of(said), 1, None), **other)
 
 
 def test_what_it_does_harm_to_forget_never_fades_whatever_its_kind_and_writing() -> None:

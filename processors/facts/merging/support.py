@@ -23,7 +23,7 @@ from models.statements import SELF, Kind, Polarity
 from models.vectors import Saying
 from processors.facts.claims import normalized_subject
 from processors.facts.confidence import ACTIVE_FROM, RATES, confidence_at, rate_of, revived
-from processors.facts.learning import EVIDENCE_GAIN
+from processors.facts.evidence import EVIDENCE_GAIN
 from processors.facts.lines import Cause, Line, recorded, with_fact, with_stub
 from processors.facts.merging.guards import denies
 from processors.facts.merging.plan import Known
