@@ -224,6 +224,21 @@ class Fact(msgspec.Struct, frozen=True, kw_only=True):
     why: Why = ""
     tenant_id: Identifier = DEFAULT_TENANT
 
+    @property
+    def has_faded(self) -> bool:
+        """True if it is deprecated because it faded, and may come back; a voided one has an end."""
+        return self.status is FactStatus.DEPRECATED and self.valid_to is None
+
+    @property
+    def is_void(self) -> bool:
+        """True if it was voided: it never was true."""
+        return self.status is FactStatus.DEPRECATED and self.valid_to is not None
+
+    @property
+    def holds(self) -> bool:
+        """True if it is active, or would be had it not faded."""
+        return self.status is FactStatus.ACTIVE or self.has_faded
+
 
 class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     """Record of an erased fact, without its content.

@@ -32,7 +32,8 @@ from processors.extraction.keeper import DROPPED, Judgement, judge, worth_readin
 from processors.extraction.reading import statements
 from processors.extraction.units import Unit, units_of
 from processors.facts.merging.endings import NEAREST, telling
-from processors.facts.merging.pair_features import Said, features, read, with_telling
+from processors.facts.merging.pair_features import features, with_telling
+from processors.facts.merging.statement_features import Said, read
 from processors.retrieval.embedding.wording import text_of
 from streams.llm.onnx_embedder import OnnxEmbedder
 

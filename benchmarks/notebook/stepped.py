@@ -21,14 +21,13 @@ from models.messages import ChatMessage, Role
 from models.ports import Extractor, KnownNotes
 from models.vectors import VectorKind
 from streams.agents.ingest.conversations import Conversations
-from streams.agents.ingest.punctuating import COMMANDS
 from streams.agents.memory.extraction import Extraction
 from streams.agents.memory.facts import Facts
-from streams.agents.message_log import MESSAGES
 from streams.agents.recall.embedding import Embedding
 from streams.agents.recall.index import Index
 from streams.agents.recall.turns import Turns
 from streams.agents.recall.vectors import VectorViews
+from streams.clients.topics import COMMANDS, MESSAGES
 from streams.config.settings import Settings
 from streams.llm.onnx_embedder import OnnxEmbedder
 from streams.llm.tokenizer import cl100k_counter

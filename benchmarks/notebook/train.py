@@ -1,9 +1,9 @@
 """Train the weights of the built-in extractor on Notebook people: ``python -m benchmarks.notebook.train``.
 
 Trained on ``people/``, ``notes.jsonl``, ``plain_notes.txt``, ``not_notes.jsonl`` and ``small_talk.txt``;
-kinds besides on those of ``kinds/``, whose sentences do not make the choice of what is kept better.  ``dev/`` is
-only looked at.  Prints how people fare that no weight was fitted to: leave-people-out over
-``people/``, then ``dev/``.  Needs scikit-learn (extra ``dev``).
+kinds besides on ``kinds/``, whose people do not make the choice of what is kept better.  ``dev/`` is only
+looked at.  Prints how people fare that no weight was fitted to: leave-people-out over ``people/``, then
+``dev/``.  Needs scikit-learn (extra ``dev``).
 """
 
 from __future__ import annotations

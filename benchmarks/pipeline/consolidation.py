@@ -33,6 +33,7 @@ from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.facts import Facts
 from streams.agents.vectors.requests import EMBEDDINGS
 from streams.clients.records import Record, RecordBatch
+from streams.clients.topics import MESSAGES
 from streams.config.settings import load_settings
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.stored import StoredPartition
@@ -52,7 +53,6 @@ _BATCH = 500
 #: Of ingest: conversations that go on at once, and when their messages arrive (epoch ms).
 _CONVERSATIONS = 500
 _ARRIVED_MS = 1_772_400_000_000
-MESSAGES = "chat.messages.v1"
 
 #: How long the other process is waited for (seconds).
 _PATIENCE = 120.0

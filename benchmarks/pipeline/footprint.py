@@ -24,14 +24,14 @@ from models.facts import Fact, FactCandidate, Provenance
 from models.index import SearchIndex, VectorSpace
 from models.statements import Kind
 from models.turns import Turn
-from streams.agents.memory.facts import CANDIDATES, Facts
 from streams.agents.memory.facts import FACTS as FACTS_TOPIC
-from streams.agents.message_log import MESSAGES
+from streams.agents.memory.facts import Facts
 from streams.agents.recall.turn_log import TurnLog
 from streams.agents.recall.turns import TURNS as TURNS_TOPIC
 from streams.agents.recall.turns import Turns
 from streams.agents.vectors.requests import EMBEDDINGS
 from streams.clients.local_valkey import LocalValkey
+from streams.clients.topics import CANDIDATES, MESSAGES
 from streams.config.settings import Settings
 from streams.runtime.testing import StageHarness
 from streams.stores.conversation_log import ConversationLog

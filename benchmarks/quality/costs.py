@@ -41,8 +41,9 @@ from processors.prompts import answer, extraction, merging, notes, summary, unde
 from processors.prompts.prompt import Prompt
 from processors.retrieval.embedding.wording import EMBEDDED_CHARACTERS, text_of
 from processors.text.tokens import TokenCounter
-from streams.agents.ingest.conversations import REQUESTS, WINDOWS, Conversations
-from streams.agents.memory.summaries import SUMMARIES, Summaries
+from streams.agents.ingest.conversations import REQUESTS, Conversations
+from streams.agents.memory.summaries import Summaries
+from streams.clients.topics import SUMMARIES, WINDOWS
 from streams.config.settings import Settings
 from streams.llm.factory import provider
 from streams.llm.port import Answer, Provider, Usage

@@ -12,13 +12,14 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaError
 
 from deploy.local.demo_input import EXAMPLES, InputMessage
-from deploy.local.demo_watch import CHUNKS, MESSAGES
+from deploy.local.demo_watch import CHUNKS
 from models.errors import DependencyUnavailable
 from models.ids import deterministic_id
 from models.responses import ResponseChunk
 from streams.clients import cloudevents, kafka
 from streams.clients.catalog import Catalog
 from streams.clients.partitioner import partition_of
+from streams.clients.topics import MESSAGES
 from streams.config.settings import Settings
 
 _SOURCE = "/switchboard/demo"

@@ -21,18 +21,12 @@ from streams.agents.message_log import read_message
 from streams.clients.catalog import Catalog
 from streams.clients.kafka import broker
 from streams.clients.records import SourceRecord
+from streams.clients.topics import DUPLICATES, EPISODES, FACTS, MESSAGES, RESPONSES, SUMMARIES, WINDOWS
 from streams.config.settings import Settings
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
 
-MESSAGES = "chat.messages.v1"
-WINDOWS = "memory.windows.v1"
-EPISODES = "memory.episodes.v1"
-FACTS = "memory.facts.v1"
-SUMMARIES = "memory.summaries.v1"
 CHUNKS = "chat.response-chunks.v1"
-RESPONSES = "chat.responses.v1"
-DUPLICATES = "chat.duplicates.v1"
 
 _LOOK_SECONDS = 0.05
 

@@ -78,18 +78,8 @@ def passive_until(fact: Fact, rates: Mapping[Kind, float] = RATES) -> datetime:
     return falls_below(fact, PASSIVE_FROM, rates)
 
 
-def has_faded(fact: Fact) -> bool:
-    """Return whether a fact is deprecated because it faded, and may come back; a voided one has an end."""
-    return fact.status is FactStatus.DEPRECATED and fact.valid_to is None
-
-
-def is_void(fact: Fact) -> bool:
-    """Return whether a fact was voided: it never was true."""
-    return fact.status is FactStatus.DEPRECATED and not has_faded(fact)
-
-
 def revived(fact: Fact) -> Fact:
     """Return a fact that something has made surer: one that had faded stands again if it is sure enough."""
-    if not has_faded(fact) or fact.confidence < ACTIVE_FROM:
+    if not fact.has_faded or fact.confidence < ACTIVE_FROM:
         return fact
     return msgspec.structs.replace(fact, status=FactStatus.ACTIVE)

@@ -14,8 +14,7 @@ from models.errors import InvalidRecord
 from models.facts import Erasure, Fact, FactCandidate, FactChange
 from models.statements import Assertion, Polarity
 from processors.facts.claims import Claim, claim_of
-from processors.facts.evidence import Floor, is_counted, is_erased, is_under
-from processors.facts.learning import is_tentative, learned, reinforced
+from processors.facts.evidence import Floor, is_counted, is_erased, is_tentative, is_under, learned, reinforced
 from processors.facts.lines import (
     VALUES_LIMIT,
     Cause,
@@ -26,10 +25,10 @@ from processors.facts.lines import (
     settled,
     with_fact,
 )
+from processors.facts.marks import ANY, Moment, Said, mark_of, marked, moment_of
 from processors.facts.refinement import absorbed, brought_back
 from processors.facts.standing import Standing, standing, stands_for
 from processors.facts.stubs import Led, Stub, released
-from processors.facts.timeline import ANY, Moment, Said, mark_of, marked, moment_of
 
 _SAID = {
     Assertion.HOLDS: Said.HOLDS,
@@ -141,7 +140,9 @@ class Consolidation:
                     marks = marked(marks, mark_of(own, at, Said.ENDED, none))
         after = before if marks is before.marks else msgspec.structs.replace(before, marks=marks)
         if fact is None:
-            after = with_fact(after, learned(self._said, own, before, erasure))
+            after = with_fact(
+                after, learned(self._said, own, before.next_version(own.fact_id, erasure), erasure)
+            )
             if stub is not None and stands.released is not None:
                 rest = released(stub, *stands.released, self._known.position)
                 after = msgspec.structs.replace(after, stubs=(*after.stubs, rest))

@@ -9,7 +9,7 @@ import msgspec
 from models.facts import Fact, Provenance
 from processors.facts.claims import claim_of
 from processors.facts.lines import STUBS_LIMIT, Cause, Line, settled
-from processors.facts.timeline import Moment, Said, mark_of, marked
+from processors.facts.marks import Moment, Said, mark_of, marked
 
 
 class Ended(NamedTuple):

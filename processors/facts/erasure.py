@@ -16,7 +16,7 @@ import msgspec
 from models.facts import Erasure, Fact, FactChange, Provenance
 from processors.facts.claims import claim_of
 from processors.facts.lines import Cause, Line, settled, with_fact
-from processors.facts.timeline import Mark, Said, mark_of, marked, moment_of
+from processors.facts.marks import Mark, Said, mark_of, marked, moment_of
 
 
 class Erased(NamedTuple):

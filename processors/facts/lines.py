@@ -14,10 +14,10 @@ import msgspec
 
 from models.facts import CHANGES_LIMIT, Erasure, Fact, FactChange, FactStatus, Provenance, Revision
 from models.messages import Timestamp
-from processors.facts.confidence import has_faded, is_void
 from processors.facts.evidence import Floor, ceilings
+from processors.facts.marks import Mark, Moment
 from processors.facts.stubs import Given, Stub, let_go_stub, stub_of, voided_by
-from processors.facts.timeline import Mark, Moment, Verdict, trimmed, verdicts
+from processors.facts.timeline import Verdict, trimmed, verdicts
 
 #: How many changes and pieces of evidence a line's facts name together, so that it stays a small record.
 ENTRIES_LIMIT = 512
@@ -77,6 +77,16 @@ class Line(msgspec.Struct, frozen=True, tag="line"):
     def stub(self, fact_id: str) -> Stub | None:
         """Return the stub of a fact in this line."""
         return next((stub for stub in self.stubs if stub.fact_id == fact_id), None)
+
+    def next_version(self, fact_id: str, erasure: Erasure | None) -> int:
+        """Return the version of a fact that begins anew: it goes on from what was erased or let go of it."""
+        stub = self.stub(fact_id)
+        known = (
+            0 if erasure is None else erasure.version,
+            self.forgotten_version,
+            0 if stub is None else stub.version,
+        )
+        return max(known) + 1
 
     def wholes(self) -> dict[str, str]:
         """Return the current replacements of facts merged in this line."""
@@ -174,12 +184,12 @@ def settled(
         if old is not None and new == old:
             continue
         new = _recorded(old, new, cause, reason)
-        changed.append(alone(new) if is_void(new) else new)
+        changed.append(alone(new) if new.is_void else new)
     changed.sort(key=lambda fact: fact.status is FactStatus.ACTIVE)
     by_id = {fact.fact_id: fact for fact in changed}
     line = msgspec.structs.replace(after, facts=tuple(by_id.get(fact.fact_id, fact) for fact in after.facts))
     for fact in changed:
-        if is_void(fact):
+        if fact.is_void:
             known = line.stub(fact.fact_id)
             let_go = ceilings(fact.provenance, known.floors if known else ())
             stub = stub_of(fact, let_go, voided_by(cause.window_id), cause.position, known)
@@ -191,7 +201,7 @@ def _judged(fact: Fact, verdict: Verdict | None) -> Fact:
     if verdict is None:
         return fact
     # What faded is back only when something supports it, not when its line is looked at again.
-    faded = has_faded(fact) and verdict.status is FactStatus.ACTIVE
+    faded = fact.has_faded and verdict.status is FactStatus.ACTIVE
     return msgspec.structs.replace(
         fact,
         status=fact.status if faded else verdict.status,

@@ -19,7 +19,7 @@ from models import ids
 from models.facts import Fact, FactCandidate, FactStatus
 from models.statements import SELF, Assertion, Polarity
 from processors.facts.claims import claim_of, normalized_subject, singular
-from processors.facts.learning import ever_held, is_tentative
+from processors.facts.evidence import ever_held, is_tentative
 
 #: How many preferences of a person are found by what they name: the latest.
 KNOWN_LIMIT = 64

@@ -12,14 +12,13 @@ import msgspec
 from models.facts import Fact, FactChange, FactStatus
 from models.statements import Polarity
 from processors.facts.claims import Claim, claim_of
-from processors.facts.confidence import has_faded
-from processors.facts.evidence import ceilings, is_same, name_of
-from processors.facts.learning import ever_held
+from processors.facts.evidence import ceilings, ever_held, is_same, name_of
 from processors.facts.lines import STUBS_LIMIT, VALUES_LIMIT, Latest, Line, Place, bounded
+from processors.facts.marks import ANY, Mark, Moment, Said, mark_of, marked, moment_of
 from processors.facts.preference_aliases import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.refinement import is_kept_whole, unmerged
 from processors.facts.stubs import Stub, conversations_of, stub_of
-from processors.facts.timeline import ANY, Mark, Moment, Said, mark_of, marked, moment_of, verdicts
+from processors.facts.timeline import verdicts
 
 
 def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place | Preferences]:
@@ -145,7 +144,7 @@ def _narrowed(fact: Fact, into: Fact | None) -> float:
 
 def _is_left(fact: Fact) -> bool:
     """Return whether only a stub of a fact is kept."""
-    return fact.status in (FactStatus.MERGED_INTO, FactStatus.DEPRECATED) and not has_faded(fact)
+    return fact.status in (FactStatus.MERGED_INTO, FactStatus.DEPRECATED) and not fact.has_faded
 
 
 def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
@@ -163,7 +162,7 @@ def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
         yield mark_of(claim, moment_of(each), Said.HOLDS, tentative=fact.tentative, since=each.since)
     for each in ends:
         yield mark_of(claim, moment_of(each), Said.ENDED)
-    if fact.status is FactStatus.ACTIVE or has_faded(fact):
+    if fact.holds:
         yield mark_of(claim, _last(fact)[0], Said.HOLDS, tentative=fact.tentative)
     elif fact.valid_to in [each.sent_at for each in ends] and not fact.superseded_by:
         return  # the end is among its evidence

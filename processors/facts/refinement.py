@@ -19,8 +19,8 @@ from processors.facts.evidence import (
     with_ends,
 )
 from processors.facts.lines import STUBS_LIMIT, Cause, Line, alone, recorded, relabelled, with_fact, with_stub
+from processors.facts.marks import marked
 from processors.facts.stubs import Stub, conversations_of
-from processors.facts.timeline import marked
 
 
 def absorbed(

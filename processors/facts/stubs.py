@@ -7,7 +7,7 @@ import msgspec
 from models import ids
 from models.facts import Fact
 from processors.facts.evidence import Floor, ceilings
-from processors.facts.timeline import MARKS_LIMIT, Mark
+from processors.facts.marks import MARKS_LIMIT, Mark
 
 #: How many ends of a fact, and of what it was merged into, are remembered: a batch that is read again after a
 #: crash asks for those of all of its candidates, and finds no more of their marks either.

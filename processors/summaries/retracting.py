@@ -9,7 +9,7 @@ from models.messages import Role
 from processors.extraction.keeper import Judgement
 from processors.extraction.units import Unit
 from processors.facts.merging.endings import Verdict, decide
-from processors.facts.merging.pair_features import Said
+from processors.facts.merging.statement_features import Said
 from processors.summaries.acts import Floats
 
 #: It takes back what was said just before, whatever that was.

@@ -103,7 +103,10 @@ def emit_tombstone(
 @lru_cache(maxsize=256)
 def _contract(of: type[msgspec.Struct], topic: str) -> _Contract:
     name = f"{of.__module__}.{of.__qualname__}"
-    (spec,) = (each for each in contracts() if (each.contract_name == topic if topic else each.type == name))
+    found = [each for each in contracts() if (each.contract_name == topic if topic else each.type == name)]
+    if len(found) != 1:
+        raise ValueError(f"{len(found)} topics in schemas/topics have the type {name}: name one as topic=")
+    spec = found[0]
     return _Contract(
         spec.contract_name,
         spec.event_type,

@@ -16,8 +16,6 @@ from processors.text.validation import decode, decode_chat_message, decode_messa
 from streams.clients.records import Headers, Origin, SourceRecord, header, origin
 from streams.runtime.deadletters import HEADER_PREFIX
 
-MESSAGES = "chat.messages.v1"
-
 
 class Conversation(Protocol):
     """State of one conversation.  Times are epoch seconds."""

@@ -26,12 +26,13 @@ from streams.chat.elsewhere import LOOKED_AT, Elsewhere
 from streams.chat.events import Status, TurnEvent, TurnNames
 from streams.chat.filtering import FilterRules
 from streams.chat.running import Means, RunningTurn
-from streams.chat.sending import MESSAGES, Sending
+from streams.chat.sending import Sending
 from streams.chat.sessions import Sessions
 from streams.chat.stopping import Stops
 from streams.chat.turn_limiter import TurnLimiter
 from streams.chat.turn_locks import TurnLocks
 from streams.clients.kafka.lookup import Lookup
+from streams.clients.topics import MESSAGES
 from streams.config.settings import Settings
 from streams.stores.conversation_log import Extent
 from streams.stores.remembered.ports import Leases, somebody_elses

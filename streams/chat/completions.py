@@ -31,8 +31,8 @@ from processors.text.tokens import TokenCounter
 from processors.text.validation import fit
 from streams.chat.answering.driving import RECENT, Answerer
 from streams.chat.resending import Resending
-from streams.chat.sending import MESSAGES
 from streams.chat.turn_limiter import TurnLimiter
+from streams.clients.topics import MESSAGES
 from streams.queries.conversations.listing import Conversations
 
 log = structlog.get_logger("streams.chat")

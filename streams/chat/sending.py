@@ -11,10 +11,8 @@ from models.responses import ContentDuplicationEvent, ResponseChunk
 from models.turns import TurnSource
 from processors.text.validation import decode_chat_message
 from streams.clients.sending import Outgoing, Sender, check_clock
+from streams.clients.topics import DUPLICATES, MESSAGES, RESPONSES
 from streams.config.settings import Settings
-
-MESSAGES = "chat.messages.v1"
-RESPONSES, DUPLICATES = "chat.responses.v1", "chat.duplicates.v1"
 
 _encode = msgspec.json.Encoder().encode
 

@@ -7,9 +7,9 @@ import asyncio
 from models.errors import DependencyUnavailable, InvalidRecord
 from streams.agents.message_log import read_message
 from streams.chat.events import TurnNames
-from streams.chat.sending import MESSAGES
 from streams.clients.kafka.lookup import Lookup
 from streams.clients.records import SourceRecord
+from streams.clients.topics import MESSAGES
 from streams.queries.conversations.erased import Erased, is_erased
 
 #: How long (seconds), and among how many messages, the topic is looked at.

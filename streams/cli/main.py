@@ -67,7 +67,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from streams.telemetry.metrics import installed_version
+        from streams.telemetry.version import installed_version
 
         print(f"switchboard {installed_version()}")
         raise typer.Exit

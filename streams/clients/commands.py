@@ -18,9 +18,8 @@ from streams.clients import cloudevents, kafka
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
 from streams.clients.partitioner import partition_of
+from streams.clients.topics import COMMANDS
 from streams.config.settings import Settings
-
-COMMANDS = "memory.commands.v1"
 
 _SOURCE = "/switchboard/cli"
 

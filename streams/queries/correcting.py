@@ -16,7 +16,7 @@ from models.statements import Assertion
 from processors.facts.claims import claim_of
 from processors.facts.correcting import corrected, window_id_of
 from processors.retrieval.recall.masking import Mask
-from streams.clients.commands import COMMANDS
+from streams.clients.topics import COMMANDS
 
 
 class Asked(NamedTuple):

@@ -19,12 +19,12 @@ from models.facts import Fact
 from models.messages import Role
 from streams.agents.message_log import read_message
 from streams.clients.kafka.lookup import Lookup
+from streams.clients.topics import MESSAGES
 from streams.queries.contexts.reading import ContextReader
 from streams.stores.remembered.ports import Log
 
 Item = TypeVar("Item", bound=ContextItem)
 
-MESSAGES = "chat.messages.v1"
 
 #: Conversations that are looked through, and of each so many of the newest messages.
 _CONVERSATIONS, _MESSAGES = 10, 200

@@ -18,16 +18,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from models.errors import ConsistencyError
-from streams.clients.records import RecordBatch, SourceRecord
+from streams.clients.records import RecordBatch
 from streams.runtime.deadletters import DLQ_SUFFIX, is_cut, to_outputs
 from streams.runtime.effects import Account, DeadLetter, Effects, StateChange
 from streams.runtime.ports import SteppedLane
+from streams.runtime.progress import ToldRecords, WatchedState
 from streams.runtime.publisher import OutputTooLarge, Packed, record_bytes
 from streams.runtime.quarantine import quarantine
 from streams.runtime.retry_policy import NoAnswer, RetryPolicy
@@ -49,9 +50,6 @@ _SEAL_BYTES = 64
 _ATTEMPTS = 2
 
 
-#: After so many rows of a scan a step in a thread reports progress.
-_ROWS_AT_ONCE = 1000
-
 #: Effects that were accepted, how many outputs they had, and these, packed.
 _NOTHING: tuple[Effects | None, int, Packed] = (None, 0, [])
 
@@ -62,37 +60,6 @@ class Prepared(NamedTuple):
     account: Account
     packed: Packed
     values: dict[bytes, bytes]
-
-
-class _Told(list[SourceRecord]):
-    """Records of which each that is come to is told: of thousands, all may take as long as what hangs."""
-
-    def __init__(self, records: Sequence[SourceRecord], tell: Callable[[], None]) -> None:
-        super().__init__(records)
-        self._tell = tell
-
-    def __iter__(self) -> Iterator[SourceRecord]:
-        for record in super().__iter__():
-            self._tell()
-            yield record
-
-
-class _WatchedState:
-    """State of which each read, and each :data:`_ROWS_AT_ONCE` rows of a scan, count as progress."""
-
-    def __init__(self, state: StateReader, tell: Callable[[], None]) -> None:
-        self._state = state
-        self._tell = tell
-
-    def read(self, key: bytes) -> tuple[int, bytes | None]:
-        self._tell()
-        return self._state.read(key)
-
-    def items(self) -> Iterator[tuple[bytes, bytes]]:
-        for number, item in enumerate(self._state.items()):
-            if not number % _ROWS_AT_ONCE:
-                self._tell()
-            yield item
 
 
 class Stepper:
@@ -246,7 +213,7 @@ class Stepper:
         """Run a step where nothing but its outcome comes back, and that one error does not."""
         with self._lane.runtime.health.working(f"step of {self._stage.name}") as goes_on:
             try:
-                return step(batch.only(_Told(batch.records, goes_on)), _WatchedState(state, goes_on))
+                return step(batch.only(ToldRecords(batch.records, goes_on)), WatchedState(state, goes_on))
             except StopIteration as exc:  # no future takes it, so whoever awaits would wait for ever
                 raise RuntimeError("the step raised StopIteration") from exc
 

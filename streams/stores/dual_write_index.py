@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Generic, TypeVar
 
-from models.index import Place, SearchIndex, Vectors, VectorSpace, Where
+from models.index import Place, SearchIndex, Vectors, VectorSpace
+from models.index_conditions import Where
 
 Item = TypeVar("Item")
 Filter = TypeVar("Filter", bound=Where)

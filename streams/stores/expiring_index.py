@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from models.facts import Fact
 from models.graph import Entity, Relation
-from models.index import FactFilter, Found, GraphFilter, SearchIndex, Where
+from models.index import FactFilter, Found, GraphFilter, SearchIndex
+from models.index_conditions import Where
 from models.statements import Kind
 from streams.clients.policies.known import Policies
 

@@ -30,7 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import ConsistencyError, DependencyUnavailable
-from models.index import Found, Place, Vectors, VectorSpace, Where
+from models.index import Found, Place, Vectors, VectorSpace
+from models.index_conditions import Where
 from streams.stores import qdrant_payload as stored
 from streams.stores.folder_lock import FolderLock
 from streams.stores.qdrant_edge_opening import open_shard, rebuild

@@ -17,7 +17,8 @@ import numpy as np
 import qdrant_edge as edge
 from numpy.typing import NDArray
 
-from models.index import AnyOf, Found, NoneOf, Place, Where, Within, must_and_must_not
+from models.index import Found, Place
+from models.index_conditions import AnyOf, NoneOf, Where, Within, must_and_must_not
 from streams.stores import qdrant_payload as stored
 from streams.stores.kept_items import KeptItems
 from streams.stores.qdrant_kinds import Kind

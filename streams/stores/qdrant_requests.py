@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 from qdrant_client import models as q
 
-from models.index import AnyOf, NoneOf, Where, Within, must_and_must_not
+from models.index_conditions import AnyOf, NoneOf, Where, Within, must_and_must_not
 from streams.stores import qdrant_payload as stored
 from streams.stores.qdrant_kinds import Kind
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from qdrant_client import models as q
 
-from models.index import Found, Place, Vectors, VectorSpace, Where, Within
+from models.index import Found, Place, Vectors, VectorSpace
+from models.index_conditions import Where, Within
 from streams.stores import qdrant_payload as stored
 from streams.stores.qdrant_collection import Collection
 from streams.stores.qdrant_kinds import Kind

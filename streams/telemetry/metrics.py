@@ -9,8 +9,6 @@ The hot path counts per batch, not per record, and keeps its children (:mod:`.fa
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable
-from importlib.metadata import PackageNotFoundError, version
 
 from prometheus_client import CollectorRegistry, ProcessCollector
 
@@ -24,8 +22,9 @@ from streams.telemetry.buckets import (
     STEP_BUCKETS,
 )
 from streams.telemetry.families import Family, Registered
+from streams.telemetry.version import installed_version
 
-__all__ = ["Family", "Metrics", "installed_version", "process_metrics"]
+__all__ = ["Family", "Metrics", "process_metrics"]
 
 
 class Metrics(Registered):
@@ -315,11 +314,3 @@ def process_metrics() -> Metrics:
     metrics = Metrics()
     ProcessCollector(registry=metrics.registry)
     return metrics
-
-
-def installed_version(lookup: Callable[[str], str] = version) -> str:
-    """Return the version of the installed distribution, or ``"unknown"`` when run from loose files."""
-    try:
-        return lookup("switchboard")
-    except PackageNotFoundError:
-        return "unknown"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from functools import lru_cache
-from importlib.metadata import PackageNotFoundError, distribution
+from importlib.metadata import PackageNotFoundError, distribution, version
 from importlib.resources import files
 from pathlib import Path
 
 import msgspec
-
-from streams.telemetry.metrics import installed_version
 
 _PACKAGE = Path(str(files("streams")))
 
@@ -20,6 +19,14 @@ COMMIT_FILE = _PACKAGE / "COMMIT"
 _REPOSITORY = _PACKAGE.parent
 _COMMIT_LENGTH = 12
 _GIT_SECONDS = 5.0
+
+
+def installed_version(lookup: Callable[[str], str] = version) -> str:
+    """Return the version of the installed distribution, or ``"unknown"`` when run from loose files."""
+    try:
+        return lookup("switchboard")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 @lru_cache(maxsize=1)

@@ -30,7 +30,7 @@ from models.facts import Fact, FactChange, FactStatus
 from models.ports import MergeVerdict, Validated
 from models.statements import Assertion
 from models.vectors import EmbeddingRequest, EmbeddingResult, Saying, VectorKind
-from processors.facts.confidence import ACTIVE_FROM, has_faded, is_void
+from processors.facts.confidence import ACTIVE_FROM
 from processors.facts.evidence import PROVENANCE_LIMIT
 from processors.facts.lines import Line
 from processors.facts.merging.plan import CLUSTERS_LIMIT
@@ -554,10 +554,10 @@ def test_no_evidence_is_lost_and_every_fact_is_reached(story: list[tuple[str, st
             assert fact.fact_id not in seen
             seen.add(fact.fact_id)
             fact = by_id[fact.merged_into_id]
-        assert fact.status is FactStatus.ACTIVE or (has_faded(fact) and fact.confidence < ACTIVE_FROM)
+        assert fact.status is FactStatus.ACTIVE or (fact.has_faded and fact.confidence < ACTIVE_FROM)
         assert f"w{number}" in {each.window_id for each in fact.provenance}
         assert 0.0 <= fact.confidence <= 1.0
-    living = [fact for fact in by_id.values() if fact.status is FactStatus.ACTIVE or has_faded(fact)]
+    living = [fact for fact in by_id.values() if fact.holds]
     assert sum(fact.evidence_count for fact in living) == len(story)
 
 
@@ -601,7 +601,7 @@ def test_however_often_it_crashes_the_facts_are_the_same(
             if output.topic == FACTS:
                 fact = msgspec.json.decode(output.value, type=Fact)
                 windows = {each.window_id for each in fact.provenance}
-                status = FactStatus.ACTIVE if has_faded(fact) else fact.status
+                status = FactStatus.ACTIVE if fact.has_faded else fact.status
                 rests_on = (fact.evidence_count, windows) if fact.merged_into_id is None else None
                 found[output.key] = status, fact.merged_into_id, rests_on
         return found
@@ -1136,7 +1136,7 @@ def test_told_apart_however_often_it_crashes(story: list[tuple[str, str, float, 
     for outputs in (harness.outputs, trial.outputs):
         told_last = {output.key: output.value for output in outputs if output.topic == FACTS}
         facts = [msgspec.json.decode(value, type=Fact) for value in told_last.values() if value is not None]
-        standing = [fact for fact in facts if fact.merged_into_id is None and not is_void(fact)]
+        standing = [fact for fact in facts if fact.merged_into_id is None and not fact.is_void]
         counted = [each.window_id for fact in standing for each in fact.provenance]
         assert len(counted) == len({*counted}), "no evidence counts twice"
         assert all(fact.evidence_count == len(fact.provenance) for fact in standing)

@@ -27,8 +27,8 @@ from streams.agents.ingest.conversations import (
     WINDOWS,
     Conversations,
 )
-from streams.agents.ingest.punctuating import COMMANDS
 from streams.clients.records import Record, rerouted
+from streams.clients.topics import COMMANDS
 from streams.config.settings import Settings
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.testing import START, StageHarness

@@ -25,9 +25,8 @@ from streams.agents.ingest.conversations import (
     WINDOWS,
     Conversations,
 )
-from streams.agents.ingest.punctuating import COMMANDS
-from streams.agents.ingest.summary_ledger import SUMMARIES
 from streams.clients.records import rerouted
+from streams.clients.topics import COMMANDS, SUMMARIES
 from streams.config.settings import Settings
 from streams.llm.builtin_summarizer import BuiltinSummarizer
 from streams.llm.tokenizer import cl100k_counter

@@ -24,10 +24,8 @@ from streams.agents.contexts.requests import CONTEXT_REQUESTS
 from streams.agents.ingest.conversations import FACTS as MARKERS
 from streams.agents.ingest.conversations import PAGE, WINDOWS, Conversations
 from streams.agents.ingest.conversations import STATE as CONVERSATION
-from streams.agents.ingest.punctuating import COMMANDS
-from streams.agents.ingest.summary_ledger import LEDGER, SUMMARIES, is_ledger
+from streams.agents.ingest.summary_ledger import LEDGER, is_ledger
 from streams.agents.memory.facts import FACTS, Facts
-from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turn_log import TurnLog
 from streams.agents.recall.turns import TURNS, Turns
 from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
@@ -35,6 +33,7 @@ from streams.clients import erasures
 from streams.clients.commands import erasing
 from streams.clients.erasures import Erasing
 from streams.clients.records import Record
+from streams.clients.topics import COMMANDS, MESSAGES, SUMMARIES
 from streams.config.settings import Settings
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.testing import PARTITION, START, StageHarness

@@ -22,9 +22,10 @@ from models.statements import Kind, Statement
 from models.windows import Window
 from processors.facts.candidates import OBJECTIONS
 from processors.prompts import examples, graph
-from streams.agents.memory.extraction import CANDIDATES, Extraction
+from streams.agents.memory.extraction import Extraction
 from streams.agents.memory.facts import FACTS, Facts
 from streams.clients.policies.known import NO_POLICY, TenantPolicy, prepared
+from streams.clients.topics import CANDIDATES
 from streams.config.settings import Settings
 from streams.llm.builtin_extractor import BuiltinExtractor
 from streams.llm.onnx_embedder import OnnxEmbedder

@@ -14,7 +14,7 @@ from models.statements import Assertion, Kind, Polarity, attribute_of
 from processors.facts.claims import claim_of, normalized_value, singular
 from processors.facts.confidence import FOREVER, active_until, confidence_at
 from processors.facts.lines import ENTRIES_LIMIT, VALUES_LIMIT, Line
-from processors.facts.timeline import MARKS_LIMIT
+from processors.facts.marks import MARKS_LIMIT
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.fact_store import STATE
 from streams.agents.memory.facts import FACTS, Facts

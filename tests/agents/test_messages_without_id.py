@@ -13,9 +13,10 @@ from models.messages import PUNCTUATION_HEADER
 from models.turns import Turn
 from models.windows import Window
 from streams.agents.ingest.conversations import WINDOWS, Conversations
-from streams.agents.message_log import MESSAGES, read_message
+from streams.agents.message_log import read_message
 from streams.agents.recall.turns import TURNS, Turns
 from streams.clients.records import Record, rerouted
+from streams.clients.topics import MESSAGES
 from streams.config.settings import Settings
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.testing import START, StageHarness

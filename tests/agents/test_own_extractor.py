@@ -15,7 +15,8 @@ from models.errors import ConfigurationError
 from models.facts import FactCandidate
 from models.memo import Erased
 from models.ports import Extracted
-from streams.agents.memory.extraction import CANDIDATES, Extraction
+from streams.agents.memory.extraction import Extraction
+from streams.clients.topics import CANDIDATES
 from streams.config.settings import Settings
 from streams.llm.extraction_models import open_extraction_models
 from streams.llm.own_extractor import OwnExtractor, load

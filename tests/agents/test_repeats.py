@@ -10,9 +10,9 @@ from samples import message
 
 from models.messages import PUNCTUATION_HEADER, Punctuation
 from streams.agents.ingest.conversations import WINDOWS, Conversations
-from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turns import TURNS, Turns
 from streams.clients.records import Record
+from streams.clients.topics import MESSAGES
 from streams.config.settings import Settings
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.stage import Stage

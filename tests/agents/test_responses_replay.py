@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.responses import ContentDuplicationEvent, ResponseChunk
-from streams.agents.respond.responses import DUPLICATES, RESPONSES, Responses
+from streams.agents.respond.responses import RESPONSES, Responses
 from streams.agents.respond.routing import CHUNKS, ROUTED
 from streams.clients.records import Record
+from streams.clients.topics import DUPLICATES
 from streams.config.settings import Settings
 from streams.runtime.effects import Output
 from streams.runtime.testing import PARTITION, START

@@ -9,8 +9,9 @@ import pytest
 
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.responses.filter import filter_text
-from streams.agents.respond.responses import DUPLICATES, RESPONSES, Responses
+from streams.agents.respond.responses import RESPONSES, Responses
 from streams.agents.respond.routing import ROUTED
+from streams.clients.topics import DUPLICATES
 from streams.config.settings import Settings
 from streams.runtime.testing import START, StageHarness
 

@@ -25,10 +25,11 @@ from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import Window
 from processors.conversations.state import ConversationState, Kept, is_page, page_key
 from streams.agents.ingest.conversations import PAGE, REQUESTS, STATE, Conversations
-from streams.agents.ingest.summary_ledger import SUMMARIES, is_ledger
+from streams.agents.ingest.summary_ledger import is_ledger
 from streams.agents.memory.extraction import Extraction
 from streams.agents.memory.facts import Facts
 from streams.clients.records import Record
+from streams.clients.topics import SUMMARIES
 from streams.config.settings import Settings
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.effects import Output

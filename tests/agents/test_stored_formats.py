@@ -33,9 +33,9 @@ from processors.conversations.token_table import AcceptedSummary, OpenRequest, T
 from processors.conversations.windows import WindowCursor
 from processors.facts.evidence import Floor
 from processors.facts.lines import Latest, Line
+from processors.facts.marks import Mark, Moment
+from processors.facts.marks import Said as LineSaid
 from processors.facts.stubs import Stub
-from processors.facts.timeline import Mark, Moment
-from processors.facts.timeline import Said as LineSaid
 from processors.responses.elements import Context
 from processors.responses.filter_state import FilterState, Held
 from processors.responses.halves import ReceivedChunk

@@ -16,7 +16,8 @@ from models.ports import Summarized, Summarizer
 from models.summaries import SessionSummary, Summary, SummaryRequest, UserProfile
 from models.windows import WindowSource
 from processors.summaries.building import summary_tokens
-from streams.agents.memory.summaries import SUMMARIES, Summaries
+from streams.agents.memory.summaries import Summaries
+from streams.clients.topics import SUMMARIES
 from streams.config.settings import Settings
 from streams.llm.builtin_summarizer import BuiltinSummarizer
 from streams.llm.tokenizer import cl100k_counter

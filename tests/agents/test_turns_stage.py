@@ -23,10 +23,10 @@ from processors.retrieval.embedding.wording import EMBEDDED_CHARACTERS
 from streams.agents.contexts.requests import CONTEXT_REQUESTS
 from streams.agents.ingest.conversations import PAGE, WINDOWS, Conversations
 from streams.agents.ingest.conversations import STATE as CONVERSATION
-from streams.agents.message_log import MESSAGES
 from streams.agents.recall.turns import STATE, TURNS, Turns
 from streams.agents.vectors.requests import REQUESTS
 from streams.clients.records import Record, rerouted
+from streams.clients.topics import MESSAGES
 from streams.config.settings import Settings
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.stage import Stage

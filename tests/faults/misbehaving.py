@@ -21,8 +21,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 from models.errors import DependencyUnavailable
-from streams.agents.ingest.conversations import WINDOWS, Conversations
+from streams.agents.ingest.conversations import Conversations
 from streams.clients.records import RecordBatch
+from streams.clients.topics import WINDOWS
 from streams.config.settings import Settings, load_settings
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.effects import Effects

@@ -24,11 +24,11 @@ from processors.conversations.message_ids import IdPage
 from processors.retrieval.embedding.vectors import unpack
 from processors.retrieval.recall.masking import Masker
 from processors.retrieval.recall.turns import TurnFold, TurnsState
-from streams.agents.message_log import MESSAGES
 from streams.agents.recall.punctuations import TURNS, is_punctuation
 from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
 from streams.clients.catalog import Catalog
 from streams.clients.local_valkey import LocalValkey
+from streams.clients.topics import MESSAGES
 from streams.config.settings import Settings
 from streams.llm.onnx_model import DIMENSIONS, MODEL
 from streams.stores.conversation_log import ConversationLog

@@ -21,9 +21,9 @@ from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import Filtered, FilterState
 from processors.responses.history import MEMORY, START, Said, before_response, of_response
-from streams.agents.respond.responses import DUPLICATES, RESPONSES
 from streams.agents.respond.routing import CHUNKS, ROUTED, decode_chunk
 from streams.clients.catalog import Catalog
+from streams.clients.topics import DUPLICATES, RESPONSES
 
 #: Whatever goes with a sentence that is taken out: white space and the mark of its list item.
 _GOES_ALONG = re.compile(r"[\s>-]+")

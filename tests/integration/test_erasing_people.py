@@ -14,10 +14,10 @@ from models.errors import DependencyUnavailable
 from models.messages import ChatMessage
 from streams.admin.topics import admin
 from streams.agents.ingest.conversations import FACTS, Conversations
-from streams.agents.ingest.punctuating import COMMANDS
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
 from streams.clients.partitioner import partition_of
+from streams.clients.topics import COMMANDS
 from streams.config.settings import Settings
 from streams.llm.tokenizer import cl100k_counter
 from streams.queries.conversations.states import CHANGELOG

@@ -26,11 +26,12 @@ from processors.prompts import examples, extraction
 from processors.prompts.fence import line
 from streams.admin.topics import admin
 from streams.agents.memory.commands import Commands
-from streams.agents.memory.summaries import SUMMARIES, Summaries
+from streams.agents.memory.summaries import Summaries
 from streams.cli.costs import By, costs
 from streams.clients import commands
 from streams.clients.catalog import catalog_for
 from streams.clients.erasures import Erasing
+from streams.clients.topics import COMMANDS, SUMMARIES
 from streams.llm.builtin_extractor import NAME as BUILTIN_EXTRACTOR
 from streams.llm.erasure_answers import ConversationAnswers
 from streams.llm.extraction_models import ExtractionModels
@@ -158,7 +159,7 @@ async def test_a_command_that_erases_erases_answers_whoever_has_sent_it(rig: Rig
     for hours, left in ((-1, 2), (1, 1), (1, 1)):
         # What counts is when what was asked about had arrived, not when it was asked.
         harness = StageHarness(stage, start=began + timedelta(hours=hours))
-        await harness.call(harness.record(commands.erasing("c-0"), commands.COMMANDS))
+        await harness.call(harness.record(commands.erasing("c-0"), COMMANDS))
         stored = dict(await rig.memos())
         assert len([each for each in stored.values() if each is not None]) == left, hours
         assert (await view.get([erased]) == [None]) is (left == 1), "Redis"

@@ -17,8 +17,9 @@ from models.ports import Extraction as Outcome
 from models.statements import Kind, Statement
 from models.windows import Window
 from streams.agents.ingest.conversations import WINDOWS, Conversations
-from streams.agents.memory.extraction import CANDIDATES, Extraction
+from streams.agents.memory.extraction import Extraction
 from streams.clients.records import Record
+from streams.clients.topics import CANDIDATES
 from streams.config.settings import Settings
 from streams.runtime.testing import START, StageHarness
 

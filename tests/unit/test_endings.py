@@ -10,7 +10,7 @@ import pytest
 
 from models.statements import Kind
 from processors.facts.merging.endings import Verdict, decide
-from processors.facts.merging.pair_features import Said
+from processors.facts.merging.statement_features import Said
 from streams.llm.onnx_embedder import OnnxEmbedder
 
 START = datetime(2026, 2, 1, tzinfo=UTC)

@@ -16,7 +16,7 @@ from models.statements import Assertion, Polarity
 from processors.facts.claims import claim_of
 from processors.facts.evidence import ceilings
 from processors.facts.lines import VALUES_LIMIT, Latest, Line, Stub, with_stub
-from processors.facts.timeline import Said, moment_of
+from processors.facts.marks import Said, moment_of
 
 ENDED, CORRECTED, NEGATED = Assertion.ENDED, Assertion.CORRECTED, Polarity.NEGATED
 ACTIVE, OVER, VOID = FactStatus.ACTIVE, FactStatus.ENDED, FactStatus.DEPRECATED

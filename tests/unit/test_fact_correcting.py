@@ -14,8 +14,7 @@ from models.facts import Fact, FactCandidate
 from models.statements import Assertion, Kind, Polarity
 from processors.facts.claims import claim_of
 from processors.facts.correcting import EXTRACTOR, corrected, window_id_of
-from processors.facts.learning import learned
-from processors.facts.lines import Line
+from processors.facts.evidence import learned
 
 SAID_AT = minute(50)
 
@@ -26,7 +25,7 @@ def fact(attribute: str, value: str, statement: str, **other: object) -> Fact:
     said = msgspec.structs.replace(
         said, **{"attribute": attribute, "statement": statement, "event_at": None, **other}
     )
-    return learned(said, claim_of(said), Line(False), None)
+    return learned(said, claim_of(said), 1, None)
 
 
 def correction(text: str) -> Correction:

@@ -8,8 +8,8 @@ from told_facts import Memory, candidate, claimed, evidence, minute
 from models.facts import Fact, FactCandidate, FactStatus, Provenance
 from models.statements import Assertion, Polarity
 from processors.facts.lines import Line, Place
+from processors.facts.marks import MARKS_LIMIT
 from processors.facts.rebuilding import rebuilt
-from processors.facts.timeline import MARKS_LIMIT
 
 HOLDS, ENDED, CORRECTED = Assertion.HOLDS, Assertion.ENDED, Assertion.CORRECTED
 NEGATED = Polarity.NEGATED

@@ -13,7 +13,7 @@ from models.statements import Assertion
 from processors.facts.erasure import erase, outlives, slot_of, unaware
 from processors.facts.evidence import is_erased
 from processors.facts.lines import Given, Latest, Line, Stub, with_stub
-from processors.facts.timeline import Said, moment_of
+from processors.facts.marks import Said, moment_of
 
 BERLIN, MUNICH, ROME = (claimed("home", value).fact_id for value in ("Berlin", "Munich", "Rome"))
 HOME = claimed("home", "Berlin").slot_id

@@ -7,7 +7,7 @@ from collections import Counter
 from told_facts import evidence, told
 
 from processors.facts.evidence import PROVENANCE_LIMIT, ceilings, is_counted, is_same, is_under, newest, place
-from processors.facts.timeline import moment_of
+from processors.facts.marks import moment_of
 
 
 def test_of_very_much_evidence_the_newest_is_named_and_all_of_it_counts_once() -> None:

@@ -19,22 +19,19 @@ from processors.facts.confidence import (
     active_until,
     confidence_at,
     falls_below,
-    has_faded,
     is_lasting,
-    is_void,
     passive_until,
     rate_of,
     revived,
 )
-from processors.facts.learning import learned
-from processors.facts.lines import Line
+from processors.facts.evidence import learned
 
 DAY = timedelta(days=1)
 
 
 def known(attribute: str, **other: object) -> Fact:
     said = candidate("nuts", evidence(1), attribute=attribute)
-    return msgspec.structs.replace(learned(said, claim_of(said), Line(False), None), **other)
+    return msgspec.structs.replace(learned(said, claim_of(said), 1, None), **other)
 
 
 def test_what_it_does_harm_to_forget_never_fades_whatever_its_kind_and_writing() -> None:
@@ -109,8 +106,8 @@ def test_what_faded_may_come_back_and_what_never_was_so_may_not() -> None:
     faded, void = known("home", status=FADED), known("home", status=FADED, valid_to=arrival(1))
     ended = known("home", status=FactStatus.ENDED, valid_to=arrival(1))
     holds = known("home")
-    assert [has_faded(each) for each in (faded, void, ended, holds)] == [True, False, False, False]
-    assert [is_void(each) for each in (faded, void, ended, holds)] == [False, True, False, False]
+    assert [each.has_faded for each in (faded, void, ended, holds)] == [True, False, False, False]
+    assert [each.is_void for each in (faded, void, ended, holds)] == [False, True, False, False]
 
 
 def test_what_faded_stands_again_from_the_confidence_on_that_answers_a_search() -> None:

@@ -10,8 +10,7 @@ from told_facts import arrival, candidate, claimed, evidence, minute, told
 
 from models.facts import CHANGES_LIMIT, Fact, FactChange, FactStatus, Period, Provenance
 from processors.facts.claims import claim_of
-from processors.facts.evidence import Floor, ceilings
-from processors.facts.learning import learned, reinforced
+from processors.facts.evidence import Floor, ceilings, learned, reinforced
 from processors.facts.lines import (
     ENTRIES_LIMIT,
     STUBS_LIMIT,
@@ -28,8 +27,9 @@ from processors.facts.lines import (
     with_fact,
     with_stub,
 )
+from processors.facts.marks import MARKS_LIMIT, Said, mark_of, marked, moment_of
 from processors.facts.stubs import Led, Voided
-from processors.facts.timeline import MARKS_LIMIT, Said, mark_of, marked, moment_of, verdicts
+from processors.facts.timeline import verdicts
 
 BERLIN, MUNICH = claimed("home", "Berlin"), claimed("home", "Munich")
 EMPTY = Line(True)
@@ -41,7 +41,12 @@ def heard(line: Line, value: str, at: int, said: Said = Said.HOLDS, by: str = ""
     own = claim_of(each)
     fact = line.fact(own.fact_id)
     if not by:
-        line = with_fact(line, learned(each, own, line, None) if fact is None else reinforced(fact, each, own))
+        line = with_fact(
+            line,
+            learned(each, own, line.next_version(own.fact_id, None), None)
+            if fact is None
+            else reinforced(fact, each, own),
+        )
     marks = marked(line.marks, mark_of(own, moment_of(each.provenance), said, by))
     return msgspec.structs.replace(line, marks=marks)
 
@@ -50,7 +55,7 @@ def heard_from(evidence_: Provenance, line: Line, value: str) -> Line:
     """The line after what this evidence says."""
     each = candidate(value, evidence_)
     own = claim_of(each)
-    told_of = with_fact(line, learned(each, own, line, None))
+    told_of = with_fact(line, learned(each, own, line.next_version(own.fact_id, None), None))
     marks = marked(line.marks, mark_of(own, moment_of(evidence_), Said.HOLDS))
     after, _ = settled(line, msgspec.structs.replace(told_of, marks=marks), cause_of(own.fact_id, evidence_))
     return after

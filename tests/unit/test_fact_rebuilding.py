@@ -11,7 +11,7 @@ from told_facts import Memory, arrival, candidate, claimed, evidence, minute
 from models.facts import Fact, FactCandidate, FactStatus
 from models.statements import Assertion, Polarity
 from processors.facts.claims import claim_of
-from processors.facts.learning import learned
+from processors.facts.evidence import learned
 from processors.facts.lines import VALUES_LIMIT, Line, Place
 from processors.facts.preference_aliases import Preferences
 from processors.facts.rebuilding import rebuilt
@@ -307,7 +307,7 @@ class TestPreferences:
     def fact(self, attribute: str, value: str, at: int, **other: object) -> Fact:
         said = says(attribute, value, at)
         said = msgspec.structs.replace(said, user_id=other.pop("user_id", "ada"))
-        return msgspec.structs.replace(learned(said, claim_of(said), Line(False), None), **other)
+        return msgspec.structs.replace(learned(said, claim_of(said), 1, None), **other)
 
     def test_they_are_known_in_the_order_in_which_they_were_learned(self) -> None:
         tea = self.fact("like", "tea", 1, learned_at=arrival(9))

@@ -11,7 +11,8 @@ from models.facts import FactStatus, Period, Provenance
 from models.statements import Assertion, Polarity, Precision
 from processors.facts.claims import claim_of
 from processors.facts.confidence import PASSIVE_FROM
-from processors.facts.timeline import MARKS_LIMIT, Moment, Said, Verdict, mark_of, verdicts
+from processors.facts.marks import MARKS_LIMIT, Moment, Said, mark_of
+from processors.facts.timeline import Verdict, verdicts
 
 ENDED, CORRECTED, NEGATED = Assertion.ENDED, Assertion.CORRECTED, Polarity.NEGATED
 

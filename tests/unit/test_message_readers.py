@@ -6,8 +6,9 @@ import json
 
 from models import ids
 from models.messages import ChatMessage
-from streams.agents.message_log import MESSAGES, decode_item, read_message
+from streams.agents.message_log import decode_item, read_message
 from streams.clients.records import Record
+from streams.clients.topics import MESSAGES
 from streams.queries.conversations import exporting, unread
 from streams.queries.live import records as live
 

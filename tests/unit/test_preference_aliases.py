@@ -9,8 +9,7 @@ from told_facts import candidate, evidence
 from models.facts import Fact, FactCandidate, FactStatus
 from models.statements import Assertion, Kind, Polarity
 from processors.facts.claims import claim_of
-from processors.facts.learning import learned
-from processors.facts.lines import Line
+from processors.facts.evidence import learned
 from processors.facts.preference_aliases import (
     Known,
     Preferences,
@@ -30,7 +29,7 @@ def says(attribute: str, value: str, confidence: float = 0.8, **other: object) -
 
 def fact(attribute: str, value: str, **other: object) -> Fact:
     said = says(attribute, value)
-    known = learned(said, claim_of(said), Line(False), None)
+    known = learned(said, claim_of(said), 1, None)
     return msgspec.structs.replace(known, **other)
 
 

@@ -11,7 +11,7 @@ from models.facts import Erasure, Fact, FactCandidate, Provenance
 from models.statements import Assertion, Polarity, attribute_of
 from processors.facts.claims import Claim, claim_of
 from processors.facts.consolidation import Consolidation
-from processors.facts.learning import learned, reinforced
+from processors.facts.evidence import learned, reinforced
 from processors.facts.lines import Line
 
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
@@ -76,7 +76,7 @@ def claimed(attribute: str, value: str, polarity: Polarity = Polarity.AFFIRMED) 
 def told(*said: Provenance) -> Fact:
     """A fact with all of this evidence, in this order."""
     first, *rest = (candidate("Berlin", each) for each in said)
-    fact = learned(first, claim_of(first), Line(True), None)
+    fact = learned(first, claim_of(first), 1, None)
     for each in rest:
         fact = reinforced(fact, each, claim_of(each))
     return fact

@@ -27,10 +27,9 @@ from models.vectors import VectorKind
 from processors.conversations.episodes.state import KeptTurn, kept
 from processors.extraction.graph.reading import read
 from processors.extraction.graph.resolving import resolve
-from streams.agents.ingest.conversations import WINDOWS, Conversations
-from streams.agents.memory.extraction import CANDIDATES, Extraction
+from streams.agents.ingest.conversations import Conversations
+from streams.agents.memory.extraction import Extraction
 from streams.agents.memory.facts import FACTS, Facts
-from streams.agents.message_log import MESSAGES
 from streams.agents.recall.embedding import Embedding
 from streams.agents.recall.index import Index
 from streams.agents.recall.turn_log import TurnLog
@@ -38,6 +37,7 @@ from streams.agents.recall.turns import TURNS as TURNS_TOPIC
 from streams.agents.recall.turns import Turns
 from streams.agents.recall.vectors import VectorViews
 from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
+from streams.clients.topics import CANDIDATES, MESSAGES, WINDOWS
 from streams.config.settings import Settings
 from streams.llm.builtin_extractor import BuiltinExtractor
 from streams.llm.onnx_embedder import OnnxEmbedder

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from models.facts import Erasure, Fact, FactChange, FactStatus, Revision
+from models.facts import Erasure, Fact, FactChange, Revision
 from processors.facts.claims import claim_of
-from processors.facts.confidence import has_faded, revived
+from processors.facts.confidence import revived
 from processors.facts.evidence import is_same, name_of
 from processors.facts.lines import Cause, Line, recorded, settled, with_fact, with_stub
 from processors.facts.merging.guards import may_merge
@@ -130,4 +130,4 @@ def _last_about(fact: Fact, other_id: str) -> Revision | None:
 
 def _hold(*facts: Fact) -> bool:
     # What has faded holds, too: or what becomes of a step would depend on when it was read.
-    return all((fact.status is FactStatus.ACTIVE or has_faded(fact)) and not fact.tentative for fact in facts)
+    return all(fact.holds and not fact.tentative for fact in facts)

@@ -19,15 +19,8 @@ from numpy.typing import NDArray
 
 from models.statements import Kind
 from processors.facts.merging.exchanges import is_exchanged
-from processors.facts.merging.pair_features import (
-    CUES,
-    Said,
-    features,
-    is_of_another,
-    rarity,
-    read,
-    with_telling,
-)
+from processors.facts.merging.pair_features import features, rarity, with_telling
+from processors.facts.merging.statement_features import CUES, Said, is_of_another, read
 from processors.text.stemming import stem_of
 
 #: Earlier facts that a new one is compared with: the nearest.

@@ -6,7 +6,7 @@ import re
 from difflib import SequenceMatcher
 
 from models.statements import Kind
-from processors.facts.merging.pair_features import CUES, Said, read
+from processors.facts.merging.statement_features import CUES, Said, read
 
 #: The most words that are exchanged.
 _MOST = 2

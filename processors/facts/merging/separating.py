@@ -16,9 +16,9 @@ from models.facts import Fact, FactChange
 from processors.facts.claims import Claim, claim_of
 from processors.facts.evidence import name_of
 from processors.facts.lines import Cause, Line, settled, with_fact, with_stub
+from processors.facts.marks import Mark, Said, mark_of, marked, moment_of
 from processors.facts.refinement import brought_back
 from processors.facts.stubs import Stub, kept_of
-from processors.facts.timeline import Mark, Said, mark_of, marked, moment_of
 
 
 class Separated(NamedTuple):

@@ -22,8 +22,8 @@ from models.facts import Fact, FactChange, FactStatus, Support
 from models.statements import SELF, Kind, Polarity
 from models.vectors import Saying
 from processors.facts.claims import normalized_subject
-from processors.facts.confidence import ACTIVE_FROM, RATES, confidence_at, has_faded, rate_of, revived
-from processors.facts.learning import EVIDENCE_GAIN
+from processors.facts.confidence import ACTIVE_FROM, RATES, confidence_at, rate_of, revived
+from processors.facts.evidence import EVIDENCE_GAIN
 from processors.facts.lines import Cause, Line, recorded, with_fact, with_stub
 from processors.facts.merging.guards import denies
 from processors.facts.merging.plan import Known
@@ -87,11 +87,7 @@ def supported(known: Sequence[Known], said: Sequence[PersonTurn], near_from: flo
 
 def _may_be_borne_out(fact: Fact) -> bool:
     """Return whether later turns can support a fact: not an event, which happened once."""
-    return (
-        (fact.status is FactStatus.ACTIVE or has_faded(fact))
-        and fact.kind is not Kind.EVENT
-        and normalized_subject(fact.subject) == SELF
-    )
+    return fact.holds and fact.kind is not Kind.EVENT and normalized_subject(fact.subject) == SELF
 
 
 def _denies(fact: Fact) -> bool:

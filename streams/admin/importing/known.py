@@ -24,10 +24,8 @@ from streams.agents.message_log import read_message
 from streams.clients.catalog import TURNS, catalog_for
 from streams.clients.kafka.broker import batches_until, beginnings_of, ends_of, reading
 from streams.clients.records import SourceRecord, header
+from streams.clients.topics import MESSAGES
 from streams.config.settings import Settings
-
-MESSAGES = "chat.messages.v1"
-
 
 #: Conversations of chats that :class:`Chats` knows: their ids begin so.
 _CHAT, _CHAT_BYTES = "whatsapp-", b'"whatsapp-'

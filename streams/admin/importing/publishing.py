@@ -23,12 +23,13 @@ from processors.conversations.importing.drafts import (
     message_id_of,
 )
 from streams.admin.importing.chats import Continued, Exported
-from streams.admin.importing.known import MESSAGES, Found, Known, read_known
+from streams.admin.importing.known import Found, Known, read_known
 from streams.admin.importing.scratch import Places
 from streams.clients import cloudevents, commands, kafka
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
 from streams.clients.partitioner import partition_of
+from streams.clients.topics import MESSAGES
 from streams.config.settings import Settings
 
 _SOURCE = "/switchboard/import"

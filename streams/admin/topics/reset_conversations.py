@@ -18,13 +18,11 @@ from processors.retrieval.recall.turns import TurnsState
 from streams.admin.topics import reset_log
 from streams.admin.topics.reset_log import Placed
 from streams.agents.ingest import conversations
-from streams.agents.ingest.punctuating import COMMANDS
-from streams.agents.ingest.summary_ledger import SUMMARIES
-from streams.agents.message_log import MESSAGES
 from streams.agents.recall import turns
 from streams.clients.catalog import Catalog
 from streams.clients.records import SourceRecord
 from streams.clients.topic_spec import TopicSpec
+from streams.clients.topics import COMMANDS, MESSAGES, SUMMARIES
 from streams.config.settings import Settings
 from streams.runtime.marks import Layout
 

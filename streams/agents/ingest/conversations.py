@@ -40,20 +40,19 @@ from processors.text.validation import decode
 from streams.agents import id_pages
 from streams.agents.emitting import emit
 from streams.agents.ingest import summary_ledger
-from streams.agents.ingest.punctuating import COMMANDS, decode_command, fold_commands, punctuation
-from streams.agents.ingest.summary_ledger import LEDGER, SUMMARIES
-from streams.agents.message_log import MESSAGES, decode_item, fold_into
+from streams.agents.ingest.punctuating import decode_command, fold_commands, punctuation
+from streams.agents.ingest.summary_ledger import LEDGER
+from streams.agents.message_log import decode_item, fold_into
 from streams.clients import cloudevents, erasures
 from streams.clients.catalog import catalog_for
 from streams.clients.records import Headers, SourceRecord
+from streams.clients.topics import COMMANDS, FACTS, MESSAGES, SUMMARIES, WINDOWS
 from streams.config.settings import Settings
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.stage import Stage, TimerContext
 
-WINDOWS = "memory.windows.v1"
 REQUESTS = "memory.summary-requests.v1"
-FACTS = "memory.facts.v1"
 
 #: A conversation under its id, and bodies of its messages under keys of their own.  MessagePack, because it
 #: passes over a body without reading it.

@@ -9,11 +9,9 @@ from models.errors import InvalidRecord
 from models.messages import PUNCTUATION_HEADER, Punctuation, PunctuationKind
 from processors.conversations.state import ConversationState
 from processors.text.validation import decode
-from streams.agents.message_log import MESSAGES
 from streams.clients.records import SourceRecord, rerouted
+from streams.clients.topics import MESSAGES
 from streams.runtime.keyed import Run, Work
-
-COMMANDS = "memory.commands.v1"
 
 #: What takes the place of a command among the messages.
 _PUNCTUATIONS: dict[str, PunctuationKind] = {

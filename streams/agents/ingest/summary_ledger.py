@@ -14,8 +14,6 @@ from streams.agents.emitting import emit_tombstone
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Work
 
-SUMMARIES = "memory.summaries.v1"
-
 
 class Listed(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """A summary, whose it is, and when the last of its messages arrived (epoch seconds)."""

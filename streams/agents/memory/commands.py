@@ -26,11 +26,10 @@ from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.clients.catalog import catalog_for
 from streams.clients.erasures import Erasing
 from streams.clients.records import RecordBatch, SourceRecord
+from streams.clients.topics import COMMANDS
 from streams.config.settings import Settings
 from streams.runtime.effects import Effects
 from streams.runtime.stage import Stage, StateReader
-
-COMMANDS = "memory.commands.v1"
 
 #: The commands that are for this stage, and what each must say.
 _OURS: Mapping[str, tuple[str, ...]] = {

@@ -15,17 +15,16 @@ from numpy.typing import NDArray
 
 from models import ids
 from models.consolidation import ConsolidationStep, Step
-from models.facts import Fact, FactStatus, Provenance
+from models.facts import Fact, Provenance
 from models.vectors import Saying
 from processors.facts.claims import normalized_subject
-from processors.facts.confidence import has_faded, is_void
 from processors.facts.ending import end, first_after, latest, with_ended
 from processors.facts.evidence import is_erased
 from processors.facts.lines import Line, cause_of
+from processors.facts.marks import Moment
+from processors.facts.marks import Said as LineSaid
 from processors.facts.merging.endings import NEAREST, Verdict, decide
-from processors.facts.merging.pair_features import Said
-from processors.facts.timeline import Moment
-from processors.facts.timeline import Said as LineSaid
+from processors.facts.merging.statement_features import Said
 from processors.retrieval.embedding.vectors import unpacked
 from processors.retrieval.embedding.wording import text_of
 from streams.agents.emitting import emit
@@ -62,7 +61,7 @@ def _write(newer: _Near, others: list[_Near], new: _Near, store: FactStore) -> N
     earlier = [
         (each, evidence)
         for each in others
-        if _holds(each.fact) and (evidence := first_after(newer.fact, each.fact)) is not None
+        if each.fact.holds and (evidence := first_after(newer.fact, each.fact)) is not None
     ]
     if not earlier:
         return
@@ -152,7 +151,7 @@ def _nearest(new: _Near, vector: Vector, person: Person, key: bytes, store: Fact
         near = None if fact_id == new.fact.fact_id else _near(fact_id, vectors[int(at)], store)
         if near is None or near.line_id == new.line_id:
             continue
-        if not _holds(near.fact) and first_after(near.fact, new.fact) is None:
+        if not near.fact.holds and first_after(near.fact, new.fact) is None:
             continue
         yield near
         left -= 1
@@ -166,13 +165,9 @@ def _is_comparable(one: Vector, other: Vector) -> bool:
 
 def _near(fact_id: str, vector: NDArray[np.float32], store: FactStore) -> _Near | None:
     found = store.find(fact_id)
-    if found is None or is_void(found.fact) or not found.fact.provenance:
+    if found is None or found.fact.is_void or not found.fact.provenance:
         return None
     return _Near(found.fact, found.line_id, vector)
-
-
-def _holds(fact: Fact) -> bool:
-    return fact.status is FactStatus.ACTIVE or has_faded(fact)
 
 
 def _may_end(one: _Near, other: _Near) -> bool:

@@ -33,15 +33,13 @@ from streams.agents.memory.graph import send_statement
 from streams.agents.policy_stamping import PolicyStamps
 from streams.clients.policies.known import NoPolicies, Policies, TenantPolicy
 from streams.clients.records import RecordBatch, SourceRecord
+from streams.clients.topics import WINDOWS
 from streams.config.settings import Settings
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.keyed import Work
 from streams.runtime.stage import Stage, StateReader
 from streams.runtime.stamp import Stamp
-
-WINDOWS = "memory.windows.v1"
-CANDIDATES = "memory.fact-candidates.v1"
 
 #: Message ids remembered per conversation: only those in the next window's overlap can come back.
 _REMEMBERED = 128

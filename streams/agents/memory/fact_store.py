@@ -31,8 +31,6 @@ from streams.clients.records import SourceRecord
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Work
 
-FACTS = "memory.facts.v1"
-
 #: State of a key.  JSON, because what was stored must be published as what was just made: MessagePack would
 #: turn the times into UTC.
 State = Line | Place | Preferences

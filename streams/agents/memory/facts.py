@@ -21,7 +21,7 @@ from streams.agents.memory import fact_candidates
 from streams.agents.memory.consolidating import Consolidating, key_of
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.fact_erasing import ErasureRecord, decode_erasure, fold_erasure
-from streams.agents.memory.fact_store import ERASURE, FACTS, STATE, FactStore, State, erasure_key
+from streams.agents.memory.fact_store import ERASURE, STATE, FactStore, State, erasure_key
 from streams.agents.memory.fact_vectors import (
     PAGE,
     PERSON,
@@ -38,13 +38,13 @@ from streams.agents.policy_stamping import PolicyStamps
 from streams.agents.vectors.requests import EMBEDDINGS
 from streams.clients.policies.known import NoPolicies, Policies
 from streams.clients.records import SourceRecord
+from streams.clients.topics import CANDIDATES, FACTS
 from streams.config.settings import Settings
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.stage import Stage
 
 __all__ = ["CANDIDATES", "ERASURE", "FACTS", "STATE", "Facts", "erasure_key"]
 
-CANDIDATES = "memory.fact-candidates.v1"
 
 T = TypeVar("T")
 

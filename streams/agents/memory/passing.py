@@ -10,13 +10,12 @@ from datetime import datetime
 
 from models import ids
 from models.consolidation import ConsolidationStep, Step
-from models.facts import Fact, FactStatus, Provenance
+from models.facts import Provenance
 from models.vectors import Saying
-from processors.facts.confidence import has_faded
 from processors.facts.ending import end, latest
 from processors.facts.lines import Cause
+from processors.facts.marks import Moment, Said
 from processors.facts.planned import passes_at
-from processors.facts.timeline import Moment, Said
 from streams.agents.emitting import emit
 from streams.agents.memory.fact_store import FactStore
 from streams.agents.memory.fact_vectors import PLANS, Plan, Plans, plans_key
@@ -52,7 +51,7 @@ def look_ahead(fact_id: str, person: bytes, store: FactStore) -> None:
 def _checked(plan: Plan, until: datetime, said: Provenance, store: FactStore) -> Plan | None:
     """Write that a plan is over, or return it with the day that it has since it was said again."""
     found = store.find(plan.fact_id)
-    if found is None or not _holds(found.fact):
+    if found is None or not found.fact.holds:
         return None
     fact, day = found.fact, passes_at(found.fact)
     if day is None:
@@ -89,7 +88,3 @@ def fold(step: ConsolidationStep, store: FactStore) -> None:
         return
     store.publish(*done.changes)
     store.put(found.line_id, done.line)
-
-
-def _holds(fact: Fact) -> bool:
-    return fact.status is FactStatus.ACTIVE or has_faded(fact)

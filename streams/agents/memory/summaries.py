@@ -26,7 +26,6 @@ from streams.runtime.effects import Effects
 from streams.runtime.stage import Stage, StateReader
 
 REQUESTS = "memory.summary-requests.v1"
-SUMMARIES = "memory.summaries.v1"
 
 
 class Summaries:

@@ -34,7 +34,6 @@ from streams.clients.erasures import UNTIL_HEADER
 from streams.clients.records import SourceRecord
 from streams.runtime.keyed import Run, Work
 
-EPISODES = "memory.episodes.v1"
 SOURCE = "/switchboard/memory"
 
 

@@ -32,14 +32,7 @@ from streams.agents.emitting import emit
 from streams.agents.memory.graph import send_statement
 from streams.agents.policy_stamping import PolicyStamps
 from streams.agents.recall import turn_vectors
-from streams.agents.recall.episode_erasing import (
-    EPISODES,
-    SOURCE,
-    Published,
-    decode_own,
-    fold_own,
-    take_back,
-)
+from streams.agents.recall.episode_erasing import SOURCE, Published, decode_own, fold_own, take_back
 from streams.agents.recall.episode_pages import (
     GRAVES,
     GRAVES_MARK,
@@ -60,6 +53,7 @@ from streams.agents.vectors import requests as embedding_requests
 from streams.clients.erasures import Erasing
 from streams.clients.policies.known import NoPolicies, Policies
 from streams.clients.records import SourceRecord
+from streams.clients.topics import EPISODES
 from streams.config.settings import Settings
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage

@@ -18,12 +18,11 @@ from streams.agents.memory import tombstones
 from streams.agents.memory.tombstones import Tombstone
 from streams.clients import erasures
 from streams.clients.records import RecordBatch
+from streams.clients.topics import FACTS
 from streams.config.settings import Settings
 from streams.runtime.effects import Effects
 from streams.runtime.stage import Stage, StateReader
 from streams.stores.dual_write_index import each_of
-
-FACTS = "memory.facts.v1"
 
 
 class Index:

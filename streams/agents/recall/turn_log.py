@@ -15,7 +15,8 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from models.errors import InvalidRecord
-from models.index import AnyOf, Place, SearchIndex, Within
+from models.index import Place, SearchIndex
+from models.index_conditions import AnyOf, Within
 from models.messages import DEFAULT_TENANT
 from models.turns import Turn
 from models.vectors import VectorKind

@@ -24,11 +24,12 @@ from streams.agents import id_pages
 from streams.agents.contexts import requests as context_requests
 from streams.agents.emitting import emit
 from streams.agents.masking import mask_of
-from streams.agents.message_log import MESSAGES, decode_item, fold_into
+from streams.agents.message_log import decode_item, fold_into
 from streams.agents.recall.punctuations import TURNS, punctuate
 from streams.agents.vectors import requests as embedding_requests
 from streams.clients import cloudevents, erasures
 from streams.clients.records import SourceRecord
+from streams.clients.topics import MESSAGES
 from streams.config.settings import Settings
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage

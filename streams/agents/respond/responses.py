@@ -32,14 +32,12 @@ from streams.agents.respond.detection_log import DetectionLog
 from streams.agents.respond.routing import CHUNKS, ROUTED, decode_chunk
 from streams.clients import cloudevents
 from streams.clients.records import SourceRecord
+from streams.clients.topics import RESPONSES
 from streams.config.settings import Settings
 from streams.runtime.codec import Codec
 from streams.runtime.deadletters import DLQ_SUFFIX
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
 from streams.runtime.stage import Stage, TimerContext
-
-RESPONSES = "chat.responses.v1"
-DUPLICATES = "chat.duplicates.v1"
 
 #: Keys of what a conversation has said; no response id holds a control character.
 _MEMORY_MARK = b"\x01"

@@ -23,12 +23,11 @@ from streams.agents.masking import mask_of, masked_values
 from streams.agents.message_log import read_message
 from streams.clients.kafka.lookup import Lookup
 from streams.clients.records import SourceRecord
+from streams.clients.topics import MESSAGES
 from streams.config.settings import Settings
 from streams.llm.tokenizer import open_counter
 from streams.queries.conversations.summary_topic import summaries_of
 from streams.stores.turn_topic import TurnTopic
-
-MESSAGES = "chat.messages.v1"
 
 
 class ExportedMessage(msgspec.Struct, frozen=True, kw_only=True, tag="message"):

@@ -19,6 +19,7 @@ from streams.agents.message_log import read_message
 from streams.clients import commands
 from streams.clients.kafka.lookup import Lookup
 from streams.clients.sending import Outgoing, Sender
+from streams.clients.topics import COMMANDS, MESSAGES
 from streams.config.settings import Settings
 from streams.llm.tokenizer import cl100k_counter
 from streams.queries.conversations import exporting
@@ -26,8 +27,6 @@ from streams.queries.conversations import states as conversation_states
 from streams.queries.conversations.summary_topic import summaries_of
 from streams.queries.erasure import erasing
 from streams.stores.remembered.ports import Log, somebody_elses
-
-MESSAGES = "chat.messages.v1"
 
 #: Among these there is one that was not erased, unless all were.
 _LATEST_TURNS = 50
@@ -293,7 +292,7 @@ class Conversations:
         """
         command = commands.closing(conversation_id, tenant_id)
         key, value = conversation_id.encode(), msgspec.json.encode(command)
-        await self._sender.send([Outgoing(commands.COMMANDS, key, value, command.command_id)])
+        await self._sender.send([Outgoing(COMMANDS, key, value, command.command_id)])
 
     async def erase(self, tenant_id: str, conversation_id: str, user_id: str = "") -> erasing.Remaining:
         """Have a conversation forgotten, or what one person said in it; return what remains until when.

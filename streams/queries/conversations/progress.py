@@ -21,17 +21,13 @@ from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
 from streams.clients.kafka.lookup import Lookup
 from streams.clients.records import SourceRecord, header
+from streams.clients.topics import CANDIDATES, FACTS, MESSAGES, WINDOWS
 from streams.config.settings import Settings
 from streams.queries.conversations import states as conversation_states
 from streams.queries.conversations.erased import is_erased
 from streams.queries.dead_letters import letters_of
 from streams.queries.live.records import WindowSeen
 from streams.stores.remembered.ports import Facts, Log
-
-MESSAGES = "chat.messages.v1"
-WINDOWS = "memory.windows.v1"
-CANDIDATES = "memory.fact-candidates.v1"
-FACTS = "memory.facts.v1"
 
 #: Turns among which a message is looked for; one further back has left its window long ago.
 _LATEST_TURNS = 200

@@ -10,12 +10,10 @@ from aiokafka import TopicPartition
 from models.errors import NotFound
 from processors.conversations.state import ConversationState, is_page
 from streams.agents.ingest.conversations import STATE
-from streams.agents.ingest.punctuating import COMMANDS
-from streams.agents.ingest.summary_ledger import SUMMARIES
-from streams.agents.message_log import MESSAGES
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
 from streams.clients.kafka.lookup import Lookup
+from streams.clients.topics import COMMANDS, MESSAGES, SUMMARIES
 from streams.config.settings import Settings
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState

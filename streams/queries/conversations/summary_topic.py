@@ -6,8 +6,7 @@ import msgspec
 
 from models.summaries import Summary
 from streams.clients.kafka.lookup import Lookup
-
-SUMMARIES = "memory.summaries.v1"
+from streams.clients.topics import SUMMARIES
 
 _decode = msgspec.json.Decoder(Summary).decode
 

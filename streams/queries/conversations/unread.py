@@ -21,10 +21,9 @@ from streams.clients.catalog import TURNS, catalog_for
 from streams.clients.kafka import broker
 from streams.clients.kafka.readers import Readers
 from streams.clients.records import SourceRecord, header
+from streams.clients.topics import MESSAGES
 from streams.config.settings import Settings
 from streams.queries.conversations.erased import Erased
-
-MESSAGES = "chat.messages.v1"
 
 #: How long it may take to tell (seconds).
 _WAITS_SECONDS = 3.0

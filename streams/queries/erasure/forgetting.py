@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 from models.facts import Fact
 from streams.clients import cloudevents
 from streams.clients.catalog import catalog_for
+from streams.clients.topics import FACTS
 from streams.config.settings import Settings
 from streams.queries.erasure.erasing import Remaining, remaining
-from streams.queries.erasure.generations import FACTS, ErasureRecord, write_everywhere
+from streams.queries.erasure.generations import ErasureRecord, write_everywhere
 
 _SOURCE = "/switchboard/serve"
 

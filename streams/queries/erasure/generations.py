@@ -16,9 +16,8 @@ from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
 from streams.clients.partitioner import partition_of
 from streams.clients.records import Headers
+from streams.clients.topics import FACTS
 from streams.config.settings import Settings
-
-FACTS = "memory.facts.v1"
 
 
 class ErasureRecord(NamedTuple):

@@ -12,6 +12,7 @@ import msgspec
 from models.errors import DependencyUnavailable
 from streams.clients.catalog import Catalog
 from streams.clients.kafka.lookup import Lookup
+from streams.clients.topics import WINDOWS
 from streams.config.settings import Settings
 from streams.llm.tokenizer import open_counter
 from streams.queries.live.interest import Interest
@@ -24,7 +25,6 @@ OF_THE_CONVERSATION = frozenset(
 )
 OF_ITS_PEOPLE = frozenset({EventKind.CANDIDATES, EventKind.FACT})
 
-WINDOWS = "memory.windows.v1"
 
 _READ_SECONDS = 25.0
 

@@ -12,7 +12,7 @@ from streams.server.mcp.reading import add_reading
 from streams.server.mcp.refusing import Memory
 from streams.server.mcp.resources import add_resources
 from streams.server.mcp.writing import add_writing
-from streams.telemetry.metrics import installed_version
+from streams.telemetry.version import installed_version
 
 INSTRUCTIONS = (
     "The memory of one person across conversations. Before you answer something that may depend on what the "

@@ -22,9 +22,8 @@ from streams.admin.topics.digests import (
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
 from streams.clients.records import SourceRecord
+from streams.clients.topics import FACTS, SUMMARIES
 from streams.config.settings import Settings
-
-FACTS, SUMMARIES = "memory.facts.v1", "memory.summaries.v1"
 
 #: Fields of a fact that follow from the order in which its evidence came.
 _HISTORY = frozenset({"changes", "change", "confidence"})

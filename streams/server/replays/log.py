@@ -18,10 +18,9 @@ from streams.agents.recall import turns
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
 from streams.clients.records import SourceRecord
+from streams.clients.topics import COMMANDS, MESSAGES
 from streams.config.settings import Settings
 from streams.runtime.marks import Layout
-
-MESSAGES, COMMANDS = "chat.messages.v1", "memory.commands.v1"
 
 _TURNS_TABLE = "switchboard-recall-turns-changelog"
 

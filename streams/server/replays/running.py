@@ -17,13 +17,13 @@ from models.errors import ConfigurationError, DependencyUnavailable
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
 from streams.clients.kafka.broker import GroupLag
+from streams.clients.topics import MESSAGES
 from streams.config.background import in_background
 from streams.config.settings import Settings
 from streams.config.settings.services import REPLAYED
 from streams.queries.services import sources_by_group
 from streams.server.process.supervisor import Process, Supervisor
 from streams.server.replays import costs, record
-from streams.server.replays.log import MESSAGES
 from streams.server.replays.record import Replay
 
 _POLL_SECONDS = 2.0

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from models.episodes import Episode
 from models.facts import Fact, FactStatus
-from models.index import EpisodeFilter, FactFilter, FactReader, IndexReader, SearchIndex, TurnFilter, Where
+from models.index import EpisodeFilter, FactFilter, FactReader, IndexReader, SearchIndex, TurnFilter
+from models.index_conditions import Where
 from models.statements import Kind
 from models.turns import Turn
-from processors.facts.confidence import ACTIVE_FROM, confidence_at, has_faded, is_void
+from processors.facts.confidence import ACTIVE_FROM, confidence_at
 from processors.retrieval.recall.dating import Period
 from streams.stores.search.wanted import Wanted
 
@@ -118,7 +119,7 @@ async def facts(
     limit = max(_NARROWED if narrowed else FACT_CANDIDATES, wanted.limit)
     found = await pool(index, text, vector, where, limit)
     # What faded since may have been sure then; what never was so never was.
-    items = [fact for fact in found.items if wanted.covers(fact) and not is_void(fact)]
+    items = [fact for fact in found.items if wanted.covers(fact) and not fact.is_void]
     if wanted.as_of is not None:
         items = [fact for fact in items if held(fact, (wanted.as_of, wanted.as_of))]
     elif period is not None:
@@ -126,10 +127,7 @@ async def facts(
     # What has faded by now is less sure than a minimum that the index knows no date for; what is past does not
     # fade.
     sure = [
-        fact
-        for fact in items
-        if not (fact.status is FactStatus.ACTIVE or has_faded(fact))
-        or confidence_at(fact, wanted.as_of or now, rates) >= least
+        fact for fact in items if not fact.holds or confidence_at(fact, wanted.as_of or now, rates) >= least
     ]
     return Pool(sure, found.cosines)
 

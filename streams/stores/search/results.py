@@ -130,7 +130,7 @@ Around = Mapping[tuple[str, int], Turn]
 
 
 def of_item(item: Turn | Fact | Episode, score: float, parts: dict[str, float], around: Around) -> Result:
-    """Return what was found as a result."""
+    """Return a turn, a fact or an episode as a result."""
     if isinstance(item, Turn):
         return _of_turn(item, score, parts, around)
     return _of_fact(item, score, parts) if isinstance(item, Fact) else _of_episode(item, score, parts)

@@ -13,8 +13,8 @@ from models.errors import InvalidRecord
 from models.facts import Fact, FactStatus
 from models.index import FactFilter
 from models.messages import DEFAULT_TENANT, Identifier
-from streams.clients.commands import COMMANDS
 from streams.clients.sending import Outgoing, Sender
+from streams.clients.topics import COMMANDS
 from streams.config.printing import encode_json
 from streams.queries.correcting import correcting
 from streams.queries.erasure.forgetting import Forgetter

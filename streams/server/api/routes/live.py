@@ -14,7 +14,7 @@ from starlette.responses import Response
 from models.errors import DependencyUnavailable
 from models.index import Place
 from models.messages import DEFAULT_TENANT, Identifier
-from streams.queries.conversations.progress import FACTS
+from streams.clients.topics import FACTS
 from streams.queries.live.history import ConversationLog, History
 from streams.queries.live.interest import Interest, View
 from streams.queries.live.reader import Live

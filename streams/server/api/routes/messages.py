@@ -15,6 +15,7 @@ from models.messages import DEFAULT_TENANT, AnyIdentifier, AnyTime, ChatMessage,
 from processors.text import shapes
 from processors.text.validation import decode_chat_message
 from streams.clients.sending import Outgoing, Sender, check_clock
+from streams.clients.topics import MESSAGES
 from streams.queries.conversations.listing import Conversations
 from streams.queries.conversations.progress import Progress, ProgressReader
 from streams.server.api.measuring import REPLACED
@@ -27,8 +28,6 @@ from streams.server.api.problems import (
     UNKNOWN_POSITION,
     Problem,
 )
-
-MESSAGES = "chat.messages.v1"
 
 #: Messages of one request.
 MOST_MESSAGES = 1000
