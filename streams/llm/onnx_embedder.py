@@ -230,7 +230,7 @@ class _Behind(NamedTuple):
 
 
 class _Worker:
-    """A thread that makes vectors of what waits, oldest first: of the texts ``computing``, batches ``running``."""
+    """A thread that makes vectors of what waits, oldest first: texts ``computing``, batches ``running``."""
 
     def __init__(
         self,
