@@ -1,7 +1,7 @@
 # What people and CI run.  `make install` first; everything else uses the .venv that it makes.
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock vendor screenshots check format test test-long test-all test-model image test-image demo down bench train mutants soak clean
+.PHONY: help install lock vendor screenshots check format test test-long test-all coverage test-model image test-image demo down bench train mutants soak clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
@@ -62,20 +62,25 @@ format: $(STAMP)  ## Put the code into its form
 SHORT_TESTS := not soak and (short or not long)
 LONG_TESTS := long and not short and not soak
 
-test: $(STAMP)  ## What a change may break, with branch coverage.  A part: .venv/bin/pytest tests/unit
-	TMPDIR=$$(.ci/scratch) $(BIN)/python -m pytest -m "$(SHORT_TESTS)" -n $(TEST_JOBS) --dist loadfile --no-loadscope-reorder --durations=20 \
-		--cov --cov-report=term:skip-covered --cov-fail-under=80
+test: $(STAMP)  ## What a change may break.  A part: .venv/bin/pytest tests/unit
+	TMPDIR=$$(.ci/scratch) $(BIN)/python -m pytest -m "$(SHORT_TESTS)" -n $(TEST_JOBS) --dist loadfile --no-loadscope-reorder --durations=20
 
 # Only these folders have long tests; the others need not be collected again.
 test-long: $(STAMP)  ## The rest: most faults, the console in Chromium, secured brokers, the benchmarks' short form
 	TMPDIR=$$(.ci/scratch) $(BIN)/python -m pytest -m "$(LONG_TESTS)" -n $(TEST_JOBS) --dist loadfile --no-loadscope-reorder --durations=20 \
 		tests/browser tests/faults tests/integration
 
+# Apart from `make test`: counting lines takes two thirds again of what the tests take themselves.
+coverage: $(STAMP)  ## Lines and branches of processors and runtime that no test without a broker reaches
+	TMPDIR=$$(.ci/scratch) $(BIN)/python -m pytest -m "$(SHORT_TESTS) and not kafka" -n 2 --dist loadfile --no-loadscope-reorder \
+		--cov --cov-report=term:skip-covered --cov-fail-under=80 tests/unit tests/agents tests/contract tests/properties
+
 test-all: test test-long  ## All tests but the soak, then the mutants that CI makes
 	.ci/mutants
 
-# Processes that test side by side, each with a broker of its own: two keep two cores busy.
-TEST_JOBS ?= 2
+# Processes that test side by side, each with a broker and a deployment of its own (3 GB).  Tests of processes mostly
+# wait, so three keep two cores busy.
+TEST_JOBS ?= $(shell awk '/^MemAvailable:/ { print ($$2 > 14000000) ? 3 : 2 }' /proc/meminfo 2>/dev/null | grep . || echo 2)
 
 image:  ## Build the image of the services (with docker, podman or buildah)
 	deploy/docker/build.sh $(IMAGE)

@@ -36,7 +36,7 @@ class Memo(msgspec.Struct, frozen=True, kw_only=True):
     ``text`` is what the model wrote about this question alone, ``reason`` and ``message`` say why it
     refused.  ``call`` is the same for what was asked in one call, whose tokens and price (US dollars, by the
     list that was valid then) are shared out among its memos.  ``cached_tokens``: those of ``input_tokens`` that
-    the model's provider read from its cache.
+    the model's provider read from its cache.  ``generation``: the one that asked, and paid.
     """
 
     memo_id: Identifier
@@ -57,6 +57,7 @@ class Memo(msgspec.Struct, frozen=True, kw_only=True):
     cost_usd: Dollars = 0.0
     tenant_id: Identifier = DEFAULT_TENANT
     arrived_at: Timestamp | None = None
+    generation: Annotated[str, msgspec.Meta(max_length=20)] = ""
 
 
 class Erased(NamedTuple):

@@ -14,7 +14,8 @@ import typer
 
 from schemas.generate import FOLDER as SCHEMAS
 from streams.cli.main import app
-from streams.clients.catalog import TopicSpec, load_catalog
+from streams.clients.catalog import load_catalog
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 from streams.config.settings.text import describe
 from streams.server.api.catalog import OPERATIONS

@@ -50,23 +50,32 @@ os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("authority.pem"))
 
 #: Fixtures whose processes run until the end, the costliest last.
 _SHARED = ("kafka", "deployment")
-#: Files that take more than fifty seconds.
-_LONGEST = {
-    *("test_api_schema_live", "test_api_writing", "test_benchmarks", "test_broker_faults", "test_cli"),
-    *("test_console", "test_console_chat", "test_demo", "test_erasing_everywhere", "test_import_and_letters"),
-    *("test_kafka_security", "test_memo", "test_merge_validator", "test_paid_vectors", "test_process_faults"),
+#: Files that take more than twenty seconds, the longest first.
+_LONGEST = (
     *(
-        "test_recall_faults",
-        "test_replay",
-        "test_replay_beside",
-        "test_respond_faults",
-        "test_responder",
         "test_road",
-        "test_serve",
+        "test_demo",
+        "test_state_reset",
+        "test_benchmarks",
+        "test_respond_faults",
+        "test_worker_faults",
     ),
-    *("test_stage_faults", "test_state_reset", "test_topic_faults", "test_topics_admin", "test_turns"),
-    "test_worker_faults",
-}
+    *("test_recall_faults", "test_replay", "test_kafka_security", "test_replay_beside", "test_docs_run"),
+    *(
+        "test_console",
+        "test_console_chat",
+        "test_api_schema_live",
+        "test_memory_model_faults",
+        "test_stage_faults",
+    ),
+    *("test_topic_faults", "test_broker_faults", "test_process_faults", "test_summary_faults"),
+    *("test_compressed_input", "test_import_and_letters", "test_turns", "test_erasing_everywhere"),
+    *("test_erase_certificate", "test_api_writing", "test_mcp_transports", "test_bots", "test_completions"),
+    *("test_serve", "test_webhook_lifecycle", "test_token_lifecycle", "test_canaries", "test_cli", "test_memo"),
+    *("test_merge_validator", "test_paid_vectors", "test_responder", "test_topics_admin"),
+)
+#: Files whose tests share nothing of their own: pytest-xdist gives them out test by test.
+_PARTED = ("test_demo", "test_state_reset", "test_benchmarks")
 
 #: Folders that `make test-long` collects: a long test elsewhere would run nowhere.
 _LONG_FOLDERS = {"browser", "faults", "integration"}
@@ -160,7 +169,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         asked_for = getattr(item, "fixturenames", ())
         shared = [place for place, name in enumerate(_SHARED, 1) if name in asked_for]
         needs[item.path] = max(needs.get(item.path, 0), *shared, 0)
-    items.sort(key=lambda item: (needs[item.path], item.path.stem not in _LONGEST))
+    ranks = {name: rank for rank, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: (needs[item.path], ranks.get(item.path.stem, len(ranks))))
     if any(needs.values()):
         broker_archive.begin()
 
@@ -183,6 +193,20 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     finally:
         for coverage in reversed(counting):
             coverage.start()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give out files whole, so that what they share is made once, but not those of ``_PARTED`` and faults."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Parting(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = Path(nodeid.partition("::")[0])
+            whole = file.stem not in _PARTED and file.parent.name != "faults"
+            return super()._split_scope(nodeid) if whole else nodeid
+
+    return Parting(config, log)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -219,4 +219,5 @@ def print_rates(rates: Rates) -> None:
         f"new        {count(rates.windows, 'window')}, {count(rates.episodes, 'episode')}, "
         f"{count(rates.facts, 'fact')}, {count(rates.summaries, 'summary', 'summaries')}"
     )
-    print(f"finished   {rates.settling:.1f} s after the first message was sent")
+    if rates.sent:
+        print(f"finished   {rates.settling:.1f} s after the first message was sent")

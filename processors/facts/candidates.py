@@ -198,16 +198,6 @@ def to_candidate(found: Statement, window: Window, extractor: str) -> FactCandid
     )
 
 
-def each_evidence(candidate: FactCandidate) -> list[FactCandidate]:
-    """Return a candidate for each time that it was said, in the order of its evidence."""
-    if not candidate.also:
-        return [candidate]
-    return [
-        replace(candidate, provenance=each, source_message_ids=each.message_ids, also=())
-        for each in (candidate.provenance, *candidate.also)
-    ]
-
-
 def _refined(candidate: FactCandidate, completes: str, about: str) -> tuple[str, ...]:
     if not completes.strip():
         return ()

@@ -14,8 +14,7 @@ from models.errors import InvalidRecord
 from models.facts import Erasure, Fact, FactCandidate, FactChange
 from models.statements import Assertion, Polarity
 from processors.facts.claims import Claim, claim_of
-from processors.facts.erasure import is_erased
-from processors.facts.evidence import Floor, is_counted, is_under
+from processors.facts.evidence import Floor, is_counted, is_erased, is_under
 from processors.facts.learning import is_tentative, learned, reinforced
 from processors.facts.lines import (
     VALUES_LIMIT,

@@ -28,11 +28,6 @@ class Erased(NamedTuple):
     is_gone: bool
 
 
-def is_erased(evidence: Provenance, erasure: Erasure | None) -> bool:
-    """Return whether evidence was erased."""
-    return erasure is not None and evidence.arrived_at <= erasure.until
-
-
 def outlives(fact: Fact, until: datetime) -> bool:
     """Return whether all evidence of a fact is younger than its erasure: it began anew since, or only then."""
     begun_anew = fact.erased_until is not None and until <= fact.erased_until

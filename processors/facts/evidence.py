@@ -16,7 +16,7 @@ from datetime import datetime
 
 import msgspec
 
-from models.facts import Fact, Provenance
+from models.facts import Erasure, Fact, Provenance
 from models.messages import Timestamp
 
 #: How many pieces of evidence a fact names.  Each partition that evidence came from keeps at least one.
@@ -100,6 +100,11 @@ def is_under(evidence: Provenance, floors: Iterable[Floor]) -> bool:
         and place(evidence) <= (floor.arrived_at, floor.offset)
         for floor in floors
     )
+
+
+def is_erased(evidence: Provenance, erasure: Erasure | None) -> bool:
+    """Return whether evidence was erased."""
+    return erasure is not None and evidence.arrived_at <= erasure.until
 
 
 def newest(provenance: Sequence[Provenance]) -> tuple[Provenance, ...]:

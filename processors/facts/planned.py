@@ -15,6 +15,7 @@ from models.statements import Kind, Precision
 from processors.facts.ending import latest
 from processors.text.calendar import add_months
 from processors.text.dates import FoundDate, find_dates
+from processors.text.lexicon import ENGLISH_MONTHS, MONTHS
 
 #: Nobody plans further ahead: a later day was misread.
 _FARTHEST = timedelta(days=400)
@@ -25,29 +26,11 @@ _ORDINAL_LINE = (
     "twenty-fourth twenty-fifth twenty-sixth twenty-seventh twenty-eighth twenty-ninth thirtieth thirty-first"
 )
 _DAYS = {name: number for number, name in enumerate(_ORDINAL_LINE.split(), 1)}
-_MONTH_LINE = "january february march april may june july august september october november december"
-_MONTHS = _MONTH_LINE.split()
-#: Names of each month in German, Spanish, French and Portuguese, where they differ from the English.
-_MONTHS_ELSEWHERE = (
-    "januar enero janvier janeiro",
-    "februar febrero février fevereiro",
-    "märz marzo mars março",
-    "abril avril",
-    "mai mayo maio",
-    "juni junio juin junho",
-    "juli julio juillet julho",
-    "agosto août",
-    "septiembre septembre setembro",
-    "oktober octubre octobre outubro",
-    "noviembre novembre novembro",
-    "dezember diciembre décembre dezembro",
-)
-_ENGLISH = {
-    name: month for month, names in zip(_MONTHS, _MONTHS_ELSEWHERE, strict=True) for name in names.split()
-}
+#: Names of months in other languages, where they differ from the English.
+_ENGLISH = {name: english for name, english in ENGLISH_MONTHS.items() if name != english}
 _DAY_NAME = "|".join(re.escape(each).replace(r"\-", "[- ]") for each in sorted(_DAYS, key=len, reverse=True))
 _ORDINAL = re.compile(
-    rf"\b(?:{_DAY_NAME})(?=\s+(?:of\s+)?(?:{'|'.join(_MONTHS)})\b)|(?<=\bon the )(?:{_DAY_NAME})\b",
+    rf"\b(?:{_DAY_NAME})(?=\s+(?:of\s+)?(?:{'|'.join(MONTHS)})\b)|(?<=\bon the )(?:{_DAY_NAME})\b",
     re.IGNORECASE,
 )
 _MONTH_ELSEWHERE = re.compile(

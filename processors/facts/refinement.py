@@ -7,8 +7,17 @@ import msgspec
 from models.facts import Erasure, Fact, FactChange, FactStatus, Provenance
 from processors.facts.claims import Claim
 from processors.facts.confidence import revived
-from processors.facts.erasure import is_erased
-from processors.facts.evidence import Origin, Place, floors, is_same, newest, origin, place, with_ends
+from processors.facts.evidence import (
+    Origin,
+    Place,
+    floors,
+    is_erased,
+    is_same,
+    newest,
+    origin,
+    place,
+    with_ends,
+)
 from processors.facts.lines import STUBS_LIMIT, Cause, Line, alone, recorded, relabelled, with_fact, with_stub
 from processors.facts.stubs import Stub, conversations_of
 from processors.facts.timeline import marked

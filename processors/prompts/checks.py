@@ -17,6 +17,7 @@ from models.windows import Window, WindowMessage
 from processors.facts.candidates import is_quoted
 from processors.prompts.languages import FUNCTION_WORDS, language_of, may_be_one_language
 from processors.text.figures import numbers_in, read_out, without_days, years_meant
+from processors.text.lexicon import MONTHS, WEEKDAYS
 
 
 def source_of(number: int, quote: str, window: Window) -> WindowMessage | str:
@@ -75,11 +76,7 @@ _WORD = re.compile(r"[^\W_]+")
 _SENTENCE_END = re.compile(r"[.!?:;„“\"«(]\s*$|^\s*$")
 #: Scripts without spaces between words are compared by pairs of letters.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
-_MONTH_OR_DAY = re.compile(
-    r"(?:january|february|march|april|may|june|july|august|september|october|november|december|(?:mon|tues|wednes|"
-    r"thurs|fri|satur|sun)days?|utc|iso)",
-    re.IGNORECASE,
-)
+_MONTH_OR_DAY = re.compile(rf"(?:{'|'.join(MONTHS)}|(?:{'|'.join(WEEKDAYS)})s?|utc|iso)", re.IGNORECASE)
 
 
 class Note(NamedTuple):

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from models.statements import Precision
 from processors.text.calendar import SpokenAt, add_months, floor, midnight, nearest, of_year
+from processors.text.lexicon import MONTHS, WEEKDAYS
 
 #: Nobody speaks of his own life outside of these years.
 EARLIEST_YEAR, LATEST_YEAR = 1900, 2150
@@ -35,11 +36,6 @@ class FoundDate(NamedTuple):
 #: First moment and precision; ``None`` where the words name no day that there is.
 _Moment = tuple[datetime, Precision] | None
 
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _NUMBERS = {
     **{"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8},
@@ -77,7 +73,7 @@ def _named_day(match: re.Match[str], said: SpokenAt) -> _Moment:
 
 def _weekday(match: re.Match[str], said: SpokenAt) -> _Moment:
     today = midnight(said.at)
-    number = [each[:3] for each in _WEEKDAYS].index(match["weekday"][:3])
+    number = [each[:3] for each in WEEKDAYS].index(match["weekday"][:3])
     which = match["weekday_which"]
     back = timedelta(days=(today.weekday() - number) % 7)
     if which in ("last", "past", "this past", "previous"):
@@ -154,7 +150,7 @@ def _day_of_month(match: re.Match[str], said: SpokenAt) -> _Moment:
 
 
 def _month_number(name: str) -> int:
-    return [each[:3] for each in _MONTHS].index(name[:3]) + 1
+    return [each[:3] for each in MONTHS].index(name[:3]) + 1
 
 
 _DAYS = {
@@ -165,11 +161,8 @@ _DAYS = {
 
 _COUNT = rf"\d{{1,4}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))}"
 _UNIT = rf"(?:{'|'.join(_UNITS)})"
-_MONTH_NAME = (
-    r"(?:january|february|march|april|may|june|july|august|september|october|november|december|"
-    r"jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
-)
-_WEEKDAY = rf"(?:{'|'.join(_WEEKDAYS)}|mon|tues?|wed|thurs?|fri)"
+_MONTH_NAME = rf"(?:{'|'.join(MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?"
+_WEEKDAY = rf"(?:{'|'.join(WEEKDAYS)}|mon|tues?|wed|thurs?|fri)"
 _YEAR = r"(?:19|20|21)\d\d"
 _BEFORE = r"(?:(?:on|in|at|by|around|from|early|late|during|back in|the|of|for|,)\s+){0,3}"
 

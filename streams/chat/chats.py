@@ -90,6 +90,11 @@ class Chats:
         self._means = Means(answerer, self._sending, self._rules, self._said, self._sessions)
         self._turns: OrderedDict[_Whose, RunningTurn] = OrderedDict()
 
+    @property
+    def is_idle(self) -> bool:
+        """True if no turn runs."""
+        return all(each.ended is not None for each in self._turns.values())
+
     async def close(self) -> None:
         """Interrupt what runs, and let go of the broker."""
         running = [each for each in self._turns.values() if each.ended is None]

@@ -7,6 +7,7 @@ them, and a broker that is sent each piece by itself is what a turn costs most.
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from streams.chat.events import TurnNames
@@ -60,10 +61,9 @@ class Publishing:
     async def _write_all(self) -> None:
         while (self._text or self._duplicates) and not self._ending.is_set():
             await self._write(final=False)
-            try:
-                await asyncio.wait_for(self._ending.wait(), _PAUSE_SECONDS)
-            except TimeoutError:
-                continue
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_PAUSE_SECONDS):
+                    await self._ending.wait()
 
     async def _write(self, *, final: bool) -> None:
         text, self._text = self._text, ""

@@ -135,7 +135,8 @@ class _Following:
             except httpx.TransportError as error:
                 wait = self._broken(type(error).__name__)
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), wait)
+                async with asyncio.timeout(wait):
+                    await self._stop.wait()
                 why = "not said" if self._deadline is None else "the answer broke off"
                 raise NoAnswer(f"{why}, and not waited for any longer")
 

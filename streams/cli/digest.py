@@ -15,8 +15,9 @@ from streams.admin.topics.digest_reading import read_digests
 from streams.admin.topics.digests import PartitionDigests, Recipe, combined, difference, differing_fields
 from streams.cli import progress
 from streams.cli.output import count, print_json, print_table, printable
-from streams.clients.catalog import Catalog, TopicSpec, catalog_for
+from streams.clients.catalog import Catalog, catalog_for
 from streams.clients.kafka import broker
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings, load_settings
 
 #: Exit status when the topics differ.

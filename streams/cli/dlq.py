@@ -13,7 +13,7 @@ import typer
 from models.errors import ConfigurationError
 from streams.cli import progress
 from streams.cli.output import Json, count, moment, print_json, print_table, printable
-from streams.clients.catalog import TopicSpec
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings, load_settings
 from streams.queries import dead_letters
 from streams.queries.dead_letters import Letter, Place, Whole

@@ -16,9 +16,11 @@ from models.facts import Fact
 from streams.admin.topics.cluster import cluster_id
 from streams.cli import recall_api
 from streams.cli.output import print_json, printable
+from streams.clients.serving import CONTROL, serves
 from streams.config.settings import Settings
 from streams.queries.erasure import certificate
 from streams.queries.erasure.certificate import Store
+from streams.queries.erasure.generations import generations
 from streams.telemetry.version import code_version
 
 #: How long the views are given to let go of what was erased.
@@ -141,6 +143,8 @@ async def write(settings: Settings, path: Path, asked: Asked, gone: Sequence[Che
         state="unchecked" if unchecked else "removed",
         note=f"not seen to be empty: {unchecked}" if unchecked else "asked after the erasure: nothing is known",
     )
+    others = await generations(settings)
+    serving = settings.generation or serves(await CONTROL.read_all(settings)).name
     text = certificate.issue(
         settings,
         cluster_id=await cluster_id(settings, settings.request_timeout_seconds),
@@ -152,7 +156,8 @@ async def write(settings: Settings, path: Path, asked: Asked, gone: Sequence[Che
         version=await asyncio.to_thread(code_version),
         stores=[
             views,
-            *certificate.topics(settings, now),
+            *certificate.other_views(serving, ["", *others]),
+            *certificate.topics(settings, now, others),
             *certificate.elsewhere(settings, asked.answers),
             *certificate.backups(settings, now),
         ],

@@ -20,6 +20,7 @@ from models.statements import SELF, Kind, Polarity
 from processors.facts.confidence import confidence_at
 from streams.cli import people, recall_api, waiting
 from streams.cli.output import UNREAD, console, count, print_json, printable
+from streams.clients.serving import of_command
 from streams.config.settings import Settings, load_settings
 
 T = TypeVar("T")
@@ -202,6 +203,7 @@ async def _opened(settings: Settings, ask: Callable[[FactReader], Awaitable[T]])
     from streams.stores.index_factory import open_index
     from streams.stores.qdrant_kinds import FACTS
 
+    settings = await of_command(settings)
     recall_api.require_index(settings)
     async with AsyncExitStack() as resources:
         embedder = await open_living(settings, resources)

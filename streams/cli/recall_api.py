@@ -15,6 +15,7 @@ import msgspec
 
 from models.errors import ConfigurationError, DependencyUnavailable, NotFound, NotReadYet, SwitchboardError
 from streams.cli.progress import showing
+from streams.clients.serving import of_command
 from streams.config.namespace import PREFIX_HEADER
 from streams.config.service_registry import notes
 from streams.config.settings import Settings
@@ -59,7 +60,7 @@ async def _answered(settings: Settings, question: dict[str, Any], kind: type[T])
     clock = asyncio.get_running_loop().time
     deadline = clock() + _START_SECONDS
     while (answer := await _ask(settings, question, kind)) is None:
-        starting = [note for note in notes(settings) if note.service == "recall"]
+        starting = [note for note in notes(await of_command(settings)) if note.service == "recall"]
         if not starting:
             return None
         if clock() > deadline:
@@ -102,6 +103,7 @@ async def _ask_recall(settings: Settings, question: dict[str, Any], kind: type[T
     from streams.stores.remembered.recall_rpc import recall_socket
     from streams.telemetry.metrics import Metrics
 
+    settings = await of_command(settings)
     if not shares_views(settings) and not recall_socket(settings).exists():
         return None
     async with AsyncExitStack() as resources:

@@ -14,9 +14,22 @@ from models.errors import ConfigurationError
 from streams.admin.topics.groups import Member
 from streams.cli import progress
 from streams.cli.output import Json, count, print_json, print_table
-from streams.cli.replay_shown import print_compared, print_plan, status_row
+from streams.cli.replay_options import AcceptLoss, MaxCost, MaxRate, Name, Partitions, UntilCaughtUp, With
+from streams.cli.replay_shown import print_compared, print_contexts, print_paid, print_plan, status_row
+from streams.cli.replay_switch import back, switch
 from streams.config.settings import Settings, load_settings
-from streams.server.replays import comparing, dropping, plan, record, running, starting
+from streams.server.replays import (
+    comparing,
+    contexts,
+    costs,
+    dropping,
+    plan,
+    record,
+    running,
+    starting,
+    switching,
+)
+from streams.server.replays.growing import grown
 from streams.server.replays.log import look
 from streams.server.replays.plan import refuse_loss
 from streams.server.replays.record import Replay
@@ -30,24 +43,6 @@ app = typer.Typer(
     help="Run the services once more over the log, beside the live ones, and compare what comes out.",
 )
 
-Name = Annotated[
-    str,
-    typer.Argument(help="The generation: 1 to 20 lowercase letters, digits and dashes.", show_default=False),
-]
-With = Annotated[
-    list[str] | None,
-    typer.Option("--with", metavar="SWITCHBOARD_NAME=VALUE", help="A setting that differs from the live ones."),
-]
-MaxRate = Annotated[
-    float, typer.Option("--max-rate", min=0.0, help="Most messages a second; 0: as many as it can.")
-]
-AcceptLoss = Annotated[
-    bool, typer.Option("--accept-loss", help="Also if the log no longer holds everything from its beginning.")
-]
-UntilCaughtUp = Annotated[
-    bool, typer.Option("--until-caught-up", help="End when everything is read, instead of following the log.")
-]
-
 
 @app.command("plan")
 def make_plan(
@@ -56,6 +51,7 @@ def make_plan(
     rate: Annotated[
         float, typer.Option("--rate", min=0.0, help="Messages a second to reckon with.", show_default=False)
     ] = 0.0,
+    partitions: Partitions = 0,
     accept_loss: AcceptLoss = False,
     json: Json = False,
 ) -> None:
@@ -63,7 +59,7 @@ def make_plan(
 
     Exit status 78 if the log no longer holds everything from its beginning.
     """
-    live, replay = _new(name, given or (), 0.0)
+    live, replay = _new(name, given or (), partitions)
     with progress.showing("reading the log") as tell:
         made = asyncio.run(plan.make(live, replay.load(), rate, tell))
     if json:
@@ -79,6 +75,8 @@ def start(
     name: Name,
     given: With = None,
     max_rate: MaxRate = 0.0,
+    max_cost: MaxCost = 0.0,
+    partitions: Partitions = 0,
     accept_loss: AcceptLoss = False,
     until_caught_up: UntilCaughtUp = False,
 ) -> None:
@@ -87,7 +85,7 @@ def start(
     They read the same messages and commands as the live services, and write
     topics of their own. Settings are kept: `replay resume` goes on with them.
     """
-    live, replay = _new(name, given or (), max_rate)
+    live, replay = _new(name, given or (), partitions, max_rate, max_cost)
     replayed = replay.load()
     asyncio.run(starting.refuse_existing(replayed))
     with progress.showing("reading the log") as tell:
@@ -110,14 +108,18 @@ def resume(
         float | None,
         typer.Option("--max-rate", min=0.0, help="Another limit from now on.", show_default=False),
     ] = None,
+    max_cost: Annotated[
+        float | None,
+        typer.Option("--max-cost", min=0.0, help="Another limit of its costs in all.", show_default=False),
+    ] = None,
     until_caught_up: UntilCaughtUp = False,
 ) -> None:
     """Go on with a replay that was paused, or whose process or machine ended."""
     live, generation = _of(name)
-    replay = record.known(generation)
-    if max_rate is not None:
-        replay = record.with_rate(replay, max_rate)
-        replay.load()  # refuses what is no rate before it is recorded
+    replay = record.limited(record.known(generation), max_rate, max_cost)
+    replay.load()  # refuses what is no rate before it is recorded
+    if replay.max_cost:
+        costs.refuse_paid(name, asyncio.run(costs.paid(live, name))[name], replay.max_cost)
     lock = asyncio.run(record.take(generation))
     try:
         record.write(generation, replay)
@@ -129,8 +131,10 @@ def resume(
 @app.command("pause")
 def pause(name: Name, json: Json = False) -> None:
     """Stop the workers of a replay on this machine; what it has made stays."""
-    _, generation = _of(name)
+    live, generation = _of(name)
     record.known(generation)
+    serving = progress.run("asking the broker", switching.serving(live))
+    switching.refuse_serving(live, serving, name, "paused")
     stopped = asyncio.run(running.pause(generation))
     if json:
         print_json({"generation": name, "paused": stopped})
@@ -145,6 +149,7 @@ def status(
 ) -> None:
     """Show how far replays are, whether they run here, and with which settings they were started."""
     live = load_settings()
+    serving = progress.run("asking the broker", switching.serving(live))
     rows = []
     for each in [name] if name else record.names(live):
         generation = record.generation_settings(live, each)
@@ -155,12 +160,14 @@ def status(
             {
                 "generation": each,
                 "state": "runs" if holder else "paused",
+                "serves": each == serving.name,
                 "caught_up": far.caught_up,
                 "messages": far.messages,
                 "total": far.total,
                 "left": far.left,
                 "started_at": replay.started_at,
                 "max_rate": replay.max_rate,
+                "max_cost": replay.max_cost,
                 "with": record.shown(replay),
             }
         )
@@ -178,7 +185,7 @@ def status(
 
 @app.command("compare")
 def compare(name: Name, json: Json = False) -> None:
-    """Compare the facts and summaries of a replay with the live ones.
+    """Compare the facts, summaries, contexts and costs of a replay with the live ones.
 
     Fields that differ between logs that say the same (when a record arrived)
     do not count. traced: the same facts, read in other windows or from
@@ -190,15 +197,26 @@ def compare(name: Name, json: Json = False) -> None:
         compared = [
             asyncio.run(comparing.compare(live, generation, topic, tell)) for topic in comparing.COMPARED
         ]
+        tell("contexts")
+        told = asyncio.run(contexts.compare(live, generation))
+        paid = asyncio.run(costs.paid(live, name))
     if json:
-        print_json({"caught_up": far.caught_up, "left": far.left, "topics": compared})
+        print_json(
+            {"caught_up": far.caught_up, "left": far.left, "topics": compared, "contexts": told, "paid": paid}
+        )
     else:
         if not far.caught_up:
             print(f"{name} has not caught up: {count(far.left, 'record')} left, which makes a difference")
         for each in compared:
             print_compared(each)
+        print_contexts(told)
+        print_paid(paid)
     if not all(each.same for each in compared):
         raise typer.Exit(DIFFERENT)
+
+
+app.command("switch")(switch)
+app.command("back")(back)
 
 
 @app.command("drop")
@@ -208,9 +226,11 @@ def drop(
     json: Json = False,
 ) -> None:
     """Remove all that a replay has made: topics, groups, collections, Redis keys and its folder."""
-    live = load_settings()
-    dropping.refuse_serving(live, name)
-    _, generation = _of(name)
+    if name == "live":
+        raise ConfigurationError("the live generation reads what all are made of, and cannot be dropped")
+    live, generation = _of(name)
+    serving = progress.run("asking the broker", switching.serving(live))
+    switching.refuse_serving(live, serving, name, "dropped")
     if not yes:
         if not sys.stdin.isatty():
             raise ConfigurationError("nobody is here to be asked, so nothing was removed: add --yes")
@@ -230,31 +250,25 @@ def drop(
     )
 
 
-def _new(name: str, given: Sequence[str], max_rate: float) -> tuple[Settings, Replay]:
-    live = load_settings()
-    _refuse_generation(live)
+def _new(
+    name: str, given: Sequence[str], partitions: int, max_rate: float = 0.0, max_cost: float = 0.0
+) -> tuple[Settings, Replay]:
+    live = record.live_settings()
     record.generation_settings(live, name)  # refuses what is no name
     return live, Replay(
         name=name,
         started_at=datetime.now(UTC),
         settings=record.decided(live),
         changed=record.changes_of(given),
+        partitions=grown(live, partitions) if partitions else "",
         max_rate=max_rate,
+        max_cost=max_cost,
     )
 
 
 def _of(name: str) -> tuple[Settings, Settings]:
-    live = load_settings()
-    _refuse_generation(live)
+    live = record.live_settings()
     return live, record.generation_settings(live, name)
-
-
-def _refuse_generation(live: Settings) -> None:
-    if live.generation:
-        raise ConfigurationError(
-            f"SWITCHBOARD_GENERATION={live.generation} is set: a replay stands beside the live generation, so "
-            "unset it for this command"
-        )
 
 
 def _run(live: Settings, replay: Replay, until_caught_up: bool) -> int:
@@ -264,7 +278,7 @@ def _run(live: Settings, replay: Replay, until_caught_up: bool) -> int:
     async def main() -> int:
         ready = await starting.prepare(live, replay)
         print(f"generation {replay.name} runs in {replayed.folder}; Ctrl-C pauses it", file=sys.stderr)
-        return await running.run(replayed, ready, until_caught_up=until_caught_up)
+        return await running.run(live, replayed, ready, until_caught_up=until_caught_up)
 
     return asyncio.run(main())
 

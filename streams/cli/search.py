@@ -22,6 +22,7 @@ from processors.retrieval.recall.question import InvalidQuestion, cleaned
 from streams.cli import people, recall_api, waiting
 from streams.cli.output import UNREAD, console, print_json, printable
 from streams.cli.progress import showing
+from streams.clients.serving import of_command
 from streams.config.settings import Settings, load_settings
 from streams.stores.search import (
     MOST_RESULTS,
@@ -181,6 +182,7 @@ def _moment(option: str, text: str) -> datetime | None:
 
 async def _why(settings: Settings, user: str, tenant: str) -> list[str]:
     """Return the reasons why results may still come: unread records, and services that cannot go on."""
+    settings = await of_command(settings)
     lines = await asyncio.gather(waiting.describe(settings, user, tenant), waiting.hindrances(settings))
     return [printable(line) for part in lines for line in part]
 
@@ -192,6 +194,7 @@ async def _search_here(settings: Settings, wanted: Wanted) -> Answer:
     from streams.stores.log_factory import open_views
     from streams.stores.remembered.opening import open_search
 
+    settings = await of_command(settings)
     recall_api.require_index(settings)
     if not settings.redis_url:  # what recall keeps in a Valkey of its own is gone with it
         print(_WITHOUT_LOG, file=sys.stderr)

@@ -8,14 +8,11 @@ already; all that must line up with it follow.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 
 from models.errors import ConfigurationError
-
-if TYPE_CHECKING:
-    from streams.clients.catalog import TopicSpec
+from streams.clients.topic_spec import TopicSpec
 
 
 def read_counts(text: str) -> dict[str, int]:

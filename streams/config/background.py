@@ -7,12 +7,16 @@ and where the compiler is just at work, Python 3.11 ends it with "AST constructo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import structlog
 
 T = TypeVar("T")
+
+#: How long a cancelled task may clean up before it is cancelled again.
+_CLEANING_SECONDS = 10.0
 
 log = structlog.get_logger("streams.config.background")
 
@@ -22,6 +26,32 @@ def in_background(doing: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
     task = asyncio.create_task(doing, name=name)
     task.add_done_callback(_tell)
     return task
+
+
+async def cancel_and_wait(*tasks: asyncio.Future[Any]) -> None:
+    """Cancel tasks and return when all have ended, whatever their outcome.
+
+    A task that goes on is cancelled again.  The first time may be lost: ``asyncio.wait_for`` of Python 3.11
+    forgets it if its own future ends at that moment, and aiokafka and other libraries wait with it.
+    """
+    pending = {task for task in tasks if not task.done()}
+    while pending:
+        for task in pending:
+            task.cancel()
+        _, pending = await asyncio.wait(pending, timeout=_CLEANING_SECONDS)
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+@contextmanager
+def keeping_cancellation() -> Iterator[None]:
+    """Raise ``CancelledError`` at the end if this task was cancelled inside and a library lost it."""
+    task = asyncio.current_task()
+    before = task.cancelling() if task is not None else 0
+    try:
+        yield
+    finally:
+        if task is not None and task.cancelling() > before:
+            raise asyncio.CancelledError
 
 
 async def in_own_loop(work: Callable[[], Coroutine[Any, Any, T]]) -> T:

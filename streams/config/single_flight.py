@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
+from streams.config.background import cancel_and_wait
+
 T = TypeVar("T")
 
 
@@ -34,9 +36,7 @@ class SingleFlight(Generic[T]):
 
     async def close(self) -> None:
         """End all rounds."""
-        for each in self._open:
-            each.cancel()
-        await asyncio.gather(*self._open, return_exceptions=True)
+        await cancel_and_wait(*self._open)
 
     async def _round(self) -> T:
         async with self._lock:

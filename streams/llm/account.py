@@ -32,6 +32,7 @@ class Account:
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self.model = endpoint.model
+        self.generation = settings.generation
         self._memos = memos
         self._metrics = metrics
         self.clock = clock

@@ -139,6 +139,7 @@ class ModelBatch:
             outcome=outcome,
             asked_at=self._call_context.account.clock(),
             arrived_at=min((arrived_at for _, arrived_at in question.said), default=None),
+            generation=self._call_context.account.generation,
         )
 
     async def _write(self, memos: Iterable[Memo]) -> None:

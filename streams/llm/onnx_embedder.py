@@ -178,7 +178,8 @@ class OnnxEmbedder:
             vectors = asyncio.wrap_future(worker.submit(batch))
             worker.running.add(vectors)
             vectors.add_done_callback(worker.running.discard)
-            return await asyncio.wait_for(vectors, self._timeout)
+            async with asyncio.timeout(self._timeout):
+                return await vectors
         except TimeoutError:
             raise Unanswered(
                 "embedder", f"no vectors within {self._timeout:g} s; is the machine overloaded?"
@@ -230,7 +231,7 @@ class _Behind(NamedTuple):
 
 
 class _Worker:
-    """A thread that makes vectors of what waits, oldest first: texts ``computing``, batches ``running``."""
+    """A thread that makes vectors, oldest first, of the texts ``computing``; ``running``: its batches."""
 
     def __init__(
         self,

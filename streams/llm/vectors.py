@@ -157,6 +157,7 @@ class ModelVectors:
             call=call,
             input_tokens=tokens,
             cost_usd=self._account.cost(Usage(tokens)),
+            generation=self._account.generation,
         )
 
     def _id(self, key: bytes, request: EmbeddingRequest) -> str:

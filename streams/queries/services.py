@@ -15,7 +15,7 @@ from models.errors import ConfigurationError
 from streams.clients.catalog import catalog_for
 from streams.config.service_registry import folder_id, notes
 from streams.config.settings import Settings
-from streams.config.settings.services import SERVICES, health_port, port_of
+from streams.config.settings.services import REPLAYED, SERVICES, health_port, port_of
 from streams.telemetry.health import EXPIRY, INDEX_REBUILD
 
 _ANSWER_SECONDS = 3.0
@@ -28,11 +28,20 @@ def sources_by_group(settings: Settings) -> dict[str, list[str]]:
     """Return the consumer group of each service with the topics that it reads (names on the broker)."""
     catalog = catalog_for(settings)
     return {
-        settings.group(service): [
+        _own(settings, service).group(service): [
             spec.name for spec in catalog.all() if service in spec.readers and not spec.is_changelog
         ]
         for service in SERVICES
     }
+
+
+def _own(settings: Settings, service: str) -> Settings:
+    """Return the settings under which a service of this generation runs: its own, or those of the live one."""
+    if not settings.generation or service in REPLAYED:
+        return settings
+    if any(note.service == service for note in notes(settings)):  # a `serve` that was given a generation
+        return settings
+    return settings.model_copy(update={"generation": ""})
 
 
 class Report(NamedTuple):
@@ -81,14 +90,15 @@ async def ask_services(settings: Settings, ports: Mapping[str, int] | None = Non
     Raises:
         ConfigurationError: the setting names no service of ours.
     """
-    given, places, noted = dict(ports or {}), stated_places(settings), notes(settings)
+    given, places, whole = dict(ports or {}), stated_places(settings), settings
 
     async def reports_of(service: str) -> list[Report]:
+        settings = _own(whole, service)
         if service in given:
             return await _ask_processes(settings, service, given[service])
         if service in places:
             return list(await asyncio.gather(*(ask(settings, service, *place) for place in places[service])))
-        here = [note for note in noted if note.service == service]
+        here = [note for note in notes(settings) if note.service == service]
         first = here[0].port if here and here[0].process == 0 else health_port(settings, service)
         reports = await _ask_processes(settings, service, first, folder_id(settings))
         known = {report.port for report in reports}

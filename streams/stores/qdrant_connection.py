@@ -29,7 +29,8 @@ async def ask(request: Awaitable[T], shown: str, timeout: float) -> T:
             access, or is not trusted.
     """
     try:
-        return await asyncio.wait_for(request, timeout)
+        async with asyncio.timeout(timeout):
+            return await request
     except TimeoutError as error:
         raise Unanswered("qdrant", f"{shown}: no answer within {timeout:g} s") from error
     except (ResponseHandlingException, ResourceExhaustedResponse) as error:

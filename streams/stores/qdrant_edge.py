@@ -226,7 +226,8 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
             raise DependencyUnavailable("qdrant", f"the embedded index in {self._folder} is closed")
         waiting = asyncio.get_running_loop().run_in_executor(self._thread, self._call, call)
         try:
-            return await asyncio.wait_for(waiting, self._timeout)
+            async with asyncio.timeout(self._timeout):
+                return await waiting
         except TimeoutError as error:
             raise DependencyUnavailable(
                 "qdrant", f"no answer within {self._timeout:g} s from the embedded index in {self._folder}"

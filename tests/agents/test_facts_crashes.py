@@ -16,7 +16,7 @@ from models.facts import Fact, FactCandidate
 from models.ids import text_fact_id
 from processors.facts.lines import Line
 from streams.agents.memory.consolidation_records import CONSOLIDATION
-from streams.agents.memory.fact_state import STATE
+from streams.agents.memory.fact_store import STATE
 from streams.runtime.testing import START, Record
 
 TEA, MILK, OAT = "User likes tea", "User likes tea with milk", "User likes tea with oat milk"

@@ -16,7 +16,7 @@ from processors.facts.confidence import FOREVER, active_until, confidence_at
 from processors.facts.lines import ENTRIES_LIMIT, VALUES_LIMIT, Line
 from processors.facts.timeline import MARKS_LIMIT
 from streams.agents.memory.consolidation_records import CONSOLIDATION
-from streams.agents.memory.fact_state import STATE
+from streams.agents.memory.fact_store import STATE
 from streams.agents.memory.facts import FACTS, Facts
 from streams.clients.erasures import Erasing
 from streams.config.settings import Settings

@@ -20,7 +20,7 @@ from processors.facts.lines import Line
 from processors.facts.stubs import Stub
 from processors.retrieval.embedding.wording import request_for_fact
 from streams.agents.memory import tombstones
-from streams.agents.memory.fact_state import STATE
+from streams.agents.memory.fact_store import STATE
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
 from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
 from streams.clients.records import Record

@@ -23,8 +23,9 @@ from processors.text.validation import decode, decode_chat_message
 from schemas.generate import FOLDER
 from streams.admin.topics.examples import Example, load_examples, load_invalid_examples
 from streams.admin.topics.json_schemas import described, value_type
-from streams.clients.catalog import TopicSpec, load_catalog
+from streams.clients.catalog import load_catalog
 from streams.clients.cloudevents import incoming
+from streams.clients.topic_spec import TopicSpec
 
 SPECS = described(load_catalog())
 VALID = [(spec, example) for spec in SPECS for example in load_examples(spec.contract_name)]

@@ -17,7 +17,8 @@ from jsonschema import Draft202012Validator
 from models.messages import Timestamp
 from schemas import generate
 from streams.admin.topics.json_schemas import DIALECT, described, json_schema, value_type
-from streams.clients.catalog import TopicSpec, load_catalog
+from streams.clients.catalog import load_catalog
+from streams.clients.topic_spec import TopicSpec
 
 SPECS = described(load_catalog())
 

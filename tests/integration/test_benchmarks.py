@@ -49,13 +49,13 @@ def test_the_short_form_measures_everything(tmp_path: Path) -> None:
 
 
 async def test_costs_are_measured_with_the_calls_that_were_made() -> None:
-    rows, lengths = await costs.measure(people=2, per_day=40, chats=1, seed=1)
-    # Ten sittings a day of four messages: each but the last one is over when somebody comes back.
-    windows = 2 * (7 * 10 - 1)
+    rows, lengths = await costs.measure(people=1, per_day=20, chats=1, seed=1)
+    # Ten sittings a day of two messages: each but the last one is over when somebody comes back.
+    windows = 7 * 10 - 1
     assert rows["extraction"].calls == windows, "relations come with it"
-    assert (rows["understanding"].calls, rows["answer"].calls) == (7 * 20, 7 * 20)
-    assert rows["summary"].calls > 0 and 0 < rows["merging"].calls <= 14
+    assert (rows["understanding"].calls, rows["answer"].calls) == (7 * 10, 7 * 10)
+    assert rows["summary"].calls > 0 and 0 < rows["merging"].calls <= 7
     assert all(row.input_tokens and row.calls for row in rows.values())
     assert lengths[Role.USER] > 0
-    spent = costs.costs(rows, "gemini-2.5-flash-lite", people=2, chats=1)
+    spent = costs.costs(rows, "gemini-2.5-flash-lite", people=1, chats=1)
     assert all(0 < spent[each] < 0.1 for each in spent)

@@ -17,18 +17,23 @@ BOTS = Path(__file__).parents[2] / "examples" / "bots"
 pytestmark = pytest.mark.kafka
 
 
-@pytest.mark.parametrize(("program", "command"), [("node", ["bot.mjs"]), ("go", ["run", "bot.go"])])
-def test_a_bot_remembers(program: str, command: list[str], deployment: ServeRig, tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", ["node", "go"])
+def test_a_bot_remembers(program: str, deployment: ServeRig, tmp_path: Path) -> None:
     if shutil.which(program) is None:
         pytest.skip(f"{program} is not there")
+    bot: list[str | Path] = ["node", "bot.mjs"]
+    if program == "go":
+        # Once: a "go run" links anew each time.  With the user's cache: the standard library takes a minute.
+        bot = [tmp_path / "bot"]
+        built = ["go", "build", "-o", *bot, "bot.go"]
+        subprocess.run(built, cwd=BOTS, env=os.environ | {"GOFLAGS": "-mod=mod"}, timeout=500, check=True)
     deployment.need("ingest", "memory", "recall")
     person = f"rosa-{uuid.uuid4().hex[:6]}"
 
     def say(text: str) -> str:
         done = subprocess.run(
-            [program, *command, deployment.url, person, f"{person}-1", text],
+            [*bot, deployment.url, person, f"{person}-1", text],
             cwd=BOTS,
-            env=os.environ | {"GOCACHE": str(tmp_path / "go"), "GOFLAGS": "-mod=mod"},
             capture_output=True,
             text=True,
             timeout=300,

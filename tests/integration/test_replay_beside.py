@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import msgspec
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
@@ -24,15 +25,19 @@ from deploy.local.kafka import LocalKafka
 from models.facts import Fact
 from models.memo import Memo, Outcome
 from models.messages import ChatMessage, Role
+from models.webhooks import Webhook
 from streams.admin.topics import admin
 from streams.clients import commands
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka.broker import group_lags, partitions_of
 from streams.config import child_process
+from streams.config.service_registry import notes
 from streams.config.settings import Settings, load_settings
 from streams.llm.memo.topic import Entry, MemoTopic
 from streams.queries.erasure.forgetting import Forgetter
-from streams.queries.services import sources_by_group
+from streams.queries.services import ask, sources_by_group
+from streams.server.replays import costs, switching
+from streams.server.webhooks.endpoints import WEBHOOKS
 from tests.topic_records import records_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
@@ -85,6 +90,7 @@ class Deployment:
             "data_dir": str(folder / "data"),
             "instance_id": "a",
             "metrics_port": 0,
+            "api_port": 0,
             "token_threshold": 60,
             "tick_seconds": 0.2,
             "commit_interval_seconds": 0.3,
@@ -151,10 +157,10 @@ class Deployment:
         eventually(is_calm, "all is read")
 
     def facts(self, settings: Settings) -> dict[str, Fact]:
-        spec = catalog_for(settings).get(FACTS)
+        name = catalog_for(settings).name(FACTS)
         found: dict[str, Fact] = {}
-        names = {spec.name: spec.partitions}
-        for record in asyncio.run(records_of(settings.bootstrap_servers, names))[spec.name]:
+        names = asyncio.run(partitions_of(settings, [name]))
+        for record in asyncio.run(records_of(settings.bootstrap_servers, names))[name]:
             key = record.key.decode()
             if record.value is None:
                 found.pop(key, None)
@@ -216,8 +222,9 @@ def test_a_replay_makes_the_same_another_setting_other_facts_and_a_drop_leaves_n
     assert (plan["messages"], plan["conversations"], plan["commands"], plan["calls"]) == (200, 20, 20, None)
     assert plan["gone"] == {"messages": 0, "commands": 0, "conversations": 0}
 
-    # The same code and settings.
-    live.replay("start", "b", "--until-caught-up")
+    # The same code and settings, with three times as many partitions.
+    live.replay("start", "b", "--partitions", "24", "--until-caught-up")
+    assert asyncio.run(partitions_of(live.settings))[catalog_for(live.generation("b")).name(FACTS)] == 24
     compared = live.replay("compare", "b", "--json")
     assert compared["caught_up"]
     assert [(topic["topic"], topic["equal"]) for topic in compared["topics"]] == [
@@ -226,6 +233,9 @@ def test_a_replay_makes_the_same_another_setting_other_facts_and_a_drop_leaves_n
     ]
     assert compared["topics"][0]["live_keys"] == len(known)
     assert compared["topics"][1]["live_keys"] > 0, "there are summaries to compare"
+    told = compared["contexts"]
+    assert (told["compared"] + told["missing"], told["missing"]) == (20, 0)
+    assert compared["paid"] == {name: {"answers": 0, "cost_usd": 0.0} for name in ("live", "b")}
     assert live.ends() == log_end, "a replay writes no message, no tick, no copy of a command"
     assert "exists" in live.replay("start", "b", status=78), "two replays of one name"
 
@@ -256,7 +266,11 @@ def test_a_replay_makes_the_same_another_setting_other_facts_and_a_drop_leaves_n
     assert not facts["equal"]
     assert facts["kinds"]["state"]["removed"] >= 1
     assert any("peanuts" in each["live"] for each in facts["kinds"]["state"]["examples"]["removed"])
+    lines = [line for each in told["contexts"]["differences"] for line in each["only_live"]]
+    assert any("peanuts" in line["text"] for line in lines)
     assert sum(kind["traced"] for kind in facts["kinds"].values()) > 10, "most were read in other windows"
+
+    _switch_and_back(live)
 
     for name in ("b", "c"):
         live.replay("drop", name, "--yes")
@@ -265,6 +279,79 @@ def test_a_replay_makes_the_same_another_setting_other_facts_and_a_drop_leaves_n
     assert "there is no generation b" in live.replay("drop", "b", "--yes", status=66)
     assert live.is_drained()
     assert live.facts(live.settings).keys() == known.keys() - {erased}
+
+
+def _switch_and_back(live: Deployment) -> None:
+    """Have c serve, which masks peanuts, and the live generation again, under 50 searches a second."""
+    assert "does not run" in live.replay("switch", "c", status=78)
+    assert "no generation d" in live.replay("switch", "d", status=66)
+    assert "nothing was ever switched" in live.replay("back", status=78)
+    live.start("serve")
+    eventually(lambda: any(note.service == "serve" for note in notes(live.settings)), "serve answers")
+    slow = live.start("replay", "resume", "c", "--max-rate", "0.5")
+    eventually(lambda: not asyncio.run(switching.not_running(live.generation("c"))), "c runs")
+    live.send(messages(3, 10))  # said once more: nothing new comes of it
+    assert "is behind: it has read" in live.replay("switch", "c", status=78)
+    live.replay("pause", "c")
+    assert slow.wait(30) == 0
+    live.start("replay", "resume", "c", "--max-rate", "0")
+    eventually(lambda: live.replay("status", "c", "--json")[0]["caught_up"], "c has caught up")
+    asyncio.run(WEBHOOKS.put(live.settings, "w", webhook := _webhook()))
+    assert "w would not hear of those of c" in live.replay("switch", "c", status=78)
+    asyncio.run(WEBHOOKS.put(live.settings, webhook.webhook_id, None))
+
+    found = asyncio.run(_search_meanwhile(live, [("switch", "c", "--json"), ("back", "--json")]))
+    assert {generation for generation, _ in found} == {"c", "live"}
+    assert found[-1][0] == "live"
+    for generation, texts in found:
+        told = [text for text in texts if "allergic" in text]
+        assert told, "each answers it"
+        assert all(("peanuts" in text) == (generation == "live") for text in told), (generation, texts)
+
+    assert live.replay("switch", "c", "--json")["switched"]
+    assert not live.replay("switch", "c", "--json")["switched"]
+    assert "c serves, so it cannot be dropped" in live.replay("drop", "c", "--yes", status=78)
+    assert "c serves, so it cannot be paused" in live.replay("pause", "c", status=78)
+    assert live.replay("switch", "live", "--json")["serves"] == "live"
+    live.replay("pause", "c")
+
+
+async def _search_meanwhile(live: Deployment, steps: list[tuple[str, ...]]) -> list[tuple[str, list[str]]]:
+    """Search 50 times a second while the commands run; return generation and texts of each answer, in order."""
+    [here] = [note for note in notes(live.settings) if note.service == "serve"]
+    url = str((await ask(live.settings, "serve", here.port)).details["api"])
+    asked = {"user_id": "u0", "q": "What am I allergic to?", "limit": 10}
+
+    async def search(client: httpx.AsyncClient) -> tuple[str, list[str]]:
+        answer = await client.post("/v1/search", json=asked)
+        assert answer.status_code == 200, answer.text
+        return answer.headers["switchboard-generation"], [each["text"] for each in answer.json()["results"]]
+
+    def run() -> None:
+        for step in steps:
+            told = live.replay(*step)
+            assert len(told["follow"]) == 1
+            assert not told["do_not_follow"]
+
+    running, searches = asyncio.create_task(asyncio.to_thread(run)), list[asyncio.Task[Any]]()
+    async with httpx.AsyncClient(base_url=url, trust_env=False, timeout=60.0) as client:
+        while not running.done():
+            await asyncio.sleep(0.02)
+            if sum(not each.done() for each in searches[-200:]) < 20:  # else the machine has no time for more
+                searches.append(asyncio.create_task(search(client)))
+        await running
+        searches.append(asyncio.create_task(search(client)))
+        return [await each for each in searches]
+
+
+def _webhook() -> Webhook:
+    return Webhook(
+        webhook_id="w",
+        url="https://hooks.example.com/",
+        topic="memory.facts.v1",
+        secret="whsec_" + "A" * 44,
+        created_at=STARTED,
+    )
 
 
 def test_a_log_without_its_beginning_is_replayed_only_when_told_to(live: Deployment) -> None:
@@ -278,6 +365,14 @@ def test_a_log_without_its_beginning_is_replayed_only_when_told_to(live: Deploym
     asyncio.run(_answer(live, "m-1"))
     asked = live.replay("plan", "b", *options, "--json")["calls"]
     assert (asked["known"], asked["to_ask"], asked["cost_usd"]) == (1, 0, 0.0)
+    asyncio.run(_answer(live, "m-1", "b"))
+    assert asyncio.run(costs.paid(live.settings, "b")) == {
+        "live": costs.Paid(1, 0.01),
+        "b": costs.Paid(1, 0.01),
+    }
+    reasons: list[str] = []
+    asyncio.run(costs.watch(live.settings, "b", 0.005, reasons.append))
+    assert "b has paid $0.0100 for 1 answers" in reasons[0]
     recall = live.start("worker", "recall")
     eventually(lambda: _known_turns(live), "recall knows the conversation")
     recall.send_signal(signal.SIGTERM)
@@ -297,10 +392,11 @@ def _known_turns(live: Deployment) -> bool:
     return bool(asyncio.run(records_of(live.settings.bootstrap_servers, names))[spec.name])
 
 
-async def _answer(live: Deployment, model: str) -> None:
+async def _answer(live: Deployment, model: str, generation: str = "") -> None:
     """Write an answer of a model into the memo."""
     memo = Memo(
-        memo_id="1",
+        memo_id=f"1{generation}",
+        generation=generation,
         user_id="u0",
         purpose="extraction",
         prompt="extraction-5",
@@ -311,7 +407,7 @@ async def _answer(live: Deployment, model: str) -> None:
     )
     topic = MemoTopic(live.settings)
     try:
-        await topic.write([Entry(b"1", msgspec.json.encode(memo), topic.partition("u0"))])
+        await topic.write([Entry(memo.memo_id.encode(), msgspec.json.encode(memo), topic.partition("u0"))])
     finally:
         await topic.close()
 

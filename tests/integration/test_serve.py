@@ -41,25 +41,22 @@ def test_it_answers_what_the_recall_service_knows_and_says_when_that_is_down(dep
     assert ask(deployment, "/v1/search", q=" ", user_id=user).status_code == 400
     socket = recall_socket(deployment.settings)
     assert stat.S_IMODE(socket.stat().st_mode) == 0o600
-    for end in (deployment.stop, deployment.kill):
-        end("recall")
-        down = ask(deployment, "/v1/search", q="peanuts", user_id=user)
-        assert (down.status_code, down.json()["part"]) == (503, "recall"), down.text
-        assert "switchboard worker recall" in down.json()["detail"]
-        assert ask(deployment, "/v1/openapi.json").status_code == 200
-        said = {
-            "conversation_id": "c-down",
-            "role": "user",
-            "content": "Somebody is there.",
-            "user_id": "ada-down",
-        }
-        with deployment.client() as client:
-            assert client.post("/v1/messages", json={"messages": [said]}).status_code == 202, (
-                "it needs Kafka only"
-            )
-        assert deployment.health("serve", "/readyz").is_success, "what is down is not its own"
-        deployment.start("recall")
-        assert ask(deployment, "/v1/search", q="peanuts", user_id=user).status_code == 200
+    deployment.kill("recall")
+    down = ask(deployment, "/v1/search", q="peanuts", user_id=user)
+    assert (down.status_code, down.json()["part"]) == (503, "recall"), down.text
+    assert "switchboard worker recall" in down.json()["detail"]
+    assert ask(deployment, "/v1/openapi.json").status_code == 200
+    said = {
+        "conversation_id": "c-down",
+        "role": "user",
+        "content": "Somebody is there.",
+        "user_id": "ada-down",
+    }
+    with deployment.client() as client:
+        assert client.post("/v1/messages", json={"messages": [said]}).status_code == 202, "it needs Kafka only"
+    assert deployment.health("serve", "/readyz").is_success, "what is down is not its own"
+    deployment.start("recall")
+    assert ask(deployment, "/v1/search", q="peanuts", user_id=user).status_code == 200
 
 
 def test_a_conversation_is_read_whatever_the_recall_service_is_busy_with(deployment: ServeRig) -> None:
@@ -81,38 +78,3 @@ def test_a_conversation_is_read_whatever_the_recall_service_is_busy_with(deploym
         assert found.is_success and "kettle" in found.text, found.text
     finally:
         os.kill(recall, signal.SIGCONT)
-
-
-class second:
-    """Another serve of the deployment, for as long as the block lasts."""
-
-    def __init__(self, rig: ServeRig, **changes: Any) -> None:
-        self._rig, self._changes = rig, changes
-
-    def __enter__(self) -> str:
-        import sys
-
-        from streams.config import child_process
-
-        with self._rig.log("serve-2").open("ab") as output:
-            self._process = child_process.spawn(
-                [sys.executable, "-m", "streams.cli", "serve"],
-                output=output,
-                env=self._rig.environment(**self._changes),
-                cwd=self._rig.folder,
-            )
-        url = f"http://127.0.0.1:{self._changes['api_port']}"
-
-        def up() -> bool:
-            assert self._process.poll() is None, self._rig.log("serve-2").read_text()[-3000:]
-            try:
-                return httpx.get(f"{url}/v1/openapi.json", trust_env=False, timeout=10).is_success
-            except httpx.TransportError:
-                return False
-
-        eventually(up, "the second one answers")
-        return url
-
-    def __exit__(self, *_: object) -> None:
-        self._process.terminate()
-        assert self._process.wait(60) == 0

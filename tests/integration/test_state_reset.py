@@ -35,7 +35,7 @@ from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from streams.admin.topics import admin, reset, reset_log
 from streams.admin.topics.digests import Recipe
-from streams.agents.memory.fact_state import ERASURE, STATE
+from streams.agents.memory.fact_store import ERASURE, STATE
 from streams.agents.memory.facts import Facts
 from streams.agents.recall import turns
 from streams.agents.recall.episode_pages import GRAVES, Grave, graves_key

@@ -14,7 +14,8 @@ from aiokafka import AIOKafkaProducer
 
 from deploy.local.kafka import LocalKafka
 from streams.admin.topics.admin import apply
-from streams.clients.catalog import Catalog, TopicSpec, load_catalog
+from streams.clients.catalog import Catalog, load_catalog
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 from tests.topic_records import records_of
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from models.facts import Fact, FactCandidate, FactStatus
 from processors.facts.rebuilding import rebuilt
-from streams.agents.memory.fact_state import STATE
+from streams.agents.memory.fact_store import STATE
 from streams.agents.memory.facts import FACTS, Facts
 from streams.config.settings import Settings
 from streams.runtime.marks import Layout

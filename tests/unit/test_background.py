@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from deploy.local.ports import free_ports
-from streams.config.background import in_background, in_own_loop
+from streams.clients.kafka.clients import connect
+from streams.config import background
+from streams.config.background import cancel_and_wait, in_background, in_own_loop
 from streams.config.exits import EXIT_FAILED
 from streams.config.settings import Settings
 from streams.queries.live.reader import Live
@@ -87,3 +90,44 @@ class TestInOwnLoop:
         with pytest.raises(asyncio.CancelledError):
             await caller
         assert await asyncio.to_thread(cancelled.wait, 60)
+
+
+class LosesCancellation:
+    """Waits as aiokafka does: with Python 3.11, its end and its cancellation at one moment are an end alone."""
+
+    def __init__(self) -> None:
+        self.refused = asyncio.get_running_loop().create_future()
+
+    async def start(self) -> None:
+        await asyncio.wait_for(self.refused, 60)
+
+    def cancel_with_its_end(self, task: asyncio.Task[Any]) -> None:
+        self.refused.set_exception(ConnectionRefusedError("refused"))
+        task.cancel()
+
+
+async def test_connecting_to_kafka_keeps_a_cancellation(tmp_path: Path) -> None:
+    client: Any = LosesCancellation()
+    task = asyncio.create_task(connect(client, Settings(data_dir=tmp_path), 60))
+    await asyncio.sleep(0)
+    client.cancel_with_its_end(task)
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_a_task_that_lost_its_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(background, "_CLEANING_SECONDS", 0.01)
+    client = LosesCancellation()
+
+    async def tries_for_ever() -> None:
+        while True:
+            with suppress(ConnectionRefusedError):
+                await client.start()
+            await asyncio.sleep(60)
+
+    task = asyncio.create_task(tries_for_ever())
+    await asyncio.sleep(0)
+    client.refused.set_exception(ConnectionRefusedError("refused"))
+    async with asyncio.timeout(30):
+        await cancel_and_wait(task)
+    assert task.cancelled()

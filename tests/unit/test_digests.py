@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from streams.admin.topics import digests
 from streams.admin.topics.digests import PartitionDigests, Recipe, difference, differing_fields
 from streams.admin.topics.examples import load_examples
-from streams.clients.catalog import TopicSpec, load_catalog
+from streams.clients.catalog import load_catalog
 from streams.clients.records import Record
+from streams.clients.topic_spec import TopicSpec
 
 COMPACTED = TopicSpec(
     name="t", description="x", owner="memory", key="k", routed_by="k", cleanup_policy="compact"

@@ -47,6 +47,16 @@ def test_a_certificate_says_where_what_remains_until_when(settings: Settings) ->
     assert "topic chat.messages.v1.dlq" in gone and "topic switchboard-memory-facts-changelog" in gone
 
 
+def test_a_certificate_names_every_generation(settings: Settings) -> None:
+    gone = {each.store: each.gone_by for each in certificate.topics(settings, NOW, ["b"])}
+    assert gone["topic generation-b.memory.facts.v1"] == gone["topic memory.facts.v1"]
+    assert "topic generation-b.chat.messages.v1" not in gone, "all generations share it"
+    assert certificate.other_views("", [""]) == []
+    for serving, unasked in (("", "views of generation b"), ("b", "views of generation live")):
+        [other] = certificate.other_views(serving, ["", "b"])
+        assert (other.store, other.state) == (unasked, "unchecked")
+
+
 @pytest.mark.parametrize("change", ["adb", "ad", "eve"])
 def test_a_changed_certificate_is_refused(settings: Settings, change: str) -> None:
     text = issued(settings).replace(b'"ada"', json.dumps(change).encode())

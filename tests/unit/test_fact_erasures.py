@@ -10,7 +10,8 @@ from told_facts import Memory, arrival, claimed, evidence, minute, told
 
 from models.facts import Erasure, Fact, FactChange, FactStatus, Support
 from models.statements import Assertion
-from processors.facts.erasure import erase, is_erased, outlives, slot_of, unaware
+from processors.facts.erasure import erase, outlives, slot_of, unaware
+from processors.facts.evidence import is_erased
 from processors.facts.lines import Given, Latest, Line, Stub, with_stub
 from processors.facts.timeline import Said, moment_of
 

@@ -16,9 +16,12 @@ from streams.runtime.effects import Effects
 
 SHARED = {
     "access.tokens.v1",
+    "chat.duplicates.v1",
     "chat.messages.v1",
     "chat.response-chunks.v1",
+    "chat.responses.v1",
     "memory.commands.v1",
+    "memory.control.v1",
     "memory.policies.v1",
     "models.memo.v1",
     "webhooks.endpoints.v1",
@@ -54,7 +57,7 @@ def test_sources_commands_tokens_and_memo_have_one_name() -> None:
 def test_whatever_no_service_owns_is_shared() -> None:
     for spec in load_catalog():
         # What people and programs write from outside, they write once, for every generation.
-        assert spec.shared or spec.owner not in ("producers", "token", "policy", "webhook"), spec.name
+        assert spec.shared or spec.owner not in ("producers", "token", "policy", "webhook", "replay"), spec.name
 
 
 def test_live_names_are_as_before() -> None:

@@ -240,6 +240,16 @@ def test_a_stream_begins_with_ready_and_ends_with_bye(hub: Hub) -> None:
     assert frames[3:] == [b"event: bye\ndata: {}", b""]
 
 
+async def test_streams_of_a_hub_that_ends_say_bye(hub: Hub) -> None:
+    _, watcher = hub.join(Interest(conversation_id="c-1"))
+    frames = sse.follow(watcher)
+    assert b"event: ready" in await anext(frames)
+    asyncio.get_running_loop().call_soon(hub.end)
+    assert [each async for each in frames] == [sse.BYE]
+    _, late = hub.join(Interest(conversation_id="c-2"))
+    assert [each async for each in sse.follow(late)][1:] == [sse.BYE]
+
+
 class _Reader:
     """The other side of a connection: takes what is sent, or nothing; stays, or is gone."""
 

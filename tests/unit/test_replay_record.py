@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from models.control import Control, Generation
 from models.errors import ConfigurationError, NotFound
+from streams.clients.serving import KEY, LIVE, following, of_command
 from streams.config.namespace import is_generation
 from streams.config.service_registry import ServiceAddress, register
 from streams.config.settings import Settings, load_settings
-from streams.server.replays import dropping, plan, record
+from streams.server.replays import dropping, plan, record, switching
 from streams.server.replays.log import Gone
 from streams.server.replays.record import Replay
 
@@ -124,16 +126,27 @@ def test_what_is_no_name_is_refused(live: Settings) -> None:
 
 
 def test_the_generation_that_serves_is_not_dropped(live: Settings) -> None:
-    for name in ("", "live"):
-        with pytest.raises(ConfigurationError, match="cannot be dropped"):
-            dropping.refuse_serving(live, name)
-    dropping.refuse_serving(live, "b")
+    with pytest.raises(ConfigurationError, match="b serves, so it cannot be dropped"):
+        switching.refuse_serving(live, Generation(name="b"), "b", "dropped")
+    switching.refuse_serving(live, LIVE, "b", "dropped")
     here = ServiceAddress("serve", "a", os.getpid(), "127.0.0.1", 1)
     stop = register(record.generation_settings(live, "b"), here)
     with pytest.raises(ConfigurationError, match="generation b serves"):
-        dropping.refuse_serving(live, "b")
+        switching.refuse_serving(live, LIVE, "b", "dropped")
     stop()
-    dropping.refuse_serving(live, "b")
+    switching.refuse_serving(live, LIVE, "b", "dropped")
+
+
+async def test_commands_read_the_generation_that_serves_with_its_settings(live: Settings) -> None:
+    assert await of_command(live) is live
+    serves = Generation(name="b", settings={"embedder": "onnx:/models/other", "window_size": "6"})
+    known = Control(control_id=KEY, serves=serves, before=LIVE, switched_at=datetime(2026, 11, 27, tzinfo=UTC))
+    following(live, lambda _: None).keep({KEY: known})
+    reading = await of_command(live)
+    assert (reading.generation, reading.embedder, reading.window_size) == ("b", "onnx:/models/other", 6)
+    assert reading.data_dir == live.data_dir
+    named = load_settings(data_dir=live.data_dir, generation="c")
+    assert await of_command(named) is named, "SWITCHBOARD_GENERATION decides"
 
 
 async def test_live_settings_are_never_dropped(live: Settings) -> None:

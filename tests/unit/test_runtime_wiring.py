@@ -15,21 +15,16 @@ from structlog.testing import capture_logs
 
 from models.errors import ConsistencyError
 from streams.clients.catalog import load_catalog
-from streams.clients.kafka import clients
-from streams.clients.records import Record, RecordBatch
+from streams.clients.records import Record
 from streams.config.settings import Settings
-from streams.runtime import recovery as recovery_module
 from streams.runtime import service as service_module
 from streams.runtime import watch as watch_module
-from streams.runtime.consumer import BatchConsumer, BatchTransport
 from streams.runtime.effects import Effects
-from streams.runtime.epoch import Epoch, Offsets, Progress
+from streams.runtime.epoch import Epoch, Progress
 from streams.runtime.faust_internals import TP
-from streams.runtime.publisher import DELIVERY_TIMEOUT_SECONDS
 from streams.runtime.service import ServiceRuntime
 from streams.runtime.stage import Stage
 from streams.runtime.stamp import config_hash
-from streams.runtime.table import NoState
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 
@@ -102,20 +97,6 @@ class Delivered(NamedTuple):
 class TestFaust:
     """What the Faust app of a service is told."""
 
-    async def test_it_goes_to_the_brokers_that_are_set_and_waits_as_long_as_is_set(
-        self, service: ServiceRuntime
-    ) -> None:
-        conf = service.app.conf
-        assert [(url.scheme, url.host, url.port) for url in conf.broker] == [
-            ("kafka", "a", 1),
-            ("kafka", "b", 2),
-        ]
-        assert conf.broker_credentials is None
-        assert conf.broker_commit_interval == 1.5
-        assert conf.broker_request_timeout == 44
-        assert (conf.broker_session_timeout, conf.broker_heartbeat_interval) == (12, 2)
-        assert conf.consumer_max_fetch_size == 4 << 20, "eight partitions of it are in memory at once"
-
     async def test_who_reads_other_topics_is_another_member(self, settings: Settings) -> None:
         """Under its old id the broker would give it what it had, and nothing of what is new."""
 
@@ -164,36 +145,6 @@ class TestFaust:
         assert bound_of(f"x-{MESSAGES}")[0] == 2
         assert bound_of(f"x-{SUMMARIES}")[0] == 7, "as the stage says"
 
-    async def test_it_makes_no_folder(self, service: ServiceRuntime, settings: Settings) -> None:
-        service.app._create_directories()
-        assert not (settings.folder / "faust").exists()
-        assert service.app.conf.datadir == settings.folder / "faust", "and nothing where the worker stands"
-
-    async def test_the_transport_delivers_batches(self, service: ServiceRuntime) -> None:
-        assert isinstance(service.app.transport, BatchTransport)
-        assert service.app.transport.Consumer is BatchConsumer
-        assert service.app.runtime is service
-        assert [url.host for url in service.app.transport.url] == ["a", "b"]
-
-    async def test_each_stage_has_an_agent_on_its_sources_and_a_table_if_it_keeps_state(
-        self, service: ServiceRuntime
-    ) -> None:
-        agents = {agent.name.rpartition(".")[2]: agent for agent in service.app.agents.values()}
-        assert {name: [*agent.channel.topics] for name, agent in agents.items()} == {
-            "windows": [f"x-{MESSAGES}", f"x-{SUMMARIES}"],
-            "facts": [f"x-{CANDIDATES}"],
-        }
-        assert all(agent.channel.allow_empty for agent in agents.values()), "a record may have no value"
-        for agent in agents.values():
-            as_they_are = (agent.channel.key_serializer, agent.channel.value_serializer)
-            assert as_they_are == ("raw", "raw"), "Faust decodes nothing: a value is a batch"
-        assert {*service._tables} == {"windows"}
-        table = service._tables["windows"]
-        assert service.app.tables["conversations"] is table
-        assert table.changelog_topic_name == at(CHANGELOG).topic
-        assert table.partitions == service.catalog.partitions(MESSAGES)
-        assert table.sources == (MESSAGES, SUMMARIES)
-
     async def test_an_agent_hands_over_what_is_not_acked_yet(
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -218,26 +169,6 @@ class TestFaust:
         batches = [batch for _, batch in service.consumer.scheduler.iterate({at(CANDIDATES): records})]
         assert [len(batch) for batch in batches] == [2, 3, 2]
         assert {(batch.source, batch.source_index) for batch in batches} == {(CANDIDATES, 0)}
-
-
-async def test_the_consumer_of_recovery_belongs_to_no_group_and_begins_nowhere_else(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    told: dict[str, Any] = {}
-    monkeypatch.setattr(clients, "AIOKafkaConsumer", lambda **options: told.update(options))
-    recovery_module._consumer(settings, "the reader")
-    expected = {
-        "client_id": "the reader",
-        "bootstrap_servers": "a:1,b:2",
-        "group_id": None,
-        "auto_offset_reset": "none",
-        "isolation_level": "read_committed",
-        "enable_auto_commit": False,
-        "fetch_max_wait_ms": settings.fetch_max_wait_ms,
-        "max_partition_fetch_bytes": 4 << 20,
-        "request_timeout_ms": 44_000,
-    }
-    assert {name: told[name] for name in expected} == expected
 
 
 class Producer:
@@ -279,16 +210,6 @@ class TestLife:
         monkeypatch.setattr(type(service.app), "stop", stop)
         return producer
 
-    async def test_the_publisher_knows_the_topics_as_the_broker_does(
-        self, service: ServiceRuntime, producer: Producer
-    ) -> None:
-        await service.start()
-        await service.stop()
-        spec = service.catalog.get(MESSAGES)
-        assert service.publisher._layout[MESSAGES] == (f"x-{MESSAGES}", spec.partitions, spec.max_message_bytes)
-        assert service.publisher._submit_timeout == DELIVERY_TIMEOUT_SECONDS
-        assert service.publisher._producer is producer
-
     async def test_a_worker_that_stops_is_not_ready_from_its_first_moment(
         self, service: ServiceRuntime, producer: Producer
     ) -> None:
@@ -301,12 +222,6 @@ class TestLife:
         assert producer.happened == ["starts", "app starts", "app stops, ['stopping']", "stops"]
         assert all(task.cancelled() for task in background)
         assert service.failure is None
-
-    async def test_a_service_that_never_started_can_be_stopped(
-        self, service: ServiceRuntime, producer: Producer
-    ) -> None:
-        await service.stop()
-        assert len(producer.happened) == 1
 
     async def test_a_broker_that_does_not_answer_ends_the_start(
         self, service: ServiceRuntime, producer: Producer
@@ -393,14 +308,6 @@ class TestWatch:
         await service.watch.look()
         assert service.failure is reason
 
-    async def test_a_crash_without_a_reason_stops_it_too(
-        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        service.app._crashed.set()
-        monkeypatch.setattr(watch_module, "asyncio", Clock(nothing))
-        await service.watch.look()
-        assert isinstance(service.failure, RuntimeError)
-
     async def test_a_worker_whose_name_was_taken_does_not_go_on(
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -426,20 +333,6 @@ class TestWatch:
         ready.append(service.health.why_not_ready())
         assert ready == [[], ["the broker has not answered for 7 s"], []]
 
-    async def test_what_stopped_the_groups_coordination_is_asked_for_once_there_is_one(
-        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        asked: list[str] = []
-
-        async def check() -> None:
-            asked.append("check")
-
-        consumer = service.consumer
-        monkeypatch.setattr(consumer, "check_errors", check)
-        started = consumer._started
-        await self.watch(service, monkeypatch, nothing, started.set, nothing)
-        assert asked == ["check", "check"]
-
     async def test_lag_is_published(self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(service.consumer, "end_of", {at(CANDIDATES): 25}.get)
         sought(service, at(SUMMARIES), at(CANDIDATES))
@@ -457,21 +350,6 @@ class TestWatch:
         missing = value(service, "lag_records", stage="windows", topic=SUMMARIES, partition="3")
         assert missing is None, "nobody knows it yet"
 
-    async def test_the_beat_is_what_a_pause_is_measured_by(
-        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        await service.slots.acquire()
-        service.watch._last_beat -= 60
-        service.health._last_beat -= 60
-        clock = Clock()
-        monkeypatch.setattr(watch_module, "asyncio", clock)
-        with pytest.raises(Ended):
-            await service.watch.beat()
-        assert clock.slept == [watch_module.BEAT_SECONDS]
-        assert not service.stalled()
-        assert service.health.silence() < 30
-        assert value(service, "batches_in_flight", service="ingest") == 1
-
 
 class TestStalled:
     @pytest.mark.parametrize(
@@ -487,32 +365,6 @@ class TestStalled:
 
 
 class TestEpochs:
-    async def test_a_stage_without_a_table_has_no_state(self, service: ServiceRuntime) -> None:
-        epoch = sought(service, at(CANDIDATES))
-        batch = RecordBatch(
-            [Record(b"v", b"k", 10, at(CANDIDATES).topic, 3)], epoch=epoch, source=CANDIDATES, position=10
-        )
-        event = SimpleNamespace(value=batch, message=SimpleNamespace(offset=10))
-        bound = service._by_source[CANDIDATES]
-        service.deliver(bound, event)
-        lane: Any = epoch.lane("facts", 3, lambda: pytest.fail("there should be one"))
-        assert isinstance(lane.state, NoState)
-        assert (lane.runtime, lane.bound) == (service, bound)
-
-    async def test_a_lane_gets_the_event_and_the_state_of_its_partition(self, service: ServiceRuntime) -> None:
-        epoch = sought(service, at(MESSAGES))
-        bound = service._by_source[MESSAGES]
-        lane: Any = service._lane(epoch, bound, 3)
-        assert lane.state._stored is service._tables["windows"].partition(3)
-        put: list[Any] = []
-        lane.put = put.append
-        batch = RecordBatch([Record(b"v", b"k", 10, at(MESSAGES).topic, 3)], epoch=epoch, position=10)
-        service.deliver(bound, event := SimpleNamespace(value=batch))
-        assert put == [event]
-
-    async def test_a_topic_that_is_still_empty_is_no_contradiction(self, service: ServiceRuntime) -> None:
-        service.check_end(at(MESSAGES), Offsets(0, 0, None))
-
     async def test_only_stages_with_timers_get_lanes_before_a_record_comes(
         self, service: ServiceRuntime
     ) -> None:
@@ -561,24 +413,6 @@ class TestEpochs:
         assert "switchboard state reset ingest" in service.reset_hint
         assert value(service, "recovery_seconds", table="conversations") == 7
         assert value(service, "recovery_records_total", table="conversations") == 1234
-
-    async def test_the_lease_is_for_a_session_under_the_name_in_the_group(
-        self, service: ServiceRuntime
-    ) -> None:
-        assert service.lease._session == 12
-        assert service.lease._name == service.settings.static_member("ingest")
-        assert service.slots._value == 4
-
-    async def test_a_drain_that_leaves_nothing_gives_nothing_up(self, service: ServiceRuntime) -> None:
-        class Drained(Epoch):
-            async def drain(self, seconds: float, hopeless: Callable[[], bool]) -> bool:
-                return True
-
-            def busy_lanes(self) -> Any:
-                return pytest.fail("there are none")
-
-        await service.drain(Drained())
-        assert service.failure is None
 
     async def test_a_drain_has_half_a_session_and_none_once_the_worker_has_failed(
         self, service: ServiceRuntime

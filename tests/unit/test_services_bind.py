@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from models.errors import ConfigurationError
 from streams.clients.catalog import load_catalog
 from streams.config.settings import Settings
 from streams.config.settings.services import SERVICES
@@ -31,3 +32,10 @@ async def test_the_services_can_be_bound(service: str, memory: str, tmp_path: Pa
         assert bool(each.changelog) == bool(each.stage.table)
         for source in each.stage.sources:
             assert service in catalog.get(source).readers, f"schemas/topics says that {service} reads {source}"
+
+
+async def test_respond_is_one_for_all_generations(tmp_path: Path) -> None:
+    async with AsyncExitStack() as resources:
+        settings = Settings(data_dir=tmp_path, generation="b")
+        with pytest.raises(ConfigurationError, match=r"SWITCHBOARD_GENERATION=b.*Unset it for this worker"):
+            await open_service("respond", settings, Metrics(), resources)

@@ -52,6 +52,7 @@ def test_the_topics_of_the_contract():
         "chat.duplicates.v1",
         "access.tokens.v1",
         "memory.policies.v1",
+        "memory.control.v1",
         "webhooks.endpoints.v1",
         "webhooks.undelivered.v1",
         "models.memo.v1",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
+from processors.text import lexicon
+
 #: Characters of a name.
 LONGEST = 100
 
-MONTHS = "January February March April May June July August September October November December".split()
+MONTHS = [month.capitalize() for month in lexicon.MONTHS]
 _MONTH = f"(?:{'|'.join(MONTHS)})"
 _DAY = r"\d{1,2}(?:st|nd|rd|th)?"
 DATE = rf"(?P<date>{_MONTH} {_DAY}\b|(?:the )?{_DAY}(?: of)? {_MONTH}\b)"
@@ -33,12 +35,12 @@ _NO_NAMES = frozenset(
         "no oh hey hi hello thanks thank please well ok okay also just what who where why how which there "
         "here is was are were do does did have has let let's since although even yeah yep wow of in on at "
         "for from to with by as not some any all each every last next first only dear sure one two three "
-        "monday tuesday wednesday thursday friday saturday sunday weekend morning afternoon evening night "
+        "weekend morning afternoon evening night "
         "everyone everybody someone somebody nobody nothing something mr mrs ms dr prof sir madam congrats "
         "great awesome nice cool amazing perfect unfortunately luckily sadly absolutely definitely actually "
         "christmas easter halloween thanksgiving english french spanish german italian chinese japanese "
         "american british european asian african zoom skype slack email god jesus internet hr ai api "
-        + " ".join(MONTHS).casefold()
+        + " ".join((*lexicon.WEEKDAYS, *lexicon.MONTHS))
     ).split()
 )
 #: A capital that is no "I" and does not begin the sentence; the word that does.

@@ -14,6 +14,7 @@ from models.facts import Fact
 from models.statements import Kind, Precision, attribute_of
 from processors.facts.claims import normalized_attribute, normalized_subject
 from processors.retrieval.embedding.wording import text_of
+from processors.text.lexicon import MONTHS, WEEKDAYS
 from processors.text.stemming import stem_of
 
 #: Of two facts that are to be one without anybody being asked, one at least is as sure (requirement 3.4).
@@ -55,8 +56,8 @@ _EXCLUDING = tuple(
         "seventeen eighteen nineteen twenty thirty forty fifty hundred thousand",
         "first second third fourth fifth sixth seventh eighth ninth tenth last next",
         "once twice thrice",
-        "january february march april may june july august september october november december",
-        "monday tuesday wednesday thursday friday saturday sunday",
+        " ".join(MONTHS),
+        " ".join(WEEKDAYS),
         "spring summer autumn fall winter",
         "morning afternoon evening night noon midnight",
         "today yesterday tomorrow",

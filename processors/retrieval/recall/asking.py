@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from unicodedata import normalize
 
 from processors.text.languages import language_of
+from processors.text.lexicon import MONTHS, WEEKDAYS
 
 TIME, NUMBER, NAME, PLACE = "time", "number", "name", "place"
 
@@ -52,11 +53,7 @@ _ASKS = {
 
 #: A capital within a sentence.
 _NAME = re.compile(r"(?<=[\w,'’] )[A-ZÀ-Þ]\w+")
-_CALENDAR_LINES = """
-    monday tuesday wednesday thursday friday saturday sunday january february march april may june july august
-    september october november december christmas easter
-"""
-_CALENDAR = frozenset(_CALENDAR_LINES.split())
+_CALENDAR = frozenset((*WEEKDAYS, *MONTHS, "christmas", "easter"))
 
 
 def asks_for(query: str) -> str:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from models.statements import Precision
 from processors.text.calendar import add_months
 from processors.text.dates import find_dates
+from processors.text.lexicon import ENGLISH_MONTHS
 
 #: From the first moment (included) to the second (not included).
 Period: TypeAlias = tuple[datetime, datetime]
@@ -19,21 +20,9 @@ _RECENTLY = timedelta(days=60)
 _EARLIER = 0.5
 
 _LENGTHS = {Precision.MONTH: 1, Precision.SEASON: 3, Precision.YEAR: 12}
-_MONTHS = (
-    "january february march april may june july august september october november december",
-    "januar februar märz april mai juni juli august september oktober november dezember",
-    "enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre",
-    "janvier février mars avril mai juin juillet août septembre octobre novembre décembre",
-    "janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro",
-)
-_ENGLISH = {
-    month: english
-    for months in _MONTHS[1:]
-    for month, english in zip(months.split(), _MONTHS[0].split(), strict=True)
-}
 #: "im März", "en mars", "au mois de mars", "em março".
 _IN_MONTH = re.compile(
-    rf"\b(?:im|en|em|mois (?:de |d['’])|mes de|mês de) ?({'|'.join(_ENGLISH)})\b", re.IGNORECASE
+    rf"\b(?:im|en|em|mois (?:de |d['’])|mes de|mês de) ?({'|'.join(ENGLISH_MONTHS)})\b", re.IGNORECASE
 )
 
 
@@ -42,7 +31,7 @@ def period_of(query: str, now: datetime) -> Period | None:
 
     ``now`` says what it is counted from.  In German, Spanish, French and Portuguese months are known.
     """
-    query = _IN_MONTH.sub(lambda found: f"in {_ENGLISH[found[1].lower()]}", query)
+    query = _IN_MONTH.sub(lambda found: f"in {ENGLISH_MONTHS[found[1].lower()]}", query)
     for date in find_dates(query, now, ahead=False):
         if date.at < now:
             return date.at, min(now, _end_of(date.at, date.precision))

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable
 from unicodedata import normalize
 
+from processors.text.lexicon import MONTHS, WEEKDAYS
+
 #: "does Pia", "is Nina allergic", "Pia's job".
 _ASKED = re.compile(
     r"\b(?P<verb>does|did|is|was|has|had|will|would|can|could|should)\s+(?P<name>[^\W\d_][\w'’-]*)(?P<rest>[^?]*)",
@@ -33,13 +35,12 @@ _NO_NAME_LINES = """
     everybody nobody nothing something anything people who what where when why how which whose mom mum
     mother mam dad father grandma grandpa granny grandad sister brother aunt auntie uncle son daughter wife
     husband cousin niece nephew doctor dr mr mrs ms miss sir madam prof let today tomorrow yesterday tonight
-    now monday tuesday wednesday thursday friday saturday sunday january february march april may june july
-    august september october november december spring summer autumn fall winter christmas easter
+    now spring summer autumn fall winter christmas easter
     mutter mama vater papa oma opa schwester bruder tante onkel sohn tochter frau mann kollege kollegin madame
     monsieur maman
 """
 #: What stands in the place of a name and is none.
-_NO_NAMES = frozenset(_NO_NAME_LINES.split())
+_NO_NAMES = frozenset((*_NO_NAME_LINES.split(), *WEEKDAYS, *MONTHS))
 
 
 def stranger(query: str, known: Iterable[str]) -> str:

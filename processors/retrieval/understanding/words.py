@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from enum import Enum
 
+from processors.text.lexicon import MONTHS, WEEKDAYS
+
 #: What a word can stand for.  PERSON: a woman or a man; ANY: a person or a thing, such as German "er".
 Kind = Enum("Kind", "WOMAN MAN PERSON SEVERAL THING PLACE ANY")
 _PEOPLE = Kind.WOMAN, Kind.MAN, Kind.PERSON
@@ -90,10 +92,10 @@ DOES = re.compile(r" (?:is|was|has|had|will|wants|came|said|[a-z]+es|works|ist|h
 NEAR = frozenset("in at to near around through towards left visit visited nach en à a dans aus from de".split())
 #: Capitalized, and nobody's name.
 NO_NAMES = frozenset(
-    "monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september october november december christmas easter english german french spanish "
+    "christmas easter english german french spanish "
     "qu ok okay yes no hi hello hey thanks thank please sorry oh well great good nice sure let here every all most these those maybe actually today tomorrow yesterday god mr mrs dr guess "
     "remember give show write make translate noted congratulations".split()
-).union(*FUNCTION_WORDS.values())
+).union(WEEKDAYS, MONTHS, *FUNCTION_WORDS.values())
 _NAMES = (
     "anna anne ann emma julia laura sarah sara maria marie lisa eva eve lena mia sophie sofia olivia ava isabella emily lucy alice kate katie jane mary susan linda karen nancy helen ruth vera "
     "nina clara elena carmen lucia ana marta claire camille chloe ida ingrid priya rosa amy rachel jessica jennifer hannah",

@@ -25,7 +25,8 @@ from streams.admin.topics.differences import (
     count_differences,
     topic_config,
 )
-from streams.clients.catalog import Catalog, TopicSpec
+from streams.clients.catalog import Catalog
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 
 _POLL_SECONDS = 0.1

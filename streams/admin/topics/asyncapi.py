@@ -8,7 +8,8 @@ import orjson
 
 from streams.admin.topics.examples import load_examples
 from streams.admin.topics.json_schemas import components, described, value_type
-from streams.clients.catalog import DEAD_LETTER_SUFFIX, Catalog, TopicSpec
+from streams.clients.catalog import DEAD_LETTER_SUFFIX, Catalog
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings.services import SERVICES
 
 _INFO = {

@@ -23,7 +23,7 @@ from aiokafka.errors import (
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.admin.topics.differences import FoundTopic, topic_config
 from streams.clients import kafka
-from streams.clients.catalog import TopicSpec
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 
 _POLL_SECONDS = 0.1

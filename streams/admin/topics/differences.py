@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from streams.clients.catalog import Catalog, TopicSpec, min_insync_replicas
+from streams.clients.catalog import Catalog
 from streams.clients.partitions import lined_up
+from streams.clients.topic_spec import TopicSpec, min_insync_replicas
 
 #: What happens if a setting of a topic differs from the contract.
 _CONSEQUENCES = {

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.errors import ConfigurationError
-from streams.clients.catalog import TopicSpec
 from streams.clients.records import SourceRecord
+from streams.clients.topic_spec import TopicSpec
 
 #: How many digests a partition is told by: those of the keys whose hash begins with the same byte.
 BUCKETS = 256
@@ -117,8 +117,13 @@ class PartitionDigests:
             self._merge()
 
     def _merge(self) -> None:
-        rows = np.concatenate([self._rows, np.frombuffer(bytes(self._pending), _ROW)])
+        pending = np.frombuffer(bytes(self._pending), _ROW)
         self._pending.clear()
+        self.take(pending)
+
+    def take(self, later: Rows) -> None:
+        """Note rows of later records."""
+        rows = np.concatenate([self._rows, later])
         # A stable sort: among rows of one key, the later record stays behind the earlier one.
         order = np.lexsort((rows["key"][:, 1], rows["key"][:, 0]))
         rows = rows[order]
@@ -139,6 +144,21 @@ class PartitionDigests:
         # Sums wrap around; a key is in one row, so nothing cancels out.
         np.add.at(sums, (rows["key"][:, 0] >> np.uint64(56)).astype(np.intp), rows["digest"].astype(np.uint64))
         return [f"{int(high):016x}{int(low):016x}" for high, low in sums]
+
+
+def merged(parts: Sequence[PartitionDigests]) -> PartitionDigests:
+    """Return the digests of several partitions in one, no key of which is in two of them.
+
+    An offset ``o`` of partition ``n`` becomes ``o * len(parts) + n``.
+    """
+    if len(parts) == 1:
+        return parts[0]
+    whole = PartitionDigests()
+    for number, part in enumerate(parts):
+        rows = part.rows()
+        rows["offset"] = rows["offset"] * len(parts) + number
+        whole.take(rows)
+    return whole
 
 
 def combined(parts: Iterable[str]) -> str:

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 import msgspec
 import orjson
 
-from streams.clients.catalog import TopicSpec, load_catalog
+from streams.clients.catalog import load_catalog
+from streams.clients.topic_spec import TopicSpec
 
 
 class Example(NamedTuple):

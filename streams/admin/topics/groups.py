@@ -13,7 +13,7 @@ from aiokafka.protocol.admin import DeleteGroupsRequest
 
 from models.errors import ConfigurationError
 from streams.clients import kafka
-from streams.clients.catalog import TopicSpec
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 
 #: How much longer than its session a worker that is gone may be counted as a member of its group.
@@ -60,22 +60,23 @@ async def wait_until_left(
     Raises :class:`ConfigurationError`, which names the members, when they do not leave: they are alive.
     """
     group = settings.group(service)
-    members = await _members(admin, group)
-    if members:
-        on_wait(members, longest_wait(settings))
+    present = await members(admin, group)
+    if present:
+        on_wait(present, longest_wait(settings))
     clock = asyncio.get_running_loop().time
     deadline = clock() + longest_wait(settings)
-    while members:
+    while present:
         if clock() > deadline:
             raise ConfigurationError(
-                f"{service} is running: {', '.join(map(str, members))} in the consumer group {group}. Stop "
+                f"{service} is running: {', '.join(map(str, present))} in the consumer group {group}. Stop "
                 f"every worker of {service}, and whatever would start it again, then repeat this"
             )
         await asyncio.sleep(_POLL_SECONDS)
-        members = await _members(admin, group)
+        present = await members(admin, group)
 
 
-async def _members(admin: AIOKafkaAdminClient, group: str) -> list[Member]:
+async def members(admin: AIOKafkaAdminClient, group: str) -> list[Member]:
+    """Return the members of a group; none if there is no such group."""
     while True:
         try:
             # One group at a time: aiokafka 0.14 misreads the answer to more.

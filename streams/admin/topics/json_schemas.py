@@ -9,7 +9,8 @@ from typing import Any
 
 import msgspec
 
-from streams.clients.catalog import Catalog, TopicSpec
+from streams.clients.catalog import Catalog
+from streams.clients.topic_spec import TopicSpec
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

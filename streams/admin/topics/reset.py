@@ -29,7 +29,8 @@ from streams.admin.topics import reset_conversations, reset_episodes, reset_fact
 from streams.admin.topics.cluster import connected, create_missing, describe
 from streams.admin.topics.groups import OnWait, Rewound, longest_wait, rewind_group, stands, wait_until_left
 from streams.clients import kafka
-from streams.clients.catalog import Catalog, TopicSpec
+from streams.clients.catalog import Catalog
+from streams.clients.topic_spec import TopicSpec
 from streams.config.redaction import without_credentials
 from streams.config.settings import Settings
 from streams.stores.folder_lock import LOCK_FILE, FolderLock

@@ -22,8 +22,9 @@ from streams.agents.ingest.punctuating import COMMANDS
 from streams.agents.ingest.summary_ledger import SUMMARIES
 from streams.agents.message_log import MESSAGES
 from streams.agents.recall import turns
-from streams.clients.catalog import Catalog, TopicSpec
+from streams.clients.catalog import Catalog
 from streams.clients.records import SourceRecord
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 from streams.runtime.marks import Layout
 

@@ -23,12 +23,13 @@ from processors.text.validation import decode
 from streams.admin.topics import reset_log
 from streams.admin.topics.reset_log import Placed
 from streams.agents.memory import tombstones
-from streams.agents.memory.fact_state import ERASURE, STATE, State, erasure_key
+from streams.agents.memory.fact_store import ERASURE, STATE, State, erasure_key
 from streams.agents.memory.facts import FACTS, Facts
 from streams.clients import erasures
-from streams.clients.catalog import Catalog, TopicSpec
+from streams.clients.catalog import Catalog
 from streams.clients.partitioner import partition_of
 from streams.clients.records import SourceRecord
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 from streams.runtime.marks import Layout
 

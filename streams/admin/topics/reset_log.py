@@ -25,8 +25,8 @@ from aiokafka.errors import (
 from models.errors import DependencyUnavailable
 from streams.admin.topics.cluster import alter, connected, describe, read_configs
 from streams.clients import kafka
-from streams.clients.catalog import TopicSpec
 from streams.clients.records import SourceRecord
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 
 #: Records on their way to the broker at once.

@@ -16,8 +16,9 @@ from aiokafka.errors import GroupAuthorizationFailedError, KafkaError
 from models.errors import ConfigurationError
 from streams.admin.topics.cluster import connected
 from streams.clients import kafka
-from streams.clients.catalog import Catalog, TopicSpec
+from streams.clients.catalog import Catalog
 from streams.clients.kafka.operations import allowed_on_group, allowed_on_topics
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 from streams.config.settings.services import SERVICES
 
@@ -39,7 +40,7 @@ ROLES = {
     "producer": "whoever sends messages and response chunks",
     "reader": "whoever reads what comes out",
     "apply": "switchboard topics apply and check",
-    "operator": "switchboard status, doctor, tail, conversations, digest",
+    "operator": "switchboard status, doctor, tail, conversations, digest, replay switch and back",
     "reset": "switchboard state reset and rewind",
 }
 
@@ -73,6 +74,7 @@ def rights_of(role: str, catalog: Catalog) -> list[Right]:
         return [right for spec in catalog for right in _on(spec, *operations)]
     if role == "operator":
         rights = [right for spec in catalog for right in _on(spec, "Read", "DescribeConfigs")]
+        rights += [right for spec in catalog if spec.owner == "replay" for right in _on(spec, "Write")]
         return rights + [_group(service, catalog, "Describe") for service in SERVICES]
     if role == "reset":
         rights = [right for spec in catalog if not spec.dead_letter_of for right in _on(spec, "Read")]

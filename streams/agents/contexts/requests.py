@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from models.context import ContextRequest
+from models.context import Context, ContextRequest
 from models.messages import Role
 from models.turns import Turn
-from streams.clients import cloudevents
+from streams.agents.emitting import emit, emit_tombstone
 from streams.clients.erasures import TENANT_HEADER
 from streams.runtime.effects import Effects
 
@@ -22,11 +22,6 @@ _CHARACTERS = 6_000
 
 #: Who is answered, and whose answer is part of what was just said.
 SPEAKERS = (Role.USER, Role.ASSISTANT)
-
-_EVENT = "memory.context-request.v1"
-_SOURCE = "/switchboard/recall"
-
-_encode = msgspec.json.Encoder().encode
 
 
 def ask_after(effects: Effects, turns: Sequence[Turn]) -> None:
@@ -41,13 +36,9 @@ def ask_after(effects: Effects, turns: Sequence[Turn]) -> None:
 
 def forget(effects: Effects, tenant_id: str, conversation_id: str) -> None:
     """Have the contexts of a conversation forgotten, of which something was erased; the next turn makes one."""
-    event = cloudevents.outgoing("memory.context.v1", _SOURCE, f"{conversation_id}/erased")
-    headers = [*event, (TENANT_HEADER, tenant_id.encode())]
-    effects.emit(CONTEXTS, conversation_id.encode(), None, headers)
+    emit_tombstone(effects, Context, conversation_id, headers=[(TENANT_HEADER, tenant_id.encode())])
 
 
 def ask(effects: Effects, request: ContextRequest) -> None:
     """Publish a request."""
-    event_id = f"{request.turns[-1].turn_id}/{request.attempt}"
-    event = cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=request.conversation_id)
-    effects.emit(CONTEXT_REQUESTS, request.conversation_id.encode(), _encode(request), event)
+    emit(effects, request, f"{request.turns[-1].turn_id}/{request.attempt}")

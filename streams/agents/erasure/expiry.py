@@ -17,7 +17,7 @@ import structlog
 
 from models.errors import DependencyUnavailable
 from models.index import SearchIndex
-from streams.config.background import in_background
+from streams.config.background import cancel_and_wait, in_background
 from streams.stores.qdrant_kinds import ARRIVED
 from streams.stores.qdrant_payload import ERASED_FIELD
 from streams.telemetry.health import EXPIRY, HealthState
@@ -60,8 +60,7 @@ class Expiry:
     async def stop(self) -> None:
         """End it, in the middle of a look if need be: the next one goes on."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await cancel_and_wait(self._task)
 
     async def look(self) -> int:
         """Remove what is too old now; return how many items.  Raises :class:`DependencyUnavailable`."""

@@ -38,6 +38,7 @@ from processors.conversations.windows import WindowSizes
 from processors.text.tokens import TokenCounter
 from processors.text.validation import decode
 from streams.agents import id_pages
+from streams.agents.emitting import emit
 from streams.agents.ingest import summary_ledger
 from streams.agents.ingest.punctuating import COMMANDS, decode_command, fold_commands, punctuation
 from streams.agents.ingest.summary_ledger import LEDGER, SUMMARIES
@@ -64,7 +65,6 @@ STATE: Codec[ConversationState] = Codec(
 )
 PAGE: Codec[Sequence[Kept]] = Codec("page", tuple[Kept, ...])
 
-_encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/ingest"
 
 #: What another tenant calls by a conversation's id is refused: a window is of one tenant, and so is all that is
@@ -261,21 +261,10 @@ class Conversations:
             # What ends any other window is not always a message, so it inherits nothing.
             is_full = window.reason is WindowReason.FULL
             cause = causes.get(window.source.last_offset) if is_full else None
-            inherited = cloudevents.incoming(cause)
-            work.emit(
-                WINDOWS,
-                key,
-                _encode(window),
-                cloudevents.outgoing("memory.window.v1", _SOURCE, window.window_id, cause=inherited),
-            )
+            emit(work, window, window.window_id, topic=WINDOWS, subject=None, cause=cloudevents.incoming(cause))
             work.count("windows_total", window.reason)
         for request in fold.requests:
-            work.emit(
-                REQUESTS,
-                key,
-                _encode(request),
-                cloudevents.outgoing("memory.summary-request.v1", _SOURCE, request.request_id),
-            )
+            emit(work, request, request.request_id, topic=REQUESTS, subject=None)
             kind = "repeat" if request.attempt > 1 else "roll_up" if request.roll_up else "range"
             work.count("summary_requests_total", kind)
         # A crash in between must not harm: a page is there before the state names it, and goes after the state

@@ -10,7 +10,7 @@ from __future__ import annotations
 import msgspec
 
 from models.summaries import Summary
-from streams.clients import cloudevents
+from streams.agents.emitting import emit_tombstone
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Work
 
@@ -32,8 +32,6 @@ _MARK = b"\x00s"
 
 #: What ids, and so the names of pages, begin with.
 _BEGINNINGS = "0123456789abcdef"
-
-_EVENT = "memory.summary.v1"
 
 
 def is_ledger(key: bytes) -> bool:
@@ -68,8 +66,8 @@ def erase(work: Work, conversation: bytes, tenant_id: str, until: float, source:
 
 def write_tombstone(work: Work, summary_id: str, conversation: bytes, source: str) -> None:
     """Write that a summary is erased."""
-    event = cloudevents.outgoing(_EVENT, source, f"{summary_id}/erased", subject=conversation.decode())
-    work.emit(SUMMARIES, summary_id.encode(), None, event, route=conversation)
+    route = conversation.decode()
+    emit_tombstone(work, Summary, summary_id, source=source, subject=route, route=route)
 
 
 def gone_at(page: tuple[Listed, ...], kept_seconds: float) -> float:

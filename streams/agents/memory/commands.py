@@ -14,17 +14,15 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
-import msgspec
-
 from models import ids
 from models.commands import BY_LIMIT, CORRECTION_LIMIT, AnyCommand, Command, CommandKind
 from models.consolidation import ConsolidationStep, Correction, Step
 from models.errors import InvalidRecord
 from processors.retrieval.recall.masking import Mask
 from processors.text.validation import decode
+from streams.agents.emitting import emit
 from streams.agents.masking import mask_of, masked
-from streams.agents.memory.consolidation_records import CONSOLIDATION, emit_step
-from streams.clients import cloudevents
+from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.clients.catalog import catalog_for
 from streams.clients.erasures import Erasing
 from streams.clients.records import RecordBatch, SourceRecord
@@ -33,10 +31,6 @@ from streams.runtime.effects import Effects
 from streams.runtime.stage import Stage, StateReader
 
 COMMANDS = "memory.commands.v1"
-
-_encode = msgspec.json.Encoder().encode
-_SOURCE = "/switchboard/memory"
-
 
 #: The commands that are for this stage, and what each must say.
 _OURS: Mapping[str, tuple[str, ...]] = {
@@ -89,7 +83,7 @@ class Commands:
             try:
                 command = _read(record)
                 if command is not None and command.command == CommandKind.CORRECT:
-                    emit_step(_correcting(command, record, self._mask, effects), effects)
+                    emit(effects, _correcting(command, record, self._mask, effects))
                     continue
             except InvalidRecord as error:
                 effects.dead_letter(record, error)
@@ -97,7 +91,7 @@ class Commands:
             if command is None:
                 continue
             if command.command == CommandKind.SEPARATE:
-                emit_step(_separating(command, record), effects)
+                emit(effects, _separating(command, record))
             else:
                 self._consolidate(command, effects)
         return effects
@@ -113,11 +107,10 @@ class Commands:
             tenant_id=command.tenant_id,
         )
         if command.user_id:
-            emit_step(step, effects)
+            emit(effects, step)
             return
-        headers = cloudevents.outgoing("memory.consolidation.v1", _SOURCE, step.step_id)
         for partition in range(self._partitions):
-            effects.emit(CONSOLIDATION, step.step_id.encode(), _encode(step), headers, partition=partition)
+            emit(effects, step, subject=None, partition=partition)
 
 
 def _correcting(command: Command, record: SourceRecord, mask: Mask, effects: Effects) -> ConsolidationStep:

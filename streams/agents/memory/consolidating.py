@@ -26,11 +26,12 @@ from processors.extraction.policies.never import texts_of
 from processors.facts.confidence import FOREVER, active_until
 from processors.facts.merging.plan import Known, plan
 from processors.facts.merging.support import is_faint, supported
+from streams.agents.emitting import emit
 from streams.agents.memory import ending, pairing, passing, recurring, sentence_vectors, separating, supporting
-from streams.agents.memory.consolidation_records import ask, emit_question, emit_report, emit_step, step_about
+from streams.agents.memory.consolidation_records import ask, emit_question, step_about
 from streams.agents.memory.extraction import emit_candidate
 from streams.agents.memory.fact_correcting import fold_correction
-from streams.agents.memory.fact_state import State
+from streams.agents.memory.fact_store import FactStore
 from streams.agents.memory.fact_vectors import (
     PERSON,
     PERSON_SUFFIX,
@@ -56,7 +57,7 @@ from streams.agents.policy_stamping import PolicyStamps
 from streams.clients.policies.known import Policies
 from streams.clients.records import SourceRecord
 from streams.config.settings import Settings
-from streams.runtime.keyed import Run, Work
+from streams.runtime.keyed import Work
 from streams.runtime.stage import TimerContext
 
 #: So many changed facts of a person do not wait for the schedule.
@@ -95,19 +96,17 @@ class Consolidating:
         self._at = settings.consolidation_time
         self._within = timedelta(minutes=settings.consolidate_within_minutes)
 
-    def fold_vector(self, own: State | None, run: Run[Arrived], work: Work) -> State | None:
+    def fold_vector(self, arrived: Arrived, store: FactStore) -> None:
         """Keep a fact's vector, and note that it changed; or that of a turn, until somebody looks at it."""
-        ((arrived, record),) = run.items
         if arrived.fact_id:
-            self._fold_fact(arrived, record, work)
+            self._fold_fact(arrived, store)
         elif arrived.turn_id:
-            self._fold_turn(arrived, record, work)
+            self._fold_turn(arrived, store)
         elif arrived.sentence_id:
-            self._fold_sentence(arrived, record, work)
-        return own
+            self._fold_sentence(arrived, store)
 
-    def _fold_fact(self, arrived: Arrived, record: SourceRecord, work: Work) -> None:
-        fact_id, result = arrived.fact_id, arrived.result
+    def _fold_fact(self, arrived: Arrived, store: FactStore) -> None:
+        fact_id, result, work = arrived.fact_id, arrived.result, store.work
         key = vector_key(fact_id)
         before = work.get(key, VECTOR)
         if result is None:
@@ -121,24 +120,24 @@ class Consolidating:
         whose = person_key(result.tenant_id, result.user_id)
         person = work.get(whose, PERSON) or Person(result.tenant_id, result.user_id, result.model)
         if before is None:
-            ending.compare(fact_id, new, person, whose, work)
-            passing.look_ahead(fact_id, whose, work)
+            ending.compare(fact_id, new, person, whose, store)
+            passing.look_ahead(fact_id, whose, store)
             person = listed(person, whose, fact_id, work)
         after = with_changed(person, fact_id)
         if len(after.changed) == CHANGED_LIMIT and len(person.changed) < CHANGED_LIMIT:
-            ask(person, _moment(record), "backlog", work)
-        self._wait(msgspec.structs.replace(after, model=result.model), whose, record, work)
+            ask(person, _moment(store.record), "backlog", work)
+        self._wait(msgspec.structs.replace(after, model=result.model), whose, store)
         # Last: that the vector is known says that the person is.
         work.put(key, new, VECTOR)
 
-    def _fold_turn(self, arrived: Arrived, record: SourceRecord, work: Work) -> None:
-        turn_id, result = arrived.turn_id, arrived.result
+    def _fold_turn(self, arrived: Arrived, store: FactStore) -> None:
+        turn_id, result, work = arrived.turn_id, arrived.result, store.work
         key = spoken_key(turn_id)
         before = work.get(key, SPOKEN)
         if result is None:
             if before is not None:
                 work.remove(key)
-            sentence_vectors.forget_turn(turn_id, record.partition, work)
+            sentence_vectors.forget_turn(turn_id, store.partition, work)
             return
         whose = person_key(result.tenant_id, result.user_id)
         person = work.get(whose, PERSON)
@@ -146,28 +145,28 @@ class Consolidating:
             return  # nothing is known of them that it could bear out
         after = with_said(person, turn_id, work)
         if len(after.said) == SAID_LIMIT and len(person.said) < SAID_LIMIT:
-            ask(person, _moment(record), "backlog", work)
-        self._wait(after, whose, record, work)
+            ask(person, _moment(store.record), "backlog", work)
+        self._wait(after, whose, store)
         spoken = Spoken(result.tenant_id, result.user_id, result.model, result.saying, result.vector)
         work.put(key, spoken, SPOKEN, first=True)
 
-    def _fold_sentence(self, arrived: Arrived, record: SourceRecord, work: Work) -> None:
+    def _fold_sentence(self, arrived: Arrived, store: FactStore) -> None:
         result = arrived.result
         is_wanted = self._recur_from < 1.0
-        came = recurring.keep(arrived.sentence_id, result, record.partition, work, is_wanted=is_wanted)
+        came = recurring.keep(arrived.sentence_id, result, store, is_wanted=is_wanted)
         if not came or result is None:
             return
         whose = person_key(result.tenant_id, result.user_id)
-        person = work.get(whose, PERSON) or Person(result.tenant_id, result.user_id, result.model)
+        person = store.work.get(whose, PERSON) or Person(result.tenant_id, result.user_id, result.model)
         if not person.told:
-            self._wait(msgspec.structs.replace(person, told=True), whose, record, work)
+            self._wait(msgspec.structs.replace(person, told=True), whose, store)
 
-    def _wait(self, person: Person, key: bytes, record: SourceRecord, work: Work) -> None:
+    def _wait(self, person: Person, key: bytes, store: FactStore) -> None:
         """Store a person of whom there is something to look at, at the next time that the clock says so."""
-        soon = self._next(_moment(record), key)
+        soon = self._next(_moment(store.record), key)
         due = soon if person.due is None or soon is None else min(person.due, soon)
-        work.put(key, msgspec.structs.replace(person, due=due), PERSON, first=True)
-        work.wake(key, None if due is None else due.timestamp())
+        store.work.put(key, msgspec.structs.replace(person, due=due), PERSON, first=True)
+        store.work.wake(key, None if due is None else due.timestamp())
 
     def _next(self, at: datetime, key: bytes) -> datetime | None:
         """Return when what is so ``at`` a time is looked at: the next time that the clock says so (UTC).
@@ -191,37 +190,37 @@ class Consolidating:
         ask(person, person.due, "schedule", work)
         work.put(key, msgspec.structs.replace(person, due=None), PERSON)
 
-    def fold_step(self, own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
+    def fold_step(self, step: ConsolidationStep, store: FactStore) -> None:
         """Do a step."""
-        ((step, record),) = run.items
-        if step.step is Step.MERGE:
-            return pairing.merge(step, own, run, work)
-        if step.step in (Step.CONTRADICTION, Step.KEEP):
-            return pairing.contradict(step, own, run, work, self._rates)
-        if step.step in (Step.SUPPORT, Step.DEPRECATE):
-            return supporting.fold(step, own, run, work, self._rates)
-        if step.step in (Step.ENDS, Step.REPLACES):
-            return ending.fold(step, own, run, work)
-        if step.step is Step.PASSES:
-            return passing.fold(step, own, run, work)
-        if step.step is Step.SEPARATE:
-            return separating.fold(step, own, run, work)
-        if step.step is Step.CORRECT:
-            return fold_correction(own, run, work)
-        if not step.user_id:
-            for person in changed_people(step.tenant_id, work):
-                ask(person, _moment(record), step.by, work, dry_run=step.dry_run)
-        else:
-            self._consolidate(step, _moment(record), work)
-        return own
+        match step.step:
+            case Step.MERGE:
+                pairing.merge(step, store)
+            case Step.CONTRADICTION | Step.KEEP:
+                pairing.contradict(step, store, self._rates)
+            case Step.SUPPORT | Step.DEPRECATE:
+                supporting.fold(step, store, self._rates)
+            case Step.ENDS | Step.REPLACES:
+                ending.fold(step, store)
+            case Step.PASSES:
+                passing.fold(step, store)
+            case Step.SEPARATE:
+                separating.fold(step, store)
+            case Step.CORRECT:
+                fold_correction(step, store)
+            case Step.CONSOLIDATE if step.user_id:
+                self._consolidate(step, _moment(store.record), store)
+            case Step.CONSOLIDATE:
+                for person in changed_people(step.tenant_id, store.work):
+                    ask(person, _moment(store.record), step.by, store.work, dry_run=step.dry_run)
 
-    def _consolidate(self, step: ConsolidationStep, at: datetime, work: Work) -> None:
+    def _consolidate(self, step: ConsolidationStep, at: datetime, store: FactStore) -> None:
+        work = store.work
         key = person_key(step.tenant_id, step.user_id)
         person = work.get(key, PERSON)
         if person is None:
             work.skip("unknown_person")
             person = Person(step.tenant_id, step.user_id, "")
-        facts, gone = known(person, key, work)
+        facts, gone = known(person, key, store)
         # So many at a time: whatever else is in the partition does not wait for a person of whom more changed.
         most = min(CHANGED_LIMIT, max(1, PAIRS_LIMIT // max(1, len(facts))))
         some, left = to_look_at(person, key, most, work)
@@ -233,7 +232,7 @@ class Consolidating:
         policy = self._policies.of(step.tenant_id)
         found_anew, later = list[FactCandidate](), person.told
         if person.told and self._recur_from < 1.0:
-            found_anew, later = recurring.found_in(step, at, facts, self._recur_from, work)
+            found_anew, later = recurring.found_in(step, at, facts, self._recur_from, store)
             found_anew = [each for each in found_anew if not policy.never_kept.mentioned(texts_of(each))]
         report = ConsolidationReport(
             report_id=ids.deterministic_id("report", step.step_id),
@@ -253,19 +252,19 @@ class Consolidating:
             created=tuple(each.candidate_id for each in found_anew),
             dry_run=step.dry_run,
         )
-        emit_report(report, work)
+        emit(work, report)
         if step.dry_run or not (person.pages or person.told):
             return
         for candidate in found_anew:
             emit_candidate(candidate, work, self._stamps.of(policy))
         for each in borne_out:
-            emit_step(supporting.support(each, step, at), work)
+            emit(work, supporting.support(each, step, at))
         for kind, pairs in ((Step.MERGE, found.merges), (Step.CONTRADICTION, found.contradictions)):
             for pair in pairs:
-                emit_step(step_about(pair, kind, step, at), work)
+                emit(work, step_about(pair, kind, step, at))
         # One that shall be merged as well: if that is refused, it has faded all the same.
         for fact_id in faint:
-            emit_step(supporting.deprecation(fact_id, step, at), work)
+            emit(work, supporting.deprecation(fact_id, step, at))
         if found.questions:
             emit_question(step, at, found.questions, work)
         # First what somebody is still to be asked about: a step of its own comes to it, with a call of its own.

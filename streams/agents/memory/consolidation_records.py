@@ -1,24 +1,19 @@
-"""Records of consolidation: steps, questions that no rule decides, and reports of what was found."""
+"""Records of consolidation: steps, and questions that no rule decides."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-import msgspec
-
 from models import ids
-from models.consolidation import ConsolidationReport, ConsolidationStep, MergeCluster, MergeQuestion, Step
+from models.consolidation import ConsolidationStep, MergeCluster, MergeQuestion, Step
 from processors.facts.merging.plan import Pair
+from streams.agents.emitting import emit
 from streams.agents.memory.fact_vectors import Person
-from streams.clients import cloudevents
 from streams.runtime.effects import Effects
 
 CONSOLIDATION = "memory.consolidation.v1"
 QUESTIONS = "memory.merge-questions.v1"
 REPORTS = "memory.consolidation-reports.v1"
-
-_encode = msgspec.json.Encoder().encode
-_SOURCE = "/switchboard/memory"
 
 
 def ask(person: Person, at: datetime, by: str, effects: Effects, *, dry_run: bool = False) -> None:
@@ -34,7 +29,7 @@ def ask(person: Person, at: datetime, by: str, effects: Effects, *, dry_run: boo
         dry_run=dry_run,
         tenant_id=person.tenant_id,
     )
-    emit_step(step, effects)
+    emit(effects, step)
 
 
 def step_about(pair: Pair, kind: Step, asked: ConsolidationStep, at: datetime) -> ConsolidationStep:
@@ -52,12 +47,6 @@ def step_about(pair: Pair, kind: Step, asked: ConsolidationStep, at: datetime) -
     )
 
 
-def emit_step(step: ConsolidationStep, effects: Effects) -> None:
-    """Write a step where it is read."""
-    headers = cloudevents.outgoing("memory.consolidation.v1", _SOURCE, step.step_id, subject=step.user_id)
-    effects.emit(CONSOLIDATION, step.step_id.encode(), _encode(step), headers, route=step.user_id.encode())
-
-
 def emit_question(
     step: ConsolidationStep, at: datetime, clusters: tuple[MergeCluster, ...], effects: Effects
 ) -> None:
@@ -69,17 +58,4 @@ def emit_question(
         at=at,
         clusters=clusters,
     )
-    headers = cloudevents.outgoing(
-        "memory.merge-question.v1", _SOURCE, question.question_id, subject=step.user_id
-    )
-    effects.emit(
-        QUESTIONS, question.question_id.encode(), _encode(question), headers, route=step.user_id.encode()
-    )
-
-
-def emit_report(report: ConsolidationReport, effects: Effects) -> None:
-    """Write what was found, and what follows."""
-    headers = cloudevents.outgoing(
-        "memory.consolidation-report.v1", _SOURCE, report.report_id, subject=report.user_id
-    )
-    effects.emit(REPORTS, report.report_id.encode(), _encode(report), headers, route=report.user_id.encode())
+    emit(effects, question)

@@ -20,7 +20,7 @@ from models.vectors import Saying
 from processors.facts.claims import normalized_subject
 from processors.facts.confidence import has_faded, is_void
 from processors.facts.ending import end, first_after, latest, with_ended
-from processors.facts.erasure import is_erased as is_fact_erased
+from processors.facts.evidence import is_erased
 from processors.facts.lines import Line, cause_of
 from processors.facts.merging.endings import NEAREST, Verdict, decide
 from processors.facts.merging.pair_features import Said
@@ -28,12 +28,9 @@ from processors.facts.timeline import Moment
 from processors.facts.timeline import Said as LineSaid
 from processors.retrieval.embedding.vectors import unpacked
 from processors.retrieval.embedding.wording import text_of
-from streams.agents.memory.consolidation_records import emit_step
-from streams.agents.memory.fact_erasing import is_erased
-from streams.agents.memory.fact_state import STATE, State, line_of
+from streams.agents.emitting import emit
+from streams.agents.memory.fact_store import FactStore, is_of
 from streams.agents.memory.fact_vectors import VECTOR, Person, Vector, latest_listed, vector_key
-from streams.agents.memory.fact_writing import KnownLines, publish, standing
-from streams.runtime.keyed import Run, Work
 
 #: Vectors of a person that a new one is compared with: the latest.
 COMPARED_MOST = 2_048
@@ -50,18 +47,17 @@ class _Near(NamedTuple):
     vector: NDArray[np.float32]
 
 
-def compare(fact_id: str, vector: Vector, person: Person, key: bytes, work: Work) -> None:
+def compare(fact_id: str, vector: Vector, person: Person, key: bytes, store: FactStore) -> None:
     """Write what a fact whose first vector came ends, and which fact that was said later ends it."""
-    lines = KnownLines(0, work)
-    new = _near(fact_id, unpacked(vector.vector), lines, work)
+    new = _near(fact_id, unpacked(vector.vector), store)
     if new is None:
         return
-    others = [each for each in _nearest(new, vector, person, key, lines, work) if _may_end(new, each)]
+    others = [each for each in _nearest(new, vector, person, key, store) if _may_end(new, each)]
     for newer in (new, *(each for each in others if first_after(each.fact, new.fact) is not None)):
-        _write(newer, [each for each in (new, *others) if each is not newer], new, work)
+        _write(newer, [each for each in (new, *others) if each is not newer], new, store)
 
 
-def _write(newer: _Near, others: list[_Near], new: _Near, work: Work) -> None:
+def _write(newer: _Near, others: list[_Near], new: _Near, store: FactStore) -> None:
     """Write which of the others a fact ends that was said after them: of a pair without the new one nothing."""
     earlier = [
         (each, evidence)
@@ -75,7 +71,7 @@ def _write(newer: _Near, others: list[_Near], new: _Near, work: Work) -> None:
     for (old, evidence), ending in zip(earlier, found, strict=True):
         if ending.verdict in _STEPS and (newer is new or old is new):
             step = _STEPS[ending.verdict]
-            emit_step(ended_by(newer.fact, old.fact, evidence, step, round(ending.cosine, 4)), work)
+            emit(store.work, ended_by(newer.fact, old.fact, evidence, step, round(ending.cosine, 4)))
 
 
 def ended_by(
@@ -105,72 +101,47 @@ def ended_by(
     )
 
 
-def said_again(before: Fact | None, after: Fact | None, evidence: Provenance, work: Work) -> None:
-    """A fact that another had ended, and that is said again, takes the place of the other."""
-    if before is None or after is None or before.superseded_by is None or after.status is not FactStatus.ACTIVE:
-        return
-    if before.status not in (FactStatus.ENDED, FactStatus.SUPERSEDED):
-        return
-    stands = standing(before.superseded_by, KnownLines(0, work), work)
-    if stands is None or (after.attribute and stands[2].slot_id == after.slot_id):
-        return  # the slot decides
-    emit_step(ended_by(after, stands[2], evidence, Step.REPLACES), work)
-
-
-def fold(step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
+def fold(step: ConsolidationStep, store: FactStore) -> None:
     """End a fact, or the one that stands for it by now, unless what ends it was erased or taken back."""
-    lines, said = KnownLines(run.next_offset, work), step.saying
+    said = step.saying
     assert said is not None  # or it is no step
-    by_id = lines.line_of(step.fact_id)
-    by_line, stands = line_of(by_id, work), standing(step.other_id, lines, work)
+    by_id = store.line_of(step.fact_id)
+    by_line, ends = store.line(by_id), store.standing(step.other_id, step)
     evidence = None if by_line is None else _evidence(by_line, step)
-    if by_line is None or evidence is None or stands is None or stands[0] == by_id:
-        work.skip("nothing_to_end")
-        return own
-    line_id, line, fact = stands
-    is_theirs = (fact.tenant_id, fact.user_id) == (step.tenant_id, step.user_id)
-    is_gone = is_fact_erased(evidence, lines.erasure(step.fact_id)) or is_erased(
-        said.conversation_id, said.arrived_at, step, run.last.partition, work
-    )
-    if not is_theirs or is_gone:
-        work.skip("nothing_to_end")
-        return own
+    if by_line is None or evidence is None or ends is None or ends.line_id == by_id:
+        store.work.skip("nothing_to_end")
+        return
+    if is_erased(evidence, store.erasure(step.fact_id)) or store.is_erased(
+        said.conversation_id, said.arrived_at, step
+    ):
+        store.work.skip("nothing_to_end")
+        return
     at = Moment(said.sent_at, said.arrived_at)
-    done = end(line, fact, _SAID[step.step], at, cause_of(step.fact_id, evidence, run.next_offset))
+    done = end(ends.line, ends.fact, _SAID[step.step], at, cause_of(step.fact_id, evidence, store.position))
     if done is None:
-        work.skip("nothing_new")
-        return own
-    for changed in done.changes:
-        publish(changed, work)
-    own = _put(by_id, with_ended(by_line, line_id), own, run, work)
+        store.work.skip("nothing_new")
+        return
+    store.publish(*done.changes)
+    store.put(by_id, with_ended(by_line, ends.line_id))
     # An erasure of what ends the fact must find where the end is.
-    work.write_behind(line_id.encode(), by_id.encode())
-    return _put(line_id, done.line, own, run, work)
-
-
-def _put(line_id: str, line: Line, own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
-    if line_id.encode() == run.key:
-        return line
-    work.put(line_id.encode(), line, STATE)
-    return own
+    store.write_behind(ends.line_id, by_id)
+    store.put(ends.line_id, done.line)
 
 
 def _evidence(line: Line, step: ConsolidationStep) -> Provenance | None:
     """Return the evidence of the fact that ends another, if it still rests on that."""
     stub = line.stub(step.fact_id)
     fact = line.fact(step.fact_id) or (None if stub is None or not stub.into else stub.fact)
-    if fact is None or (fact.tenant_id, fact.user_id) != (step.tenant_id, step.user_id) or step.saying is None:
+    if fact is None or not is_of(fact, step) or step.saying is None:
         return None
     where = step.saying.conversation_id, step.saying.sent_at
     return next((each for each in fact.provenance if (each.conversation_id, each.sent_at) == where), None)
 
 
-def _nearest(
-    new: _Near, vector: Vector, person: Person, key: bytes, lines: KnownLines, work: Work
-) -> Iterator[_Near]:
+def _nearest(new: _Near, vector: Vector, person: Person, key: bytes, store: FactStore) -> Iterator[_Near]:
     """Yield the facts nearest to the new one that may be compared, the nearest first."""
-    listed = latest_listed(person, key, COMPARED_MOST, work)
-    stored = ((fact_id, work.get(vector_key(fact_id), VECTOR)) for fact_id in listed)
+    listed = latest_listed(person, key, COMPARED_MOST, store.work)
+    stored = ((fact_id, store.work.get(vector_key(fact_id), VECTOR)) for fact_id in listed)
     known = [(fact_id, each) for fact_id, each in stored if each is not None and _is_comparable(each, vector)]
     if not known:
         return
@@ -178,7 +149,7 @@ def _nearest(
     left = NEAREST
     for at in np.argsort(-(vectors @ new.vector), kind="stable"):
         fact_id = known[int(at)][0]
-        near = None if fact_id == new.fact.fact_id else _near(fact_id, vectors[int(at)], lines, work)
+        near = None if fact_id == new.fact.fact_id else _near(fact_id, vectors[int(at)], store)
         if near is None or near.line_id == new.line_id:
             continue
         if not _holds(near.fact) and first_after(near.fact, new.fact) is None:
@@ -193,13 +164,11 @@ def _is_comparable(one: Vector, other: Vector) -> bool:
     return (one.model, one.dimensions) == (other.model, other.dimensions)
 
 
-def _near(fact_id: str, vector: NDArray[np.float32], lines: KnownLines, work: Work) -> _Near | None:
-    line_id = lines.line_of(fact_id)
-    line = line_of(line_id, work)
-    fact = None if line is None else line.fact(fact_id)
-    if fact is None or is_void(fact) or not fact.provenance:
+def _near(fact_id: str, vector: NDArray[np.float32], store: FactStore) -> _Near | None:
+    found = store.find(fact_id)
+    if found is None or is_void(found.fact) or not found.fact.provenance:
         return None
-    return _Near(fact, line_id, vector)
+    return _Near(found.fact, found.line_id, vector)
 
 
 def _holds(fact: Fact) -> bool:

@@ -27,10 +27,10 @@ from processors.extraction.policies.never import NEVER_KEPT, texts_of, texts_of_
 from processors.facts.candidates import fresh, objection, to_candidate
 from processors.retrieval.recall.masking import has_masked
 from processors.text.validation import decode
+from streams.agents.emitting import emit
 from streams.agents.masking import mask_of, masked_messages
 from streams.agents.memory.graph import send_statement
 from streams.agents.policy_stamping import PolicyStamps
-from streams.clients import cloudevents
 from streams.clients.policies.known import NoPolicies, Policies, TenantPolicy
 from streams.clients.records import RecordBatch, SourceRecord
 from streams.config.settings import Settings
@@ -53,9 +53,6 @@ _REMEMBERED_WINDOWS = 32
 _Asked = tuple[bytes, str]
 
 _Answers = dict[_Asked, Extracted | Refused]
-
-_encode = msgspec.json.Encoder().encode
-_SOURCE = "/switchboard/memory"
 
 
 class ExtractionState(msgspec.Struct, frozen=True, array_like=True):
@@ -215,10 +212,7 @@ def _forbidden(statement: Statement, policy: TenantPolicy) -> str | None:
 
 def emit_candidate(candidate: FactCandidate, effects: Effects, stamp: Stamp | None = None) -> None:
     """Write a candidate where it is compared with what is known."""
-    headers = cloudevents.outgoing(
-        "memory.fact-candidate.v1", _SOURCE, candidate.candidate_id, subject=candidate.user_id
-    )
-    effects.emit(CANDIDATES, candidate.user_id.encode(), _encode(candidate), headers, stamp=stamp)
+    emit(effects, candidate, candidate.candidate_id, stamp=stamp)
     effects.count("candidates_total", candidate.kind)
 
 

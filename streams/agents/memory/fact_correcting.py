@@ -18,82 +18,75 @@ from processors.facts.lines import Place
 from processors.facts.stubs import Stub, voided_by
 from streams.agents.memory import separating
 from streams.agents.memory.extraction import emit_candidate
-from streams.agents.memory.fact_erasing import is_erased
-from streams.agents.memory.fact_state import STATE, State, erasure_of, line_of
-from streams.agents.memory.fact_writing import CHAIN
-from streams.runtime.keyed import Run, Work
+from streams.agents.memory.fact_store import CHAIN, FactStore
 
 
-def fold_correction(own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
+def fold_correction(step: ConsolidationStep, store: FactStore) -> None:
     """Say what takes the place of a fact.
 
     Raises:
         InvalidRecord: ``unknown_fact``: the person has none of this id; and what
             :func:`processors.facts.correcting.corrected` raises.
     """
-    ((step, record),) = run.items
     assert step.correction is not None  # looked at when it was decoded
     said = step.correction
-    if own is not None:
-        work.skip("replayed")
-        return own
-    erasure = erasure_of(step.fact_id, work)
-    if (erasure is not None and said.arrived_at <= erasure.until) or is_erased(
-        said.conversation_id, said.arrived_at, step, record.partition, work
+    if store.own is not None:
+        store.work.skip("replayed")
+        return
+    erasure = store.erasure(step.fact_id)
+    if (erasure is not None and said.arrived_at <= erasure.until) or store.is_erased(
+        said.conversation_id, said.arrived_at, step
     ):
-        work.skip("erased")
-        return own
-    fact, stub = _found(step, work)
+        store.work.skip("erased")
+        return
+    fact, stub = _found(step, store)
     window_id = window_id_of(step.tenant_id, said)
     if _is_done(fact, stub, window_id):
-        work.skip("replayed")
-        return Place(step.fact_id if fact is None else claim_of(fact).line_id)
+        store.work.skip("replayed")
+        store.own = Place(step.fact_id if fact is None else claim_of(fact).line_id)
+        return
     if fact is not None:
         candidates = corrected(fact, said, step.at, step.by)
     else:
         assert stub is not None  # or nothing was found
-        candidates = _corrected_part(stub, own, run, work)
+        candidates = _corrected_part(stub, step, store)
     for candidate in candidates:
-        emit_candidate(candidate, work)
-    return Place(claim_of(candidates[0]).line_id)
+        emit_candidate(candidate, store.work)
+    store.own = Place(claim_of(candidates[0]).line_id)
 
 
-def _corrected_part(
-    stub: Stub, own: State | None, run: Run[ConsolidationStep], work: Work
-) -> tuple[FactCandidate, ...]:
+def _corrected_part(stub: Stub, step: ConsolidationStep, store: FactStore) -> tuple[FactCandidate, ...]:
     """Take a fact out of the one that consolidation merged it into, for it is another; return what is said
     instead of it.
     """
-    ((step, _),) = run.items
     assert step.correction is not None
     if stub.fact is not None:
         candidates = corrected(stub.fact, step.correction, step.at, step.by)
-        separating.fold(step, own, run, work)
-        if _found(step, work)[0] is not None:
+        separating.fold(step, store)
+        if _found(step, store)[0] is not None:
             return candidates
     after = f"it is part of {stub.into} now: correct that one" if stub.into else "it was corrected before"
     raise InvalidRecord("not_current", f"fact {step.fact_id} does not hold any more: {after}")
 
 
-def _found(step: ConsolidationStep, work: Work) -> tuple[Fact | None, Stub | None]:
+def _found(step: ConsolidationStep, store: FactStore) -> tuple[Fact | None, Stub | None]:
     """Return the fact that a step names, or what is left of it; nobody learns that another's is there."""
-    found = work.get(step.fact_id.encode(), STATE)
-    line = line_of(found.line_id if isinstance(found, Place) else step.fact_id, work)
+    line = store.line(store.line_of(step.fact_id))
     fact = None if line is None else line.fact(step.fact_id)
     stub = None if line is None or fact is not None else line.stub(step.fact_id)
-    if (step.tenant_id, step.user_id) != _owner(fact, stub, work):
+    if (step.tenant_id, step.user_id) != _owner(fact, stub, store):
         raise InvalidRecord(
             "unknown_fact", f"there is no fact {step.fact_id} about {step.user_id} in tenant {step.tenant_id}"
         )
     return fact, stub
 
 
-def _owner(fact: Fact | None, stub: Stub | None, work: Work) -> tuple[str, str] | None:
+def _owner(fact: Fact | None, stub: Stub | None, store: FactStore) -> tuple[str, str] | None:
     """Return tenant and person; a fact that was merged is whose that is which it was merged into."""
     for _ in range(CHAIN):
         if fact is not None or stub is None or stub.user_id:
             break
-        into = line_of(stub.into_line, work)
+        into = store.line(stub.into_line)
         fact, stub = (None, None) if into is None else (into.fact(stub.into), into.stub(stub.into))
     whose = fact or stub
     return None if whose is None else (whose.tenant_id, whose.user_id)

@@ -21,8 +21,7 @@ from processors.facts.merging.plan import Known
 from processors.facts.merging.support import PersonTurn
 from processors.retrieval.embedding.vectors import unpack, unpacked
 from processors.text.validation import decode
-from streams.agents.memory.fact_state import line_of
-from streams.agents.memory.fact_writing import KnownLines
+from streams.agents.memory.fact_store import FactStore
 from streams.agents.vectors.requests import read_key
 from streams.clients.records import SourceRecord
 from streams.runtime.codec import Codec
@@ -216,18 +215,17 @@ def to_look_at(person: Person, key: bytes, most: int, work: Work) -> tuple[tuple
     return tuple(fact_id for page in some for fact_id in page), left
 
 
-def known(person: Person, key: bytes, work: Work) -> tuple[list[Known], set[str]]:
+def known(person: Person, key: bytes, store: FactStore) -> tuple[list[Known], set[str]]:
     """Return a person's facts whose vectors can be compared, and the ids of which no fact is there any more."""
-    lines, found, gone = KnownLines(0, work), list[Known](), set[str]()
-    for fact_id in _of_pages(person, key, work):
-        line = line_of(lines.line_of(fact_id), work)
-        fact = None if line is None else line.fact(fact_id)
-        vector = work.get(vector_key(fact_id), VECTOR)
-        if fact is None or vector is None:
+    facts, gone = list[Known](), set[str]()
+    for fact_id in _of_pages(person, key, store.work):
+        found = store.find(fact_id)
+        vector = store.work.get(vector_key(fact_id), VECTOR)
+        if found is None or vector is None:
             gone.add(fact_id)
         elif vector.model == person.model:
-            found.append(Known(fact, unpacked(vector.vector)))
-    return found, gone
+            facts.append(Known(found.fact, unpacked(vector.vector)))
+    return facts, gone
 
 
 def said_by(person: Person, work: Work) -> list[PersonTurn]:

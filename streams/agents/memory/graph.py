@@ -22,9 +22,10 @@ from models.facts import Erasure
 from models.graph import Entity, GraphStatement, Mention, Relation
 from processors.extraction.graph.resolving import Resolved
 from processors.text.validation import decode
+from streams.agents.emitting import emit, emit_tombstone
 from streams.agents.memory import late_graph
 from streams.agents.memory.late_graph import GONE, EntityHeader
-from streams.clients import cloudevents, erasures
+from streams.clients import erasures
 from streams.clients.erasures import Erasing
 from streams.clients.records import SourceRecord
 from streams.config.settings import Settings
@@ -49,9 +50,6 @@ _ERASED = b"/erased"
 
 #: How keys end under which no person's statements are.
 _NOBODYS = (_ERASED, late_graph.SUFFIX)
-
-_encode = msgspec.json.Encoder().encode
-_SOURCE = "/switchboard/memory"
 
 
 class GraphState(msgspec.Struct, frozen=True):
@@ -133,8 +131,8 @@ class GraphStage:
             ties = {
                 each.relation_id: graph.relations.get(each.relation_id) for each in copies if each.relation_id
             }
-            _publish_entities(entities, version, user_id, work)
-            _publish_relations(ties, version, user_id, work)
+            _publish(Entity, entities, version, user_id, work)
+            _publish(Relation, ties, version, user_id, work)
             work.put(person, GraphState(version, state.statements), STATE)
         return before
 
@@ -160,11 +158,7 @@ class GraphStage:
 
 def send_statement(statement: GraphStatement, effects: Effects, stamp: Stamp | None = None) -> None:
     """Write a statement where its person's graph is made."""
-    headers = cloudevents.outgoing(
-        "memory.graph-statement.v1", _SOURCE, statement.statement_id, subject=statement.user_id
-    )
-    key, route = statement.statement_id.encode(), statement.user_id.encode()
-    effects.emit(STATEMENTS, key, _encode(statement), headers, route=route, stamp=stamp)
+    emit(effects, statement, stamp=stamp)
 
 
 def person_key(tenant_id: str, user_id: str) -> bytes:
@@ -218,22 +212,13 @@ def _changed(
     done = graph.change(added, gone)
     for name in (*done.entities, *done.relations) if erased else ():
         late_graph.note_gone(name, version, work)
-    _publish_entities(done.entities, version, user_id, work)
-    _publish_relations(done.relations, version, user_id, work)
+    _publish(Entity, done.entities, version, user_id, work)
+    _publish(Relation, done.relations, version, user_id, work)
     return GraphState(version, tuple(left))
 
 
-def _publish_entities(changed: Mapping[str, Entity | None], version: int, user_id: str, work: Work) -> None:
-    _publish(ENTITIES, "memory.entity.v1", changed, version, user_id, work)
-
-
-def _publish_relations(changed: Mapping[str, Relation | None], version: int, user_id: str, work: Work) -> None:
-    _publish(RELATIONS, "memory.relation.v1", changed, version, user_id, work)
-
-
 def _publish(
-    topic: str,
-    event: str,
+    of: type[Entity | Relation],
     changed: Mapping[str, Entity | None] | Mapping[str, Relation | None],
     version: int,
     user_id: str,
@@ -241,13 +226,11 @@ def _publish(
 ) -> None:
     for name, thing in sorted(changed.items(), key=lambda each: each[0]):
         if thing is not None:
-            headers = cloudevents.outgoing(event, _SOURCE, f"{name}/{version}", subject=user_id)
-            value = _encode(msgspec.structs.replace(thing, version=version))
-            work.emit(topic, name.encode(), value, headers, route=user_id.encode())
+            emit(work, msgspec.structs.replace(thing, version=version), f"{name}/{version}")
         else:
-            headers = cloudevents.outgoing(event, _SOURCE, f"{name}/{version}/erased", subject=user_id)
-            gone = [*headers, (VERSION_HEADER, b"%d" % version)]
-            work.emit(topic, name.encode(), None, gone, route=user_id.encode())
+            headers = [(VERSION_HEADER, b"%d" % version)]
+            event_id = f"{name}/{version}/erased"
+            emit_tombstone(work, of, name, event_id, headers, subject=user_id, route=user_id)
 
 
 def _rests_on(statement: GraphStatement, erasing: Erasing) -> bool:

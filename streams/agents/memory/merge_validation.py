@@ -24,7 +24,8 @@ from models.errors import InvalidRecord
 from models.ports import MergeValidator, MergeVerdict, Validated
 from models.vectors import Saying
 from processors.text.validation import decode
-from streams.agents.memory.consolidation_records import QUESTIONS, emit_report, emit_step
+from streams.agents.emitting import emit
+from streams.agents.memory.consolidation_records import QUESTIONS
 from streams.clients.records import RecordBatch
 from streams.config.settings import Settings
 from streams.runtime.effects import Effects
@@ -97,9 +98,9 @@ class MergeValidation:
                 continue
             for pair in _pairs(cluster, verdict):
                 if cluster.contradictory and step is Step.REPLACES:
-                    emit_step(_step(Step.KEEP, pair, question, by), effects)
+                    emit(effects, _step(Step.KEEP, pair, question, by))
                 if step is not None:
-                    emit_step(_step(step, pair, question, by, said), effects)
+                    emit(effects, _step(step, pair, question, by, said))
                 if step is not None or verdict.decision is Decision.KEEP_BOTH:
                     done[step or Step.KEEP].append(pair)
         report = ConsolidationReport(
@@ -118,7 +119,7 @@ class MergeValidation:
             calls=answer.calls,
             cost_usd=answer.cost_usd,
         )
-        emit_report(report, effects)
+        emit(effects, report)
 
 
 def _pairs(cluster: MergeCluster, verdict: MergeVerdict) -> Iterator[FactPair]:

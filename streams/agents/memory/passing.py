@@ -17,21 +17,20 @@ from processors.facts.ending import end, latest
 from processors.facts.lines import Cause
 from processors.facts.planned import passes_at
 from processors.facts.timeline import Moment, Said
-from streams.agents.memory.consolidation_records import emit_step
-from streams.agents.memory.fact_state import STATE, State, line_of
+from streams.agents.emitting import emit
+from streams.agents.memory.fact_store import FactStore
 from streams.agents.memory.fact_vectors import PLANS, Plan, Plans, plans_key
-from streams.agents.memory.fact_writing import KnownLines, publish, standing
-from streams.runtime.keyed import Run, Work
 
 #: Plans of a person that are waited for: the next.
 PLANS_LIMIT = 64
 
 
-def look_ahead(fact_id: str, person: bytes, work: Work) -> None:
+def look_ahead(fact_id: str, person: bytes, store: FactStore) -> None:
     """Note the day of a new fact, and write which plans of the person are over by the time it was said."""
-    new = _fact(fact_id, work)
-    if new is None or not new.provenance:
+    found = store.find(fact_id)
+    if found is None or not found.fact.provenance:
         return
+    new, work = found.fact, store.work
     said = latest(new)
     key = plans_key(person)
     before = work.get(key, PLANS)
@@ -41,7 +40,7 @@ def look_ahead(fact_id: str, person: bytes, work: Work) -> None:
         waiting = (*waiting, Plan(fact_id, own))
     ahead = []
     for plan in waiting:
-        left = plan if plan.passes_at >= until else _checked(plan, until, said, work)
+        left = plan if plan.passes_at >= until else _checked(plan, until, said, store)
         if left is not None:
             ahead.append(left)
     ahead.sort(key=lambda plan: (plan.passes_at, plan.fact_id))
@@ -50,11 +49,13 @@ def look_ahead(fact_id: str, person: bytes, work: Work) -> None:
         work.put(key, after, PLANS, first=True)
 
 
-def _checked(plan: Plan, until: datetime, said: Provenance, work: Work) -> Plan | None:
+def _checked(plan: Plan, until: datetime, said: Provenance, store: FactStore) -> Plan | None:
     """Write that a plan is over, or return it with the day that it has since it was said again."""
-    fact = _fact(plan.fact_id, work)
-    day = None if fact is None or not _holds(fact) else passes_at(fact)
-    if fact is None or day is None:
+    found = store.find(plan.fact_id)
+    if found is None or not _holds(found.fact):
+        return None
+    fact, day = found.fact, passes_at(found.fact)
+    if day is None:
         return None
     if day >= until:
         return Plan(plan.fact_id, day)
@@ -69,38 +70,25 @@ def _checked(plan: Plan, until: datetime, said: Provenance, work: Work) -> Plan 
         saying=saying,
         tenant_id=fact.tenant_id,
     )
-    emit_step(step, work)
+    emit(store.work, step)
     return None
 
 
-def fold(step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
+def fold(step: ConsolidationStep, store: FactStore) -> None:
     """End a plan, or the fact that stands for it by now, with its day."""
     said = step.saying
     assert said is not None  # or it is no step
-    stands = standing(step.fact_id, KnownLines(run.next_offset, work), work)
-    if stands is None or (stands[2].tenant_id, stands[2].user_id) != (step.tenant_id, step.user_id):
-        work.skip("nothing_to_end")
-        return own
-    line_id, line, fact = stands
-    day = passes_at(fact)
-    if day is None or day >= said.sent_at:
-        work.skip("nothing_to_end")
-        return own
-    done = end(line, fact, Said.ENDED, Moment(day, step.at), Cause("", step.at))
+    found = store.standing(step.fact_id, step)
+    day = None if found is None else passes_at(found.fact)
+    if found is None or day is None or day >= said.sent_at:
+        store.work.skip("nothing_to_end")
+        return
+    done = end(found.line, found.fact, Said.ENDED, Moment(day, step.at), Cause("", step.at))
     if done is None:
-        work.skip("nothing_new")
-        return own
-    for changed in done.changes:
-        publish(changed, work)
-    if line_id.encode() == run.key:
-        return done.line
-    work.put(line_id.encode(), done.line, STATE)
-    return own
-
-
-def _fact(fact_id: str, work: Work) -> Fact | None:
-    line = line_of(KnownLines(0, work).line_of(fact_id), work)
-    return None if line is None else line.fact(fact_id)
+        store.work.skip("nothing_new")
+        return
+    store.publish(*done.changes)
+    store.put(found.line_id, done.line)
 
 
 def _holds(fact: Fact) -> bool:

@@ -20,11 +20,7 @@ from processors.facts.evidence import PROVENANCE_LIMIT, is_counted
 from processors.facts.merging.plan import Known
 from processors.facts.recurring.clusters import FEWEST_CONVERSATIONS, Recurring, Told, recurring
 from streams.agents.memory import sentence_vectors
-from streams.agents.memory.fact_erasing import is_erased
-from streams.agents.memory.fact_state import erasure_of, line_of
-from streams.agents.memory.fact_writing import KnownLines, standing
-from streams.agents.vectors import requests as embedding_requests
-from streams.runtime.keyed import Work
+from streams.agents.memory.fact_store import FactStore
 
 #: Who says so.
 EXTRACTOR = "recurring"
@@ -32,53 +28,50 @@ EXTRACTOR = "recurring"
 #: How sure it is before its evidence is counted: what nobody understood, and what was said more than once.
 CONFIDENCE = 0.6
 
-_SOURCE = "/switchboard/memory"
 
-
-def keep(
-    sentence_id: str, result: EmbeddingResult | None, partition: int, work: Work, *, is_wanted: bool
-) -> bool:
+def keep(sentence_id: str, result: EmbeddingResult | None, store: FactStore, *, is_wanted: bool) -> bool:
     """Keep a sentence that has a vector now, or let go of one that has none longer; say whether one came."""
+    work = store.work
     if result is None:
         if work.get(sentence_vectors.sentence_key(sentence_id), sentence_vectors.SENTENCE) is not None:
             work.remove(sentence_vectors.sentence_key(sentence_id))
         return False
     said = result.sentence
     assert said is not None  # or it is none
-    erased = is_erased(said.conversation_id, said.arrived_at, result, partition, work)
+    erased = store.is_erased(said.conversation_id, said.arrived_at, result)
     if erased or not is_wanted:
         work.skip("erased" if erased else "not_looked_at")
-        embedding_requests.forget(work, VectorKind.SENTENCE, sentence_id, partition, _SOURCE)
+        store.forget_vector(VectorKind.SENTENCE, sentence_id)
         return False
-    sentence_vectors.keep(sentence_id, result, partition, work)
+    sentence_vectors.keep(sentence_id, result, store.partition, work)
     return True
 
 
 def found_in(
-    step: ConsolidationStep, at: datetime, facts: Sequence[Known], near_from: float, work: Work
+    step: ConsolidationStep, at: datetime, facts: Sequence[Known], near_from: float, store: FactStore
 ) -> tuple[list[FactCandidate], bool]:
     """Return candidates for what a person said again and again until ``at``, and whether something came later.
 
     ``facts``: what is known of them, with vectors of the same model as those of the sentences.
     """
-    told, later = sentence_vectors.told_by(step.tenant_id, step.user_id, at, work)
-    found = (_candidate(each, step, facts, near_from, work) for each in recurring(told, near_from))
+    told, later = sentence_vectors.told_by(step.tenant_id, step.user_id, at, store.work)
+    found = (_candidate(each, step, facts, near_from, store) for each in recurring(told, near_from))
     return [each for each in found if each is not None], later
 
 
 def _candidate(
-    found: Recurring, step: ConsolidationStep, facts: Sequence[Known], near_from: float, work: Work
+    found: Recurring, step: ConsolidationStep, facts: Sequence[Known], near_from: float, store: FactStore
 ) -> FactCandidate | None:
     """Return the candidate for what recurs; ``None`` if it says nothing new."""
     fact_ids = [_fact_id(step, each.sentence) for each in found.members]
-    if any(_is_erased(each, fact_id, work) for each, fact_id in zip(found.members, fact_ids, strict=True)):
+    if any(_is_erased(each, fact_id, store) for each, fact_id in zip(found.members, fact_ids, strict=True)):
         return None  # somebody had it erased: it is not said anew in other words
     evidence = _evidence(found.members)
-    if (own := _made_before(found, fact_ids, facts, work)) is not None:
-        stands = standing(own[0], KnownLines(0, work), work)
+    if (own := _made_before(found, fact_ids, facts, store)) is not None:
+        stands = store.standing(own[0])
         if stands is None:
             return None
-        evidence = [each for each in evidence if not is_counted(stands[2], each)]
+        evidence = [each for each in evidence if not is_counted(stands.fact, each)]
         fact_id, statement = own
     else:
         if _says_what_is_known(found, facts, near_from):
@@ -109,22 +102,22 @@ def _fact_id(step: ConsolidationStep, said: SpokenSentence) -> str:
     return ids.text_fact_id(step.tenant_id, step.user_id, said.text)
 
 
-def _is_erased(told: Told, fact_id: str, work: Work) -> bool:
-    erasure = erasure_of(fact_id, work)
+def _is_erased(told: Told, fact_id: str, store: FactStore) -> bool:
+    erasure = store.erasure(fact_id)
     return erasure is not None and told.sentence.arrived_at <= erasure.until
 
 
-def _is_known(fact_id: str, work: Work) -> bool:
-    line = line_of(fact_id, work)
+def _is_known(fact_id: str, store: FactStore) -> bool:
+    line = store.line(fact_id)
     return line is not None and (line.fact(fact_id) is not None or line.stub(fact_id) is not None)
 
 
 def _made_before(
-    found: Recurring, fact_ids: Sequence[str], facts: Sequence[Known], work: Work
+    found: Recurring, fact_ids: Sequence[str], facts: Sequence[Known], store: FactStore
 ) -> tuple[str, str] | None:
     """Return the id and the statement of the fact that was made of some of it before, if one was."""
     for each, fact_id in zip(found.members, fact_ids, strict=True):
-        if _is_known(fact_id, work):
+        if _is_known(fact_id, store):
             return fact_id, each.sentence.text
     for fact, _ in sorted(facts, key=lambda known: known.fact.fact_id):
         is_verbatim = not fact.attribute and fact.statement in {each.quote for each in fact.provenance}

@@ -10,64 +10,50 @@ from __future__ import annotations
 from models.consolidation import ConsolidationStep
 from processors.facts.merging.separating import separated, without_part
 from processors.facts.stubs import Stub
-from processors.retrieval.embedding.wording import request_for_fact
-from streams.agents.memory.fact_state import STATE, State, line_of
-from streams.agents.memory.fact_writing import KnownLines, publish, standing
-from streams.agents.vectors import requests as embedding_requests
-from streams.runtime.keyed import Run, Work
-
-_SOURCE = "/switchboard/memory"
+from streams.agents.memory.fact_store import FactStore, is_of
 
 
-def fold(step: ConsolidationStep, own: State | None, run: Run[ConsolidationStep], work: Work) -> State | None:
+def fold(step: ConsolidationStep, store: FactStore) -> None:
     """Bring back a fact that was merged into another; what was not stays as it is."""
-    lines = KnownLines(run.next_offset, work)
-    left_id = lines.line_of(step.fact_id)
-    left = line_of(left_id, work)
+    left_id = store.line_of(step.fact_id)
+    left = store.line(left_id)
     stub = None if left is None else left.stub(step.fact_id)
     if left is None or stub is None or stub.fact is None:
-        work.skip("nothing_to_separate")
-        return own
-    whose = stub.fact.tenant_id, stub.fact.user_id
+        store.work.skip("nothing_to_separate")
+        return
     if stub.fact.archived_at is not None and step.at < stub.fact.archived_at:
-        work.skip("replayed")  # it is about an earlier merge
-        return own
-    stays = standing(stub.into, lines, work)
-    if whose != (step.tenant_id, step.user_id) or stays is None:
-        work.skip("nothing_to_separate")
-        return own
-    into_id, into, fact = stays
-    through = _between(stub.into, fact.fact_id, lines, work)
-    done = separated(into_id, into, fact, left, stub, [part for _, part in through], step.at)
+        store.work.skip("replayed")  # it is about an earlier merge
+        return
+    stays = store.standing(stub.into)
+    if not is_of(stub.fact, step) or stays is None:
+        store.work.skip("nothing_to_separate")
+        return
+    through = _between(stub.into, stays.fact.fact_id, store)
+    parts = [part for _, part in through]
+    done = separated(stays.line_id, stays.line, stays.fact, left, stub, parts, step.at)
     if done is None:
-        work.skip("nothing_to_separate")
-        return own
-    if not lines.is_folded(into_id):
-        for changed in done.stays:
-            publish(changed, work)
-        work.put(into_id.encode(), done.into, STATE, run.next_offset)
-    work.write_behind(left_id.encode(), into_id.encode())
+        store.work.skip("nothing_to_separate")
+        return
+    if not store.is_folded(stays.line_id):
+        store.publish(*done.stays)
+        store.put(stays.line_id, done.into, marked=True)
+    store.write_behind(left_id, stays.line_id)
     for line_id, part in through:
-        between = line_of(line_id, work)
-        if between is not None and not lines.is_folded(line_id):
-            work.put(line_id.encode(), without_part(between, part, stub), STATE, run.next_offset)
-        work.write_behind(left_id.encode(), line_id.encode())
-    for changed in done.back:
-        publish(changed, work)
-    # Its vector was let go of with it.
-    embedding_requests.ask(work, request_for_fact(done.back[0]), _SOURCE)
-    if left_id.encode() == run.key:
-        return done.left
-    work.put(left_id.encode(), done.left, STATE, run.next_offset)
-    return own
+        between = store.line(line_id)
+        if between is not None and not store.is_folded(line_id):
+            store.put(line_id, without_part(between, part, stub), marked=True)
+        store.write_behind(left_id, line_id)
+    store.publish(*done.back)
+    store.ask_vector(done.back[0])  # it was let go of with it
+    store.put(left_id, done.left, marked=True)
 
 
-def _between(fact_id: str, standing_id: str, lines: KnownLines, work: Work) -> list[tuple[str, Stub]]:
+def _between(fact_id: str, standing_id: str, store: FactStore) -> list[tuple[str, Stub]]:
     """Return the stubs between a fact and the one that stands for it, with their lines."""
     found: list[tuple[str, Stub]] = []
     while fact_id != standing_id:
-        line_id = lines.line_of(fact_id)
-        line = line_of(line_id, work)
+        line_id = store.line_of(fact_id)
+        line = store.line(line_id)
         stub = None if line is None else line.stub(fact_id)
         if stub is None or not stub.into:
             break

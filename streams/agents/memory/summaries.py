@@ -18,8 +18,8 @@ from models.summaries import Summary, SummaryRequest
 from processors.summaries.building import build_summary
 from processors.text.tokens import TokenCounter
 from processors.text.validation import decode
+from streams.agents.emitting import emit
 from streams.agents.masking import mask_of, masked_messages
-from streams.clients import cloudevents
 from streams.clients.records import RecordBatch
 from streams.config.settings import Settings
 from streams.runtime.effects import Effects
@@ -27,9 +27,6 @@ from streams.runtime.stage import Stage, StateReader
 
 REQUESTS = "memory.summary-requests.v1"
 SUMMARIES = "memory.summaries.v1"
-
-_encode = msgspec.json.Encoder().encode
-_SOURCE = "/switchboard/memory"
 
 
 class Summaries:
@@ -69,15 +66,7 @@ class Summaries:
             messages = masked_messages(request.messages, self._mask, Effects())
             requests.append(msgspec.structs.replace(request, messages=messages))
         for summary in await self._answers(requests):
-            effects.emit(
-                SUMMARIES,
-                summary.summary_id.encode(),
-                _encode(summary),
-                cloudevents.outgoing(
-                    "memory.summary.v1", _SOURCE, summary.summary_id, subject=summary.conversation_id
-                ),
-                route=summary.conversation_id.encode(),
-            )
+            emit(effects, summary)
         return effects
 
     async def _answers(self, requests: Sequence[SummaryRequest]) -> list[Summary]:

@@ -15,10 +15,7 @@ from models.facts import Fact
 from models.statements import Kind
 from processors.facts.lines import Line
 from processors.facts.merging.support import Supported, borne_out, faded
-from streams.agents.memory.fact_erasing import is_erased
-from streams.agents.memory.fact_state import STATE, State
-from streams.agents.memory.fact_writing import KnownLines, publish, standing
-from streams.runtime.keyed import Run, Work
+from streams.agents.memory.fact_store import FactStore, Found
 
 
 def support(found: Supported, asked: ConsolidationStep, at: datetime) -> ConsolidationStep:
@@ -51,39 +48,28 @@ def deprecation(fact_id: str, asked: ConsolidationStep, at: datetime) -> Consoli
     )
 
 
-def fold(
-    step: ConsolidationStep,
-    own: State | None,
-    run: Run[ConsolidationStep],
-    work: Work,
-    rates: Mapping[Kind, float],
-) -> State | None:
+def fold(step: ConsolidationStep, store: FactStore, rates: Mapping[Kind, float]) -> None:
     """Do a step about one fact, or about the one that stands for it by now."""
-    lines = KnownLines(run.next_offset, work)
-    stands = standing(step.fact_id, lines, work)
-    if stands is None or (stands[2].tenant_id, stands[2].user_id) != (step.tenant_id, step.user_id):
-        work.skip("nothing_to_change")
-        return own
-    line_id, line, fact = stands
-    done = _done(step, line, fact, run.last.partition, rates, work)
+    found = store.standing(step.fact_id, step)
+    if found is None:
+        store.work.skip("nothing_to_change")
+        return
+    done = _done(step, found, store, rates)
     if done is None:
-        work.skip("nothing_new")
-        return own
+        store.work.skip("nothing_new")
+        return
     line, after = done
-    publish(after, work)
-    if line_id.encode() == run.key:
-        return line
-    work.put(line_id.encode(), line, STATE)
-    return own
+    store.publish(after)
+    store.put(found.line_id, line)
 
 
 def _done(
-    step: ConsolidationStep, line: Line, fact: Fact, partition: int, rates: Mapping[Kind, float], work: Work
+    step: ConsolidationStep, found: Found, store: FactStore, rates: Mapping[Kind, float]
 ) -> tuple[Line, Fact] | None:
     if step.step is Step.DEPRECATE:
-        return faded(line, fact, step.at, rates)
+        return faded(found.line, found.fact, step.at, rates)
     said = step.saying
     assert said is not None  # or it is no step
-    if is_erased(said.conversation_id, said.arrived_at, step, partition, work):
+    if store.is_erased(said.conversation_id, said.arrived_at, step):
         return None
-    return borne_out(line, fact, step.other_id, said, step.similarity or 0.0, step.at, rates)
+    return borne_out(found.line, found.fact, step.other_id, said, step.similarity or 0.0, step.at, rates)

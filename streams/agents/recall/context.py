@@ -21,8 +21,9 @@ from models.errors import InvalidRecord
 from processors.text.validation import decode
 from streams.agents.contexts import requests as context_requests
 from streams.agents.contexts.making import ContextMaker
-from streams.agents.contexts.requests import CONTEXT_REQUESTS, CONTEXTS
-from streams.clients import cloudevents, erasures
+from streams.agents.contexts.requests import CONTEXT_REQUESTS
+from streams.agents.emitting import emit
+from streams.clients import erasures
 from streams.clients.catalog import catalog_for
 from streams.clients.erasures import Erasing
 from streams.clients.records import RecordBatch, SourceRecord
@@ -47,8 +48,6 @@ _RETENTIONS = 3
 _LATER = 3600.0
 
 _encode = msgspec.json.Encoder().encode
-_SOURCE = "/switchboard/recall"
-_EVENT = "memory.context.v1"
 
 #: Whose context it is: tenant, conversation, person.
 _Whose = tuple[str, str, str]
@@ -206,9 +205,7 @@ def _is_erased(request: ContextRequest, work: Work) -> bool:
 
 def publish(effects: Effects, context: Context) -> None:
     """Put a context on its topic."""
-    event_id = f"{context.after_turn_id}/{'meaning' if context.by_meaning else 'words'}"
-    event = cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=context.conversation_id)
-    effects.emit(CONTEXTS, context.conversation_id.encode(), _encode(context), event)
+    emit(effects, context, f"{context.after_turn_id}/{'meaning' if context.by_meaning else 'words'}")
 
 
 def _read(value: bytes | None) -> ContextRequest:

@@ -13,14 +13,13 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-import msgspec
-
 from models.errors import InvalidRecord
 from models.index import SearchIndex
 from models.ports import Embedder, VectorSource
 from models.vectors import EmbeddingRequest, EmbeddingResult
 from processors.retrieval.embedding.vectors import pack
 from processors.text.validation import decode
+from streams.agents.emitting import emit, emit_tombstone
 from streams.agents.recall.turn_vectors import send_on
 from streams.agents.recall.waiting import (
     WAITING,
@@ -35,7 +34,6 @@ from streams.agents.recall.waiting import (
     what_waits,
 )
 from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS, key_of, read_key
-from streams.clients import cloudevents
 from streams.clients.records import RecordBatch, header
 from streams.config.settings import Settings
 from streams.runtime.effects import Effects
@@ -45,10 +43,6 @@ from streams.runtime.work import Work
 #: Of the last vector of a batch while an index is being built anew: for which build, and up to which offset
 #: requests are answered.  Those of earlier builds stay in the topic.
 ANSWERED_TO = "requests-answered-to"
-
-_encode = msgspec.json.Encoder().encode
-_SOURCE = "/switchboard/recall"
-_EVENT = "memory.embedding.v1"
 
 
 @dataclass(frozen=True)
@@ -129,8 +123,7 @@ class Embedding:
                 continue
             settle(key, offsets[key], effects)
             if wanted is None:
-                headers = cloudevents.outgoing(_EVENT, _SOURCE, f"{key.decode()}/erased")
-                effects.emit(EMBEDDINGS, key, None, headers, partition=batch.partition)
+                emit_tombstone(effects, EmbeddingResult, key.decode(), partition=batch.partition)
                 continue
             result = EmbeddingResult(
                 kind=wanted.kind,
@@ -145,8 +138,7 @@ class Embedding:
                 sentence=wanted.sentence,
             )
             event_id = f"{wanted.kind}/{wanted.id}/{wanted.text_hash}"
-            headers = cloudevents.outgoing(_EVENT, _SOURCE, event_id, subject=result.user_id)
-            effects.emit(EMBEDDINGS, key, _encode(result), headers, partition=batch.partition)
+            emit(effects, result, event_id, partition=batch.partition)
             if wanted.place is not None and self._settings.episodes == "adaptive":
                 send_on(effects, result, wanted.place)
         if len(vectors) < len(asked):

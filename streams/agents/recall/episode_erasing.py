@@ -10,11 +10,13 @@ from datetime import UTC, datetime
 
 import msgspec
 
+from models.episodes import Episode
 from models.errors import InvalidRecord
 from models.messages import Timestamp
 from models.vectors import VectorKind
 from processors.conversations.episodes.state import EpisodesState
 from processors.text.validation import decode
+from streams.agents.emitting import emit_tombstone
 from streams.agents.recall.episode_pages import (
     GRAVES,
     PAGE,
@@ -28,14 +30,12 @@ from streams.agents.recall.episode_pages import (
 )
 from streams.agents.recall.turn_log import Erased
 from streams.agents.vectors import requests as embedding_requests
-from streams.clients import cloudevents
 from streams.clients.erasures import UNTIL_HEADER
 from streams.clients.records import SourceRecord
 from streams.runtime.keyed import Run, Work
 
 EPISODES = "memory.episodes.v1"
 SOURCE = "/switchboard/memory"
-EVENT = "memory.episode.v1"
 
 
 class Published(msgspec.Struct, frozen=True):
@@ -82,9 +82,8 @@ def take_back(conversation: bytes, erased: Erased, listed: int, work: Work) -> N
 
 def write_tombstone(conversation: bytes, episode_id: str, user_id: str, until: datetime, work: Work) -> None:
     """Write that an episode is erased, and its vector with it."""
-    event = cloudevents.outgoing(EVENT, SOURCE, f"{episode_id}/erased")
-    headers = [*event, (UNTIL_HEADER, until.isoformat().encode())]
-    work.emit(EPISODES, episode_id.encode(), None, headers, route=conversation)
+    headers = [(UNTIL_HEADER, until.isoformat().encode())]
+    emit_tombstone(work, Episode, episode_id, headers=headers, route=conversation.decode())
     embedding_requests.forget_of(work, VectorKind.EPISODE, episode_id, user_id, SOURCE)
 
 

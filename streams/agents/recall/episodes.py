@@ -17,8 +17,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import msgspec
-
 from models.errors import InvalidRecord
 from models.messages import Punctuation, PunctuationKind
 from models.turns import Turn
@@ -30,12 +28,12 @@ from processors.extraction.graph.reading import read as read_statements
 from processors.extraction.policies.never import NEVER_KEPT, texts_of_relation
 from processors.retrieval.embedding.wording import request_for
 from processors.text.validation import decode
+from streams.agents.emitting import emit
 from streams.agents.memory.graph import send_statement
 from streams.agents.policy_stamping import PolicyStamps
 from streams.agents.recall import turn_vectors
 from streams.agents.recall.episode_erasing import (
     EPISODES,
-    EVENT,
     SOURCE,
     Published,
     decode_own,
@@ -59,7 +57,6 @@ from streams.agents.recall.punctuations import TURNS, is_punctuation, punctuate
 from streams.agents.recall.turn_log import Erased, read
 from streams.agents.recall.turn_vectors import TURN_VECTORS
 from streams.agents.vectors import requests as embedding_requests
-from streams.clients import cloudevents
 from streams.clients.erasures import Erasing
 from streams.clients.policies.known import NoPolicies, Policies
 from streams.clients.records import SourceRecord
@@ -78,7 +75,6 @@ DECIDING = ("episodes", "episode_size", "episode_overlap", "idle_seconds")
 _PATIENCE_SECONDS = 86_400.0
 _GIVEN_UP_AT_ONCE = 1_000
 
-_encode = msgspec.json.Encoder().encode
 
 _Item = Turn | Erased | Punctuation | None
 
@@ -175,8 +171,7 @@ class Episodes:
         """Publish what was formed, behind the ``listed`` episodes that are known; return how many are then."""
         for formed in fold.take_formed():
             episode = formed.episode
-            event = cloudevents.outgoing(EVENT, SOURCE, episode.episode_id, subject=episode.user_id)
-            work.emit(EPISODES, episode.episode_id.encode(), _encode(episode), event, route=conversation)
+            emit(work, episode, subject=episode.user_id)
             if formed.embedded:
                 request = request_for(
                     VectorKind.EPISODE,

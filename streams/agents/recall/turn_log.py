@@ -21,9 +21,10 @@ from models.turns import Turn
 from models.vectors import VectorKind
 from processors.facts.recurring.sentences import requests_for, sentence_ids
 from processors.text.validation import decode
+from streams.agents.emitting import emit_tombstone
 from streams.agents.recall.punctuations import TURNS, is_punctuation
 from streams.agents.vectors import requests as embedding_requests
-from streams.clients import cloudevents, erasures
+from streams.clients import erasures
 from streams.clients.erasures import CONVERSATION_HEADER, TENANT_HEADER, UNTIL_HEADER, USER_HEADER, Erasing
 from streams.clients.records import RecordBatch, SourceRecord
 from streams.config.settings import Settings
@@ -213,11 +214,8 @@ def _bury(turn: Turn, until: datetime, effects: Effects) -> None:
         (TENANT_HEADER, turn.tenant_id.encode()),
         (UNTIL_HEADER, until.isoformat().encode()),
     ]
-    event = cloudevents.outgoing(
-        "memory.turn.v1", _SOURCE, f"{turn.turn_id}/erased", subject=turn.conversation_id
-    )
-    route = turn.conversation_id.encode()
-    effects.emit(TURNS, turn.turn_id.encode(), None, [*event, *headers], route=route)
+    route = turn.conversation_id
+    emit_tombstone(effects, Turn, turn.turn_id, headers=headers, subject=route, route=route)
 
 
 def read(record: SourceRecord) -> Turn | Erased | Erasing:

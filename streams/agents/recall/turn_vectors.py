@@ -7,21 +7,15 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import msgspec
-
 from models.vectors import EmbeddingResult, TurnPlace, TurnVector
 from processors.conversations.episodes.state import KeptTurn
 from processors.retrieval.embedding.vectors import unpack
 from processors.text.validation import decode
-from streams.clients import cloudevents
+from streams.agents.emitting import emit, emit_tombstone
 from streams.clients.records import SourceRecord
 from streams.runtime.effects import Effects
 
 TURN_VECTORS = "memory.turn-vectors.v1"
-
-_encode = msgspec.json.Encoder().encode
-_SOURCE = "/switchboard/recall"
-_EVENT = "memory.turn-vector.v1"
 
 
 def send_on(effects: Effects, result: EmbeddingResult, place: TurnPlace) -> None:
@@ -60,8 +54,7 @@ def give_up(effects: Effects, conversation_id: str, turn: KeptTurn) -> None:
 
 def forget(effects: Effects, conversation_id: str, turn_id: str) -> None:
     """Have the vector of an erased turn forgotten."""
-    headers = cloudevents.outgoing(_EVENT, _SOURCE, f"{turn_id}/erased")
-    effects.emit(TURN_VECTORS, turn_id.encode(), None, headers, route=conversation_id.encode())
+    emit_tombstone(effects, TurnVector, turn_id, route=conversation_id)
 
 
 def read(record: SourceRecord) -> TurnVector | None:
@@ -79,6 +72,4 @@ def read(record: SourceRecord) -> TurnVector | None:
 
 
 def _emit(effects: Effects, vector: TurnVector) -> None:
-    headers = cloudevents.outgoing(_EVENT, _SOURCE, f"{vector.turn_id}/{vector.model}")
-    route = vector.conversation_id.encode()
-    effects.emit(TURN_VECTORS, vector.turn_id.encode(), _encode(vector), headers, route=route)
+    emit(effects, vector, f"{vector.turn_id}/{vector.model}", subject=None)

@@ -22,6 +22,7 @@ from processors.retrieval.embedding.wording import EMBEDDED_CHARACTERS, request_
 from processors.retrieval.recall.turns import TurnFold, TurnsState
 from streams.agents import id_pages
 from streams.agents.contexts import requests as context_requests
+from streams.agents.emitting import emit
 from streams.agents.masking import mask_of
 from streams.agents.message_log import MESSAGES, decode_item, fold_into
 from streams.agents.recall.punctuations import TURNS, punctuate
@@ -67,7 +68,6 @@ DECIDING = (
     "metadata_keys",
 )
 
-_encode = msgspec.json.Encoder().encode
 _SOURCE = "/switchboard/recall"
 
 
@@ -121,10 +121,7 @@ class Turns:
         for number, turn in enumerate(fold.turns):
             self._end(fold, number, run.key, work)
             cause = cloudevents.incoming(causes.get(turn.source.offset))
-            event = cloudevents.outgoing(
-                "memory.turn.v1", _SOURCE, turn.turn_id, subject=turn.conversation_id, cause=cause
-            )
-            work.emit(TURNS, turn.turn_id.encode(), _encode(turn), event, route=run.key)
+            emit(work, turn, cause=cause)
             text = turn.text[:EMBEDDED_CHARACTERS].strip()
             if text and turn.arrived_at.timestamp() > asked_until:
                 place = TurnPlace(

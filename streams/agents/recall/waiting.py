@@ -24,8 +24,7 @@ from heapq import nsmallest
 import msgspec
 
 from models.vectors import EmbeddingRequest
-from streams.agents.vectors.requests import EVENT, REQUESTS
-from streams.clients import cloudevents
+from streams.agents.emitting import emit_tombstone
 from streams.clients.records import Record, RecordBatch, SourceRecord, header
 from streams.runtime.codec import Codec
 from streams.runtime.effects import DeadLetter, Effects
@@ -150,8 +149,15 @@ def ask_again(keys: Sequence[bytes], context: TimerContext, state: StateReader) 
         waiting = work.get(key, WAITING)
         if waiting is not None:
             name = _name(waiting)
-            headers = cloudevents.outgoing(EVENT, _SOURCE, f"{key.decode()}/waits/{name.decode()}")
-            work.emit(REQUESTS, _AGAIN + key, None, [*headers, (WAITED, name)], partition=context.partition)
+            emit_tombstone(
+                work,
+                EmbeddingRequest,
+                (_AGAIN + key).decode(),
+                f"{key.decode()}/waits/{name.decode()}",
+                [(WAITED, name)],
+                source=_SOURCE,
+                partition=context.partition,
+            )
             if context.caught_up:
                 asked = msgspec.structs.replace(waiting, attempts=waiting.attempts + 1)
                 work.put(key, asked, WAITING)

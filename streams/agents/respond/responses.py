@@ -26,6 +26,7 @@ from processors.responses.halves import ReceivedChunk
 from processors.responses.history import MEMORY as ELEMENTS_MOST
 from processors.responses.history import START, Said
 from processors.responses.sequence import ResponseSequencer, ResponseState, Sequenced
+from streams.agents.emitting import emit
 from streams.agents.respond.counting import counts_of
 from streams.agents.respond.detection_log import DetectionLog
 from streams.agents.respond.routing import CHUNKS, ROUTED, decode_chunk
@@ -66,7 +67,6 @@ STATE: Codec[ResponseState] = Codec("response", ResponseState)
 MEMORY: Codec[Memory] = Codec("memory of a conversation", Memory)
 
 _encode = msgspec.json.Encoder().encode
-_SOURCE = "/switchboard/respond"
 
 #: The settings that decide what is taken out of a response: those of the policy, and what it is compared with.
 DECIDING = (
@@ -184,14 +184,9 @@ class Responses:
         cause = cloudevents.incoming(current[0].headers) if current is not None else None
         about = key.decode()
         for chunk in done.chunks:
-            event_id = f"{about}/{chunk.sequence}"
-            headers = cloudevents.outgoing("chat.response.v1", _SOURCE, event_id, subject=about, cause=cause)
-            work.emit(RESPONSES, key, _encode(chunk), headers)
+            emit(work, chunk, f"{about}/{chunk.sequence}", topic=RESPONSES, cause=cause)
         for event in done.duplicates:
-            headers = cloudevents.outgoing(
-                "chat.duplicate.v1", _SOURCE, event.event_id, subject=about, time=event.timestamp, cause=cause
-            )
-            work.emit(DUPLICATES, key, _encode(event), headers)
+            emit(work, event, event.event_id, time=event.timestamp, cause=cause)
         for late in done.late:
             if current is not None and late is current[1]:
                 error = InvalidRecord("late_chunk", "the response went on, or ended, without this chunk")

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from models.errors import DependencyUnavailable
 from models.ports import Embedder
-from streams.config.background import in_background
+from streams.config.background import cancel_and_wait, in_background
 
 log = structlog.get_logger("streams.agents.vectors.queue")
 
@@ -74,8 +74,7 @@ class VectorQueue:
     async def close(self) -> None:
         """Stop; what waits is not embedded."""
         if self._worker is not None:
-            self._worker.cancel()
-            await asyncio.gather(self._worker, return_exceptions=True)
+            await cancel_and_wait(self._worker)
         for future in (*self._waiting.values(), *self._asked.values()):
             future.cancel()
         self._waiting.clear()

@@ -25,7 +25,7 @@ from streams.agents.vectors.living_embedder import open_former
 from streams.agents.vectors.requests import REQUESTS
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
-from streams.config.background import in_background
+from streams.config.background import cancel_and_wait, in_background
 from streams.config.settings import Settings
 from streams.stores.dual_write_index import DualWriteIndex
 from streams.stores.index_dirs import IndexDirs, find_index_dirs
@@ -150,8 +150,7 @@ class Rebuild:
         task = in_background(self._run(health), "index-rebuild")
 
         async def stop() -> None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            await cancel_and_wait(task)
 
         return stop
 

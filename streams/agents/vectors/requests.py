@@ -6,23 +6,17 @@ behind them, since one of them may be answered after all.
 
 from __future__ import annotations
 
-import msgspec
-
 from models.errors import InvalidRecord
 from models.vectors import EmbeddingRequest, EmbeddingResult, VectorKind
-from streams.clients import cloudevents
+from streams.agents.emitting import emit, emit_tombstone
 from streams.runtime.effects import Effects
 
 REQUESTS, EMBEDDINGS = "memory.embedding-requests.v1", "memory.embeddings.v1"
 
-EVENT = "memory.embedding-request.v1"
-
-_encode = msgspec.json.Encoder().encode
-
 
 def key_of(thing: EmbeddingRequest | EmbeddingResult) -> bytes:
     """Return the key of a request or result: ``fact/7f1c...``."""
-    return _key(thing.kind, thing.id)
+    return f"{thing.kind}/{thing.id}".encode()
 
 
 def read_key(key: bytes) -> tuple[VectorKind, str]:
@@ -40,14 +34,7 @@ def read_key(key: bytes) -> tuple[VectorKind, str]:
 
 def ask(effects: Effects, request: EmbeddingRequest, source: str) -> None:
     """Ask for a vector; ``source`` is the CloudEvents source of who asks (``/switchboard/memory``)."""
-    event_id = f"{request.kind}/{request.id}/{request.text_hash}"
-    effects.emit(
-        REQUESTS,
-        key_of(request),
-        _encode(request),
-        cloudevents.outgoing(EVENT, source, event_id, subject=request.user_id),
-        route=request.user_id.encode(),
-    )
+    emit(effects, request, f"{request.kind}/{request.id}/{request.text_hash}", source=source)
 
 
 def forget(effects: Effects, kind: VectorKind, erased_id: str, partition: int, source: str) -> None:
@@ -57,7 +44,7 @@ def forget(effects: Effects, kind: VectorKind, erased_id: str, partition: int, s
 
 def forget_of(effects: Effects, kind: VectorKind, erased_id: str, user_id: str, source: str) -> None:
     """Have the vector of something of a person's that was erased forgotten."""
-    _forget(effects, kind, erased_id, source, route=user_id.encode())
+    _forget(effects, kind, erased_id, source, route=user_id)
 
 
 def _forget(
@@ -66,12 +53,7 @@ def _forget(
     erased_id: str,
     source: str,
     partition: int | None = None,
-    route: bytes | None = None,
+    route: str | None = None,
 ) -> None:
-    for topic, event in ((EMBEDDINGS, "memory.embedding.v1"), (REQUESTS, EVENT)):
-        headers = cloudevents.outgoing(event, source, f"{kind}/{erased_id}/erased")
-        effects.emit(topic, _key(kind, erased_id), None, headers, partition=partition, route=route)
-
-
-def _key(kind: VectorKind, wanted_id: str) -> bytes:
-    return f"{kind}/{wanted_id}".encode()
+    for of in (EmbeddingResult, EmbeddingRequest):
+        emit_tombstone(effects, of, f"{kind}/{erased_id}", source=source, route=route, partition=partition)

@@ -21,6 +21,7 @@ from aiokafka.errors import KafkaError
 
 from models.errors import ConfigurationError, SwitchboardError
 from streams.clients.kafka.refusals import refusal, why_not_connected
+from streams.config.background import keeping_cancellation
 from streams.config.settings import Settings
 from streams.config.settings.access import read_secret
 
@@ -146,8 +147,9 @@ async def connected(client: Client, settings: Settings, timeout_seconds: float) 
 async def connect(client: Client, settings: Settings, timeout_seconds: float) -> None:
     """Connect ``client``; see :func:`connected`, which also closes it."""
     try:
-        async with asyncio.timeout(timeout_seconds):
-            await client.start()
+        with keeping_cancellation():
+            async with asyncio.timeout(timeout_seconds):
+                await client.start()
     except (KafkaError, OSError, TimeoutError) as error:
         why: SwitchboardError | None = refusal(error, settings)
         if why is None:
@@ -158,5 +160,6 @@ async def connect(client: Client, settings: Settings, timeout_seconds: float) ->
 async def close(client: Client) -> None:
     """Close a client within :data:`CLOSE_SECONDS`; its sockets go with it in any case."""
     stop = client.close if isinstance(client, AIOKafkaAdminClient) else client.stop
-    with suppress(TimeoutError):
-        await asyncio.wait_for(stop(), CLOSE_SECONDS)
+    with keeping_cancellation(), suppress(TimeoutError):
+        async with asyncio.timeout(CLOSE_SECONDS):
+            await stop()

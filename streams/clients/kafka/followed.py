@@ -14,7 +14,7 @@ import structlog
 
 from models.errors import SwitchboardError
 from streams.clients.kafka.keyed_topic import KeyedTopic
-from streams.config.background import in_background
+from streams.config.background import cancel_and_wait, in_background
 from streams.config.backoff import backoff
 from streams.config.settings import Settings
 
@@ -47,9 +47,7 @@ class Followed(Generic[T]):
 
         Until the topic was read, what was kept of it counts.
         """
-        kept = await asyncio.to_thread(self._kept)
-        if kept is not None:
-            self._changed(kept)
+        await self.read_kept()
         self._task = in_background(self._follow(), self._topic.what)
         await self.wait(patience)
 
@@ -59,8 +57,12 @@ class Followed(Generic[T]):
             async with asyncio.timeout(patience):
                 self._changed(await self._topic.read_all(self._settings))
         except (SwitchboardError, TimeoutError):
-            if (kept := await asyncio.to_thread(self._kept)) is not None:
-                self._changed(kept)
+            await self.read_kept()
+
+    async def read_kept(self) -> None:
+        """Take what was kept of the topic, if anything was, without asking Kafka."""
+        if (kept := await asyncio.to_thread(self._kept)) is not None:
+            self._changed(kept)
 
     async def wait(self, patience: float) -> bool:
         """Wait until the topic was read to its end, at most ``patience`` (seconds); say whether it was."""
@@ -72,8 +74,7 @@ class Followed(Generic[T]):
     async def close(self) -> None:
         """Follow no longer."""
         if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await cancel_and_wait(self._task)
 
     @property
     def tasks(self) -> list[asyncio.Task[None]]:
@@ -88,7 +89,7 @@ class Followed(Generic[T]):
                     attempt = 0
                     self._changed(values)
                     self._read.set()
-                    await asyncio.to_thread(self._keep, values)
+                    await asyncio.to_thread(self.keep, values)
             except SwitchboardError as error:
                 log.warning(f"the {self._topic.what} cannot be followed", error=str(error))
             attempt += 1
@@ -101,7 +102,8 @@ class Followed(Generic[T]):
         except (OSError, msgspec.MsgspecError):
             return None
 
-    def _keep(self, values: Mapping[str, T]) -> None:
+    def keep(self, values: Mapping[str, T]) -> None:
+        """Keep these values in the file."""
         fresh = _fresh(self._file)
         try:
             self._file.parent.mkdir(parents=True, exist_ok=True)

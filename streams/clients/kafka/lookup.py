@@ -19,11 +19,12 @@ import numpy as np
 from aiokafka import AIOKafkaConsumer, TopicPartition
 from numpy.typing import NDArray
 
-from streams.clients.catalog import TopicSpec, catalog_for
+from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
 from streams.clients.kafka.readers import Readers
 from streams.clients.partitioner import partition_of
 from streams.clients.records import SourceRecord
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 
 #: Records whose places are kept, over all partitions (24 bytes each); first go those not asked for the longest.

@@ -160,7 +160,8 @@ async def _handshake(host: str, port: int, context: ssl.SSLContext) -> str | Non
         reader, writer = await asyncio.open_connection(host, port, ssl=context)
         try:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(reader.read(1), _ALERT_SECONDS)
+                async with asyncio.timeout(_ALERT_SECONDS):
+                    await reader.read(1)
         finally:
             writer.close()
     except ssl.SSLCertVerificationError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 from collections.abc import Callable, Coroutine, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -23,7 +22,7 @@ from streams.clients.remote.contract import (
     read_frame,
     write_frame,
 )
-from streams.config.background import in_background
+from streams.config.background import cancel_and_wait, in_background
 
 T = TypeVar("T")
 
@@ -76,9 +75,7 @@ class Remote:
     async def close(self) -> None:
         """Let the connection go."""
         if self._reading is not None:
-            self._reading.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._reading
+            await cancel_and_wait(self._reading)
         self._lose("closed")
 
     def _method(self, name: str, method: str, described: Method) -> Callable[..., Coroutine[Any, Any, Any]]:

@@ -25,7 +25,7 @@ from streams.clients.remote.contract import (
     read_frame,
     write_frame,
 )
-from streams.config.background import in_background
+from streams.config.background import cancel_and_wait, in_background
 
 log = structlog.get_logger("streams.clients.remote")
 
@@ -83,9 +83,7 @@ class ObjectServer:
         if self._server is not None:
             self._server.close()
             self._path.unlink(missing_ok=True)
-        for task in self._tasks:
-            task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await cancel_and_wait(*self._tasks)
         for writer in self._connections.values():
             writer.close()
         await asyncio.gather(*self._connections, return_exceptions=True)

@@ -7,6 +7,9 @@ from streams.config.settings import Settings
 #: The services, in the order in which a message passes them.
 SERVICES = ("ingest", "memory", "recall", "respond")
 
+#: Those that every generation has of its own: what people are shown, and who answers them, is one for all.
+REPLAYED = ("ingest", "memory", "recall")
+
 #: Distance of a service's default port from the setting's default, so that all run on one machine.
 _PORT_STEPS = {"ingest": 0, "memory": 1, "recall": 2, "respond": 3, "serve": 4, "webhooks": 5}
 

@@ -12,18 +12,8 @@ headers
 only ``dlq_*`` are taken off, and those of a copy that was sent to another partition: it is no copy any more.
 """
 
-from streams.queries.dead_letters.reading import (
-    SETTLED,
-    Group,
-    Letter,
-    Place,
-    Whole,
-    groups_of,
-    letters_of,
-    queue_named,
-    queues,
-    read_letters,
-)
+from streams.queries.dead_letters.letters import SETTLED, Group, Letter, Place, Whole
+from streams.queries.dead_letters.reading import groups_of, letters_of, queue_named, queues, read_letters
 from streams.queries.dead_letters.settling import drop, retry
 
 __all__ = [

@@ -11,11 +11,13 @@ from msgspec.structs import replace
 
 from models.errors import ConfigurationError, NotFound
 from streams.clients import cloudevents, kafka
-from streams.clients.catalog import TopicSpec, catalog_for
+from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
 from streams.clients.partitioner import partition_of
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
-from streams.queries.dead_letters.reading import COPY, OF, SETTLED, TRACE, Letter, Place, read_letters
+from streams.queries.dead_letters.letters import COPY, OF, SETTLED, TRACE, Letter, Place
+from streams.queries.dead_letters.reading import read_letters
 from streams.runtime.deadletters import (
     LARGEST_LETTER,
     DeadRecord,

@@ -26,7 +26,9 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from models.errors import ConfigurationError, InvalidRecord
-from streams.clients.catalog import TopicSpec, catalog_for
+from streams.clients.catalog import catalog_for
+from streams.clients.serving import shown
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 
 #: Where the key lies if the settings name none.
@@ -65,9 +67,28 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     public_key: str
 
 
-def topics(settings: Settings, now: datetime) -> list[Store]:
-    """Return each topic, and until when its files may hold what is erased now."""
-    return [_topic(spec, now) for spec in catalog_for(settings).all()]
+def topics(settings: Settings, now: datetime, generations: Iterable[str] = ()) -> list[Store]:
+    """Return each topic, also of ``generations``, and until when its files may hold what is erased now."""
+    others = [
+        catalog_for(settings.model_copy(update={"generation": name})).derived()
+        for name in generations
+        if name != settings.generation
+    ]
+    specs = [*catalog_for(settings).all(), *(spec for derived in others for spec in derived)]
+    return [_topic(spec, now) for spec in specs]
+
+
+def other_views(serves: str, generations: Iterable[str]) -> list[Store]:
+    """Return the views that were not asked: those of all generations (``""``: live) but the one that serves."""
+    return [
+        Store(
+            store=f"views of generation {shown(name)}",
+            state="unchecked",
+            note=f"generation {shown(serves)} serves and was asked; the erasure is in the topics of this one",
+        )
+        for name in generations
+        if name != serves
+    ]
 
 
 def _topic(spec: TopicSpec, now: datetime) -> Store:

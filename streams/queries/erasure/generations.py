@@ -55,6 +55,12 @@ async def write_everywhere(
                 await write(topic, partitions)
 
 
+async def generations(settings: Settings) -> list[str]:
+    """Return the generations on the broker, besides the live one."""
+    found = (settings.namespace.generation_of(topic, FACTS) for topic in await facts_topics(settings))
+    return sorted(filter(None, found))
+
+
 async def facts_topics(settings: Settings) -> dict[str, int]:
     """Return the facts topics of all generations on the broker, with their partitions."""
     names = settings.namespace

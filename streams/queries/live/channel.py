@@ -27,6 +27,7 @@ class Channel:
         self.most_bytes = most_bytes
         self.readers = 0
         self.left_at = 0.0
+        self.is_over = False
         self._events: deque[Framed] = deque()
         self._most_events = most_events
         self._bytes = 0
@@ -53,6 +54,11 @@ class Channel:
         """Let everybody who waits look again."""
         self._changed.set()
         self._changed = asyncio.Event()
+
+    def end(self) -> None:
+        """Nothing comes any more."""
+        self.is_over = True
+        self.wake()
 
     def restart(self, token: str) -> None:
         """Begin anew: what happened meanwhile is not known, so no id from before can be continued."""

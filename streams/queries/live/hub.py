@@ -39,6 +39,11 @@ class Watcher:
         self.resumed = resumed
 
     @property
+    def is_over(self) -> bool:
+        """True if nothing comes any more."""
+        return self._channel.is_over
+
+    @property
     def id(self) -> str:
         """Where this reader is: what it sends as ``Last-Event-ID`` when it comes back."""
         return f"{self._token}-{self._number}"
@@ -72,6 +77,7 @@ class Hub:
         self._count = count
         self._channels: dict[Interest, Channel] = {}
         self._conversations: frozenset[bytes] | None = frozenset()
+        self._is_over = False
         self._by_name: dict[tuple[str, str], list[tuple[Interest, Channel]]] = {}
 
     def join(self, interest: Interest, last_id: str = "") -> tuple[Channel, Watcher]:
@@ -81,6 +87,8 @@ class Hub:
             channel = Channel(secrets.token_hex(4), MOST_EVENTS, _LEAST_BYTES)
             self._channels[interest] = channel
             self._changed()
+        if self._is_over:
+            channel.end()
         channel.readers += 1
         token, _, number = last_id.rpartition("-")
         is_number = number.isdecimal() and len(number) < _MOST_DIGITS
@@ -168,6 +176,12 @@ class Hub:
         for interest, channel in self._channels.items():
             if interest.wants(EventKind.STATUS):
                 channel.put(event.kind.value, data)
+
+    def end(self) -> None:
+        """Nothing comes any more: readers leave."""
+        self._is_over = True
+        for channel in self._channels.values():
+            channel.end()
 
     def restart(self) -> None:
         """Something was lost for everybody: each reader finds a gap."""

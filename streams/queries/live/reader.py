@@ -14,7 +14,7 @@ from aiokafka.errors import KafkaError
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.clients import kafka
 from streams.clients.catalog import Catalog
-from streams.config.background import in_background
+from streams.config.background import cancel_and_wait, in_background
 from streams.config.backoff import backoff
 from streams.config.settings import Settings
 from streams.llm.tokenizer import open_counter
@@ -64,9 +64,7 @@ class Live:
 
     async def stop(self) -> None:
         """Stop reading.  Streams end by themselves, with their server."""
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await cancel_and_wait(*self.tasks)
 
     @asynccontextmanager
     async def watching(self, interest: Interest, last_id: str = "") -> AsyncIterator[Watcher]:

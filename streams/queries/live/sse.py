@@ -45,10 +45,14 @@ def frame(name: str, data: bytes, event_id: str = "") -> bytes:
     return b"\n".join(lines) + b"\n\n"
 
 
+#: The last event of a stream that the server ends.
+BYE = frame("bye", b"{}")
+
+
 async def follow(
     watcher: Watcher, is_stored: Callable[[], Awaitable[bool]] | None = None
 ) -> AsyncIterator[bytes]:
-    """Yield what ``watcher`` sees, framed; without end.
+    """Yield what ``watcher`` sees, framed, until it is over, which is told.
 
     ``is_stored``: tells whether all that was written before can be loaded.  If it cannot, it is looked at again
     until it can, and then whoever reads is told to load once more.
@@ -56,7 +60,7 @@ async def follow(
     looks = 0
     lacks = is_stored is not None and not await is_stored()
     yield frame("ready", b'{"resumed":true}' if watcher.resumed else b'{"resumed":false}', watcher.id)
-    while True:
+    while not watcher.is_over:
         taken = watcher.take()
         if taken:
             yield b"".join(frame(event.name, event.data, event_id) for event_id, event in taken)
@@ -68,6 +72,7 @@ async def follow(
                 yield frame(GAP, b"{}", watcher.id)
         else:
             await watcher.wait(COMMENT_SECONDS)
+    yield BYE
 
 
 class EventStream(Response):
@@ -82,7 +87,7 @@ class EventStream(Response):
     media_type = "text/event-stream"
 
     #: What is sent first, and when the server ends before the events do.
-    opening, bye = f"retry: {RETRY_MS}\n\n".encode(), frame("bye", b"{}")
+    opening, bye = f"retry: {RETRY_MS}\n\n".encode(), BYE
 
     def __init__(
         self,

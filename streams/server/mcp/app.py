@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from processors.text.tokens import TokenCounter
-from streams.config.background import in_background
+from streams.config.background import cancel_and_wait, in_background
 from streams.server.api.access import Access
 from streams.server.api.app import Mounted, create_api
 from streams.server.api.dispatch import check_accept, check_json, read_body
@@ -68,8 +68,7 @@ class _WhenAsked:
         try:
             yield
         finally:
-            task.cancel()
-            await asyncio.wait([task])
+            await cancel_and_wait(task)
 
     async def _run(self) -> None:
         await self._asked.wait()

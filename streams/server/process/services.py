@@ -62,6 +62,11 @@ def _ingest(settings: Settings) -> Service:
 
 
 def _respond(settings: Settings, metrics: Metrics) -> Service:
+    if settings.generation:
+        raise ConfigurationError(
+            f"SWITCHBOARD_GENERATION={settings.generation}: respond filters what people are shown now, so "
+            "there is one for all generations. Unset it for this worker"
+        )
     from streams.agents.respond.responses import Responses
     from streams.agents.respond.routing import ChunkRouting
 

@@ -10,9 +10,15 @@ from typing import Any, NamedTuple
 import msgspec
 from aiokafka import TopicPartition
 
-from models.errors import ConfigurationError
 from streams.admin.topics.digest_reading import read_digests
-from streams.admin.topics.digests import PartitionDigests, Recipe, combined, difference, differing_fields
+from streams.admin.topics.digests import (
+    PartitionDigests,
+    Recipe,
+    combined,
+    difference,
+    differing_fields,
+    merged,
+)
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
 from streams.clients.records import SourceRecord
@@ -85,8 +91,7 @@ async def compare(
     """Compare a topic of both generations, key by key, without the fields in which they may differ.
 
     Raises:
-        NotFound: one of them does not exist.  ConfigurationError: they differ in partitions.
-        DependencyUnavailable: the broker does not answer.
+        NotFound: one of them does not exist.  DependencyUnavailable: the broker does not answer.
     """
     recipe = Recipe(catalog_for(live).get(contract))
     sides = [
@@ -98,12 +103,10 @@ async def compare(
         )
         for settings in (live, replayed)
     ]
-    if len(sides[0]) != len(sides[1]):
-        raise ConfigurationError(
-            f"{contract} has {len(sides[0])} partitions live and {len(sides[1])} in {replayed.generation}: "
-            "only generations with as many can be compared"
-        )
-    wanted = _Wanted(sides[0], sides[1])
+    partitions = len(sides[1])
+    wanted = _Wanted(*sides)
+    if len(sides[0]) != partitions:  # a digest of all of it, whichever partition it lies in
+        sides = [[merged(side)] for side in sides]
     live_digest, replayed_digest = (combined(combined(each.buckets()) for each in side) for side in sides)
     live_keys, replayed_keys = (sum(len(each.rows()) for each in side) for side in sides)
     equal = not any(wanted.live) and not any(wanted.replayed)
@@ -111,7 +114,7 @@ async def compare(
     live_name, replayed_name = catalog_for(live).name(contract), catalog_for(replayed).name(contract)
     await _read_again(replayed, replayed_name, recipe, wanted.replayed, found.note_replayed)
     await _read_again(live, live_name, recipe, wanted.live, found.note_live)
-    await _read_again(replayed, replayed_name, recipe, found.shown(len(sides[1])), found.show)
+    await _read_again(replayed, replayed_name, recipe, found.shown(partitions), found.show)
     kinds = found.kinds()
     same = not any(each.created or each.removed or each.changed for each in kinds.values())
     return Compared(contract, equal, same, live_keys, replayed_keys, live_digest, replayed_digest, kinds)
@@ -121,14 +124,26 @@ class _Wanted:
     """Offsets of the records that differ by partition, and the live record that each changed one stands for."""
 
     def __init__(self, live: Sequence[PartitionDigests], replayed: Sequence[PartitionDigests]) -> None:
-        self.live: list[set[int]] = []
-        self.replayed: list[set[int]] = []
+        self.live: list[set[int]] = [set() for _ in live]
+        self.replayed: list[set[int]] = [set() for _ in replayed]
         self.changed: dict[Place, Place] = {}
-        for number, pair in enumerate(zip(live, replayed, strict=True)):
-            differs = difference(*pair)
-            self.changed |= {(number, second): (number, first) for first, second in differs.changed}
-            self.live.append({*differs.only_first, *(first for first, _ in differs.changed)})
-            self.replayed.append({*differs.only_second, *(second for _, second in differs.changed)})
+        # With as many partitions a key is in the same one: less is held in memory than of all together.
+        pairs = [(live, replayed, 0)]
+        if len(live) == len(replayed):
+            pairs = [([live[n]], [replayed[n]], n) for n in range(len(live))]
+        for ours, theirs, begin in pairs:
+            differs = difference(merged(ours), merged(theirs))
+
+            def place(offset: int, among: Sequence[PartitionDigests], begin: int = begin) -> Place:
+                return begin + offset % len(among), offset // len(among)
+
+            self.changed |= {place(second, theirs): place(first, ours) for first, second in differs.changed}
+            for first in (*differs.only_first, *(first for first, _ in differs.changed)):
+                number, offset = place(first, ours)
+                self.live[number].add(offset)
+            for second in (*differs.only_second, *(second for _, second in differs.changed)):
+                number, offset = place(second, theirs)
+                self.replayed[number].add(offset)
 
 
 class DifferenceCounter:

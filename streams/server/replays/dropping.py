@@ -17,7 +17,6 @@ from streams.admin.topics import cluster
 from streams.admin.topics.groups import OnWait, delete_group, longest_wait, wait_until_left
 from streams.admin.topics.reset import delete_topics
 from streams.clients.catalog import catalog_for
-from streams.config.service_registry import notes
 from streams.config.settings import Settings
 from streams.config.settings.services import SERVICES
 from streams.server.replays import record
@@ -31,21 +30,6 @@ class Dropped(msgspec.Struct):
     collections: list[str]
     keys: int
     folder: str
-
-
-def refuse_serving(live: Settings, name: str) -> None:
-    """Refuse to drop the generation that serves.
-
-    Raises:
-        ConfigurationError: it is the live one, or a process of it answers people on this machine.
-    """
-    if name in ("", "live"):
-        raise ConfigurationError("the live generation serves, and cannot be dropped: name a replay")
-    serving = [note for note in notes(record.generation_settings(live, name)) if note.service == "serve"]
-    if serving:
-        raise ConfigurationError(
-            f"generation {name} serves (switchboard serve, process {serving[0].pid}): stop that first"
-        )
 
 
 async def drop(replayed: Settings, on_wait: OnWait = lambda members, seconds: None) -> Dropped:

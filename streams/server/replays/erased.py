@@ -12,8 +12,10 @@ from collections.abc import Mapping
 
 from streams.admin.topics import reset_conversations, reset_episodes, reset_facts, reset_log
 from streams.admin.topics.reset_log import Placed
-from streams.clients.catalog import TopicSpec, catalog_for
+from streams.clients.catalog import catalog_for
+from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
+from streams.server.replays.growing import places
 
 
 async def carry_over(live: Settings, replayed: Settings) -> int:
@@ -37,6 +39,14 @@ async def carry_over(live: Settings, replayed: Settings) -> int:
 
 
 async def _write(values: Mapping[bytes, Placed], changelog: TopicSpec, replayed: Settings) -> int:
-    if values:
-        await reset_log.write(values, catalog_for(replayed).get(changelog.contract_name), replayed)
+    if not values:
+        return 0
+    into = catalog_for(replayed).get(changelog.contract_name)
+    # Whose an erased fact was, nobody knows any more: of more partitions all have it in which it may be.
+    for copy in range(into.partitions // changelog.partitions):
+        placed = {
+            key: Placed(places(each.partition, changelog.partitions, into.partitions)[copy], each.value)
+            for key, each in values.items()
+        }
+        await reset_log.write(placed, into, replayed)
     return len(values)

@@ -9,6 +9,7 @@ import msgspec
 
 from models.errors import ConfigurationError
 from models.memo import Outcome
+from streams.clients.catalog import catalog_for
 from streams.config.settings import Settings
 from streams.llm.memo.topic import MemoTopic, read
 from streams.server.replays import record
@@ -37,7 +38,8 @@ class ModelCalls(msgspec.Struct, frozen=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """Extent and cost of a replay.
 
-    ``rate`` is in messages a second; ``rate_is`` ``measured``, ``stated`` or ``assumed``.
+    ``rate`` is in messages a second; ``rate_is`` ``measured``, ``stated`` or ``assumed``.  ``partitions``: of
+    described topics that have others than live.
     """
 
     generation: str
@@ -50,6 +52,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     rate: float
     rate_is: str
     minutes: float
+    partitions: dict[str, int]
     calls: ModelCalls | None
 
 
@@ -76,6 +79,7 @@ async def make(
         rate=rate,
         rate_is=rate_is,
         minutes=held.messages / rate / 60,
+        partitions=_grown(live, replayed),
         calls=await _calls(live, replayed, held) if replayed.reads_with_model else None,
     )
 
@@ -100,6 +104,15 @@ def refuse_loss(gone: Gone) -> None:
         f"the log no longer holds {' and '.join(lost)}: a replay would not know what came of them. Add "
         "--accept-loss to replay what is left"
     )
+
+
+def _grown(live: Settings, replayed: Settings) -> dict[str, int]:
+    before = catalog_for(live)
+    return {
+        spec.contract_name: spec.partitions
+        for spec in catalog_for(replayed)
+        if spec.type and spec.partitions != before.partitions(spec.contract_name)
+    }
 
 
 def _rate(live: Settings, stated: float) -> tuple[float, str]:

@@ -18,7 +18,9 @@ from pathlib import Path
 import msgspec
 from pydantic import SecretStr
 
+from models.control import Generation
 from models.errors import ConfigurationError, NotFound
+from streams.clients.serving import settings_of
 from streams.config.file_lock import FileLock, Holder, LockHeld
 from streams.config.namespace import GENERATION_RULE, is_generation
 from streams.config.redaction import credentials_of
@@ -30,24 +32,24 @@ _FILE, _LOCK = "replay.json", "replay.lock"
 
 _PATIENCE_SECONDS = 0.5
 
-#: The services that a replay runs.
-SERVICES = ("ingest", "memory", "recall")
-
 
 class Replay(msgspec.Struct, frozen=True, kw_only=True):
     """A replay as it was started.
 
     ``settings``: values of the settings that decide, by name, as at its start; ``changed``: those that were
-    given with it.  ``max_rate``: messages a second of each service, 0: no limit.  ``prepared``: its topics
-    exist, and hold what was erased before.  ``measured_rate``: messages a second until it had caught up; 0:
-    unknown.
+    given with it; ``partitions``: ``SWITCHBOARD_PARTITIONS``, if its topics have others than the live ones.
+    ``max_rate``: messages a second of each service, ``max_cost``: US dollars for models; 0: no limit.
+    ``prepared``: its topics exist, and hold what was erased before.  ``measured_rate``: messages a second
+    until it had caught up; 0: unknown.
     """
 
     name: str
     started_at: datetime
     settings: dict[str, str] = {}
     changed: dict[str, str] = {}
+    partitions: str = ""
     max_rate: float = 0.0
+    max_cost: float = 0.0
     prepared: bool = False
     measured_rate: float = 0.0
 
@@ -56,7 +58,14 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
         fields = Settings.model_fields
         defaults = {name: fields[name].get_default(call_default_factory=True) for name in deciding()}
         decided = defaults | self.settings | self.changed
+        if self.partitions:
+            decided["partitions"] = self.partitions
         return load_settings(generation=self.name, max_rate=self.max_rate, **decided)
+
+    @property
+    def read_with(self) -> dict[str, str]:
+        """Settings, by name, with which its views and topics are read."""
+        return self.changed | ({"partitions": self.partitions} if self.partitions else {})
 
     def environment(self, environ: Mapping[str, str]) -> dict[str, str]:
         """Return the environment of its workers: ``environ``, with what decides as it was at the start."""
@@ -74,6 +83,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
                 f"{PREFIX}MAX_RATE": f"{self.max_rate:g}",
                 f"{PREFIX}METRICS_PORT": "0",
             }
+            | ({f"{PREFIX}PARTITIONS": self.partitions} if self.partitions else {})
         )
 
 
@@ -118,9 +128,13 @@ def changes_of(given: Sequence[str]) -> dict[str, str]:
     return changed
 
 
-def with_rate(replay: Replay, max_rate: float) -> Replay:
-    """Return the replay with another limit."""
-    return msgspec.structs.replace(replay, max_rate=max_rate)
+def limited(replay: Replay, max_rate: float | None, max_cost: float | None) -> Replay:
+    """Return the replay with other limits; ``None``: as before."""
+    return msgspec.structs.replace(
+        replay,
+        max_rate=replay.max_rate if max_rate is None else max_rate,
+        max_cost=replay.max_cost if max_cost is None else max_cost,
+    )
 
 
 def shown(replay: Replay) -> dict[str, str]:
@@ -128,12 +142,22 @@ def shown(replay: Replay) -> dict[str, str]:
     return {env_name(name, Settings.model_fields[name]): value for name, value in replay.changed.items()}
 
 
+def live_settings() -> Settings:
+    """Return the live settings; raises :class:`ConfigurationError` where a generation is set."""
+    live = load_settings()
+    if live.generation:
+        raise ConfigurationError(
+            f"SWITCHBOARD_GENERATION={live.generation} is set: a replay stands beside the live generation, so "
+            "unset it for this command"
+        )
+    return live
+
+
 def generation_settings(settings: Settings, name: str) -> Settings:
     """Return ``settings`` for the generation ``name``; raises :class:`ConfigurationError` for no such name."""
     if not is_generation(name):
         raise ConfigurationError(f"{name!r} cannot be the name of a replay: {GENERATION_RULE}")
-    given = {each: getattr(settings, each) for each in settings.model_fields_set}
-    return load_settings(**given | {"generation": name})
+    return settings_of(settings, Generation(name=name))
 
 
 def read(settings: Settings) -> Replay | None:

@@ -19,11 +19,12 @@ from streams.clients.kafka import broker
 from streams.clients.kafka.broker import GroupLag
 from streams.config.background import in_background
 from streams.config.settings import Settings
+from streams.config.settings.services import REPLAYED
 from streams.queries.services import sources_by_group
 from streams.server.process.supervisor import Process, Supervisor
-from streams.server.replays import record
+from streams.server.replays import costs, record
 from streams.server.replays.log import MESSAGES
-from streams.server.replays.record import SERVICES, Replay
+from streams.server.replays.record import Replay
 
 _POLL_SECONDS = 2.0
 
@@ -68,21 +69,39 @@ async def progress(replayed: Settings) -> Progress:
 
 def _groups(replayed: Settings) -> Mapping[str, list[str]]:
     groups = sources_by_group(replayed)
-    return {replayed.group(service): groups[replayed.group(service)] for service in SERVICES}
+    return {replayed.group(service): groups[replayed.group(service)] for service in REPLAYED}
 
 
-async def run(replayed: Settings, replay: Replay, *, until_caught_up: bool = False) -> int:
-    """Run the workers until a signal, or until everything is read; return the exit status."""
+async def run(live: Settings, replayed: Settings, replay: Replay, *, until_caught_up: bool = False) -> int:
+    """Run the workers until a signal, or until everything is read; return the exit status.
+
+    Raises:
+        ConfigurationError: it has paid what it may; the workers have stopped.
+    """
     environment = replay.environment(os.environ)
     supervisor = Supervisor(
-        [Process(f"{replay.name}-{service}", _command(service), environment) for service in SERVICES],
+        [Process(f"{replay.name}-{service}", _command(service), environment) for service in REPLAYED],
         replayed,
     )
-    following = in_background(_follow(replayed, replay, supervisor, until_caught_up), "replay")
+    too_much: list[str] = []
+
+    def stop(why: str) -> None:
+        too_much.append(why)
+        supervisor.stop("it has paid what it may")
+
+    beside = [in_background(_follow(replayed, replay, supervisor, until_caught_up), "replay")]
+    if replay.max_cost:
+        watching = costs.watch(live, replay.name, replay.max_cost, stop)
+        beside.append(in_background(watching, "costs"))
     try:
-        return await supervisor.run()
+        status = await supervisor.run()
     finally:
-        following.cancel()
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
+    if too_much:
+        raise ConfigurationError(too_much[0])
+    return status
 
 
 def _command(service: str) -> list[str]:

@@ -30,7 +30,7 @@ from streams.queries.live.status import Status
 from streams.server.api.app import Mounted
 from streams.server.api.parts import Parts
 from streams.server.console.app import Console
-from streams.stores.remembered.opening import open_remembered
+from streams.stores.remembered.opening import OpenEmbedder, open_remembered
 from streams.stores.turn_topic import TurnTopic
 from streams.telemetry.metrics import Metrics
 
@@ -44,7 +44,12 @@ class Opened:
     pages: list[BaseRoute] = field(default_factory=list)
 
 
-async def open_all(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Opened:
+async def open_all(
+    settings: Settings,
+    metrics: Metrics,
+    resources: AsyncExitStack,
+    opening_embedder: OpenEmbedder = open_embedder,
+) -> Opened:
     """Return the opened app; resources to close at the end go on ``resources``.
 
     Nothing outside has to be up: a part that is down costs only the operations that need it.
@@ -52,7 +57,7 @@ async def open_all(settings: Settings, metrics: Metrics, resources: AsyncExitSta
     Raises:
         ConfigurationError: a setting is wrong.
     """
-    parts = await open_parts(settings, metrics, resources)
+    parts = await open_parts(settings, metrics, resources, opening_embedder)
     await open_chats(settings, metrics, parts, resources)
     catalog = catalog_for(settings)
     live = Live(settings, catalog, parts.status)
@@ -112,10 +117,15 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     )
 
 
-async def open_parts(settings: Settings, metrics: Metrics, resources: AsyncExitStack) -> Parts:
+async def open_parts(
+    settings: Settings,
+    metrics: Metrics,
+    resources: AsyncExitStack,
+    opening_embedder: OpenEmbedder = open_embedder,
+) -> Parts:
     """Return the parts that need no task of their own: those that a command can use, too."""
     catalog = catalog_for(settings)
-    remembered = await open_remembered(settings, metrics, resources, open_embedder)
+    remembered = await open_remembered(settings, metrics, resources, opening_embedder)
     sender, readers = Sender(settings), Readers(settings)
     resources.push_async_callback(sender.close)
     resources.push_async_callback(readers.close)

@@ -13,8 +13,10 @@ from contextlib import AsyncExitStack, suppress
 
 import structlog
 
+from models.control import Generation
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.admin.topics.cluster import cluster_id
+from streams.clients.serving import LIVE, following
 from streams.config.background import in_background, until
 from streams.config.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_UNAVAILABLE
 from streams.config.service_registry import ServiceAddress, folder_id, register
@@ -24,13 +26,12 @@ from streams.llm.tokenizer import open_counter
 from streams.queries.services import stated_places
 from streams.server.api import tracing
 from streams.server.api.access import Access, is_loopback
-from streams.server.api.app import create_api
 from streams.server.api.connection import room
 from streams.server.api.measuring import counted
 from streams.server.api.server import serve
-from streams.server.mcp.app import mounted as mcp
 from streams.server.process.life import Watchdog, tune_garbage_collection, watch_signals
-from streams.server.serve.opening import open_all
+from streams.server.serve.generations import Generations
+from streams.server.serve.switching import Switch
 from streams.server.tokens.known import KnownTokens
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.logs import configure_logging
@@ -39,9 +40,10 @@ from streams.telemetry.traces import exporting
 
 SERVICE = "serve"
 
-#: How long a start waits for the tokens when only this machine is answered: until they are read, whoever asks
-#: is told to come again.
-_TOKENS_SECONDS = 5.0
+#: How long a start waits for the tokens when only this machine is answered, and for the name of the generation
+#: that serves.  Until the tokens are read, whoever asks is told to come again; the generation is the
+#: one that was known here last, or the live one.
+_TOPICS_SECONDS = 5.0
 
 #: How long until a broker that did not answer is asked again which cluster it belongs to.
 _CLUSTER_SECONDS = 5.0
@@ -82,7 +84,14 @@ async def _main(settings: Settings) -> int:
         stated_places(settings)
         tokens = KnownTokens(settings)
         resources.push_async_callback(tokens.close)
-        access = await _access(settings, tokens)
+        switch = Switch(LIVE, lambda name: health.describe("generation", name))
+        control = following(settings, switch.want)
+        resources.push_async_callback(control.close)
+        if settings.generation:  # one that is named is no other's
+            switch.want(Generation(name=settings.generation))
+            access = await _access(settings, tokens)
+        else:
+            access, _ = await asyncio.gather(_access(settings, tokens), control.start(_TOPICS_SECONDS))
         answering = HealthServer(health_port(settings, SERVICE), metrics.registry, health, settings.api_host)
         resources.callback(answering.close)
         watchdog = Watchdog(health, settings.hang_timeout_seconds)
@@ -91,8 +100,8 @@ async def _main(settings: Settings) -> int:
         resources.callback(beating.cancel)
         naming = in_background(_name_cluster(settings, health), "cluster")
         resources.callback(naming.cancel)
-        needed = [beating, *tokens.tasks]
-        told_to = await _serve(settings, access, metrics, health, answering.port, stop, needed)
+        needed = [beating, *tokens.tasks, *control.tasks]
+        told_to = await _serve(settings, access, switch, metrics, health, answering.port, stop, needed)
     log.info("stopped", service=SERVICE)
     return EXIT_OK if told_to else EXIT_FAILED
 
@@ -102,13 +111,14 @@ async def _access(settings: Settings, tokens: KnownTokens) -> Access:
     if settings.api_auth == "off":
         return Access.of(settings)
     local = is_loopback(settings.api_host)
-    await tokens.start(_TOKENS_SECONDS if local else settings.request_timeout_seconds)
+    await tokens.start(_TOPICS_SECONDS if local else settings.request_timeout_seconds)
     return Access.of(settings, tokens)
 
 
 async def _serve(
     settings: Settings,
     access: Access,
+    switch: Switch,
     metrics: Metrics,
     health: HealthState,
     health_port: int,
@@ -117,14 +127,13 @@ async def _serve(
 ) -> bool:
     """Serve until ``stop``, or until something ends that is ``needed``; say whether it was ``stop``."""
     async with AsyncExitStack() as resources:
-        opened = await open_all(settings, metrics, resources)
         stopping = asyncio.Event()
         counter = await asyncio.to_thread(open_counter, settings.tokenizer)
-        mounted = [*opened.mounted, mcp(opened.parts, access, counter)]
-        app = create_api(
-            opened.parts, access, stopping=stopping, mounted=mounted, pages=opened.pages, metrics=metrics
-        )
-        server = await serve(app, settings.api_host, settings.api_port, counted(metrics, room()), stopping)
+        await switch.start(Generations(settings, metrics, access, counter, resources, stopping).open)
+        resources.push_async_callback(switch.close)
+        switching = in_background(switch.run(), "generation")
+        resources.callback(switching.cancel)
+        server = await serve(switch, settings.api_host, settings.api_port, counted(metrics, room()), stopping)
         resources.push_async_callback(server.stop)
         # Several of one machine differ in their ports.
         name = f"{settings.instance_id}-{server.port}"
@@ -133,8 +142,7 @@ async def _serve(
         health.describe("api", server.url)
         health.clear("starting")
         log.info("serving", url=server.url, metrics_port=health_port, pid=os.getpid())
-        live = [] if opened.parts.live is None else opened.parts.live.tasks
-        told_to = await until(stop, [*needed, *live])
+        told_to = await until(stop, [*needed, switching])
         health.block("stopping", "stopping")
         log.info("stopping", service=SERVICE)
     return told_to

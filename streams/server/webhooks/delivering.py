@@ -24,6 +24,7 @@ from models.webhooks import Undelivered, Webhook
 from streams.clients import kafka
 from streams.clients.catalog import catalog_for
 from streams.clients.erasures import SCOPE_HEADER
+from streams.config.background import cancel_and_wait
 from streams.config.backoff import backoff
 from streams.config.settings import Settings
 from streams.server.webhooks.endpoints import UNDELIVERED, message_id
@@ -198,9 +199,7 @@ class Delivery(ConsumerRebalanceListener):  # type: ignore[misc]  # aiokafka is 
 
     async def _stop(self, places: Sequence[TopicPartition]) -> None:
         tasks = [self._tasks.pop(place) for place in places if place in self._tasks]
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await cancel_and_wait(*tasks)
         # Not left to the tasks: a commit that was under way ended with its task.
         await self._commit(places)
         for place in places:

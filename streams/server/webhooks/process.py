@@ -13,7 +13,7 @@ import structlog
 
 from models.errors import ConfigurationError, DependencyUnavailable, SwitchboardError
 from models.webhooks import Webhook
-from streams.config.background import in_background, until
+from streams.config.background import cancel_and_wait, in_background, until
 from streams.config.backoff import backoff
 from streams.config.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_UNAVAILABLE
 from streams.config.settings import Settings
@@ -62,10 +62,8 @@ class Fleet:
     async def change(self, webhooks: Mapping[str, Webhook]) -> None:
         """Deliver to these endpoints and no others."""
         gone = [name for name in self._running if webhooks.get(name) != self._known[name]]
-        for name in gone:
-            self._running[name].cancel()
         # They stay known until they have ended: who cancels this meanwhile ends them, too.
-        await asyncio.gather(*(self._running[name] for name in gone), return_exceptions=True)
+        await cancel_and_wait(*(self._running[name] for name in gone))
         for name in gone:
             del self._running[name]
         for name, webhook in webhooks.items():
@@ -106,10 +104,8 @@ async def _main(settings: Settings) -> int:
         log.info("delivering webhooks", metrics_port=server.port)
         told_to = await until(stop, [beating, delivering])
         log.info("stopping", service=SERVICE)
-        for task in (beating, delivering):
-            task.cancel()
         async with asyncio.timeout(settings.shutdown_timeout_seconds):
-            await asyncio.gather(beating, delivering, return_exceptions=True)
+            await cancel_and_wait(beating, delivering)
     return EXIT_OK if told_to else EXIT_FAILED
 
 

@@ -33,6 +33,7 @@ from processors.retrieval.recall.question import InvalidQuestion, Question, clea
 from processors.retrieval.recall.ranking import rank
 from processors.retrieval.recall.strangers import stranger
 from streams.stores.search import pools
+from streams.stores.search.candidates import of_episode, of_fact, of_turn
 from streams.stores.search.explaining import Explanation, Stopwatch, explain
 from streams.stores.search.graph import GraphSearch
 from streams.stores.search.meaning import understands
@@ -42,19 +43,12 @@ from streams.stores.search.results import (
     Empty,
     Result,
     Results,
-    messages_of,
-    neighbour,
-    of_episode,
-    of_fact,
-    of_turn,
+    of_item,
     scope_of,
 )
 from streams.stores.search.wanted import SearchType, Wanted
 
 log = structlog.get_logger("streams.stores.search")
-
-#: Turns that are looked at to learn how the speakers are called.
-_SAMPLE = 30
 
 
 class Neighbours(Protocol):
@@ -148,7 +142,7 @@ class MemorySearch:
         turns = self._turns if wanted.searches_turns else None
         named = self._turns if wanted.search_type is SearchType.EPISODES else turns
         period = None if wanted.as_of is not None else period_of(query, now)
-        speakers = await _speakers(named, query, wanted)
+        speakers = await pools.speakers(named, query, wanted)
         question = read(query, speakers, period=period, person=wanted.user_id)
         # One vector for all that is searched: making it takes longer than anything else here.
         asked = query if wanted.search_type is SearchType.FACTS else question.text
@@ -174,7 +168,7 @@ class MemorySearch:
             watch.lap("around")
             items += said.items
             candidates += [
-                _turn(turn, cosine(said.cosines, turn.turn_id, turn.text), around, tied=turn.turn_id in tied)
+                of_turn(turn, cosine(said.cosines, turn.turn_id, turn.text), around, tied=turn.turn_id in tied)
                 for turn in said.items
             ]
         if known is not None:
@@ -182,13 +176,14 @@ class MemorySearch:
             person = names.pop() if len(names) == 1 else ""
             items += known.items
             candidates += [
-                _fact(fact, cosine(known.cosines, fact.fact_id, fact.statement), person) for fact in known.items
+                of_fact(fact, cosine(known.cosines, fact.fact_id, fact.statement), person)
+                for fact in known.items
             ]
         if wanted.search_type is SearchType.EPISODES and self._episodes is not None:
             ranges = await pools.episodes(self._episodes, question.text, vector, wanted)
             items += ranges.items
             candidates += [
-                _episode(each, cosine(ranges.cosines, each.episode_id, each.text)) for each in ranges.items
+                of_episode(each, cosine(ranges.cosines, each.episode_id, each.text)) for each in ranges.items
             ]
             watch.lap("episodes")
         unknown = await self._stranger(query, candidates, wanted)
@@ -271,27 +266,18 @@ class MemorySearch:
         unknown = stranger(query, (wanted.user_id, *told))
         if unknown and not wanted.searches_turns and self._turns is not None:
             # Facts do not say how the person is called.
-            return stranger(query, await _speakers(self._turns, query, wanted))
+            return stranger(query, await pools.speakers(self._turns, query, wanted))
         return unknown
 
     async def _embed(self, text: str) -> NDArray[np.float32] | None:
         """Return the vector of a text; none while the embedder is down."""
         try:
-            vectors = await asyncio.wait_for(self._embedder.embed([text]), self._embed_timeout)
+            async with asyncio.timeout(self._embed_timeout):
+                vectors = await self._embedder.embed([text])
         except (DependencyUnavailable, TimeoutError):
             return None
         vector: NDArray[np.float32] = vectors[0]
         return vector
-
-
-async def _speakers(turns: TurnIndex | None, query: str, wanted: Wanted) -> set[str]:
-    """Return the names of those who speak in a person's conversations, as far as they are soon found."""
-    if turns is None:
-        return set()
-    everything = TurnFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id)
-    sample, _ = await turns.page(everything, _SAMPLE)
-    naming = await turns.search_text(query, everything, _SAMPLE)
-    return {turn.speaker for turn in (*sample, *(each.item for each in naming)) if turn.speaker}
 
 
 def _cosine(
@@ -307,57 +293,11 @@ async def _nothing() -> None:
 
 
 def _ranked(gathered: Gathered, limit: int, floor: float) -> tuple[list[Result], Explanation]:
-    found: list[Result] = []
     ranked = rank(gathered.question, gathered.candidates, 0.0)
     results = limit if ranked and ranked[0].score >= floor and not gathered.stranger else 0
     gathered.watch.lap("rank")
-    for each in ranked[:results]:
-        item = gathered.items[each.position]
-        if isinstance(item, Turn):
-            found.append(of_turn(item, each.score, each.parts, gathered.around))
-        elif isinstance(item, Fact):
-            found.append(of_fact(item, each.score, each.parts))
-        else:
-            found.append(of_episode(item, each.score, each.parts))
+    found = [
+        of_item(gathered.items[each.position], each.score, each.parts, gathered.around)
+        for each in ranked[:results]
+    ]
     return found, explain(ranked, gathered.candidates, results, floor, gathered.watch)
-
-
-def _turn(turn: Turn, cosine: float | None, around: Around, *, tied: bool = False) -> Candidate:
-    before, after = neighbour(turn, turn.index - 1, around), neighbour(turn, turn.index + 1, around)
-    return Candidate(
-        text=turn.text,
-        role=turn.role,
-        speaker=turn.speaker,
-        conversation_id=turn.conversation_id,
-        index=turn.index,
-        cosine=cosine,
-        before="" if before is None else before.text,
-        after="" if after is None else after.text,
-        said_at=turn.sent_at.timestamp(),
-        message_ids=(turn.message_id,),
-        tied=tied,
-    )
-
-
-def _fact(fact: Fact, cosine: float | None, person: str) -> Candidate:
-    """Return a fact as something that the person said."""
-    return Candidate(
-        text=fact.statement,
-        role=Role.USER,
-        speaker=person,
-        cosine=cosine,
-        importance=fact.importance,
-        said_at=max((source.sent_at.timestamp() for source in fact.provenance), default=0.0),
-        message_ids=messages_of(fact),
-    )
-
-
-def _episode(episode: Episode, cosine: float | None) -> Candidate:
-    """Return an episode as something that the person said."""
-    return Candidate(
-        text=episode.text,
-        role=Role.USER,
-        cosine=cosine,
-        said_at=episode.last_sent_at.timestamp(),
-        message_ids=episode.message_ids,
-    )

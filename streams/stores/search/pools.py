@@ -36,6 +36,9 @@ FACT_CANDIDATES = 40
 #: finds is left out again.
 _NARROWED = 500
 
+#: Turns that are looked at to learn how the speakers are called.
+_SAMPLE = 30
+
 #: What facts may have become that held once.
 _HELD = (
     FactStatus.ACTIVE,
@@ -150,3 +153,13 @@ def _of_period(found: list[Fact], period: Period) -> list[Fact]:
         for fact in found
         if held(fact, period) or (fact.status is FactStatus.ACTIVE and fact.slot_id not in slots)
     ]
+
+
+async def speakers(turns: TurnIndex | None, query: str, wanted: Wanted) -> set[str]:
+    """Return the names of those who speak in a person's conversations, as far as they are soon found."""
+    if turns is None:
+        return set()
+    everything = TurnFilter(user_id=wanted.user_id, tenant_id=wanted.tenant_id)
+    sample, _ = await turns.page(everything, _SAMPLE)
+    naming = await turns.search_text(query, everything, _SAMPLE)
+    return {turn.speaker for turn in (*sample, *(each.item for each in naming)) if turn.speaker}

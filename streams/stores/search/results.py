@@ -129,8 +129,14 @@ def scope_of(wanted: Wanted, period: tuple[datetime, datetime] | None = None) ->
 Around = Mapping[tuple[str, int], Turn]
 
 
-def of_turn(turn: Turn, score: float, parts: dict[str, float], around: Around) -> Result:
-    """Return a turn as a result."""
+def of_item(item: Turn | Fact | Episode, score: float, parts: dict[str, float], around: Around) -> Result:
+    """Return what was found as a result."""
+    if isinstance(item, Turn):
+        return _of_turn(item, score, parts, around)
+    return _of_fact(item, score, parts) if isinstance(item, Fact) else _of_episode(item, score, parts)
+
+
+def _of_turn(turn: Turn, score: float, parts: dict[str, float], around: Around) -> Result:
     return Result(
         kind="turn",
         score=score,
@@ -144,8 +150,7 @@ def of_turn(turn: Turn, score: float, parts: dict[str, float], around: Around) -
     )
 
 
-def of_fact(fact: Fact, score: float, parts: dict[str, float]) -> Result:
-    """Return a fact as a result."""
+def _of_fact(fact: Fact, score: float, parts: dict[str, float]) -> Result:
     latest = sorted(fact.provenance, key=lambda source: source.sent_at, reverse=True)
     return Result(
         kind="fact",
@@ -158,8 +163,7 @@ def of_fact(fact: Fact, score: float, parts: dict[str, float]) -> Result:
     )
 
 
-def of_episode(episode: Episode, score: float, parts: dict[str, float]) -> Result:
-    """Return an episode as a result."""
+def _of_episode(episode: Episode, score: float, parts: dict[str, float]) -> Result:
     return Result(
         kind="episode",
         score=score,

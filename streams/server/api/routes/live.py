@@ -67,10 +67,11 @@ class LogParameters(Parameters, frozen=True, kw_only=True):
 async def get_events(call: Call, wanted: EventParameters) -> Response:
     """Events from now on, as server-sent events.
 
-    The first is `ready`: what happens from then on is seen, so what was before is to be loaded then. `data` of
-    the others is an event; `event` is its kind. `gap`: something was lost, or is only now there to be loaded:
-    load anew. `bye`: the server stops, or the token is revoked or over. `Last-Event-ID` continues where a
-    stream broke off; `ready` says in `resumed` whether it could.
+    The first is `ready`: what happens from then on is seen, so what was before is to be loaded then. `data`
+    of the others is an event; `event` is its kind. `gap`: something was lost, or is only now there to be
+    loaded: load anew. `bye`: the server stops, another generation serves from now on, or the token is
+    revoked or over. `Last-Event-ID` continues where a stream broke off; `ready` says in `resumed` whether
+    it could.
     """
     interest = _interest(call, wanted)
     live: Live = call.part("live")
