@@ -42,7 +42,7 @@ def settings_of(live: Settings, generation: Generation) -> Settings:
 
 
 def following(live: Settings, changed: Callable[[Generation], None]) -> Followed[Control]:
-    """Return what calls ``changed`` with the generation that serves, from its start to its close."""
+    """Make a follower that calls ``changed`` with the generation that serves, from its start to its close."""
     return Followed(live, CONTROL, lambda values: changed(serves(values)))
 
 

@@ -37,7 +37,7 @@ class Paid(msgspec.Struct):
 
 
 class Ledger:
-    """What was paid, by generation, as of the last reading of the memo; what was erased before is not known.
+    """Costs by generation, as of the last reading of the memo; answers that were erased before are not known.
 
     The rare answer that is written again, behind a second one to the same question, counts twice.
     """
@@ -48,7 +48,7 @@ class Ledger:
         self._paid: dict[str, Paid] = {}
 
     def of(self, generation: str) -> Paid:
-        """Return what a generation has paid; empty: the live one."""
+        """Return the costs of a generation; empty: the live one."""
         return self._paid.setdefault(generation, Paid())
 
     async def read(self) -> None:
@@ -109,7 +109,7 @@ async def watch(live: Settings, generation: str, most: float, stop: Callable[[st
 
 
 async def paid(live: Settings, generation: str) -> dict[str, Paid]:
-    """Return what the live generation and another one have paid, as ``live`` and by its name."""
+    """Return the costs of the live generation and of another one, as ``live`` and by its name."""
     ledger = Ledger(live)
     try:
         await ledger.read()
