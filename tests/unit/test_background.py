@@ -67,7 +67,7 @@ def test_serve_ends_rather_than_go_on_without_what_reads_tokens_or_live_events(
     """A token that was revoked would let people in for as long as it runs."""
     (port,) = free_ports(1)
     settings = Settings(data_dir=tmp_path, api_port=0, metrics_port=0, bootstrap_servers=f"127.0.0.1:{port}")
-    monkeypatch.setattr(process, "_TOKENS_SECONDS", 0.0)
+    monkeypatch.setattr(process, "_TOPICS_SECONDS", 0.0)
     monkeypatch.setattr(broken, fails)
     assert asyncio.run(process._main(settings)) == EXIT_FAILED
 
