@@ -13,7 +13,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from deploy.local.ports import free_ports
-from streams.clients.kafka.clients import connect
+from streams.clients.kafka.clients import close, connect
 from streams.config import background
 from streams.config.background import cancel_and_wait, in_background, in_own_loop
 from streams.config.exits import EXIT_FAILED
@@ -113,6 +113,27 @@ async def test_connecting_to_kafka_keeps_a_cancellation(tmp_path: Path) -> None:
     client.cancel_with_its_end(task)
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+class EndsItsTask:
+    """Has a task of its own, as aiokafka's consumers without a group do."""
+
+    async def start(self) -> None:
+        self._own = asyncio.create_task(self._run())
+
+    async def _run(self) -> None:
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+
+    async def stop(self) -> None:
+        self._own.cancel()
+        await self._own
+
+
+async def test_a_kafka_client_is_closed_as_soon_as_it_is_connected(tmp_path: Path) -> None:
+    client: Any = EndsItsTask()
+    await connect(client, Settings(data_dir=tmp_path), 60)
+    await close(client)
 
 
 async def test_a_task_that_lost_its_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:

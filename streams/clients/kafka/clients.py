@@ -162,4 +162,6 @@ async def close(client: Client) -> None:
     stop = client.close if isinstance(client, AIOKafkaAdminClient) else client.stop
     with keeping_cancellation(), suppress(TimeoutError):
         async with asyncio.timeout(CLOSE_SECONDS):
+            # Tasks of aiokafka that have not begun yet raise CancelledError when it ends them.
+            await asyncio.sleep(0)
             await stop()
