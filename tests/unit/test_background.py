@@ -152,3 +152,14 @@ async def test_a_task_that_lost_its_cancellation_is_cancelled_again(monkeypatch:
     async with asyncio.timeout(30):
         await cancel_and_wait(task)
     assert task.cancelled()
+
+
+async def test_a_reader_cancelled_while_it_closes_still_closes_its_client(tmp_path: Path) -> None:
+    client: Any = EndsItsTask()
+    await connect(client, Settings(data_dir=tmp_path), 60)
+    closing = asyncio.create_task(close(client))
+    await asyncio.sleep(0)
+    closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert client._own.done()

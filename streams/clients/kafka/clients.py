@@ -163,5 +163,6 @@ async def close(client: Client) -> None:
     with keeping_cancellation(), suppress(TimeoutError):
         async with asyncio.timeout(CLOSE_SECONDS):
             # Tasks of aiokafka that have not begun yet raise CancelledError when it ends them.
-            await asyncio.sleep(0)
+            with suppress(asyncio.CancelledError):
+                await asyncio.sleep(0)
             await stop()

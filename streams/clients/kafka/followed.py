@@ -85,11 +85,12 @@ class Followed(Generic[T]):
         attempt = 0
         while True:
             try:
-                async for values in self._topic.follow(self._settings):
-                    attempt = 0
-                    self._changed(values)
-                    self._read.set()
-                    await asyncio.to_thread(self.keep, values)
+                async with contextlib.aclosing(self._topic.follow(self._settings)) as changes:
+                    async for values in changes:
+                        attempt = 0
+                        self._changed(values)
+                        self._read.set()
+                        await asyncio.to_thread(self.keep, values)
             except SwitchboardError as error:
                 log.warning(f"the {self._topic.what} cannot be followed", error=str(error))
             attempt += 1

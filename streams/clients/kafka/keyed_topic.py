@@ -6,7 +6,8 @@ It is read as a whole, outside of any consumer group, and followed by whoever ne
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from typing import Generic, TypeVar
 
 import msgspec
@@ -60,11 +61,10 @@ class KeyedTopic(Generic[T]):
         Raises:
             DependencyUnavailable: the broker does not answer.
         """
-        async for values in self.follow(settings):
-            return values
-        return {}
+        async with aclosing(self.follow(settings)) as changes:
+            return await anext(changes)
 
-    async def follow(self, settings: Settings) -> AsyncIterator[dict[str, T]]:
+    async def follow(self, settings: Settings) -> AsyncGenerator[dict[str, T]]:
         """Yield all values, once the topic was read to its end, and again after each change.
 
         Raises:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, aclosing
 
 import structlog
 
@@ -47,10 +47,11 @@ class Fleet:
         try:
             while True:
                 try:
-                    async for webhooks in WEBHOOKS.follow(self._settings):
-                        attempt = 0
-                        await self.change(webhooks)
-                        self._health.clear("starting")
+                    async with aclosing(WEBHOOKS.follow(self._settings)) as changes:
+                        async for webhooks in changes:
+                            attempt = 0
+                            await self.change(webhooks)
+                            self._health.clear("starting")
                 except DependencyUnavailable as error:
                     # Those that run go on.
                     log.warning("the webhooks cannot be followed", error=str(error))
