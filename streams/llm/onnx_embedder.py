@@ -175,11 +175,8 @@ class OnnxEmbedder:
         if self._closed:
             raise DependencyUnavailable("embedder", "it is closed")
         try:
-            vectors = asyncio.wrap_future(worker.submit(batch))
-            worker.running.add(vectors)
-            vectors.add_done_callback(worker.running.discard)
             async with asyncio.timeout(self._timeout):
-                return await vectors
+                return await asyncio.wrap_future(worker.submit(batch))
         except TimeoutError:
             raise Unanswered(
                 "embedder", f"no vectors within {self._timeout:g} s; is the machine overloaded?"
@@ -224,14 +221,11 @@ class _Behind(NamedTuple):
     async def embed(self, texts: Sequence[str]) -> Vectors:
         if len(texts) <= _FEW_TEXTS:
             await asyncio.sleep(self.delay)
-        if running := self.worker.running.copy():
-            # What is asked for elsewhere until it is our turn is computed there, and not once more.
-            await asyncio.wait(running)
         return await self.embedder._embed(self.worker, texts)
 
 
 class _Worker:
-    """A thread that makes vectors, oldest first, of the texts ``computing``; ``running``: its batches."""
+    """A thread that makes vectors of what waits, oldest first; ``computing`` has the texts."""
 
     def __init__(
         self,
@@ -243,7 +237,6 @@ class _Worker:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name, initializer=initializer)
         self._waiting: deque[_Job] = deque()
         self.computing: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
-        self.running: set[asyncio.Future[Vectors]] = set()
 
     def submit(self, batch: Sequence[str]) -> Future[Vectors]:
         """Have a batch computed."""

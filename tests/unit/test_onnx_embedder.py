@@ -105,34 +105,6 @@ async def test_who_waits_goes_on_while_a_backlog_is_computed(monkeypatch: pytest
         await embedder.behind.embed(["honey"])
 
 
-async def test_what_is_computed_for_a_question_meanwhile_is_not_computed_behind_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    embedder = OnnxEmbedder()
-    await embedder.start()
-    compute, computing, go_on = embedder._compute, threading.Event(), threading.Event()
-    computed: list[str] = []
-
-    def held(batch: Sequence[str]) -> Vectors:
-        computed.extend(batch)
-        if "an old turn" in batch:
-            computing.set()
-            go_on.wait(60)
-        return compute(batch)
-
-    monkeypatch.setattr(embedder, "_compute", held)
-    backlog = asyncio.create_task(embedder.behind.embed(["an old turn"]))
-    await asyncio.to_thread(computing.wait, 60)
-    queued = asyncio.create_task(embedder.behind.embed(["a new turn"]))
-    await asyncio.sleep(0.1)
-    asked = await embedder.embed(["a new turn"])
-    go_on.set()
-    np.testing.assert_array_equal(await queued, asked)
-    await backlog
-    assert computed == ["an old turn", "a new turn"]
-    await embedder.close()
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="niceness is a thread's own on Linux alone")
 async def test_a_backlog_lets_everything_else_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = OnnxEmbedder()
