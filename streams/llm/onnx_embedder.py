@@ -10,12 +10,9 @@ time of one and one again.
 from __future__ import annotations
 
 import asyncio
-import os
-import sys
 import threading
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import OrderedDict
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,32 +21,12 @@ from numpy.typing import NDArray
 from models.errors import DependencyUnavailable, Unanswered
 from models.index import Vectors
 from models.ports import Embedder
-from streams.llm.onnx_model import MAX_TOKENS, BuiltIn, Loaded, SentenceModel
-
-#: A batch is at most this many texts and (padded) tokens: about half a second of one core.
-_BATCH_TEXTS = 32
-_BATCH_TOKENS = 1024
-
-#: Padding that a batch may hold: a share of its own tokens, and a few more, since a call has a cost of its own.
-_PADDING_SHARE, _PADDING_TOKENS = 0.15, 8
-
-#: Texts that were asked for apart are one batch up to so many of them, and (padded) tokens: more gain nothing.
-_TOGETHER_TEXTS = 8
-_TOGETHER_TOKENS = 256
+from streams.llm.onnx_model import BuiltIn, Loaded, SentenceModel
+from streams.llm.onnx_worker import Worker, batches, step_back
 
 #: A backlog of so few texts begins a moment later (seconds): they may be of a turn that was said just now, and
 #: whoever makes its context asks for the same vectors and does wait.
 _FEW_TEXTS, _DELAY_SECONDS = 8, 0.05
-
-#: How far the thread of what nobody waits for steps back (0: not at all, 19: as far as it goes).
-_NICENESS = 10
-
-
-class _Job(NamedTuple):
-    """A batch that waits for a worker thread, and where its vectors go."""
-
-    texts: Sequence[str]
-    vectors: Future[Vectors]
 
 
 class OnnxEmbedder:
@@ -77,8 +54,8 @@ class OnnxEmbedder:
         self._cache: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._loaded: Loaded | None = None
         self._loading = threading.Lock()
-        self._soon = _Worker("embedder", lambda batch: self._compute(batch))
-        self._later = _Worker("embedder-behind", lambda batch: self._compute(batch), initializer=_step_back)
+        self._soon = Worker("embedder", lambda batch: self._compute(batch))
+        self._later = Worker("embedder-behind", lambda batch: self._compute(batch), initializer=step_back)
         self._closed = False
 
     @property
@@ -125,7 +102,7 @@ class OnnxEmbedder:
         self._later.close()
         self._cache.clear()
 
-    async def _embed(self, worker: _Worker, texts: Sequence[str]) -> Vectors:
+    async def _embed(self, worker: Worker, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
         found: dict[str, NDArray[np.float32]] = {}
@@ -149,18 +126,18 @@ class OnnxEmbedder:
             found |= await self._computed(worker, left)
         return np.stack([found[text] for text in texts])
 
-    def _in_progress(self, worker: _Worker, text: str) -> asyncio.Future[NDArray[np.float32]] | None:
+    def _in_progress(self, worker: Worker, text: str) -> asyncio.Future[NDArray[np.float32]] | None:
         """Return the running computation of a text's vector, shared by all callers."""
         found = self._soon.computing.get(text)
         return self._later.computing.get(text) if found is None and worker is self._later else found
 
-    async def _computed(self, worker: _Worker, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
+    async def _computed(self, worker: Worker, texts: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Compute vectors, and let everybody who asks for one of them meanwhile know."""
         loop = asyncio.get_running_loop()
         own = {text: loop.create_future() for text in texts}
         worker.computing |= own
         try:
-            for batch in _batches(texts):
+            for batch in batches(texts):
                 for text, vector in zip(batch, await self._in_worker(worker, batch), strict=True):
                     self._remember(text, vector)
                     own[text].set_result(vector)
@@ -171,7 +148,7 @@ class OnnxEmbedder:
                     del worker.computing[text]
         return {text: future.result() for text, future in own.items()}
 
-    async def _in_worker(self, worker: _Worker, batch: Sequence[str]) -> Vectors:
+    async def _in_worker(self, worker: Worker, batch: Sequence[str]) -> Vectors:
         if self._closed:
             raise DependencyUnavailable("embedder", "it is closed")
         try:
@@ -207,7 +184,7 @@ class _Behind(NamedTuple):
     """Implements :class:`models.ports.Embedder` in the thread that steps back."""
 
     embedder: OnnxEmbedder
-    worker: _Worker
+    worker: Worker
     delay: float = 0.0
 
     @property
@@ -222,95 +199,3 @@ class _Behind(NamedTuple):
         if len(texts) <= _FEW_TEXTS:
             await asyncio.sleep(self.delay)
         return await self.embedder._embed(self.worker, texts)
-
-
-class _Worker:
-    """A thread that makes vectors of what waits, oldest first; ``computing`` has the texts."""
-
-    def __init__(
-        self,
-        name: str,
-        compute: Callable[[Sequence[str]], Vectors],
-        initializer: Callable[[], None] | None = None,
-    ) -> None:
-        self._compute = compute
-        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name, initializer=initializer)
-        self._waiting: deque[_Job] = deque()
-        self.computing: dict[str, asyncio.Future[NDArray[np.float32]]] = {}
-
-    def submit(self, batch: Sequence[str]) -> Future[Vectors]:
-        """Have a batch computed."""
-        job = _Job(batch, Future())
-        self._waiting.append(job)
-        self._executor.submit(self._work)
-        return job.vectors
-
-    def close(self) -> None:
-        """Drop what waits; what is being computed is not awaited."""
-        self._executor.shutdown(wait=False, cancel_futures=True)
-        for job in self._waiting.copy():
-            job.vectors.cancel()
-
-    # -- in the thread -------------------------------------------------------------------------------------
-
-    def _work(self) -> None:
-        """Do what waits longest; nothing, if it was done together with what was asked for before."""
-        if jobs := self._next():
-            self._do(jobs)
-
-    def _next(self) -> list[_Job]:
-        jobs: list[_Job] = []
-        texts: list[str] = []
-        while self._waiting:
-            texts += self._waiting[0].texts
-            if jobs and (len(texts) > _TOGETHER_TEXTS or not _fit(texts, _TOGETHER_TOKENS)):
-                break
-            job = self._waiting.popleft()
-            if job.vectors.set_running_or_notify_cancel():
-                jobs.append(job)
-        return jobs
-
-    def _do(self, jobs: Sequence[_Job]) -> None:
-        try:
-            vectors = self._compute([text for job in jobs for text in job.texts])
-        except BaseException as error:  # noqa: BLE001 - whoever asked is told
-            if len(jobs) == 1:
-                jobs[0].vectors.set_exception(error)
-                return
-            for job in jobs:  # what fails alone fails nobody else
-                self._do([job])
-            return
-        start = 0
-        for job in jobs:
-            job.vectors.set_result(vectors[start : start + len(job.texts)])
-            start += len(job.texts)
-
-
-def _step_back() -> None:
-    """Let everything else on this machine go before this thread: niceness is a thread's own on Linux alone."""
-    if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
-
-
-def _batches(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Cut into batches of texts of like length."""
-    batch: list[str] = []
-    for text in sorted(texts, key=len):
-        if batch and (len(batch) == _BATCH_TEXTS or not _fit([*batch, text], _BATCH_TOKENS)):
-            yield batch
-            batch = []
-        batch.append(text)
-    if batch:
-        yield batch
-
-
-def _fit(texts: Sequence[str], most: int) -> bool:
-    """Tell whether texts make one batch: each is padded to the longest, and padding takes as long as words."""
-    tokens = [_tokens(text) for text in texts]
-    padded, own = len(texts) * max(tokens), sum(tokens)
-    return padded <= min(most, (1 + _PADDING_SHARE) * own + _PADDING_TOKENS)
-
-
-def _tokens(text: str) -> int:
-    # Four characters to a token is the rule of thumb for English; a wrong guess costs only time.
-    return min(len(text) // 4 + 2, MAX_TOKENS)

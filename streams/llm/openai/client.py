@@ -19,12 +19,12 @@ import openai
 from models.answers import Dialogue
 from models.errors import ConfigurationError, DependencyUnavailable
 from processors.prompts.prompt import Prompt, told
-from streams.clients.cloudevents import traceparent
-from streams.config.settings.endpoints import OPENAI_URL, Endpoint, origin
-from streams.llm.bounded import FRAMES, TooLongError, bounded, lines
+from streams.config.settings.endpoints import Endpoint
+from streams.llm.bounded import FRAMES, TooLongError, lines
 from streams.llm.openai.dialect import Dialect
-from streams.llm.openai.failures import CONTEXT, Failures, Refusal
+from streams.llm.openai.failures import CONTEXT, Failures, Refusal, RefusedError, body_of
 from streams.llm.openai.reading import StreamReader, answer_of, decode, names_of, vectors_of
+from streams.llm.openai.transport import Transport
 from streams.llm.port import (
     DEPENDENCY,
     MOST_BYTES,
@@ -46,40 +46,8 @@ _MOST_TRIES = 8
 #: What of a client's own request is ours, and may be left out.
 _OURS = ("stream", "stream_options")
 
-#: Names of the account, which the library takes from the environment.
-_ACCOUNT_HEADERS = ("openai-organization", "openai-project")
 
 _Body = Mapping[str, Any]
-
-
-class _Bounded(httpx2.AsyncByteStream):
-    def __init__(self, stream: Any) -> None:
-        self._stream = stream
-
-    def __aiter__(self) -> AsyncIterator[bytes]:
-        return bounded(self._stream)
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
-
-
-class _Transport(httpx2.AsyncHTTPTransport):
-    def __init__(self, endpoint: Endpoint) -> None:
-        limits = httpx2.Limits(max_connections=None, max_keepalive_connections=endpoint.connections)
-        super().__init__(limits=limits)
-        self._has_key = bool(endpoint.key.get_secret_value())
-        self._is_openai = origin(endpoint.url) == origin(OPENAI_URL)
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if trace := traceparent():
-            request.headers["traceparent"] = trace
-        if not self._has_key:
-            request.headers.pop("authorization", None)
-        for name in _ACCOUNT_HEADERS if not self._is_openai else ():
-            request.headers.pop(name, None)
-        response = await super().handle_async_request(request)
-        response.stream = _Bounded(response.stream)
-        return response
 
 
 class OpenAIClient:
@@ -91,7 +59,7 @@ class OpenAIClient:
         self._failures = Failures(endpoint)
         self.dialect = Dialect(endpoint)
         self._http = httpx2.AsyncClient(
-            transport=_Transport(endpoint), timeout=endpoint.timeout, follow_redirects=False
+            transport=Transport(endpoint), timeout=endpoint.timeout, follow_redirects=False
         )
         self._client = openai.AsyncOpenAI(
             base_url=endpoint.url,
@@ -137,7 +105,7 @@ class OpenAIClient:
                 self._client.models.with_streaming_response.list() as response,
             ):
                 content = self._decoded(await response.read())
-        except _RefusedError as error:
+        except RefusedError as error:
             wrong = self._failures.wrong_setting(error.refusal)
             if error.refusal.status in (404, 405, 501) and isinstance(error.refusal.body, dict):
                 return []
@@ -189,7 +157,7 @@ class OpenAIClient:
                     ) as response,
                 ):
                     content = self._decoded(await response.read())
-            except _RefusedError as error:
+            except RefusedError as error:
                 if self._adapts(error.refusal, body):
                     continue
                 declined = self._failures.declined(error.refusal)
@@ -210,7 +178,7 @@ class OpenAIClient:
                 async with self._failing(), aclosing(self._events(body)) as events:
                     async for event in events:
                         yield event
-            except _RefusedError as error:
+            except RefusedError as error:
                 # What a client asks for itself is its own mistake, and nothing is left out for others for it.
                 ours = {name: body[name] for name in _OURS if name in body} if dialogue.messages else body
                 if self._adapts(error.refusal, ours):
@@ -234,7 +202,7 @@ class OpenAIClient:
                 ):
                     content = self._decoded(await response.read())
                 self._raise_inner(content)
-            except _RefusedError as error:
+            except RefusedError as error:
                 if self._adapts(error.refusal, body):
                     continue
                 return self._failures.declined(error.refusal)
@@ -295,7 +263,7 @@ class OpenAIClient:
         try:
             yield
         except openai.APIStatusError as error:
-            raise _RefusedError(Refusal(error.status_code, error.response.headers, _body_of(error))) from error
+            raise RefusedError(Refusal(error.status_code, error.response.headers, body_of(error))) from error
         except (openai.APIConnectionError, httpx2.HTTPError, OSError) as error:  # TimeoutError is one
             if isinstance(error.__cause__, TooLongError):
                 raise TooLongError from error
@@ -329,13 +297,7 @@ class OpenAIClient:
             return
         code = error.get("code") if isinstance(error, dict) else None
         status = code if isinstance(code, int) and 400 <= code < 600 else 502
-        raise _RefusedError(Refusal(status, {}, {"error": error}))
-
-
-class _RefusedError(Exception):
-    def __init__(self, refusal: Refusal) -> None:
-        super().__init__(refusal.message)
-        self.refusal = refusal
+        raise RefusedError(Refusal(status, {}, {"error": error}))
 
 
 @contextmanager
@@ -348,11 +310,3 @@ def _as_configuration() -> Iterator[None]:
 
 def _without_name(error: DependencyUnavailable) -> str:
     return str(error).removeprefix(f"{error.dependency}: ")
-
-
-def _body_of(error: openai.APIStatusError) -> Any:
-    """Return the error's JSON as a mapping; else its text, if it has one."""
-    try:
-        return decode(error.response.content)
-    except (msgspec.DecodeError, UnicodeError, RecursionError, httpx2.StreamError):
-        return error.body if isinstance(error.body, str) else None

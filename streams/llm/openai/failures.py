@@ -6,8 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import httpx2
+import msgspec
+import openai
+
 from models.errors import DependencyUnavailable, Unanswered
 from streams.config.settings.endpoints import Endpoint
+from streams.llm.openai.reading import decode
 from streams.llm.port import CONTEXT_EXCEEDED, DEPENDENCY, Declined, Misconfigured, Throttled
 from streams.llm.waits import retry_after
 from streams.llm.wording import first_line, shown_url
@@ -50,6 +55,14 @@ class Refusal(NamedTuple):
     def _field(self, name: str) -> Any:
         inner = self.body.get("error", self.body) if isinstance(self.body, dict) else None
         return inner.get(name) if isinstance(inner, dict) else inner if name == "message" else None
+
+
+class RefusedError(Exception):
+    """An endpoint refused a request."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(refusal.message)
+        self.refusal = refusal
 
 
 class Failures:
@@ -126,9 +139,14 @@ class Failures:
 
 
 def _is_timeout(error: BaseException) -> bool:
-    import httpx2
-    import openai
-
     if isinstance(error, openai.APITimeoutError):
         return not isinstance(error.__cause__, httpx2.ConnectTimeout)
     return isinstance(error, TimeoutError | httpx2.ReadTimeout)
+
+
+def body_of(error: openai.APIStatusError) -> Any:
+    """Return the error's JSON as a mapping; else its text, if it has one."""
+    try:
+        return decode(error.response.content)
+    except (msgspec.DecodeError, UnicodeError, RecursionError, httpx2.StreamError):
+        return error.body if isinstance(error.body, str) else None
