@@ -17,8 +17,8 @@ class AnyOf(NamedTuple):
 class Within(NamedTuple):
     """The field, a number or a time, must be at least ``start`` and below ``end``; ``None`` bounds nothing.
 
-    ``usual``: every item has the field, and most are within, so that an engine does better to leave out what is
-    not than to look up what is.
+    ``usual``: every item has the field, and most are within.  An engine then excludes the others, which is
+    cheaper than looking up those within.
     """
 
     field: str
@@ -27,13 +27,13 @@ class Within(NamedTuple):
     usual: bool = False
 
     def beyond(self) -> list[Within]:
-        """Return the ranges of which an item is in one exactly if it is not in this one."""
+        """Return the complement of this range, as at most two ranges."""
         below = [] if self.start is None else [Within(self.field, None, self.start)]
         return below if self.end is None else [*below, Within(self.field, self.end)]
 
 
 class NoneOf(NamedTuple):
-    """An item must not meet all of these conditions."""
+    """The conditions must not all hold for an item."""
 
     conditions: tuple[AnyOf | Within, ...]
 
@@ -51,9 +51,9 @@ class Where(Protocol):
 
 
 def must_and_must_not(where: Where) -> tuple[list[AnyOf | Within], list[Within | NoneOf]]:
-    """Split a filter's conditions: those that must all hold, and those of which none may hold.
+    """Split a filter's conditions into those that must all hold and those that must each fail.
 
-    A :class:`NoneOf` among the latter: its conditions may not hold together.
+    A :class:`NoneOf` fails if any of its conditions does.
     """
     must: list[AnyOf | Within] = []
     must_not: list[Within | NoneOf] = []

@@ -1,4 +1,4 @@
-"""Progress of a step: records and state that tell when they are read."""
+"""Progress of a step: records and state that report when they are read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _ROWS_AT_ONCE = 1000
 
 
 class ToldRecords(list[SourceRecord]):
-    """Records of which each that is come to is told: of thousands, all may take as long as what hangs."""
+    """Records that report progress one by one: thousands may take as long as a step that hangs."""
 
     def __init__(self, records: Sequence[SourceRecord], tell: Callable[[], None]) -> None:
         super().__init__(records)
@@ -25,7 +25,7 @@ class ToldRecords(list[SourceRecord]):
 
 
 class WatchedState:
-    """State of which each read, and each :data:`_ROWS_AT_ONCE` rows of a scan, count as progress."""
+    """State that reports progress with each read, and with each :data:`_ROWS_AT_ONCE` rows of a scan."""
 
     def __init__(self, state: StateReader, tell: Callable[[], None]) -> None:
         self._state = state

@@ -123,7 +123,7 @@ class EndsItsTask:
 
     async def _run(self) -> None:
         with suppress(asyncio.CancelledError):
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
 
     async def stop(self) -> None:
         self._own.cancel()
@@ -144,7 +144,7 @@ async def test_a_task_that_lost_its_cancellation_is_cancelled_again(monkeypatch:
         while True:
             with suppress(ConnectionRefusedError):
                 await client.start()
-            await asyncio.sleep(60)
+            await asyncio.Event().wait()
 
     task = asyncio.create_task(tries_for_ever())
     await asyncio.sleep(0)

@@ -36,7 +36,7 @@ async def test_an_error_within_a_stream_is_raised_with_its_code(body: bytes) -> 
 
 
 @pytest.mark.parametrize("body", [b"<html>\n<p>Sign in", b"data: {\n\n", b"data: 7\n\n", b"data: \xff\n\n"])
-async def test_what_is_no_stream_of_json_is_refused(body: bytes) -> None:
+async def test_a_response_without_json_objects_is_refused(body: bytes) -> None:
     with pytest.raises(ValueError, match="JSON"):
         await heard(body)
 

@@ -86,5 +86,5 @@ async def test_the_memory_service_shows_its_model_what_is_known(tmp_path: Path, 
         )
         service = await open_service("memory", settings, Metrics(), resources)
         (extraction,) = (each for each in service.stages if each.name == "extraction")
-        extractor: Any = extraction.async_step.__self__._extractor  # type: ignore[union-attr]
-        assert isinstance(extractor._questions._known, KnownFacts)
+        step: Any = extraction.async_step
+        assert isinstance(step.__self__._extractor._questions._known, KnownFacts)

@@ -209,7 +209,7 @@ async def test_a_streamed_answer_comes_in_pieces(client: Provider, server: Model
 
 
 @pytest.mark.parametrize("ending", ["\u2028", "\u2029", "\x85", "\x0c", "\u3042"])
-async def test_what_unicode_calls_a_line_ends_no_event(
+async def test_a_unicode_line_separator_ends_no_event(
     client: Provider, server: ModelServer, ending: str
 ) -> None:
     server.scripts.append(lambda body: f"One line{ending}and another. " * 9)

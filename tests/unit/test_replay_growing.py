@@ -12,7 +12,7 @@ from streams.config.settings import Settings, load_settings
 from streams.server.replays.growing import growing, grown, places
 
 
-def test_what_lines_up_with_a_shared_topic_keeps_its_partitions() -> None:
+def test_topics_copartitioned_with_shared_ones_keep_their_partitions() -> None:
     live = load_settings(partitions="chat.messages.v1=12,memory.turns.v1=6")
     replayed = load_settings(partitions=grown(live, 24), generation="b")
     before, after = catalog_for(live), catalog_for(replayed)
@@ -35,7 +35,7 @@ def test_what_lines_up_with_a_shared_topic_keeps_its_partitions() -> None:
 
 
 @pytest.mark.parametrize("partitions", [20, 8, 4])
-def test_what_is_no_multiple_is_refused(partitions: int) -> None:
+def test_partitions_grow_to_multiples_only(partitions: int) -> None:
     with pytest.raises(ConfigurationError, match=r"have 8, and can grow to a multiple of that, such as 24"):
         grown(Settings(), partitions)
 

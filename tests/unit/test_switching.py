@@ -22,6 +22,10 @@ from streams.server.serve.switching import Opened, Switch
 LIVE, B = Generation(), Generation(name="b")
 
 
+async def forever() -> None:
+    await asyncio.Event().wait()
+
+
 class Views:
     """Generations whose answers take three steps.  ``down``: those that do not answer; ``open``: those open."""
 
@@ -35,7 +39,7 @@ class Views:
         name = generation.name
         self.open[name] += 1
         resources.callback(self.open.subtract, [name])
-        needed = asyncio.create_task(asyncio.sleep(600))
+        needed = asyncio.create_task(forever())
         resources.callback(needed.cancel)
 
         def read() -> str:

@@ -147,7 +147,7 @@ class PartitionDigests:
 
 
 def merged(parts: Sequence[PartitionDigests]) -> PartitionDigests:
-    """Return the digests of several partitions in one, no key of which is in two of them.
+    """Merge the digests of several partitions; each key is in one of them.
 
     An offset ``o`` of partition ``n`` becomes ``o * len(parts) + n``.
     """

@@ -1,6 +1,6 @@
-"""memory/facts, the fold of a candidate: what it means, what it changes, and what ends by it.
+"""memory/facts, the fold of a candidate: the fact it is evidence of, the facts it changes and those it ends.
 
-An extractor that is shown known facts says ``again``, ``replaces``, ``ends`` or ``corrects``, and of which fact
+An extractor that gets known facts may name one that the statement repeats, replaces, ends or corrects
 (:class:`models.statements.Change`).  It may be wrong, or the fact gone by now: a fact of another person is left
 alone, and the statement is learned all the same.
 """

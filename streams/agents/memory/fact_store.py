@@ -177,7 +177,7 @@ class FactStore:
     def write_tombstone(self, fact_id: str, fact: Fact | None, erasure: Erasure) -> None:
         """Write the tombstone of a fact.
 
-        ``fact``: ``None`` for one of which only a stub is left, and not whose it was.
+        ``fact``: ``None`` if only a stub of it is left, which does not name its person.
         """
         user_id = None if fact is None else fact.user_id
         emit_tombstone(

@@ -23,7 +23,8 @@ from streams.llm.port import Declined, Finished, StreamEvent, TextDelta, Usage
 
 _TAKEN: ContextVar[list[httpx.Response] | None] = ContextVar("taken", default=None)
 
-_decode = msgspec.json.Decoder().decode
+#: An event: an object, or, of an endpoint that does not stream, a list with one.
+_decode = msgspec.json.Decoder(dict[str, Any] | list[dict[str, Any]]).decode
 
 #: Ends of an answer that was cut.
 _CUT = ("MAX_TOKENS", "CONTINUATION")
@@ -75,9 +76,9 @@ async def read(response: httpx.Response) -> AsyncGenerator[Mapping[str, Any]]:
     """Yield the JSON of each event of a response; comments, which keep connections open, are passed over.
 
     Raises:
-        APIError: it says an error instead.
-        ValueError: it is no stream of JSON.
-        TooLongError: it has too many bytes.
+        APIError: the endpoint sent an error instead.
+        ValueError: the response is not a stream of JSON objects.
+        TooLongError: the response has too many bytes.
     """
     data: list[bytes] = []
     others: list[bytes] = []
@@ -97,13 +98,13 @@ async def read(response: httpx.Response) -> AsyncGenerator[Mapping[str, Any]]:
 
 def _content(data: bytes) -> Mapping[str, Any]:
     try:
-        content = _decode(data)
+        content: dict[str, Any] | list[dict[str, Any]] = _decode(data)
     except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise ValueError("no JSON") from error
-    if isinstance(content, list) and content:
+        raise ValueError("no object of JSON") from error
+    if isinstance(content, list):
+        if not content:
+            raise ValueError("an empty list")
         content = content[0]
-    if not isinstance(content, dict):
-        raise ValueError("no object of JSON")  # noqa: TRY004 (what the library raises)
     if "error" in content:
         told = _dict(content["error"])
         raise errors.APIError(_count(told.get("code")) or 500, {"error": told})

@@ -23,12 +23,12 @@ SETTLED, OF = "dlq_settled", "dlq_of"
 _WHY_COUNT = 7
 COPY = (REROUTED_HEADER, REROUTED_TIMESTAMP_HEADER)
 
-#: Headers that say of which trace a record is (W3C Trace Context), by themselves or as a CloudEvent's.
+#: Headers with the trace of a record (W3C Trace Context), plain or as extensions of a CloudEvent.
 TRACE = ("traceparent", "tracestate", "ce_traceparent", "ce_tracestate")
 
 
 class Place(NamedTuple):
-    """Where a letter lies in its queue: that of its first part."""
+    """Position of a letter's first part in its queue."""
 
     partition: int
     offset: int
@@ -41,10 +41,9 @@ class Letter(msgspec.Struct, frozen=True, kw_only=True):
     """A dead letter.
 
     ``partition`` and ``offset`` are its place in the queue; ``topic``, ``source_partition`` and
-    ``source_offset``
-    where the record lay.  ``refused``: how often a record like it (key, value, headers) was, this time
-    included. ``retryable`` is ``""``, or says why it cannot be tried again.  ``at`` is in ms since 1970.
-    ``sent``: partition and offset of the record that a retry made of it, in the topic where it lay.
+    ``source_offset`` the place of the record.  ``refused``: how often a record with the same key, value and
+    headers was refused, this time included.  ``retryable``: empty, or the reason why it cannot be tried again.
+    ``at`` is in ms since 1970.  ``sent``: partition and offset, in ``topic``, of the record that a retry made.
     """
 
     queue: str

@@ -91,7 +91,7 @@ async def compare(live: Settings, replayed: Settings, turns: int = TURNS) -> Con
 
 
 def compared(pairs: Iterable[tuple[Context, Context]], asked: int) -> Contexts:
-    """Compare contexts of the same turns, of which there are ``asked``."""
+    """Compare pairs of contexts, each of one turn; ``asked``: turns that were looked for, found or not."""
     number = same = live_tokens = replayed_tokens = 0
     differences = []
     for live, replayed in pairs:

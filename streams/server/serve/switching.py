@@ -19,7 +19,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from models.control import Generation
 from models.errors import SwitchboardError
 from streams.clients.serving import shown
-from streams.config.background import in_background, until
+from streams.config.background import cancel_and_wait, in_background, until
 from streams.config.backoff import backoff
 
 #: Of each answer: the generation that it is from.
@@ -156,9 +156,7 @@ class Switch:
 
     async def close(self) -> None:
         """Close all generations; the server has stopped."""
-        for task in self._leaving:
-            task.cancel()  # closes it at once
-        await asyncio.gather(*self._leaving, return_exceptions=True)
+        await cancel_and_wait(*self._leaving)  # which closes them at once
         await self._serving.close(0.0)
 
     def _serve(self, fresh: _Served) -> None:
@@ -167,13 +165,9 @@ class Switch:
         log.info("a generation serves", generation=shown(fresh.generation.name))
 
     async def _open(self, generation: Generation, *, probe: bool) -> _Served:
-        resources = AsyncExitStack()
-        try:
+        async with AsyncExitStack() as resources:
             async with asyncio.timeout(_OPEN_SECONDS):
                 opened = await self._opening(generation, resources)
                 if probe:
                     await opened.probe()
-        except BaseException:
-            await resources.aclose()
-            raise
-        return _Served(generation, opened, resources)
+            return _Served(generation, opened, resources.pop_all())
