@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import broker_archive
+import hanging
 import hypothesis
 import pytest
 from coverage import Coverage
@@ -74,9 +75,6 @@ _LONGEST = (
     *("test_serve", "test_webhook_lifecycle", "test_token_lifecycle", "test_canaries", "test_cli", "test_memo"),
     *("test_merge_validator", "test_paid_vectors", "test_responder", "test_topics_admin"),
 )
-#: Files whose tests share nothing of their own: pytest-xdist gives them out test by test.
-_PARTED = ("test_demo", "test_state_reset", "test_benchmarks")
-
 #: Folders that `make test-long` collects: a long test elsewhere would run nowhere.
 _LONG_FOLDERS = {"browser", "faults", "integration"}
 
@@ -84,6 +82,7 @@ _LONG_FOLDERS = {"browser", "faults", "integration"}
 _UNCOUNTED = ("property", "uncounted", "kafka", "browser", "faults")
 
 _registered_logs = pytest.StashKey[list[Path]]()
+_limit = pytest.StashKey[hanging.Limit]()
 
 
 @pytest.fixture(scope="session")
@@ -144,8 +143,16 @@ def _no_secrets_of_other_tests() -> Iterator[None]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Have Hypothesis draw by the seed of the run, unless it is told another."""
+    config.stash[_limit] = hanging.Limit()
     if _EXPLORES and config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(_RUN_SEED)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """Limit each test, with its fixtures."""
+    with item.config.stash[_limit].on(item):
+        return (yield)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -196,17 +203,21 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Give out files whole, so that what they share is made once, but not those of ``_PARTED`` and faults."""
-    from xdist.scheduler import LoadFileScheduling
+def pytest_xdist_make_scheduler(config: Any, log: Any) -> Any:
+    """Give out files whole, but long ones test by test."""
+    from file_scheduling import FileScheduling
 
-    class Parting(LoadFileScheduling):
-        def _split_scope(self, nodeid: str) -> str:
-            file = Path(nodeid.partition("::")[0])
-            whole = file.stem not in _PARTED and file.parent.name != "faults"
-            return super()._split_scope(nodeid) if whole else nodeid
+    return FileScheduling(config, log)
 
-    return Parting(config, log)
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """Say how a process of pytest-xdist died."""
+    from file_scheduling import how_it_ended
+
+    if error is not None:
+        reporter = node.config.pluginmanager.getplugin("terminalreporter")
+        reporter.write_line(f"[{node.gateway.id}] {how_it_ended(node)}; its tests go to the others")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import not_a_server_error
+from schemathesis.schemas import APIOperation
 from schemathesis.specs.openapi.checks import (
     content_type_conformance,
     response_schema_conformance,
@@ -20,24 +22,29 @@ from streams.server.api.parts import Parts
 app = create_api(Parts())
 schema = schemathesis.openapi.from_dict(openapi(OPERATIONS))
 schema.app = app
-# Its examples are made while tests are collected, in every process: a third of the time that all of that takes.
-schema.config.phases.coverage.enabled = False
+described = [operation.ok() for operation in schema.get_all_operations()]
 
 
-@schema.parametrize()
-@settings(
-    max_examples=8,
-    derandomize=True,
-    deadline=None,
-    phases=[Phase.explicit, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
-def test_every_answer_is_one_that_is_described(case: schemathesis.Case) -> None:
-    answer = case.call(base_url="http://localhost")
-    checks = [content_type_conformance, response_schema_conformance, status_code_conformance]
-    case.validate_response(
-        answer, checks=[*checks, *([] if answer.status_code == 503 else [not_a_server_error])]
+# By pytest's own parameters: tests of schemathesis's have one id, of which pytest-xdist runs the first alone.
+@pytest.mark.parametrize("operation", described, ids=[each.label for each in described])
+def test_every_answer_is_one_that_is_described(operation: APIOperation) -> None:
+    @given(operation.as_strategy())
+    @settings(
+        max_examples=8,
+        derandomize=True,
+        database=None,
+        deadline=None,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
     )
+    def tried(case: schemathesis.Case) -> None:
+        answer = case.call(base_url="http://localhost")
+        checks = [content_type_conformance, response_schema_conformance, status_code_conformance]
+        case.validate_response(
+            answer, checks=[*checks, *([] if answer.status_code == 503 else [not_a_server_error])]
+        )
+
+    tried()
 
 
 def test_every_operation_is_described() -> None:

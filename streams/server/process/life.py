@@ -16,6 +16,8 @@ from streams.config.exits import EXIT_FAILED
 from streams.config.signals import stop_signals
 from streams.telemetry.health import HealthState
 
+_CLOSE_SECONDS = 10.0  # far above what a look takes
+
 
 class Watchdog:
     """Ends a process whose event loop, or whose step in a thread, tells nothing for ``timeout`` s.
@@ -29,11 +31,13 @@ class Watchdog:
         self._timeout = timeout
         self._closed = threading.Event()
         self._interval = min(1.0, timeout / 4)
-        threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
+        self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
-        """Stop watching."""
+        """Stop watching; nothing is ended by it from now on."""
         self._closed.set()
+        self._thread.join(_CLOSE_SECONDS)
 
     def _watch(self) -> None:
         checked = time.monotonic()
