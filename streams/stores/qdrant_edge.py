@@ -35,6 +35,7 @@ from models.index_conditions import Where
 from streams.stores import qdrant_payload as stored
 from streams.stores.folder_lock import FolderLock
 from streams.stores.qdrant_edge_opening import open_shard, rebuild
+from streams.stores.qdrant_edge_rewriting import note_erasure, rewrite_if_erased
 from streams.stores.qdrant_edge_shard import Shard
 from streams.stores.qdrant_kinds import Kind
 
@@ -74,7 +75,8 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
     ) -> None:
         """Take the folder's lock and open what it holds.
 
-        Blocks: 0.4 s at 100,000 facts, and up to ``patience`` seconds until another process lets go of it.
+        Blocks: 0.4 s at 100,000 facts, a minute if something was erased since it was last opened
+        (:mod:`~.qdrant_edge_rewriting`), and up to ``patience`` seconds until another process lets go of it.
 
         Raises :class:`ConfigurationError` when another process owns the folder, or its files cannot be read
         or are of another kind, format or model, and :class:`DependencyUnavailable` when the disk is full.
@@ -88,6 +90,7 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
         self._lock = FolderLock(folder, _ONE_OWNER, patience)
         try:
             self._require_space()
+            rewrite_if_erased(folder, kind, space, minimum_free_bytes)
             self._shard = open_shard(folder, kind, space)
         except BaseException:  # a panic of the engine is no Exception, and the lock must go
             self._lock.release()
@@ -119,7 +122,7 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
     async def forget_vectors(self, ids: Sequence[str]) -> None:
         """See the port."""
         if known := stored.point_ids(ids):
-            await self._write(partial(Shard.forget_vectors, ids=known))
+            await self._erase(partial(Shard.forget_vectors, ids=known))
 
     async def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """See the port."""
@@ -161,7 +164,7 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
         """See the port."""
         known = {name: versions[name] for name in stored.point_ids(versions)}
         if known:
-            await self._write(partial(Shard.erase, versions=known))
+            await self._erase(partial(Shard.erase, versions=known))
 
     async def expire(self, field: str, before: datetime) -> int:
         """See the port."""
@@ -194,6 +197,15 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
         finally:
             self._closed = True
             self._thread.shutdown(wait=False, cancel_futures=True)
+
+    async def _erase(self, change: Callable[[Shard[Item]], None]) -> None:
+        """Write, and let the next who opens the folder rewrite its files."""
+
+        def noted(shard: Shard[Item]) -> None:
+            note_erasure(self._folder)
+            change(shard)
+
+        await self._write(noted)
 
     async def _write(self, change: Callable[[Shard[Item]], T]) -> T:
         if self._flush_error is not None:

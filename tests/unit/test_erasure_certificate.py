@@ -57,6 +57,15 @@ def test_a_certificate_names_every_generation(settings: Settings) -> None:
         assert (other.store, other.state) == (unasked, "unchecked")
 
 
+@pytest.mark.parametrize(("qdrant_url", "state"), [("", "remains"), ("http://qdrant:6333", "unchecked")])
+def test_a_certificate_calls_no_file_of_an_index_clean(
+    qdrant_url: str, state: str, settings: Settings
+) -> None:
+    served = settings.model_copy(update={"qdrant_url": qdrant_url})
+    states = {each.store: each.state for each in certificate.elsewhere(served, 0)}
+    assert states["files of the indexes"] == state
+
+
 @pytest.mark.parametrize("change", ["adb", "ad", "eve"])
 def test_a_changed_certificate_is_refused(settings: Settings, change: str) -> None:
     text = issued(settings).replace(b'"ada"', json.dumps(change).encode())

@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,10 +76,10 @@ async def open_indexes(
     space = VectorSpace(embedder.model, embedder.dimensions)
     kinds = (facts_kind(settings.decay_rates), TURNS, EPISODES, ENTITIES, RELATIONS)
     if settings.qdrant_url:
-        return _all(embedder, [_open(settings, kind, space, patience, resources) for kind in kinds])
+        return _all(embedder, [await _open(settings, kind, space, patience, resources) for kind in kinds])
     dirs = find_index_dirs(settings, space, patience=patience)
     if dirs.beside is None:
-        found = [_open(settings, kind, space, patience, resources) for kind in kinds]
+        found = [await _open(settings, kind, space, patience, resources) for kind in kinds]
         build = dirs.note(space, settings)
         if not build:
             return _all(embedder, found)
@@ -87,12 +88,12 @@ async def open_indexes(
     # Of two by a model's endpoint only one can keep its limits in a Valkey of this process.
     limited = settings.redis_url or not settings.asks_model("embedder")
     living = await open_former(own, dirs.living, resources, metrics if limited else None, start=True)
-    olds = [_open(settings, kind, own, patience, resources) for kind in kinds]
+    olds = [await _open(settings, kind, own, patience, resources) for kind in kinds]
     # Who goes back has requests answered again from the beginning: from now on they are by another embedder.
     for number in range(catalog_for(settings).partitions(REQUESTS)):
         await olds[0].set_mark((REQUESTS, number), 0)
     build = dirs.note(space, settings)
-    news = [_open(settings, kind, space, patience, resources, dirs.beside) for kind in kinds]
+    news = [await _open(settings, kind, space, patience, resources, dirs.beside) for kind in kinds]
     log.warning(
         "the embedder was changed: an index for it is built beside the living one, which answers meanwhile",
         living=living.model,
@@ -109,7 +110,7 @@ def _all(embedder: Embedder, found: Sequence[_Index], rebuild: Rebuild | None = 
     return Indexes(embedder, facts, turns, episodes, entities, relations, built, rebuild)
 
 
-def _open(
+async def _open(
     settings: Settings,
     kind: Kind[Any],
     space: VectorSpace,
@@ -117,7 +118,9 @@ def _open(
     resources: AsyncExitStack,
     folder: Path | None = None,
 ) -> _Index:
-    index = open_index(settings, kind, space, patience=patience, folder=folder)
+    # In a thread: one in which something was erased is rewritten first, for up to a minute.
+    opening = partial(open_index, settings, kind, space, patience=patience, folder=folder)
+    index = await asyncio.to_thread(opening)
     resources.push_async_callback(index.close)
     return index
 

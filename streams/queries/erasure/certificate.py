@@ -121,7 +121,12 @@ def backups(settings: Settings, now: datetime) -> list[Store]:
 def elsewhere(settings: Settings, answers: int) -> list[Store]:
     """Return the stores that are no topic, no view and no backup."""
     memo = "answers of language models" + (f": {answers} erased" if answers else ": none was found")
+    if settings.qdrant_url:
+        files = "unchecked", "no search finds it; the Qdrant server rewrites its files by its own rules"
+    else:
+        files = "remains", "no search finds it; the recall service rewrites its files when it is next started"
     return [
+        Store(store="files of the indexes", state=files[0], note=files[1]),
         Store(store="memo of language models", state="removed", note=memo),
         Store(store="logs of the services", state="removed", note="no text of a message is logged"),
         Store(
