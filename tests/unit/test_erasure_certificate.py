@@ -58,9 +58,7 @@ def test_a_certificate_names_every_generation(settings: Settings) -> None:
 
 
 @pytest.mark.parametrize(("qdrant_url", "state"), [("", "remains"), ("http://qdrant:6333", "unchecked")])
-def test_a_certificate_calls_no_file_of_an_index_clean(
-    qdrant_url: str, state: str, settings: Settings
-) -> None:
+def test_a_certificate_calls_no_file_of_an_index_clean(qdrant_url: str, state: str, settings: Settings) -> None:
     served = settings.model_copy(update={"qdrant_url": qdrant_url})
     states = {each.store: each.state for each in certificate.elsewhere(served, 0)}
     assert states["files of the indexes"] == state
