@@ -198,12 +198,12 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
             self._closed = True
             self._thread.shutdown(wait=False, cancel_futures=True)
 
-    async def _erase(self, change: Callable[[Shard[Item]], None]) -> None:
-        """Write, and let the next who opens the folder rewrite its files."""
+    async def _erase(self, change: Callable[[Shard[Item]], bool]) -> None:
+        """Write; if that erased something, let whoever opens the folder next rewrite its files."""
 
         def noted(shard: Shard[Item]) -> None:
-            note_erasure(self._folder)
-            change(shard)
+            if change(shard):
+                note_erasure(self._folder)
 
         await self._write(noted)
 

@@ -70,10 +70,11 @@ class Shard(Generic[Item]):
         if points:
             self.engine.update(edge.UpdateOperation.update_vectors(points))
 
-    def forget_vectors(self, ids: Sequence[str]) -> None:
-        """Take the vectors of points that are stored."""
+    def forget_vectors(self, ids: Sequence[str]) -> bool:
+        """Take the vectors of points that are stored; return whether there are any."""
         if known := [record.id for record in self.engine.retrieve([*ids], False, False)]:
             self.engine.update(edge.UpdateOperation.delete_vectors(known, [stored.VECTOR]))
+        return bool(known)
 
     def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
         """Return the vectors of those points that have one."""
@@ -173,16 +174,20 @@ class Shard(Generic[Item]):
         items = self._items(map(_uuid, records))
         return [*items.values()], None if following is None else str(following)
 
-    def erase(self, versions: Mapping[str, int]) -> None:
-        """Put tombstones in the place of what is no newer.  Overwriting a payload keeps the vector."""
+    def erase(self, versions: Mapping[str, int]) -> bool:
+        """Put tombstones in the place of what is no newer; return whether there is any.
+
+        Overwriting a payload keeps the vector.
+        """
         known = self._versions([*versions])
         now = datetime.now(UTC)
         graves = {name: stored.tombstone(version, now) for name, version in versions.items()}
         if new := [edge.Point(name, {}, grave) for name, grave in graves.items() if name not in known]:
             self.engine.update(edge.UpdateOperation.upsert_points(new))
-        for name, version in known.items():
-            if version <= versions[name]:
-                self._overwrite(name, graves[name])
+        older = [name for name, version in known.items() if version <= versions[name]]
+        for name in older:
+            self._overwrite(name, graves[name])
+        return bool(older)
 
     def expire(self, field: str, before: datetime) -> int:
         """Delete some of the points whose ``field`` is earlier; return how many, 0 if there are no more."""

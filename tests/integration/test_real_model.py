@@ -73,7 +73,7 @@ async def test_a_window_is_read_by_schema_and_remembered(rig: Rig, url: str) -> 
     ((_, memo),) = await rig.memos()
     assert memo is not None
     assert (memo.outcome, memo.model, memo.cost_usd) == (Outcome.ANSWERED, "gemma", 0.0)
-    assert isinstance(msgspec.json.decode(memo.text), list), "not the statements of one window"
+    assert isinstance(msgspec.json.decode(memo.text)["notes"], list), "not the answer about one window"
     assert 0 < memo.output_tokens <= 300 < memo.input_tokens
     calls = rig.metrics.model_calls_total.labels("extraction", "gemma", "answered")
     assert await extractor.extract([window]) == [found]
