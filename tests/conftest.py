@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import shutil
+import signal
 import uuid
 import zlib
 from collections.abc import Iterator, Mapping
@@ -48,6 +49,8 @@ os.environ.setdefault("JDK_JAVA_OPTIONS", broker_archive.java_options())
 # Each HTTP client, here and in the processes that tests start, would read all authorities of the world: some
 # hundredths of a second, a thousand times.  No test goes out there, and this one's key was thrown away.
 os.environ["SSL_CERT_FILE"] = str(Path(__file__).with_name("authority.pem"))
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 #: Fixtures whose processes run until the end, the costliest last.
 _SHARED = ("kafka", "deployment")
@@ -138,6 +141,14 @@ def _no_secrets_of_other_tests() -> Iterator[None]:
     """What one test's settings keep secret is an ordinary word in the next."""
     yield
     redaction.forget_secrets()
+
+
+@pytest.fixture(autouse=True)
+def _signals_as_before() -> Iterator[None]:
+    """A handler that a test leaves behind may end the whole process at another test's signal."""
+    before = [signal.getsignal(number) for number in _SIGNALS]
+    yield
+    assert [signal.getsignal(number) for number in _SIGNALS] == before, "the test left signal handlers behind"
 
 
 @pytest.hookimpl(tryfirst=True)

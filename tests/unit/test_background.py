@@ -68,6 +68,8 @@ def test_serve_ends_rather_than_go_on_without_what_reads_tokens_or_live_events(
     (port,) = free_ports(1)
     settings = Settings(data_dir=tmp_path, api_port=0, metrics_port=0, bootstrap_servers=f"127.0.0.1:{port}")
     monkeypatch.setattr(process, "_TOPICS_SECONDS", 0.0)
+    # It is for a process that ends: after any later signal this one would end within half a minute.
+    monkeypatch.setattr(process, "watch_signals", lambda *_: None)
     monkeypatch.setattr(broken, fails)
     assert asyncio.run(process._main(settings)) == EXIT_FAILED
 
