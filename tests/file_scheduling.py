@@ -1,4 +1,4 @@
-"""How tests are given to the processes of pytest-xdist, and to others if one dies."""
+"""Scheduling of test files over the processes of pytest-xdist, also when one dies."""
 
 from __future__ import annotations
 

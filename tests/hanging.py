@@ -1,4 +1,4 @@
-"""An end for tests that pytest-timeout cannot end: it has no limit for the clean-up after a failure."""
+"""Limit for tests that pytest-timeout does not end: it has none for the clean-up after a failure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TextIO
 import pytest
 
 _GRACE_SECONDS = 300.0  # for the clean-up of what pytest-timeout ended
-_EXIT_STATUS = 70
+_EXIT_STATUS = 1
 
 
 class Limit:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import zlib
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+import cramjam
 from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
 
 _PATIENCE = 60.0  # seconds without anything new after which something is wrong
+
+#: Where zlib's stream may begin, or a letter of state and then the length of what LZ4 packed, below 1 MiB.
+_PACKED = re.compile(rb"(?=x\x01|[\x40-\x7f]..[\x00-\x0f]\x00)", re.DOTALL)
 
 
 async def records_of(servers: str, partitions: Mapping[str, int]) -> dict[str, list[ConsumerRecord]]:
@@ -43,3 +49,15 @@ async def records_of(servers: str, partitions: Mapping[str, int]) -> dict[str, l
         topic: [record for number in range(count) for record in found[TopicPartition(topic, number)]]
         for topic, count in partitions.items()
     }
+
+
+def unpacked(data: bytes) -> Iterator[bytes]:
+    """Yield what values of state in ``data`` hold that were packed by zlib or LZ4."""
+    for packed in (data[found.start() :] for found in _PACKED.finditer(data)):
+        try:
+            if packed[:2] == b"x\x01":
+                yield zlib.decompressobj().decompress(packed)
+            else:
+                yield bytes(cramjam.lz4.decompress_block(packed[1:]))
+        except (zlib.error, cramjam.DecompressionError):
+            continue  # the pattern also meets bytes that are not packed

@@ -18,7 +18,7 @@ KEPT, GONE = make_fact("Ada likes blueberries"), make_fact("Ada grows quokkaberr
 
 
 async def filled(folder: Path) -> None:
-    """An index with two facts, one of which was erased."""
+    """Fill an index with a fact that stays and one that is erased."""
     index = QdrantEdgeIndex(folder, FACTS, SPACE)
     await index.upsert([KEPT, GONE])
     names = [KEPT.fact_id, GONE.fact_id]

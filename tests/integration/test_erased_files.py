@@ -1,4 +1,4 @@
-"""What was erased is in no file any more once retention and compaction have passed, the broker's nor ours.
+"""Search of all files, the broker's and the services', for what was erased.
 
 Retention and compaction take days; here they are shortened once the erasure is done.
 """
@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import re
 import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from zlib import decompressobj
 
 import cramjam
 import pytest
@@ -24,6 +22,7 @@ from waiting import eventually
 
 from deploy.local.kafka import LocalKafka
 from streams.clients.partitioner import partition_of
+from tests.topic_records import unpacked
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -51,9 +50,6 @@ _DELETED_SOON = {"segment.ms": "1000", "file.delete.delay.ms": "500", "retention
 
 #: By their number in a batch's attributes.
 _CODECS: dict[int, Any] = {1: cramjam.gzip, 2: cramjam.snappy, 3: cramjam.lz4, 4: cramjam.zstd}
-
-#: Where zlib's stream may begin, or a letter of state and then the length of what LZ4 packed, below 1 MiB.
-_PACKED = re.compile(rb"(?=x\x01|[\x40-\x7f]..[\x00-\x0f]\x00)", re.DOTALL)
 
 
 @pytest.fixture
@@ -144,15 +140,7 @@ def contents(file: Path) -> Iterator[bytes]:
         codec = _CODECS.get(attributes & 7)
         plain = records if codec is None else bytes(codec.decompress(records))
         yield plain
-        for packed in (plain[found.start() :] for found in _PACKED.finditer(plain)):
-            try:
-                yield (
-                    decompressobj().decompress(packed)
-                    if packed[:2] == b"x\x01"
-                    else bytes(cramjam.lz4.decompress_block(packed[1:]))
-                )
-            except Exception:  # noqa: BLE001, S112 - not everything that looks packed is
-                continue
+        yield from unpacked(plain)
         at += 12 + length
 
 

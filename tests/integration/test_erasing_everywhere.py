@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
-from zlib import decompressobj
 
-import cramjam
 import pytest
 from redis.asyncio import Redis
 from test_state_reset import (
@@ -42,7 +39,7 @@ from streams.stores.remembered.recall_rpc import Indexes, ask_recall
 from streams.stores.search import SearchType, Wanted
 from streams.stores.search.graph import GraphWanted
 from streams.telemetry.metrics import Metrics
-from tests.topic_records import records_of
+from tests.topic_records import records_of, unpacked
 
 __all__ = ["bare_place", "place"]
 
@@ -50,9 +47,6 @@ pytestmark = pytest.mark.kafka
 
 #: What is to be erased says this; what is to stay says the other.
 CANARY, OTHER = "quokkaberry", "huckleberry"
-
-#: Where zlib's stream may begin, or a letter of state and then the length of what LZ4 packed, below 1 MiB.
-PACKED = re.compile(rb"(?=x\x01|[\x40-\x7f]..[\x00-\x0f]\x00)", re.DOTALL)
 
 SERVICES = ("ingest", "memory", "recall")
 
@@ -98,16 +92,7 @@ def naming(word: str, records: dict[tuple[str, bytes], bytes]) -> set[str]:
     """The topics that hold a value in which the word stands, packed or not."""
     topics = set()
     for (topic, _), value in records.items():
-        texts = [value]
-        for packed in (value[found.start() :] for found in PACKED.finditer(value)):
-            try:
-                if packed[:2] == b"x\x01":
-                    texts.append(decompressobj().decompress(packed))
-                else:
-                    texts.append(bytes(cramjam.lz4.decompress_block(packed[1:])))
-            except Exception:  # noqa: BLE001, S112 - not everything that looks packed is
-                continue
-        if any(word.encode() in text.lower() for text in texts):
+        if any(word.encode() in text.lower() for text in (value, *unpacked(value))):
             topics.add(topic)
     return topics
 

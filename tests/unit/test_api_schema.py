@@ -25,7 +25,7 @@ schema.app = app
 described = [operation.ok() for operation in schema.get_all_operations()]
 
 
-# By pytest's own parameters: tests of schemathesis's have one id, of which pytest-xdist runs the first alone.
+# Schemathesis's own parameters give all operations one test id, and pytest-xdist runs an id once.
 @pytest.mark.parametrize("operation", described, ids=[each.label for each in described])
 def test_every_answer_is_one_that_is_described(operation: APIOperation) -> None:
     @given(operation.as_strategy())
