@@ -116,12 +116,12 @@ test-image: $(STAMP)  ## Build the image and run every service of it (root; Debi
 test-model: $(STAMP) $(ENGINE)/.installed  ## Extraction and an answer by a real engine: Gemma 3 270M on llama.cpp (240 MB)
 	SWITCHBOARD_TEST_ENGINE=$(CURDIR)/$(ENGINE)/bin/python $(BIN)/python -m pytest -q -m engine tests/integration/test_real_model.py
 
-test-frameworks: $(STAMP) $(FRAMEWORKS)/.installed  ## The client's extras with LangGraph, the OpenAI Agents SDK and Pydantic AI
+test-frameworks: $(STAMP) $(FRAMEWORKS)/.installed  ## The client's extras with LangGraph, the OpenAI Agents SDK and Pydantic AI; LangChain
 	SWITCHBOARD_TEST_FRAMEWORKS=$(CURDIR)/$(FRAMEWORKS)/bin/python $(BIN)/python -m pytest -q tests/integration/test_frameworks.py
 
 $(FRAMEWORKS)/.installed: Makefile client/pyproject.toml
 	$(PYTHON) -m venv --clear $(FRAMEWORKS)
-	$(FRAMEWORKS)/bin/python -m pip --disable-pip-version-check --no-input install --quiet './client[langgraph,openai-agents,pydantic-ai]'
+	$(FRAMEWORKS)/bin/python -m pip --disable-pip-version-check --no-input install --quiet './client[langgraph,openai-agents,pydantic-ai]' 'langchain-openai>=1'
 	@touch $@
 
 $(ENGINE)/.installed: Makefile

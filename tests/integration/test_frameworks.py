@@ -21,7 +21,9 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("script", ["langgraph_store", "agents_session", "pydantic_ai_memory"])
+@pytest.mark.parametrize(
+    "script", ["langgraph_store", "langchain_chat", "agents_session", "pydantic_ai_memory"]
+)
 def test_a_framework_has_memory(script: str, deployment: ServeRig) -> None:
     deployment.need("ingest", "memory", "recall")
     done = subprocess.run(
