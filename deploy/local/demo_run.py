@@ -26,7 +26,7 @@ _ANY_QUESTION = "what do they like?"
 
 #: No change of anything for so long, with work left, means that something is stuck.
 _PATIENCE_SECONDS = 120.0
-_LOOK_SECONDS = 0.5
+_LOOK_SECONDS = 0.2
 
 
 class Run:

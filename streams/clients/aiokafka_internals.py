@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from aiokafka import AIOKafkaConsumer
+from aiokafka.client import AIOKafkaClient
 from aiokafka.conn import AIOKafkaConnection
 from aiokafka.consumer.fetcher import Fetcher as AIOKafkaFetcher
 from aiokafka.consumer.fetcher import FetchResult, PartitionRecords
@@ -83,6 +84,13 @@ ASSUMPTIONS = [
             mentions(AIOKafkaFetcher._proc_fetch_request, "self._records[tp] = FetchResult(")()
             and mentions(FetchResult.getall, "for msg in self._partition_records:")()
             and mentions(PartitionRecords._unpack_records, "= self._consumer_record(tp, record)")()
+        ),
+    ),
+    Assumption(
+        "topics added to a client together are asked for together; offsets look for one at a time",
+        lambda: (
+            mentions(AIOKafkaClient.add_topic, "self.force_metadata_update()", "self._topics.add(topic)")()
+            and mentions(AIOKafkaFetcher._proc_offset_requests, "raise Errors.StaleMetadata(partition)")()
         ),
     ),
     Assumption(

@@ -81,6 +81,15 @@ ASSUMPTIONS = [
         mentions(TableManager, "self._recovery = Recovery("),
     ),
     Assumption(
+        "the tables update their channels and start their recovery, a second later, for more tables",
+        mentions(
+            TableManager.on_start,
+            "await self.sleep(1.0)",
+            "await self._update_channels()",
+            "await self.recovery.start()",
+        ),
+    ),
+    Assumption(
         "recovery is asked for by a signal that each assignment sets, in a task that we replace",
         mentions(Recovery.on_rebalance, "self.signal_recovery_start.set()"),
     ),

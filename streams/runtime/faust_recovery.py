@@ -55,6 +55,11 @@ class SeekingRecovery(Recovery):
 class SeekingTables(TableManager):
     """Faust's table manager, with :class:`SeekingRecovery`."""
 
+    async def on_start(self) -> None:
+        """Begin at once: an app has all its tables before it starts.  Faust waits a second for more."""
+        await self._update_channels()
+        await self.recovery.start()
+
     @property
     def recovery(self) -> Recovery:
         """The recovery service; made on first use."""

@@ -117,6 +117,7 @@ async def ends_of(
 ) -> dict[TopicPartition, int]:
     """Return the offset after the last record of each partition."""
     async with asyncio.timeout(ANSWER_SECONDS):
+        await _find(consumer, partitions)
         return dict(await consumer.end_offsets(list(partitions))) if partitions else {}
 
 
@@ -125,7 +126,14 @@ async def beginnings_of(
 ) -> dict[TopicPartition, int]:
     """Return the offset of the first record that each partition still has."""
     async with asyncio.timeout(ANSWER_SECONDS):
+        await _find(consumer, partitions)
         return dict(await consumer.beginning_offsets(list(partitions))) if partitions else {}
+
+
+async def _find(consumer: AIOKafkaConsumer, partitions: Iterable[TopicPartition]) -> None:
+    """Ask at once who leads all partitions: aiokafka finds one unknown topic at a time, 100 ms apart."""
+    client = consumer._client
+    await asyncio.gather(*(client.add_topic(topic) for topic in {place.topic for place in partitions}))
 
 
 async def offsets_since(
@@ -133,6 +141,7 @@ async def offsets_since(
 ) -> dict[TopicPartition, int]:
     """Return the offset of the first record of each partition from a time (ms) on; its end if there is none."""
     async with asyncio.timeout(ANSWER_SECONDS):
+        await _find(consumer, ends)
         found = await consumer.offsets_for_times(dict.fromkeys(ends, max(since_ms, 0)))
     return {place: ends[place] if found[place] is None else found[place].offset for place in ends}
 

@@ -14,6 +14,7 @@ from aiokafka.errors import KafkaError
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.clients import kafka
 from streams.clients.catalog import Catalog
+from streams.clients.kafka import broker
 from streams.config.background import cancel_and_wait, in_background
 from streams.config.backoff import backoff
 from streams.config.settings import Settings
@@ -145,7 +146,7 @@ class Live:
         if wanted != self._positions.keys():
             new = sorted(wanted - self._positions.keys())
             async with asyncio.timeout(_ANSWER_SECONDS):
-                ends = await consumer.end_offsets(new) if new else {}
+                ends = await broker.ends_of(consumer, new)
             # Where others are read already, they are read on from where they are.
             positions = {place: self._positions[place] for place in wanted & self._positions.keys()} | ends
             consumer.assign(sorted(wanted))
