@@ -18,7 +18,8 @@ from streams.cli import erase_certificate, people, progress
 from streams.cli.output import Json, count, print_json, printable
 from streams.clients import commands
 from streams.config.settings import Settings, load_settings
-from streams.queries.erasure import erasing
+from streams.queries.erasure import erasing, receipts
+from streams.queries.erasure.receipts import Asked
 
 app = typer.Typer(no_args_is_help=True, help="Forget a conversation or a person, and what was made of it.")
 
@@ -55,7 +56,7 @@ def erase_conversation(
     if certificate is not None:
         owner = "" if stored is None else stored.state.user_id
         gone = erase_certificate.conversation_gone(settings, tenant, conversation_id, owner)
-        asked = erase_certificate.Asked(tenant, "", [conversation_id], asked_at, answers)
+        asked = Asked(tenant, "conversation", "", owner, (conversation_id,), asked_at, answers)
         _certify(settings, certificate, asked, gone)
     if json:
         told = {"conversation_id": conversation_id, "known": stored is not None}
@@ -91,7 +92,7 @@ def erase_person(
     asked_at = datetime.now(UTC)
     found, answers = progress.run("erasing", erasing.erase_person(settings, tenant, user_id))
     if certificate is not None:
-        asked = erase_certificate.Asked(tenant, user_id, [*found], asked_at, answers)
+        asked = receipts.of_person(tenant, user_id, found, asked_at, answers)
         _certify(settings, certificate, asked, erase_certificate.person_gone(settings, tenant, user_id))
     shared = sum(not alone for alone in found.values())
     if json:
@@ -124,7 +125,7 @@ def verify(
 def _certify(
     settings: Settings,
     path: Path,
-    asked: erase_certificate.Asked,
+    asked: Asked,
     gone: Sequence[erase_certificate.Check],
 ) -> None:
     writing = erase_certificate.write(settings, path, asked, gone)

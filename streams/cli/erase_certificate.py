@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -16,12 +16,10 @@ from models.facts import Fact
 from streams.admin.topics.cluster import cluster_id
 from streams.cli import recall_api
 from streams.cli.output import print_json, printable
-from streams.clients.serving import CONTROL, serves
 from streams.config.settings import Settings
 from streams.queries.erasure import certificate
-from streams.queries.erasure.certificate import Store
-from streams.queries.erasure.generations import generations
-from streams.telemetry.version import code_version
+from streams.queries.erasure.proving import certify
+from streams.queries.erasure.receipts import Asked
 
 #: How long the views are given to let go of what was erased.
 _WAIT_SECONDS = 60.0
@@ -32,21 +30,9 @@ _PAGE = 100
 
 T = TypeVar("T")
 
-_VIEWS = "views: search, facts, conversation log"
-
 
 #: Whether a view has let go of what was erased.
 Check = Callable[[], Awaitable[bool]]
-
-
-class Asked(NamedTuple):
-    """An erasure that was asked for.  What arrived after ``asked_at`` may be there still."""
-
-    tenant_id: str
-    user_id: str
-    conversation_ids: Sequence[str]
-    asked_at: datetime
-    answers: int
 
 
 class _Search(msgspec.Struct):
@@ -137,31 +123,8 @@ async def write(settings: Settings, path: Path, asked: Asked, gone: Sequence[Che
         DependencyUnavailable: the broker does not answer.
     """
     unchecked = await _wait(gone)
-    now = datetime.now(UTC)
-    views = Store(
-        store=_VIEWS,
-        state="unchecked" if unchecked else "removed",
-        note=f"not seen to be empty: {unchecked}" if unchecked else "asked after the erasure: nothing is known",
-    )
-    others = await generations(settings)
-    serving = settings.generation or serves(await CONTROL.read_all(settings)).name
-    text = certificate.issue(
-        settings,
-        cluster_id=await cluster_id(settings, settings.request_timeout_seconds),
-        tenant_id=asked.tenant_id,
-        user_id=asked.user_id,
-        conversation_ids=asked.conversation_ids,
-        erased_until=asked.asked_at,
-        issued_at=now,
-        version=await asyncio.to_thread(code_version),
-        stores=[
-            views,
-            *certificate.other_views(serving, ["", *others]),
-            *certificate.topics(settings, now, others),
-            *certificate.elsewhere(settings, asked.answers),
-            *certificate.backups(settings, now),
-        ],
-    )
+    named = await cluster_id(settings, settings.request_timeout_seconds)
+    text = await certify(settings, asked, named, unchecked)
     try:
         with path.open("xb") as file:
             file.write(text)
@@ -206,7 +169,10 @@ def verify(path: Path, key: str, *, json: bool) -> None:
     if json:
         print_json(msgspec.to_builtins(told))
         return
-    whose = printable(told.user_id) or ", ".join(map(printable, told.conversation_ids))
+    whose = ", ".join(map(printable, told.conversation_ids)) if told.scope == "conversation" else told.user_id
+    if told.scope == "conversation" and told.user_id:
+        whose = f"what {told.user_id} said in {whose}"
+    whose = printable(whose)
     print(f"the signature holds: {whose} of tenant {printable(told.tenant_id)} was erased")
     print(f"  up to      {told.erased_until:%Y-%m-%d %H:%M:%S} UTC, on cluster {printable(told.cluster_id)}")
     print(f"  signed by  {told.public_key}" + ("" if key else " (give --key to say who must have signed)"))

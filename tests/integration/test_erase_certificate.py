@@ -15,22 +15,28 @@ from waiting import eventually
 pytestmark = pytest.mark.kafka
 
 
-@pytest.mark.parametrize("what", ["person", "conversation"])
-def test_the_views_are_empty_before_a_certificate_says_so(
-    what: str, deployment: ServeRig, tmp_path: Path
-) -> None:
+def said(deployment: ServeRig) -> tuple[str, str]:
+    """Have somebody say something in a conversation, and wait until it is found."""
     deployment.need("ingest", "memory", "recall")
     person = f"rosa-{uuid.uuid4().hex[:6]}"
     conversation = f"{person}-1"
     message = {"conversation_id": conversation, "role": "user", "content": "I am allergic to quokkas."}
     sent = httpx.post(f"{deployment.url}/v1/messages", json={"user_id": person, "messages": [message]})
     assert sent.status_code == 202, sent.text
+    eventually(lambda: found(deployment, person), "it is found before")
+    return person, conversation
 
-    def found() -> Any:
-        asked = {"q": "quokkas", "user_id": person}
-        return httpx.get(f"{deployment.url}/v1/search", params=asked).json().get("results")
 
-    eventually(found, "it is found before")
+def found(deployment: ServeRig, person: str) -> Any:
+    asked = {"q": "quokkas", "user_id": person}
+    return httpx.get(f"{deployment.url}/v1/search", params=asked).json().get("results")
+
+
+@pytest.mark.parametrize("what", ["person", "conversation"])
+def test_the_views_are_empty_before_a_certificate_says_so(
+    what: str, deployment: ServeRig, tmp_path: Path
+) -> None:
+    person, conversation = said(deployment)
     file = tmp_path / "certificate.json"
     named = person if what == "person" else conversation
     done = deployment.command("erase", what, named, "--yes", "--certificate", str(file))
@@ -40,5 +46,30 @@ def test_the_views_are_empty_before_a_certificate_says_so(
     assert views["state"] == "removed", views
     assert told["erased_until"] < told["issued_at"]
     assert conversation in told["conversation_ids"]
-    assert not found()
+    assert not found(deployment, person)
     assert deployment.command("erase", "verify", str(file)).returncode == 0
+
+
+@pytest.mark.parametrize("what", ["people", "conversations"])
+def test_an_erasure_over_http_is_proved_under_its_id(what: str, deployment: ServeRig, tmp_path: Path) -> None:
+    person, conversation = said(deployment)
+    named = person if what == "people" else conversation
+    asked = {"user_id": person} if what == "conversations" else {}
+    accepted = httpx.delete(f"{deployment.url}/v1/{what}/{named}", params=asked, timeout=60.0)
+    assert accepted.status_code == 202, accepted.text
+    path = f"{deployment.url}/v1/erasures/{accepted.json()['erasure_id']}"
+
+    def is_erased() -> Any:
+        answer = httpx.get(path, timeout=60.0)
+        assert answer.status_code == 200, answer.text
+        return answer.json()["certificate"] if answer.json()["state"] == "erased" else None
+
+    certificate = eventually(is_erased, "it is erased")
+    assert not found(deployment, person)
+    file = tmp_path / "certificate.json"
+    file.write_text(json.dumps(certificate))
+    shown = deployment.command("erase", "verify", str(file))
+    assert shown.returncode == 0, shown.stderr
+    assert (f"what {person} said in {conversation}" if what == "conversations" else person) in shown.stdout
+    for other in (path[:-3] + "AAA", f"{path}?user_id=somebody-else", f"{path}?tenant_id=another"):
+        assert httpx.get(other).status_code in (403, 404), other

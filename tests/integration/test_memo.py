@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from aiokafka import TopicPartition
 from memo_rig import NOON, Rig, rig
 
 from deploy.local.model_faults import Fault
@@ -35,7 +36,7 @@ from streams.clients.topics import COMMANDS, SUMMARIES
 from streams.llm.builtin_extractor import NAME as BUILTIN_EXTRACTOR
 from streams.llm.erasure_answers import ConversationAnswers
 from streams.llm.extraction_models import ExtractionModels
-from streams.llm.memo.topic import MemoTopic
+from streams.llm.memo.topic import Entry, MemoTopic
 from streams.llm.memo.view import MemoView
 from streams.llm.tokenizer import cl100k_counter
 from streams.queries.erasure.erasing import erase_person
@@ -145,6 +146,27 @@ async def test_what_was_erased_is_asked_again_and_nothing_else(rig: Rig) -> None
     assert rig.server.count() == 2
     await extract(extractor, mara)
     assert rig.server.count() == 3
+
+
+async def test_partitions_without_answers_are_not_waited_for(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    topic = MemoTopic(rig.settings)
+    polls: list[tuple[TopicPartition, ...]] = []
+    try:
+        await topic.write([Entry(b"no-answer", None, 1)])
+        reader = await topic._connected_reader()
+        poll = reader.getmany
+
+        async def counted(*places: TopicPartition, **options: Any) -> Any:
+            polls.append(places)
+            return await poll(*places, **options)
+
+        monkeypatch.setattr(reader, "getmany", counted)
+        assert await topic.forget(lambda memo, entry: True) == 0
+        empty = [number for number, end in enumerate(await topic.ends()) if end == 0]
+    finally:
+        await topic.close()
+    assert empty
+    assert not {place.partition for places in polls for place in places} & {*empty}
 
 
 async def test_a_command_that_erases_erases_answers_whoever_has_sent_it(rig: Rig) -> None:

@@ -94,12 +94,14 @@ def test_what_curl_is_shown_to_ask_is_asked_so() -> None:
     for words in asked:
         [url] = [urlsplit(word) for word in words if word.startswith("http")]
         method = words[words.index("-X") + 1] if "-X" in words else "GET"
-        [found] = [
-            each
+        [(found, place)] = [
+            (each, place)
             for each in OPERATIONS
-            if each.method == method and re.fullmatch(re.sub(r"{\w+}", "[^/]+", each.path), url.path)
+            if each.method == method
+            and (place := re.fullmatch(re.sub(r"{(\w+)}", r"(?P<\1>[^/]+)", each.path), url.path))
         ]
-        msgspec.convert(dict(parse_qsl(url.query)), found.parameters or dict, strict=False)
+        given = {**place.groupdict(), **dict(parse_qsl(url.query))}
+        msgspec.convert(given, found.parameters or dict, strict=False)
         if "-d" in words:
             msgspec.json.decode(words[words.index("-d") + 1], type=found.body)
 

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from models.errors import ConfigurationError, InvalidRecord
+from models.errors import ConfigurationError, InvalidRecord, NotFound
 from streams.cli import main
 from streams.config.settings import Settings
 from streams.queries.erasure import certificate
 from streams.queries.erasure.certificate import Certificate, issue, public_key, signing_key, verify
+from streams.queries.erasure.receipts import Asked, of_person, seal, unseal
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
 
@@ -25,11 +26,8 @@ def settings(tmp_path: Path) -> Settings:
 def issued(settings: Settings, user: str = "ada") -> bytes:
     return issue(
         settings,
+        of_person("default", user, ["c-2", "c-1"], NOW, 0),
         cluster_id="abc",
-        tenant_id="default",
-        user_id=user,
-        conversation_ids=["c-2", "c-1"],
-        erased_until=NOW,
         issued_at=NOW,
         version="0.1.0",
         stores=[*certificate.topics(settings, NOW), *certificate.backups(settings, NOW)],
@@ -122,3 +120,33 @@ def test_verify_needs_nothing_that_runs(
     assert "ada of tenant default was erased" in capsys.readouterr().out
     path.write_bytes(path.read_bytes().replace(b"c-1", b"c-9"))
     assert main.run(["erase", "verify", str(path)]) == 65
+
+
+def test_an_erasure_is_known_by_its_id_where_the_key_is(settings: Settings, tmp_path: Path) -> None:
+    key = signing_key(settings)
+    asked = Asked("default", "conversation", "ada", "ada", ("c-1",), NOW, 2)
+    erasure_id = seal(asked, key)
+    assert unseal(erasure_id, key) == asked
+    assert "ada" not in erasure_id and erasure_id.isascii() and "/" not in erasure_id
+    other = signing_key(Settings(data_dir=tmp_path / "other"))
+    for text, reader in ((erasure_id, other), (erasure_id[:-2] + "AA", key), ("", key), ("é", key)):
+        with pytest.raises(NotFound):
+            unseal(text, reader)
+
+
+def test_a_person_of_too_many_conversations_has_an_id_that_fits_a_url(settings: Settings) -> None:
+    key = signing_key(settings)
+    asked = of_person("default", "ada", [f"conversation-{number}" for number in range(10_000)], NOW, 0)
+    erasure_id = seal(asked, key)
+    assert len(erasure_id) < 4_000
+    assert unseal(erasure_id, key) == asked._replace(conversation_ids=())
+
+
+def test_a_certificate_of_a_conversation_names_no_whole_person(
+    settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "c-1.json"
+    asked = Asked("default", "conversation", "ada", "ada", ("c-1",), NOW, 0)
+    path.write_bytes(issue(settings, asked, cluster_id="abc", issued_at=NOW, version="0.1.0", stores=[]))
+    assert main.run(["erase", "verify", str(path)]) == 0
+    assert "what ada said in c-1 of tenant default was erased" in capsys.readouterr().out

@@ -148,9 +148,13 @@ class MemoTopic:
         self, spans: Mapping[int, tuple[int, int]]
     ) -> AsyncGenerator[tuple[int, list[Entry], int], None]:
         """Yield the records of several partitions at once, of each from an offset to before another: some of
-        one partition at a time, and the offset after them.
+        one partition at a time, and the offset after them.  Of a partition without any, nothing.
         """
-        ends = {TopicPartition(self._spec.name, number): end for number, (_, end) in spans.items()}
+        # A partition that has nothing would be waited for until the poll gives up.
+        places = {TopicPartition(self._spec.name, number): span for number, span in spans.items()}
+        ends = {place: end for place, (start, end) in places.items() if start < end}
+        if not ends:
+            return
         async with self._reading:
             async with self._asking("read"):
                 reader = await self._connected_reader()
@@ -200,13 +204,12 @@ class MemoTopic:
         ``looked``: how far an earlier call came, which did not come to its end.
         """
         looked = Looked() if looked is None else looked
-        for partition, end in enumerate(await self.ends()):
-            start = looked.at.get(partition, 0)
-            async with aclosing(self.read(partition, start, end)) as parts:
-                async for entries, following in parts:
-                    for entry in entries:
-                        looked.take(entry, is_theirs)
-                    looked.at[partition] = following
+        spans = {number: (looked.at.get(number, 0), end) for number, end in enumerate(await self.ends())}
+        async with aclosing(self.read_spans(spans)) as parts:
+            async for partition, entries, following in parts:
+                for entry in entries:
+                    looked.take(entry, is_theirs)
+                looked.at[partition] = following
         if looked.theirs:
             await self.write([Entry(key, None, partition) for key, partition in looked.theirs])
         return len(looked.theirs)

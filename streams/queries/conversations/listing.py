@@ -25,7 +25,6 @@ from streams.llm.tokenizer import cl100k_counter
 from streams.queries.conversations import exporting
 from streams.queries.conversations import states as conversation_states
 from streams.queries.conversations.summary_topic import summaries_of
-from streams.queries.erasure import erasing
 from streams.stores.remembered.ports import Log, somebody_elses
 
 #: Among these there is one that was not erased, unless all were.
@@ -293,23 +292,3 @@ class Conversations:
         command = commands.closing(conversation_id, tenant_id)
         key, value = conversation_id.encode(), msgspec.json.encode(command)
         await self._sender.send([Outgoing(COMMANDS, key, value, command.command_id)])
-
-    async def erase(self, tenant_id: str, conversation_id: str, user_id: str = "") -> erasing.Remaining:
-        """Have a conversation forgotten, or what one person said in it; return what remains until when.
-
-        Raises:
-            ConfigurationError: it belongs to another tenant.
-            DependencyUnavailable: Kafka does not answer.
-        """
-        await erasing.erase_conversation(self._settings, tenant_id, conversation_id, user_id)
-        return erasing.remaining(self._settings, datetime.now(UTC))
-
-    async def erase_person(self, tenant_id: str, user_id: str) -> tuple[dict[str, bool], erasing.Remaining]:
-        """Have a person forgotten; return their conversations, of each whether nobody else takes part in it,
-        and what remains until when.
-
-        Raises:
-            DependencyUnavailable: Kafka does not answer.
-        """
-        found, _ = await erasing.erase_person(self._settings, tenant_id, user_id)
-        return found, erasing.remaining(self._settings, datetime.now(UTC))

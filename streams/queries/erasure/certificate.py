@@ -30,6 +30,7 @@ from streams.clients.catalog import catalog_for
 from streams.clients.serving import shown
 from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
+from streams.queries.erasure.receipts import Asked, Scope
 
 #: Where the key lies if the settings name none.
 KEY_FILE = "erasure-key.pem"
@@ -51,7 +52,10 @@ class Store(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Certificate(msgspec.Struct, frozen=True, kw_only=True):
-    """Content of a certificate, without its signature.  ``erased_until``: later arrivals are not part of it."""
+    """Content of a certificate, without its signature.  ``erased_until``: later arrivals are not part of it.
+
+    ``scope``: all of a person, or one conversation; with a ``user_id``, what that person said in it.
+    """
 
     form: str = _FORM
     id: str
@@ -65,6 +69,7 @@ class Certificate(msgspec.Struct, frozen=True, kw_only=True):
     version: str
     stores: tuple[Store, ...]
     public_key: str
+    scope: Scope = "person"
 
 
 def topics(settings: Settings, now: datetime, generations: Iterable[str] = ()) -> list[Store]:
@@ -139,12 +144,9 @@ def elsewhere(settings: Settings, answers: int) -> list[Store]:
 
 def issue(
     settings: Settings,
+    asked: Asked,
     *,
     cluster_id: str,
-    tenant_id: str,
-    user_id: str,
-    conversation_ids: Iterable[str],
-    erased_until: datetime,
     issued_at: datetime,
     version: str,
     stores: Iterable[Store],
@@ -159,14 +161,15 @@ def issue(
         id=str(uuid4()),
         cluster_id=cluster_id,
         topic_prefix=settings.topic_prefix,
-        tenant_id=tenant_id,
-        user_id=user_id,
-        conversation_ids=tuple(sorted(conversation_ids)),
-        erased_until=erased_until,
+        tenant_id=asked.tenant_id,
+        user_id=asked.user_id,
+        conversation_ids=tuple(sorted(asked.conversation_ids)),
+        erased_until=asked.asked_at,
         issued_at=issued_at,
         version=version,
         stores=tuple(stores),
         public_key=public_key(key),
+        scope=asked.scope,
     )
     told = orjson.loads(msgspec.json.encode(certificate))
     told["signature"] = _text(key.sign(_signed(told)))

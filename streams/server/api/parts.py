@@ -19,6 +19,7 @@ from streams.queries.conversations.progress import ProgressReader
 from streams.queries.conversations.unread import Unread
 from streams.queries.conversations.windows import WindowRetriever
 from streams.queries.erasure.forgetting import Forgetter
+from streams.queries.erasure.proving import Erasures
 from streams.queries.fact_uses import FactUses
 from streams.queries.letter_queues import LetterQueues
 from streams.queries.live.history import History
@@ -61,6 +62,7 @@ class Parts:
     mask: Mask = field(default_factory=masking)
     responder: str = "builtin"
     forgetter: Forgetter | None = None
+    erasures: Erasures | None = None
     chats: Chats | None = None
     completions: Completions | None = None
     lookup: Lookup | None = None

@@ -86,6 +86,11 @@ UNKNOWN_POSITION = Kind(
 UNKNOWN_PERSON = Kind(
     "unknown-person", HTTPStatus.NOT_FOUND, "Check the name; a person is known as soon as a message was read."
 )
+UNKNOWN_ERASURE = Kind(
+    "unknown-erasure",
+    HTTPStatus.NOT_FOUND,
+    "Give the `erasure_id` of an erasure, where the same key (`SWITCHBOARD_ERASURE_KEY_FILE`) is read.",
+)
 UNKNOWN_TURN = Kind(
     "unknown-turn", HTTPStatus.NOT_FOUND, "Check the names; a turn is known while its conversation is."
 )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
+from functools import partial
 
 from starlette.routing import BaseRoute, Mount
 
+from streams.admin.topics.cluster import cluster_id
 from streams.agents.masking import mask_of
 from streams.chat.answering.understanding import Understanding
 from streams.clients.catalog import catalog_for
@@ -22,6 +24,7 @@ from streams.queries.conversations.progress import ProgressReader
 from streams.queries.conversations.unread import Unread
 from streams.queries.conversations.windows import WindowRetriever
 from streams.queries.erasure.forgetting import Forgetter
+from streams.queries.erasure.proving import Erasures
 from streams.queries.fact_uses import FactUses
 from streams.queries.letter_queues import LetterQueues
 from streams.queries.live.history import History
@@ -153,6 +156,7 @@ async def open_parts(
         mask=mask_of(settings),
         responder=settings.responder,
         forgetter=Forgetter(settings),
+        erasures=Erasures(settings, partial(cluster_id, settings, settings.request_timeout_seconds)),
         lookup=lookup,
         leases=remembered.leases,
         policies=PolicyStore(settings),

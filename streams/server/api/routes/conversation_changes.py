@@ -10,7 +10,7 @@ import msgspec
 from models.errors import ConfigurationError
 from models.messages import DEFAULT_TENANT, Identifier
 from streams.queries.conversations.listing import Conversations
-from streams.queries.erasure.erasing import Remaining
+from streams.queries.erasure.proving import Accepted, Erasures
 from streams.server.api.operations import Call, Scope, operation
 from streams.server.api.problems import NOT_READ_YET, UNKNOWN_CONVERSATION, Problem
 from streams.server.api.routes.conversations import ConversationParameters, checked
@@ -42,10 +42,12 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 class Erased(msgspec.Struct, frozen=True, kw_only=True):
     """Accepted erasure.
 
+    ``erasure_id``: `GET /v1/erasures/{erasure_id}` tells whether it is done, and has the certificate.
     ``gone``: from where, as soon as the services have read it, within seconds.  What lies in topics remains to
     their readers: in ``compacted`` ones until then, in others until ``kept`` says, by topic.
     """
 
+    erasure_id: str
     conversation_ids: list[str]
     user_id: str
     tenant_id: str
@@ -57,12 +59,14 @@ class Erased(msgspec.Struct, frozen=True, kw_only=True):
 _GONE = ["search", "facts", "windows", "vectors", "contexts", "conversations"]
 
 
-def erased(conversation_ids: list[str], user_id: str, tenant_id: str, left: Remaining) -> Erased:
+def erased(accepted: Accepted) -> Erased:
     """Return the answer to what was erased."""
+    asked, left, erasure_id = accepted
     return Erased(
-        conversation_ids=conversation_ids,
-        user_id=user_id,
-        tenant_id=tenant_id,
+        erasure_id=erasure_id,
+        conversation_ids=[*asked.conversation_ids],
+        user_id=asked.user_id,
+        tenant_id=asked.tenant_id,
         gone=_GONE,
         compacted=left.compacted,
         kept=left.kept,
@@ -114,8 +118,10 @@ async def delete_conversation(call: Call, wanted: ConversationParameters) -> Era
     """Forget what was said in a conversation so far, or with `user_id` what that person said in it."""
     found: Conversations = call.part("conversations")
     await checked(found, wanted)
+    erasures: Erasures = call.part("erasures")
     try:
-        left = await found.erase(wanted.tenant_id, wanted.conversation_id, wanted.user_id or "")
+        return erased(
+            await erasures.erase_conversation(wanted.tenant_id, wanted.conversation_id, wanted.user_id or "")
+        )
     except ConfigurationError as error:
         raise Problem(UNKNOWN_CONVERSATION, f"{error}.") from error
-    return erased([wanted.conversation_id], wanted.user_id or "", wanted.tenant_id, left)

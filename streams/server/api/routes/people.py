@@ -15,6 +15,7 @@ from models.index import FactFilter
 from models.messages import DEFAULT_TENANT, Identifier
 from streams.config.printing import encode_json
 from streams.queries.conversations.listing import Conversations
+from streams.queries.erasure.proving import Erasures
 from streams.queries.person_export import Line, person_lines
 from streams.server.api.cursors import after, cursor_of
 from streams.server.api.operations import Call, Parameters, Scope, operation
@@ -145,9 +146,8 @@ async def _written(first: Line, rest: AsyncGenerator[Line]) -> AsyncIterator[byt
 @operation("DELETE", "/v1/people/{user_id}", scope=Scope.WRITE, status=202, example={"user_id": "ada"})
 async def delete_person(call: Call, wanted: PersonParameters) -> Erased:
     """Forget a person: their conversations, in shared ones their own words, and every fact about them."""
-    found: Conversations = call.part("conversations")
-    names, left = await found.erase_person(wanted.tenant_id, wanted.user_id)
-    return erased(list(names), wanted.user_id, wanted.tenant_id, left)
+    erasures: Erasures = call.part("erasures")
+    return erased(await erasures.erase_person(wanted.tenant_id, wanted.user_id))
 
 
 async def _of(call: Call, wanted: PersonParameters) -> tuple[dict[str, int], int]:
