@@ -2,9 +2,9 @@
 
     python -m benchmarks.notebook.endings PEOPLE_FOLDER [--write] [--test FOLDER]
 
-Pairs come from Notebook people (an ended note × the message that ends it) and from ``pairs.jsonl``.  People are
-left out in turns; a note counts as lost if all sentences that tell it are ended although it holds.  Needs
-scikit-learn.
+Pairs come from Notebook people (an ended note × the message that ends it), from ``strips.jsonl`` and from
+``pairs.jsonl``.  People are left out in turns; a note counts as lost if all sentences that tell it are ended
+although it holds.  Needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.notebook.labels import HERE, Person, people, window_of
+from benchmarks.notebook.labels import HERE, Person, people, strip_people, window_of
 from models.messages import Role
 from models.statements import Kind, Statement
 from processors.extraction.features import texts
 from processors.extraction.keeper import DROPPED, Judgement, judge, worth_reading
 from processors.extraction.reading import statements
 from processors.extraction.units import Unit, units_of
-from processors.facts.merging.endings import NEAREST, telling
+from processors.facts.merging.endings import NEAREST, meant, telling
 from processors.facts.merging.pair_features import features, with_telling
 from processors.facts.merging.statement_features import Said, read
 from processors.retrieval.embedding.wording import text_of
@@ -40,7 +40,9 @@ from streams.llm.onnx_embedder import OnnxEmbedder
 #: Words whose rarity is known, and the messages that a word of none is taken to be in.
 _WORDS, _RARE = 1_500, 3
 #: How much the logistic regression over pairs is regularized, and the size of a cue beside a vector.
-_C, _CUE_SCALE = 0.003, 0.3
+_C, _CUE_SCALE = 0.001, 0.3
+#: The size of the numbers of the later vector, the earlier, and their product, beside scaled features.
+_VECTOR_SCALES = (10.0, 10.0, 384.0)
 #: The group of the pairs written by hand, among how many strangers each is put, how many of them are left out
 #: together, and into how many parts the others are divided to train the model of the later statement.
 _HAND, _STRANGERS, _BLOCK, _INNER_FOLDS = "hand", (0, 6, 15), 12, 4
@@ -63,7 +65,10 @@ class Told(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A pair: ``label`` is an index of the labels, -1 where nobody can say; ``said`` is the later statement."""
+    """A pair: ``label`` is an index of the labels, -1 where nobody can say.
+
+    ``said`` is the later statement, ``was`` the earlier one.
+    """
 
     group: str
     new: int
@@ -71,6 +76,7 @@ class Row(NamedTuple):
     label: int
     features: NDArray[np.float32]
     said: Said
+    was: Said
 
 
 Vectors = dict[str, NDArray[np.float32]]
@@ -156,7 +162,7 @@ def rows_of(person: Person, sentences: Sequence[Told], weights: dict[str, float]
         for old_at, pair in zip(before, pairs, strict=True):
             old = sentences[old_at]
             label = _label(new, old, notes, ended_at)
-            rows.append(Row(person["person"], at, old_at, label, pair, new.said))
+            rows.append(Row(person["person"], at, old_at, label, pair, new.said, old.said))
     return rows
 
 
@@ -193,23 +199,30 @@ def by_hand(
         for others in (strangers[:most] for most in _STRANGERS):
             olds = [said(pair, "old", 0), *(said(each, "old", 0) for each in others)]
             found = features(new, olds, weights, unknown)
-            rows.append(Row(_HAND, at, 0, _LABELS.index(pair["verdict"]), found[0], new))
-            rows += [Row(_HAND, at, n, 0, found[n], new) for n in range(1, min(4, len(olds)))]
+            rows.append(Row(_HAND, at, 0, _LABELS.index(pair["verdict"]), found[0], new, olds[0]))
+            rows += [Row(_HAND, at, n, 0, found[n], new, olds[n]) for n in range(1, min(4, len(olds)))]
     return rows
 
 
 class Fit(NamedTuple):
-    """A regression over scaled features of pairs; ``telling``: that of the later statement alone."""
+    """A regression over scaled features of pairs and their vectors.
+
+    ``telling``: that of the later statement alone; ``meaning``: the weights of the vectors; ``plain``: those of
+    the features in a regression without vectors.
+    """
 
     mean: NDArray[np.float32]
     scale: NDArray[np.float32]
     weights: NDArray[np.float32]
     telling: NDArray[np.float32]
+    meaning: NDArray[np.float32]
+    plain: NDArray[np.float32]
 
     def chance(self, rows: Sequence[Row]) -> NDArray[np.float32]:
         logits = np.array([telling(row.said, self.telling) for row in rows], dtype=np.float32)
         pairs = with_telling(np.stack([row.features for row in rows]), logits)
         score = ((pairs - self.mean) / self.scale) @ self.weights[1:] + self.weights[0]
+        score += meant(*_vectors(rows), self.meaning)
         return np.asarray(1 / (1 + np.exp(-score)), dtype=np.float32)
 
 
@@ -219,16 +232,31 @@ def trained(rows: Sequence[Row], wanted: Sequence[Sequence[int]] = ((2, 3),)) ->
     pairs = with_telling(np.stack([row.features for row in rows]), logits)
     labels = np.array([row.label for row in rows])
     scaler = StandardScaler().fit(pairs[labels >= 0])
+    new, old = _vectors(rows)
+    scaled = (part * scale for part, scale in zip((new, old, new * old), _VECTOR_SCALES, strict=True))
+    inputs = np.hstack([scaler.transform(pairs), *scaled]).astype(np.float32)
     found = []
     for some in wanted:
         of = (2, 3) if tuple(some) == (3,) else (0, 1, 2, 3)
         here = np.isin(labels, of)
-        model = LogisticRegression(C=_C, max_iter=200)
-        model.fit(scaler.transform(pairs[here]), np.isin(labels[here], some))
-        weights = np.concatenate([model.intercept_, model.coef_[0]])
-        numbers = (scaler.mean_, scaler.scale_, weights, alone)
+        wanted_here = np.isin(labels[here], some)
+        weights = _regression(inputs[here], wanted_here)
+        plain = _regression(inputs[here, : pairs.shape[1]], wanted_here)
+        parts = np.split(weights[len(plain) :], len(_VECTOR_SCALES))
+        meaning = np.stack([part * scale for part, scale in zip(parts, _VECTOR_SCALES, strict=True)])
+        numbers = (scaler.mean_, scaler.scale_, weights[: len(plain)], alone, meaning, plain)
         found.append(Fit(*(np.asarray(each, dtype=np.float32) for each in numbers)))
     return found
+
+
+def _regression(inputs: NDArray[np.float32], wanted: NDArray[np.bool_]) -> NDArray[np.float32]:
+    """Return an intercept and the weights of the inputs."""
+    model = LogisticRegression(C=_C, max_iter=200).fit(inputs, wanted)
+    return np.asarray(np.concatenate([model.intercept_, model.coef_[0]]), dtype=np.float32)
+
+
+def _vectors(rows: Sequence[Row]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    return np.stack([row.said.vector for row in rows]), np.stack([row.was.vector for row in rows])
 
 
 def fit_telling(rows: Sequence[Row]) -> NDArray[np.float32]:
@@ -354,15 +382,14 @@ async def embedded(texts: Sequence[str], known: Vectors) -> Vectors:
 
 def write(fits: Sequence[Fit], words: dict[str, float], unknown: float, threshold: float, path: Path) -> None:
     """Write the weights of models trained on all pairs: what ends, what replaces, what says it again."""
-    ending, replacing, same = fits
     np.savez_compressed(
         path,
-        mean=ending.mean,
-        scale=ending.scale,
-        telling=ending.telling,
-        ending=ending.weights,
-        replacing=replacing.weights,
-        same=same.weights,
+        mean=fits[0].mean,
+        scale=fits[0].scale,
+        telling=fits[0].telling,
+        pairs=np.stack([each.weights for each in fits]),
+        plain=np.stack([each.plain for each in fits]),
+        meaning=np.stack([each.meaning for each in fits]).astype(np.float16),
         threshold=np.float32(threshold),
         words=np.array([*words]),
         rarity=np.array([*words.values()], dtype=np.float32),
@@ -380,7 +407,8 @@ def main() -> None:
     asked = parser.parse_args()
     pairs = [json.loads(line) for line in (HERE / "pairs.jsonl").read_text(encoding="utf-8").splitlines()]
     training, testing = people(asked.people), people(asked.test) if asked.test else []
-    everybody = (*training, *testing)
+    strips = strip_people()
+    everybody = (*training, *strips, *testing)
     sessions = [(person, session) for person in everybody for session in person["sessions"]]
     wanted = [text for each in sessions for text in texts(units_of(window_of(*each)))]
     wanted += [pair[which] for pair in pairs for which in ("old", "new")]
@@ -394,8 +422,12 @@ def main() -> None:
     words, unknown = rarities(training)
     known = {person["person"]: (person, told(person, vectors)) for person in training}
     rows = [row for person, sentences in known.values() for row in rows_of(person, sentences, words, unknown)]
-    hand = by_hand(pairs, vectors, words, unknown)
-    print(f"{len(rows)} pairs of {len(known)} people, {len(pairs)} by hand", flush=True)
+    apart = [row for each in strips for row in rows_of(each, told(each, vectors), words, unknown)]
+    hand = [*apart, *by_hand(pairs, vectors, words, unknown)]
+    print(
+        f"{len(rows)} pairs of {len(known)} people, {len(apart)} of {len(strips)} strips, {len(pairs)} by hand",
+        flush=True,
+    )
     fits = trained([*rows, *hand], ((2, 3), (3,), (1,)))
     if asked.write:
         write(fits, words, unknown, asked.threshold, asked.write)
@@ -408,7 +440,7 @@ def main() -> None:
         report(tested, others, fits[0].chance(others))
     print("people left out", flush=True)
     report(known, rows, left_out(rows, hand))
-    report_by_hand(rows, hand)
+    report_by_hand([*rows, *apart], hand[len(apart) :])
 
 
 if __name__ == "__main__":

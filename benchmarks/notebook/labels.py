@@ -8,6 +8,7 @@ a note are left out of training: they may be part of it.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -41,6 +42,41 @@ class Labelled(NamedTuple):
 def people(folder: str | Path) -> list[Person]:
     """Return the people of a folder, by name."""
     return [json.loads(path.read_text(encoding="utf-8")) for path in sorted(Path(folder).glob("*.json"))]
+
+
+def strip_people() -> list[Person]:
+    """Return the people of ``strips.jsonl``: each sentence is a message and a note, a day is a session."""
+    lines = (HERE / "strips.jsonl").read_text(encoding="utf-8").splitlines()
+    return [_strip_person(json.loads(line)) for line in lines]
+
+
+def _strip_person(strip: dict[str, Any]) -> Person:
+    sessions: dict[str, list[dict[str, str]]] = {}
+    notes: dict[int, dict[str, Any]] = {}
+    for line in strip["lines"]:
+        day, number = line["at"][:10], line["n"]
+        said = sessions.setdefault(day, [])
+        at = f"{day}T10:{len(said) % 60:02}:00+00:00"
+        if line.get("asked"):
+            said.append({"id": f"q{number}", "role": "assistant", "at": at, "text": line["asked"]})
+        said.append({"id": f"m{number}", "role": "user", "at": at, "text": line["say"]})
+        terms = [re.findall(r"\w+", line["say"])]
+        notes[number] = {
+            "id": f"n{number}",
+            "terms": terms,
+            "evidence": [f"m{number}"],
+            "ends": None,
+            "replaced_by": None,
+        }
+        replaced = line.get("replaces", [])
+        for earlier in (*line.get("ends", []), *replaced):
+            notes[earlier]["ends"] = {"by": f"m{number}", "at": day}
+            notes[earlier]["replaced_by"] = f"n{number}" if earlier in replaced else None
+        for earlier in line.get("same", []):
+            notes[earlier]["evidence"].append(f"m{number}")
+    name = strip["person"]
+    days = [{"conversation_id": f"{name}-{day}", "messages": said} for day, said in sessions.items()]
+    return {"person": name, "sessions": days, "notes": [*notes.values()], "not_notes": []}
 
 
 def window_of(person: Person, session: dict[str, Any]) -> Window:

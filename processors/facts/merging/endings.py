@@ -47,13 +47,13 @@ _NEAR, _RARE, _SHARE = 0.5, 4.0, 0.15
 #: How much more probable an end must be of an event, a plan or an order if neither is so ("I PASSED" ends
 #: "driving test on 14 May"), of what must not be forgotten ("allergic to nuts"), by an order that takes nothing
 #: back, and of anything else if neither is so, or by a word that is shared in passing.
-_FAR_MORE, _LASTING_MORE, _ADDED_MORE, _UNLIKELY_MORE, _NEVER = 0.1, 0.2, 0.2, 0.4, 1.0
+_FAR_MORE, _LASTING_MORE, _ADDED_MORE, _UNLIKELY_MORE, _NEVER = 0.1, 0.2, 0.35, 0.4, 1.0
 _CHANGED_MIND = re.compile(r"\bchang\w+ (?:my|our) minds?\b", re.IGNORECASE)
 #: What follows is a condition or a reason, not what the statement is about: "£600 is possible if Mondays work".
 _SUBORDINATE = re.compile(r"\b(?:if|unless|because|wenn|falls|weil|porque|parce que|puisque)\b", re.IGNORECASE)
 
 #: The probability from which on a death ends what names who died.
-_DEAD_FROM = 0.3
+_DEAD_FROM = 0.2
 _DIED = re.compile(
     r"(?P<name>[^\W\d_]\w+)(?: \w+){0,2}? (?:died|dead|passed away|gestorben|tot|murió|mort[eo]?|morreu)\b",
     re.IGNORECASE,
@@ -82,20 +82,29 @@ class Ending(NamedTuple):
     cosine: float
 
 
-class _Model(NamedTuple):
-    """Weights of scaled features, after an intercept.
+class _Weights(NamedTuple):
+    """Weights of scaled features, after an intercept: whether a statement is ended, whether something holds
+    instead, and whether it is said again."""
 
-    ``telling``: whether a statement ends anything, by its cues and its vector.  ``ending``: whether a statement
-    is ended; ``replacing``: whether something holds instead; ``same``: whether it is said again.  ``words``:
-    how rare the commonest are; ``unknown``: how rare any other is.
+    ending: NDArray[np.float32]
+    replacing: NDArray[np.float32]
+    same: NDArray[np.float32]
+
+
+class _Model(NamedTuple):
+    """Weights of the regressions.
+
+    ``telling``: whether a statement ends anything, by its cues and its vector.  ``pairs``: with the weights of
+    vectors (``meaning``, of each three, see :func:`meant`); ``plain``: without, where vectors are of another
+    length.  ``words``: how rare the commonest are; ``unknown``: how rare any other is.
     """
 
     mean: NDArray[np.float32]
     scale: NDArray[np.float32]
     telling: NDArray[np.float32]
-    ending: NDArray[np.float32]
-    replacing: NDArray[np.float32]
-    same: NDArray[np.float32]
+    pairs: _Weights
+    meaning: NDArray[np.float32]
+    plain: _Weights
     threshold: float
     words: Mapping[str, float]
     unknown: float
@@ -112,7 +121,7 @@ def decide(new: Said, others: Sequence[Said]) -> list[Ending]:
     pairs = features(new, others, model.words, model.unknown)
     pairs = with_telling(pairs, np.full(len(others), telling(new, model.telling), dtype=np.float32))
     rows = (pairs - model.mean) / model.scale
-    ends, replaces, same = (_chance(rows, each) for each in (model.ending, model.replacing, model.same))
+    ends, replaces, same = _chances(new, others, rows, model)
     likeliest = set(np.argsort(-ends)[:MOST_ENDED].tolist())
     found = []
     for at, old in enumerate(others):
@@ -181,8 +190,32 @@ def telling(new: Said, weights: NDArray[np.float32]) -> float:
     return float(weights[0] + weights[1 : 1 + len(cues)] @ cues) + said
 
 
-def _chance(rows: NDArray[np.float32], weights: NDArray[np.float32]) -> NDArray[np.float32]:
-    score = rows @ weights[1:] + weights[0]
+def _chances(
+    new: Said, others: Sequence[Said], rows: NDArray[np.float32], model: _Model
+) -> list[NDArray[np.float32]]:
+    """Return for each pair the chances that the earlier ends, is then replaced, and is said again."""
+    if len(new.vector) != model.meaning.shape[-1]:
+        return [_chance(rows @ weights[1:] + weights[0]) for weights in model.plain]
+    olds = np.stack([old.vector for old in others])
+    return [
+        _chance(rows @ weights[1:] + weights[0] + meant(new.vector, olds, meaning))
+        for weights, meaning in zip(model.pairs, model.meaning, strict=True)
+    ]
+
+
+def meant(
+    new: NDArray[np.float32], others: NDArray[np.float32], weights: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Return the logits that the vectors of pairs add.
+
+    ``new``: the vector of the later statement, or one a row; ``others``: those of the earlier, shape ``(others,
+    dimensions)``.  ``weights``: of the later, of the earlier, and of their product, shape ``(3, dimensions)``.
+    """
+    later, earlier, product = weights
+    return np.asarray(new @ later + others @ earlier + (others * new) @ product, dtype=np.float32)
+
+
+def _chance(score: NDArray[np.float32]) -> NDArray[np.float32]:
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(score, -30, 30))), dtype=np.float32)
 
 
@@ -194,9 +227,9 @@ def _model() -> _Model:
             mean=stored["mean"],
             scale=stored["scale"],
             telling=stored["telling"],
-            ending=stored["ending"],
-            replacing=stored["replacing"],
-            same=stored["same"],
+            pairs=_Weights(*stored["pairs"]),
+            meaning=stored["meaning"].astype(np.float32),
+            plain=_Weights(*stored["plain"]),
             threshold=float(stored["threshold"]),
             words=words,
             unknown=float(stored["unknown"]),

@@ -171,9 +171,19 @@ def _near(fact_id: str, vector: NDArray[np.float32], store: FactStore) -> _Near 
 
 
 def _may_end(one: _Near, other: _Near) -> bool:
-    """Say whether two facts may be about one thing: what is said unsurely ends nothing."""
+    """Say whether two facts may be compared: what is said unsurely ends nothing.
+
+    Only quotations are.  What a language model says in words of its own is unlike all that the comparison was
+    trained on, and the model, which was shown what is known, has said itself what ends.
+    """
+    if not (_is_quotation(one.fact) and _is_quotation(other.fact)):
+        return False
     subjects = {normalized_subject(each.fact.subject) for each in (one, other)}
     return len(subjects) == 1 and not (one.fact.tentative or other.fact.tentative)
+
+
+def _is_quotation(fact: Fact) -> bool:
+    return any(each.quote in fact.statement or fact.statement in each.quote for each in fact.provenance)
 
 
 def _said(near: _Near, evidence: Provenance) -> Said:
