@@ -73,6 +73,20 @@ def test_a_fact_ends_when_the_other_was_said(is_late: bool) -> None:
     )
 
 
+@pytest.mark.parametrize("text", [CAR, SOLD])
+def test_what_is_no_quotation_is_compared_with_nothing(text: str) -> None:
+    """A language model's words are unlike what the comparison knows; it has said itself what ends."""
+    harness = Harness()
+    for each, day, vector in ((CAR, 1, ONE), (SOLD, 30, NEAR)):
+        found = said(each, day)
+        if each == text:
+            quoted = msgspec.structs.replace(found.provenance, quote="yes, that old thing")
+            found = msgspec.structs.replace(found, provenance=quoted)
+        harness.take(harness.record(found))
+        harness.take(harness.record(result(each, vector), EMBEDDINGS))
+    assert not steps(harness)
+
+
 def test_one_fact_more_ends_nothing() -> None:
     harness = Harness()
     know(harness, "I love tea.", 1, kind=Kind.PREFERENCE)
