@@ -66,6 +66,8 @@ ELSEWHERE = {
     "/v1/conversations/{conversation_id}/turns",
     "/v1/turns/{turn_id}/events",
     "/v1/turns/{turn_id}/stop",
+    # tests/integration/test_erase_certificate.py
+    "/v1/erasures/{erasure_id}",
     # tests/integration/test_completions.py
     "/v1/chat/completions",
 }

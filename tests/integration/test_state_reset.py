@@ -554,7 +554,12 @@ async def test_a_partition_ends_for_an_index_where_its_last_record_is(bare_place
         await producer.abort_transaction()
     places = [TopicPartition(name, number) for number in range(8)]
     async with broker.reading(place.settings) as consumer:
-        assert min((await broker.ends_of(consumer, [places[held], places[only_taken_back]])).values()) > 70
+
+        async def are_taken_back() -> bool:
+            ends = await broker.ends_of(consumer, [places[held], places[only_taken_back]])
+            return min(ends.values()) > 70
+
+        await eventually(are_taken_back, "the broker has taken them back")
         assert await last_records(consumer, places) == {places[held]: 2}
 
 
