@@ -209,7 +209,6 @@ async def test_an_embedder_that_is_down_is_waited_for_and_words_are_found_meanwh
     house = House(stream, [sys.executable, str(Path(__file__).with_name("recalling.py")), str(stream.control)])
     with switch(stream.control, "down"):
         load = house.load(200)
-        await house.worker.ready()
 
         async def waits() -> bool:
             return await house.worker.metric("dependency_waiting", dependency="embedder") >= 1
