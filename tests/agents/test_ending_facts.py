@@ -74,7 +74,7 @@ def test_a_fact_ends_when_the_other_was_said(is_late: bool) -> None:
 
 
 @pytest.mark.parametrize("text", [CAR, SOLD])
-def test_what_is_no_quotation_is_compared_with_nothing(text: str) -> None:
+def test_only_quotations_end_each_other(text: str) -> None:
     """A language model's words are unlike what the comparison knows; it has said itself what ends."""
     harness = Harness()
     for each, day, vector in ((CAR, 1, ONE), (SOLD, 30, NEAR)):

@@ -77,11 +77,7 @@ async def _of_person(call: Call, asked: Asked) -> str:
         return "conversations"
     if await search.knows(asked.user_id, asked.tenant_id):
         return "search"
-
-    async def is_known() -> bool:
-        return await search.knows(asked.user_id, asked.tenant_id)
-
-    unread = await call.is_unread(asked.tenant_id, asked.user_id, is_known)
+    unread = await call.is_unread(asked.tenant_id, asked.user_id)
     return "messages that are not read yet" if unread else ""
 
 
