@@ -7,11 +7,12 @@ Needs nothing but Python.  Each person's sessions are sent in order through POST
 and all of it is read back: facts, the context at certain moments, and what a search finds.  A suffix keeps runs apart.
 
 A fact that itself tells the end of a note ("Porto is cancelled") is neither stale nor harm: `context_harm` leaves it out, `context_harm_raw` counts it.
+`context_harm_alone` counts only what the reader of the prompt cannot know to be over: the message that ends the note, and what replaces it, are not in the prompt.
 A note's terms may stand in facts that tell something else, also in facts said after the end.  `ended_right` counts these as the note, as whoever wrote
 the terms meant them to be found; `ended_told` counts only facts from the messages that the note names as its evidence.
 """
 
-import argparse, json, sys, time, urllib.error, urllib.parse, urllib.request
+import argparse, json, re, sys, time, urllib.error, urllib.parse, urllib.request
 
 
 class Api:
@@ -112,6 +113,14 @@ def shows(text, note, texts):
     return has(text, note) or any(texts[e].lower() in text for e in note["evidence"] if len(texts[e]) > 12)
 
 
+def tells_end(text, notes, note, texts):
+    """The end of a note is at hand if what replaces it is, or if the message that ends it is quoted."""
+    ends, text = note["ends"] or {}, text.lower()
+    by, instead = texts.get(ends.get("by"), ""), notes.get(note.get("replaced_by"))
+    sentences = [part for part in re.split(r"(?<=[.!?…])\s+|\n", by.lower()) if len(part) > 12] or [by.lower()]
+    return any(part in text for part in sentences if part) or bool(instead and shows(text, instead, texts))
+
+
 def score(api, person, suffix, contexts):
     user = person["person"] + suffix
     texts = {m["id"]: m["text"] for s in person["sessions"] for m in s["messages"]}
@@ -150,7 +159,7 @@ def score(api, person, suffix, contexts):
     r["noisy"] = [f["statement"] for f in active if of(f) and of(f) <= noise]
     notes = {n["id"]: n for n in person["notes"]}
     messages = {f["fact_id"]: of(f) for f in every}
-    must = must_300 = nice = must_all = nice_all = harm = harm_raw = harm_all = words = 0
+    must = must_300 = nice = must_all = nice_all = harm = harm_raw = harm_alone = harm_all = words = 0
     for m in person["moments"]:
         c = contexts.get(m["after"]) or {"prompt": "", "recent": "", "memory": []}
         short, left = [], 300  # in the prompt's order, as many items as fit into 300 words
@@ -169,14 +178,16 @@ def score(api, person, suffix, contexts):
         for note in (notes[i] for i in m.get("harm", [])):
             by = (note.get("ends") or {}).get("by")
             harm_raw += has(" \n ".join(t for t, _ in known), note)
-            harm += has(" \n ".join(t for t, i in known if by not in messages.get(i, ())), note)
+            alone = has(" \n ".join(t for t, i in known if by not in messages.get(i, ())), note)
+            harm += alone
+            harm_alone += alone and not tells_end(c["prompt"], notes, note, texts)
     r["must_in_300_words"] = [must_300, must_all]
     r["context_must"], r["context_nice"], r["context_harm"] = (
         [must, must_all],
         [nice, nice_all],
         [harm, harm_all],
     )
-    r["context_harm_raw"] = [harm_raw, harm_all]
+    r["context_harm_raw"], r["context_harm_alone"] = [harm_raw, harm_all], [harm_alone, harm_all]
     r["context_words"] = round(words / max(1, len(person["moments"])))
     found = empty = asked = nothing = 0
     r["unfound"] = []
@@ -235,6 +246,7 @@ def main():
         ("context_nice", "what is good to have at hand, in the context"),
         ("context_harm", "what would harm, said as known (lower is better)"),
         ("context_harm_raw", "… with the facts that tell of the end"),
+        ("context_harm_alone", "… where the prompt does not show the message that tells of the end either"),
         ("answered", "questions with the evidence among the first five"),
         ("unanswerable_empty", "questions that nothing answers, left empty"),
     ]

@@ -39,7 +39,8 @@ async def test_a_context(client: httpx.AsyncClient, rig: Rig) -> None:
     found = msgspec.json.decode(answer.content, type=ContextAnswer)
     assert found == await rig.read()
     assert found.prompt == (
-        "Instructions of the user:\n- Be brief\nKnown about the user:\n- Likes blueberries (1 Mar 2026)\n"
+        "Instructions of the user (where two disagree, the later one holds):\n- Be brief (1 Mar 2026)\n"
+        "Known about the user (where two disagree, the later one holds):\n- Likes blueberries (1 Mar 2026)\n"
         "Last messages:\nuser: What goes with blueberries?\n"
     )
 

@@ -154,7 +154,7 @@ def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Dem
     found = re.search(r"switchboard search \".+\" --user \w+\n(?:  \d\.\d\d .+\n)+", first)
     assert found is not None and re.search(r" turn .*smoothie for breakfast", found[0]), "no fact says it"
     assert re.search(
-        r"switchboard context c-1 --user amara --prompt\n  Known about the user:\n(  - .+\n)+", first
+        r"switchboard context c-1 --user amara --prompt\n  Known about the user \(.+\):\n(  - .+\n)+", first
     )
     assert "  user: I work as a nurse.\n  assistant: Thank you for what you do.\n  (" in first
     assert "~~Send the invitations in the first week of June.~~" in first

@@ -85,10 +85,10 @@ class TestWhatWasSaidBefore:
 
 
 class TestWording:
-    def test_a_fact_names_its_day_and_an_instruction_does_not(self) -> None:
+    def test_facts_and_instructions_name_their_day(self) -> None:
         assert line(Tier.FACTS, "Sails.", at=NOW) == "- Sails. (1 Mar 2026)\n"
         assert line(Tier.EPISODES, "I sail.", Role.USER, at=NOW) == "- user: I sail. (1 Mar 2026)\n"
-        assert line(Tier.INSTRUCTIONS, "Be brief.", at=NOW) == "- Be brief.\n"
+        assert line(Tier.INSTRUCTIONS, "Be brief.", at=NOW) == "- Be brief. (1 Mar 2026)\n"
 
 
 def turn(index: int, text: str = "hello there", speaker: str = "") -> Turn:
@@ -163,7 +163,7 @@ class TestTiers:
     def test_facts_fill_the_budget_and_unrelated_episodes_do_not(self) -> None:
         facts = [candidate(f"f{n:02}", 0.1, text="word " * 18) for n in range(99)]
         packed = pack(Budget(total=1000), facts=facts, episodes=[candidate("e", 0.1)])
-        assert packed.tokens > 980
+        assert packed.tokens > 970
         assert set(outside(packed, Tier.FACTS).values()) == {LeftOut.NO_ROOM}
         assert outside(packed, Tier.EPISODES) == {"e": LeftOut.UNLIKE}
 

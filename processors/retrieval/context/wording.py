@@ -11,17 +11,20 @@ from models.context import Context, ContextItem, Tier
 from models.messages import Role
 from processors.text.tokens import TokenCounter, message_tokens
 
+#: What a reader needs to know where an earlier statement was not seen to have ended.
+_LATER_HOLDS = "(where two disagree, the later one holds)"
+
 #: What stands above each tier; it is paid for by the tier.
 HEADINGS = {
-    Tier.INSTRUCTIONS: "Instructions of the user:\n",
+    Tier.INSTRUCTIONS: f"Instructions of the user {_LATER_HOLDS}:\n",
     Tier.TOOLS: "Found by search:\n",
-    Tier.FACTS: "Known about the user:\n",
+    Tier.FACTS: f"Known about the user {_LATER_HOLDS}:\n",
     Tier.EPISODES: "Said before:\n",
     Tier.RECENT: "Last messages:\n",
 }
 
 #: Tiers whose items name the day on which they were said.
-_DATED = (Tier.FACTS, Tier.EPISODES)
+_DATED = (Tier.INSTRUCTIONS, Tier.FACTS, Tier.EPISODES)
 
 #: English, whatever the locale of the machine is.
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
@@ -39,7 +42,7 @@ _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 def line(tier: Tier, text: str, role: Role | None = None, speaker: str = "", at: datetime | None = None) -> str:
     """Return the line of an item: the text as it is for a message, on one line for anything else.
 
-    A fact, and what was said before, names its day, if ``at`` is known.
+    An instruction, a fact and what was said before name their day, if ``at`` is known.
     """
     who = speaker or (role.value if role is not None else "")
     if tier is Tier.RECENT:
