@@ -13,6 +13,7 @@ from models.errors import MissingMessageId
 from models.ids import message_id
 from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation, PunctuationKind
 from processors.text.validation import decode, decode_chat_message, decode_message
+from streams.clients.erasure_ledger import Refusing
 from streams.clients.records import Headers, Origin, SourceRecord, header, origin
 from streams.runtime.deadletters import HEADER_PREFIX
 
@@ -112,6 +113,25 @@ def fold_into(
             conversation.erase(item.tenant_id, item.user_id, record.offset, arrived)
     conversation.add(messages)
     return copied
+
+
+def taken(
+    items: Sequence[tuple[ChatMessage | Punctuation, SourceRecord]], ledger: Refusing
+) -> list[tuple[ChatMessage | Punctuation, SourceRecord]]:
+    """Return the items without messages of people who were erased after they had sent them."""
+    if ledger.is_empty:
+        return list(items)
+    return [
+        (item, record)
+        for item, record in items
+        if not isinstance(item, ChatMessage) or not ledger.refuses(item, arrived_at(record))
+    ]
+
+
+def arrived_at(record: SourceRecord) -> float:
+    """Return when a message arrived (epoch seconds); of a copy, when the original did."""
+    came_from = _origin(record.headers) if record.headers else None
+    return (record.timestamp if came_from is None else came_from.timestamp) / 1000
 
 
 def _origin(headers: Headers) -> Origin | None:

@@ -18,7 +18,7 @@ from streams.cli import erase_certificate, people, progress
 from streams.cli.output import Json, count, print_json, printable
 from streams.clients import commands
 from streams.config.settings import Settings, load_settings
-from streams.queries.erasure import erasing, receipts
+from streams.queries.erasure import again, erasing, receipts
 from streams.queries.erasure.receipts import Asked
 
 app = typer.Typer(no_args_is_help=True, help="Forget a conversation or a person, and what was made of it.")
@@ -106,6 +106,46 @@ def erase_person(
     print(f"asked to erase {name}, up to now: {total}, {shared} of them shared with others")
     _say_what_remains(settings)
     _say_written(certificate)
+
+
+@app.command("again")
+def erase_again(
+    ledger: Annotated[
+        Path | None,
+        typer.Option("--ledger", metavar="FILE", help="A copy of the ledger: erasures.json of a data folder."),
+    ] = None,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Erase once more who was erased before and is known again, as after a restored backup.
+
+    The ledger of erasures says who that is.  Who has said more since is named and left alone.
+    """
+    settings = load_settings()
+    if ledger is not None:
+        put_back = progress.run("completing the ledger", again.put_back(settings, ledger))
+        print(f"put back into the ledger: {count(put_back, 'person', 'people')}", file=sys.stderr)
+    found = progress.run("looking for who is known again", again.returned(settings))
+    alone = [each for each in found if not each.since]
+    if alone:
+        names = ", ".join(f"{printable(each.user_id)} ({printable(each.tenant_id)})" for each in alone)
+        _confirm(f"Everything about {names} will be gone.", yes)
+    for each in alone:
+        progress.run("erasing", erasing.erase_person(settings, each.tenant_id, each.user_id))
+    if json:
+        told = [{"user_id": each.user_id, "tenant_id": each.tenant_id} for each in alone]
+        left = [{"user_id": each.user_id, "tenant_id": each.tenant_id} for each in found if each.since]
+        print_json({"erased": told, "left": left})
+        return
+    print(f"asked to erase again: {count(len(alone), 'person', 'people')}")
+    for each in found:
+        if each.since:
+            print(
+                f"{printable(each.user_id)} ({printable(each.tenant_id)}) was erased on "
+                f"{each.erased_at:%Y-%m-%d}, is known from before that, and has said more since: "
+                "`switchboard erase person` erases all of it",
+                file=sys.stderr,
+            )
 
 
 @app.command("verify")

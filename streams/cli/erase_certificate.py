@@ -16,6 +16,7 @@ from models.facts import Fact
 from streams.admin.topics.cluster import cluster_id
 from streams.cli import recall_api
 from streams.cli.output import print_json, printable
+from streams.clients.erasure_key import signing_key
 from streams.config.settings import Settings
 from streams.queries.erasure import certificate
 from streams.queries.erasure.proving import certify
@@ -59,7 +60,7 @@ def check(settings: Settings, path: Path | None) -> None:
         )
     if not path.absolute().parent.is_dir():
         raise ConfigurationError(f"{printable(str(path.parent))} is no folder: nothing was erased")
-    certificate.signing_key(settings)
+    signing_key(settings)
     certificate.backups(settings, datetime.now(UTC))
 
 

@@ -66,7 +66,11 @@ def test_a_key_is_handed_over_as_a_file(composed, tmp_path, monkeypatch):
     project = json.loads(composed("compose", ROOT / "docker-compose.yml", f"GEMINI_API_KEY_FILE={key}"))
     assert project["secrets"]["gemini_api_key"]["file"] == str(key)
     memory = project["services"]["memory"]
-    assert [secret["source"] for secret in memory["secrets"]] == ["gemini_api_key", "openai_api_key"]
+    assert [secret["source"] for secret in memory["secrets"]] == [
+        "gemini_api_key",
+        "openai_api_key",
+        "erasure_key",
+    ]
     environment = memory["environment"]
     assert environment["GEMINI_API_KEY_FILE"] == "/run/secrets/gemini_api_key"  # where Compose puts it
     settings = settings_of(environment | {"GEMINI_API_KEY_FILE": str(key)}, monkeypatch)

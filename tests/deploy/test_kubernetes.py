@@ -54,7 +54,7 @@ def with_models(build, tmp_path_factory) -> Objects:
     folder = tmp_path_factory.mktemp("own")
     there = [
         str(Path("../" * len(folder.parts[1:])) / str(path)[1:])
-        for path in (FOLDER / "overlays/small", FOLDER / "components/models")
+        for path in (FOLDER / "overlays/small", FOLDER / "components/models", FOLDER / "components/erasures")
     ]
     written = {"kind": "Kustomization", "resources": there[:1], "components": there[1:]}
     (folder / "kustomization.yaml").write_text(yaml.safe_dump(written))

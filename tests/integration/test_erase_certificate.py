@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import time
 import uuid
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,8 @@ import httpx
 import pytest
 from serve_rig import ServeRig
 from waiting import eventually
+
+from streams.clients.erasure_ledger import GRACE_SECONDS
 
 pytestmark = pytest.mark.kafka
 
@@ -27,8 +31,8 @@ def said(deployment: ServeRig) -> tuple[str, str]:
     return person, conversation
 
 
-def found(deployment: ServeRig, person: str) -> Any:
-    asked = {"q": "quokkas", "user_id": person}
+def found(deployment: ServeRig, person: str, what: str = "quokkas") -> Any:
+    asked = {"q": what, "user_id": person}
     return httpx.get(f"{deployment.url}/v1/search", params=asked).json().get("results")
 
 
@@ -73,3 +77,26 @@ def test_an_erasure_over_http_is_proved_under_its_id(what: str, deployment: Serv
     assert (f"what {person} said in {conversation}" if what == "conversations" else person) in shown.stdout
     for other in (path[:-3] + "AAA", f"{path}?user_id=somebody-else", f"{path}?tenant_id=another"):
         assert httpx.get(other).status_code in (403, 404), other
+
+
+def test_a_late_producer_brings_nobody_back(deployment: ServeRig) -> None:
+    person, conversation = said(deployment)
+    sent_at = datetime.now(UTC).isoformat()
+    accepted = httpx.delete(f"{deployment.url}/v1/people/{person}", timeout=60.0)
+    assert accepted.status_code == 202, accepted.text
+    eventually(lambda: not found(deployment, person), "it is erased")
+    time.sleep(GRACE_SECONDS + 1)  # by the clocks of producer and broker
+
+    def send(text: str, **more: str) -> str:
+        """Return the state that a message comes to."""
+        message = {"conversation_id": f"{conversation}-again", "role": "user", "content": text, **more}
+        sent = httpx.post(f"{deployment.url}/v1/messages", json={"user_id": person, "messages": [message]})
+        assert sent.status_code == 202, sent.text
+        asked = {"position": sent.json()["messages"][0]["position"], "wait": 30}
+        state: str = httpx.get(f"{deployment.url}/v1/progress", params=asked, timeout=60.0).json()["state"]
+        return state
+
+    assert send("I am allergic to quokkas.", sent_at=sent_at) == "refused"
+    assert send("I sing in a choir.") != "refused"
+    eventually(lambda: found(deployment, person, "choir"), "who comes back is remembered")
+    assert "quokkas" not in json.dumps(found(deployment, person))

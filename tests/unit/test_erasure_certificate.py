@@ -10,9 +10,10 @@ import pytest
 
 from models.errors import ConfigurationError, InvalidRecord, NotFound
 from streams.cli import main
+from streams.clients.erasure_key import public_key, signing_key
 from streams.config.settings import Settings
 from streams.queries.erasure import certificate
-from streams.queries.erasure.certificate import Certificate, issue, public_key, signing_key, verify
+from streams.queries.erasure.certificate import Certificate, issue, verify
 from streams.queries.erasure.receipts import Asked, of_person, seal, unseal
 
 NOW = datetime(2026, 5, 4, 12, tzinfo=UTC)
@@ -86,7 +87,7 @@ def test_the_certificate_of_another_deployment_is_refused(settings: Settings, tm
 def test_the_key_stays_and_is_its_owners(settings: Settings) -> None:
     first = public_key(signing_key(settings))
     assert public_key(signing_key(settings)) == first
-    assert (settings.folder / certificate.KEY_FILE).stat().st_mode & 0o777 == 0o600
+    assert (settings.folder / "erasure-key.pem").stat().st_mode & 0o777 == 0o600
 
 
 def test_a_file_without_a_key_is_refused(settings: Settings, tmp_path: Path) -> None:

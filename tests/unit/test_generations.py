@@ -22,6 +22,7 @@ SHARED = {
     "chat.responses.v1",
     "memory.commands.v1",
     "memory.control.v1",
+    "memory.erasures.v1",
     "memory.policies.v1",
     "models.memo.v1",
     "webhooks.endpoints.v1",

@@ -90,7 +90,7 @@ def _serve(catalog: Catalog) -> list[Right]:
     rights = [_group(service, catalog, "Describe") for service in SERVICES]
     for spec in catalog:
         refused = spec.dead_letter or spec.dead_letter_of
-        owned = spec.owner == "producers" or "serve" in spec.writers
+        owned = spec.owner in ("producers", "serve") or "serve" in spec.writers
         writes = owned or refused or spec.contract_name in _ERASED_BY_SERVE
         rights += _on(spec, "Read", *(["Write"] if writes else []), "DescribeConfigs")
     return rights

@@ -42,9 +42,10 @@ from streams.agents.emitting import emit
 from streams.agents.ingest import summary_ledger
 from streams.agents.ingest.punctuating import decode_command, fold_commands, punctuation
 from streams.agents.ingest.summary_ledger import LEDGER
-from streams.agents.message_log import decode_item, fold_into
+from streams.agents.message_log import decode_item, fold_into, taken
 from streams.clients import cloudevents, erasures
 from streams.clients.catalog import catalog_for
+from streams.clients.erasure_ledger import NobodyErased, Refusing
 from streams.clients.records import Headers, SourceRecord
 from streams.clients.topics import COMMANDS, FACTS, MESSAGES, SUMMARIES, WINDOWS
 from streams.config.settings import Settings
@@ -99,10 +100,14 @@ def policy_of(settings: Settings) -> ConversationPolicy:
 
 
 class Conversations:
-    """Handlers of messages, summaries, commands and timers, with their dependencies."""
+    """Handlers of messages, summaries, commands and timers, with their dependencies.
 
-    def __init__(self, settings: Settings, count: TokenCounter) -> None:
+    ``ledger``: who was erased, so that their late messages are not taken.
+    """
+
+    def __init__(self, settings: Settings, count: TokenCounter, ledger: Refusing | None = None) -> None:
         self._settings = settings
+        self._ledger = ledger or NobodyErased()
         self._policy = policy_of(settings)
         self._max_content_bytes = settings.max_content_bytes
         self._count = count
@@ -156,7 +161,11 @@ class Conversations:
     def _fold_messages(
         self, before: ConversationState | None, run: Run[ChatMessage | Punctuation], work: Work
     ) -> ConversationState | None:
-        state, items = before, run.items
+        state, items = before, taken(run.items, self._ledger)
+        if refused := len(run.items) - len(items):
+            work.skip("erased", by=refused)
+            if not items:
+                return before
         if state is None:
             state = ConversationState("", "")  # whoever speaks first says whose it is
         fold = self._fold(run.key, state, run.last.partition, work)

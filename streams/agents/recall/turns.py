@@ -24,10 +24,11 @@ from streams.agents import id_pages
 from streams.agents.contexts import requests as context_requests
 from streams.agents.emitting import emit
 from streams.agents.masking import mask_of
-from streams.agents.message_log import decode_item, fold_into
+from streams.agents.message_log import decode_item, fold_into, taken
 from streams.agents.recall.punctuations import TURNS, punctuate
 from streams.agents.vectors import requests as embedding_requests
 from streams.clients import cloudevents, erasures
+from streams.clients.erasure_ledger import NobodyErased, Refusing
 from streams.clients.records import SourceRecord
 from streams.clients.topics import MESSAGES
 from streams.config.settings import Settings
@@ -73,10 +74,11 @@ _SOURCE = "/switchboard/recall"
 
 
 class Turns:
-    """Handlers of messages and punctuations."""
+    """Handlers of messages and punctuations.  ``ledger``: as that of the ingest stage."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, ledger: Refusing | None = None) -> None:
         self._settings = settings
+        self._ledger = ledger or NobodyErased()
         self._forget_seconds = settings.conversation_forget_days * 86_400
         self._mask = mask_of(settings)
 
@@ -104,7 +106,7 @@ class Turns:
     def _fold(
         self, before: TurnsState | None, run: Run[ChatMessage | Punctuation | None], work: Work
     ) -> TurnsState | None:
-        items = [(item, record) for item, record in run.items if item is not None]
+        items = taken([(item, record) for item, record in run.items if item is not None], self._ledger)
         fold = TurnFold(
             run.key.decode(),
             before or TurnsState(),

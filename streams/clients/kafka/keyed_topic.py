@@ -86,8 +86,11 @@ class KeyedTopic(Generic[T]):
                 consumer.assign([place])
                 async with asyncio.timeout(patience):
                     end = (await consumer.end_offsets([place]))[place]
+                    begin = (await consumer.beginning_offsets([place]))[place]
                     await consumer.seek_to_beginning(place)
-                first = True
+                first = begin < end
+                if not first:
+                    yield {}
                 while True:
                     changed = await self._take(consumer, place, values)
                     if await consumer.position(place) >= end and (changed or first):

@@ -16,8 +16,9 @@ from models.messages import PUNCTUATION_HEADER, ChatMessage
 from models.turns import Turn
 from processors.conversations.state import ConversationPolicy, silent_at
 from processors.text.validation import decode
-from streams.agents.message_log import decode_item, read_message
+from streams.agents.message_log import arrived_at, decode_item, read_message
 from streams.clients.catalog import catalog_for
+from streams.clients.erasure_ledger import NobodyErased, Refusing
 from streams.clients.kafka import broker
 from streams.clients.kafka.lookup import Lookup
 from streams.clients.records import SourceRecord, header
@@ -42,6 +43,7 @@ class State(StrEnum):
     """How far.  ``extracted``: read, and nothing was learned of it; ``searchable``: with what was learned.
 
     ``duplicate``: it counts no more, since another message came first under its ``message_id``.
+    ``refused``: whoever sent it was erased after that, and before it arrived.
     """
 
     WAITING = "waiting"
@@ -50,11 +52,14 @@ class State(StrEnum):
     EXTRACTED = "extracted"
     SEARCHABLE = "searchable"
     DUPLICATE = "duplicate"
+    REFUSED = "refused"
     DEAD_LETTERED = "dead_lettered"
 
 
+_ERASED = "the person was erased after the message was sent: what they said before that is not taken any more"
+
 #: Nothing more becomes of it.
-_FINAL = (State.EXTRACTED, State.SEARCHABLE, State.DUPLICATE, State.DEAD_LETTERED)
+_FINAL = (State.EXTRACTED, State.SEARCHABLE, State.DUPLICATE, State.REFUSED, State.DEAD_LETTERED)
 
 
 class Waiting(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,8 +87,11 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 class ProgressReader:
     """Follows messages by where they stand in the log."""
 
-    def __init__(self, settings: Settings, facts: Facts, log: Log, lookup: Lookup) -> None:
+    def __init__(
+        self, settings: Settings, facts: Facts, log: Log, lookup: Lookup, ledger: Refusing | None = None
+    ) -> None:
         self._settings = settings
+        self._ledger = ledger or NobodyErased()
         self._lookup = lookup
         self._catalog = catalog_for(settings)
         self._facts = facts
@@ -142,6 +150,8 @@ class ProgressReader:
         known = msgspec.structs.replace(
             known, message_id=message.message_id, conversation_id=message.conversation_id
         )
+        if self._ledger.refuses(message, arrived_at(record)):
+            return msgspec.structs.replace(known, state=State.REFUSED, reason=_ERASED)
         stored = await conversation_states.find(self._lookup, message.conversation_id)
         is_forgotten = False
         if stored is None and await self._is_read(record):

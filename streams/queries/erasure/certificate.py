@@ -7,33 +7,23 @@ keys and no spaces, so that anybody can verify it offline with the public key th
 from __future__ import annotations
 
 import base64
-import os
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import msgspec
 import orjson
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
 from models.errors import ConfigurationError, InvalidRecord
 from streams.clients.catalog import catalog_for
+from streams.clients.erasure_key import public_key, signing_key
 from streams.clients.serving import shown
 from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
 from streams.queries.erasure.receipts import Asked, Scope
-
-#: Where the key lies if the settings name none.
-KEY_FILE = "erasure-key.pem"
 
 _FORM = "switchboard-erasure/1"
 _DAY = timedelta(days=1)
@@ -210,48 +200,6 @@ def verify(text: bytes, trusted: str = "") -> Certificate:
             "the signature does not hold: the certificate was changed after it was signed",
         ) from None
     return certificate
-
-
-def signing_key(settings: Settings) -> Ed25519PrivateKey:
-    """Return the key of this deployment; it is made in the data folder if the settings name none.
-
-    Raises:
-        ConfigurationError: the file cannot be read or written, or holds no Ed25519 key.
-    """
-    path = settings.erasure_key_file or settings.folder / KEY_FILE
-    try:
-        if settings.erasure_key_file is None and not path.exists():
-            _make(path)
-        key = load_pem_private_key(path.read_bytes(), None)
-    except (OSError, ValueError, TypeError) as error:
-        raise ConfigurationError(
-            f"the key that signs certificates cannot be read from {path} ({error}): give an Ed25519 key as PEM "
-            "in SWITCHBOARD_ERASURE_KEY_FILE"
-        ) from error
-    if not isinstance(key, Ed25519PrivateKey):
-        raise ConfigurationError(f"{path} holds a key that is not Ed25519: openssl genpkey -algorithm ed25519")
-    return key
-
-
-def public_key(key: Ed25519PrivateKey) -> str:
-    """Return the public half of a key, in base64."""
-    return _text(key.public_key().public_bytes_raw())
-
-
-def _make(path: Path) -> None:
-    """Write a new key that only its owner may read; of two processes the first one's stays."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    pem = Ed25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    beside = path.with_suffix(f".{os.getpid()}")
-    try:
-        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(pem)
-        os.link(beside, path)
-    except FileExistsError:
-        pass  # another process was first
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def _signed(told: dict[str, Any]) -> bytes:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import NamedTuple
 
+import structlog
+
 from models.errors import ConfigurationError
-from streams.clients import cloudevents, commands
+from streams.clients import cloudevents, commands, erasure_ledger
 from streams.clients.catalog import catalog_for
 from streams.clients.erasures import EVENT, Erasing
 from streams.clients.kafka import broker
@@ -18,6 +20,8 @@ from streams.llm.erasure_answers import forget_answers
 from streams.queries.conversations import states as conversation_states
 from streams.queries.erasure.generations import ErasureRecord, write_everywhere
 from streams.stores.turn_topic import TurnTopic
+
+log = structlog.get_logger("streams.queries.erasure")
 
 _SOURCE = "/switchboard/cli"
 _CLIENT = "switchboard-cli"
@@ -86,9 +90,15 @@ async def erase_person(settings: Settings, tenant: str, user_id: str) -> tuple[d
         DependencyUnavailable: the broker does not answer; asked again, nothing is done twice.  Nothing is
             erased unless the list of conversations is whole.
     """
+    at = datetime.now(UTC)
     # All that is known of anybody is read: not on the event loop of those who are answered meanwhile.
     found = await in_own_loop(lambda: _conversations_of(settings, tenant, user_id))
     asked = [commands.erasing(name, tenant, "" if alone else user_id) for name, alone in found.items()]
+    try:
+        await erasure_ledger.note(settings, tenant, user_id, at)
+    except ConfigurationError as error:
+        # They are erased in any case; what is sent again later is not known to be theirs.
+        log.error("an erasure is not in the ledger", error=str(error))
     # First, so that nothing new is learned from what is still on its way.
     await _forget_facts(settings, Erasing(tenant, "", user_id, datetime.now(UTC)))
     await commands.send(settings, asked)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import structlog
 
 from models.errors import ConfigurationError
+from streams.clients.erasure_key import signing_key
 from streams.clients.serving import CONTROL, serves
 from streams.config.settings import Settings
 from streams.queries.erasure import certificate, erasing, receipts
@@ -70,7 +71,7 @@ class Erasures:
             NotFound: nobody with this key gave such an id.
             ConfigurationError: the key cannot be read.
         """
-        return receipts.unseal(erasure_id, await asyncio.to_thread(certificate.signing_key, self._settings))
+        return receipts.unseal(erasure_id, await asyncio.to_thread(signing_key, self._settings))
 
     async def certify(self, asked: Asked) -> bytes:
         """Return the signed certificate of an erasure that the views were seen to have done.
@@ -84,7 +85,7 @@ class Erasures:
     async def _accepted(self, asked: Asked) -> Accepted:
         left = erasing.remaining(self._settings, datetime.now(UTC))
         try:
-            key = await asyncio.to_thread(certificate.signing_key, self._settings)
+            key = await asyncio.to_thread(signing_key, self._settings)
         except ConfigurationError as error:
             # It is erased in any case; only the proof is not to be had.
             log.warning("an erasure has no id", error=str(error))

@@ -15,10 +15,9 @@ from typing import Literal, NamedTuple
 import msgspec
 from cryptography.fernet import Fernet, InvalidToken
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from models.errors import NotFound
+from streams.clients.erasure_key import derived
 
 #: An id stands in a URL: of so many characters of names it has all, of more none.
 _MOST_NAMED = 1_000
@@ -72,5 +71,4 @@ def unseal(erasure_id: str, key: Ed25519PrivateKey) -> Asked:
 
 
 def _cipher(key: Ed25519PrivateKey) -> Fernet:
-    derived = HKDF(SHA256(), 32, None, _PURPOSE).derive(key.private_bytes_raw())
-    return Fernet(base64.urlsafe_b64encode(derived))
+    return Fernet(base64.urlsafe_b64encode(derived(key, _PURPOSE)))

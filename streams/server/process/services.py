@@ -44,7 +44,7 @@ async def open_service(name: str, settings: Settings, metrics: Metrics, resource
         ConfigurationError: no such service, or something it needs is set wrongly.
     """
     if name == "ingest":
-        return _ingest(settings)
+        return await _ingest(settings, resources)
     if name == "memory":
         return await _memory(settings, metrics, resources)
     if name == "recall":
@@ -54,11 +54,14 @@ async def open_service(name: str, settings: Settings, metrics: Metrics, resource
     raise ConfigurationError(f"no service is called {name!r}: choose one of {', '.join(SERVICES)}")
 
 
-def _ingest(settings: Settings) -> Service:
+async def _ingest(settings: Settings, resources: AsyncExitStack) -> Service:
     from streams.agents.ingest.conversations import Conversations
+    from streams.clients.erasure_ledger import open_ledger
     from streams.llm.tokenizer import open_counter
 
-    return Service([Conversations(settings, open_counter(settings.tokenizer)).stage()])
+    ledger = await open_ledger(settings, resources)
+    stage = Conversations(settings, open_counter(settings.tokenizer), ledger).stage()
+    return Service([stage], needed=[ledger.ready])
 
 
 def _respond(settings: Settings, metrics: Metrics) -> Service:
@@ -130,6 +133,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from streams.agents.recall.vectors import VectorViews
     from streams.agents.vectors.queue import VectorQueue
     from streams.agents.vectors.recall_indexes import open_indexes
+    from streams.clients.erasure_ledger import open_ledger
     from streams.clients.policies.known import open_policies
     from streams.llm.embedders import behind_contexts, open_vectors
     from streams.llm.tokenizer import cl100k_counter
@@ -145,6 +149,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     index, turns, episodes = indexes.facts, indexes.turns, indexes.episodes
     entities, relations = indexes.entities, indexes.relations
     policies = await open_policies(settings, resources)
+    ledger = await open_ledger(settings, resources)
     shown = shown_facts(index, policies)
     kinds: dict[VectorKind, SearchIndex[Any, Any]] = {
         VectorKind.FACT: index,
@@ -167,7 +172,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         missed=metrics.context_log_misses_total.inc,
     )
     stages = [
-        Turns(settings).stage(),
+        Turns(settings, ledger).stage(),
         TurnLog(settings, log, turns).stage(),
         EpisodeIndex(settings, episodes).stage(),
         entity_index(settings, entities),
@@ -188,7 +193,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     if indexes.rebuild is not None:
         companions.append(indexes.rebuild.begin)
     if shares_views(settings):
-        return Service(stages, companions)  # whoever answers reads the servers itself
+        return Service(stages, companions, [ledger.ready])  # whoever answers reads the servers itself
     graph = GraphSearch(shown_entities(entities, policies), shown_relations(relations, policies))
     search = MemorySearch(
         shown,
@@ -212,4 +217,4 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
 
         return close
 
-    return Service(stages, [answer, *companions])
+    return Service(stages, [answer, *companions], [ledger.ready])

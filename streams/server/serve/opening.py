@@ -12,6 +12,7 @@ from streams.admin.topics.cluster import cluster_id
 from streams.agents.masking import mask_of
 from streams.chat.answering.understanding import Understanding
 from streams.clients.catalog import catalog_for
+from streams.clients.erasure_ledger import open_ledger
 from streams.clients.kafka.lookup import Lookup
 from streams.clients.kafka.readers import Readers
 from streams.clients.policies.topic import PolicyStore
@@ -133,6 +134,7 @@ async def open_parts(
     resources.push_async_callback(sender.close)
     resources.push_async_callback(readers.close)
     lookup = Lookup(settings, readers=readers)
+    ledger = await open_ledger(settings, resources)
     status = Status(settings, catalog)
     resources.push_async_callback(status.close)
     contexts = ContextReader(remembered.contexts, remembered.log, remembered.facts)
@@ -149,7 +151,7 @@ async def open_parts(
         letters=LetterQueues(settings),
         sender=sender,
         conversations=Conversations(settings, remembered.log, sender, lookup),
-        progress=ProgressReader(settings, remembered.facts, remembered.log, lookup),
+        progress=ProgressReader(settings, remembered.facts, remembered.log, lookup, ledger),
         unread=Unread(settings, remembered.log, readers),
         most_content_bytes=settings.max_content_bytes,
         metadata_keys=settings.searched_metadata,

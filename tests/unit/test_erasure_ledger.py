@@ -1,0 +1,71 @@
+"""The ledger of erasures: which messages it refuses."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from models.erasures import ErasedPerson
+from models.messages import ChatMessage, Role
+from streams.clients.erasure_ledger import ErasureLedger, PersonHash
+from streams.config.settings import Settings
+
+UNTIL = datetime(2026, 3, 1, 9, tzinfo=UTC)
+
+
+def message(sent_at: datetime, user_id: str = "ada", tenant_id: str = "default") -> ChatMessage:
+    return ChatMessage(
+        message_id="m",
+        conversation_id="c",
+        user_id=user_id,
+        tenant_id=tenant_id,
+        role=Role.USER,
+        content="I am allergic to quokkas.",
+        sent_at=sent_at,
+    )
+
+
+def ledger_of(settings: Settings, hashed: PersonHash) -> ErasureLedger:
+    ledger = ErasureLedger(settings)
+    person_id = hashed.of("default", "ada")
+    ledger._set({person_id: ErasedPerson(person_id=person_id, key_id=hashed.key_id, until=UNTIL)})
+    return ledger
+
+
+@pytest.mark.parametrize(
+    ("sent", "arrived", "refused"),
+    [
+        (timedelta(0), timedelta(hours=1), True),
+        (timedelta(days=-400), timedelta(days=400), True),
+        (timedelta(seconds=1), timedelta(hours=1), False),  # said afterwards
+        (timedelta(days=-2), timedelta(days=-1), False),  # in the log before the erasure, which erases it
+        (timedelta(days=-2), timedelta(seconds=9), False),  # not every service may know it yet
+    ],
+)
+def test_what_was_sent_before_the_erasure_and_arrives_after_it_is_refused(
+    sent: timedelta, arrived: timedelta, refused: bool, tmp_path: Path
+) -> None:
+    settings = Settings(data_dir=tmp_path)
+    ledger = ledger_of(settings, PersonHash(settings))
+    assert ledger.refuses(message(UNTIL + sent), (UNTIL + arrived).timestamp()) is refused
+
+
+def test_nobody_else_is_refused(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path)
+    ledger = ledger_of(settings, PersonHash(settings))
+    late = (UNTIL + timedelta(days=1)).timestamp()
+    assert not ledger.refuses(message(UNTIL, user_id="bea"), late)
+    assert not ledger.refuses(message(UNTIL, tenant_id="acme"), late)
+
+
+def test_an_erasure_under_another_key_is_reported_as_one_that_cannot_be_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = Settings(data_dir=tmp_path / "here")
+    own = PersonHash(settings)
+    ledger = ledger_of(settings, PersonHash(Settings(data_dir=tmp_path / "elsewhere")))
+    assert not ledger.refuses(message(UNTIL), (UNTIL + timedelta(days=1)).timestamp())
+    assert "SWITCHBOARD_ERASURE_KEY_FILE" in capsys.readouterr().out
+    assert own.of("default", "ada") not in "".join(map(str, tmp_path.rglob("*")))
