@@ -5,12 +5,20 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from models.erasures import ErasedPerson
 from models.messages import ChatMessage, Role
+from models.turns import Turn
+from models.windows import Window
+from streams.agents.ingest.conversations import Conversations
+from streams.agents.recall.turns import TURNS, Turns
 from streams.clients.erasure_ledger import ErasureLedger, PersonHash
+from streams.clients.topics import WINDOWS
 from streams.config.settings import Settings
+from streams.llm.tokenizer import cl100k_counter
+from streams.runtime.testing import StageHarness
 
 UNTIL = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
@@ -69,3 +77,17 @@ def test_an_erasure_under_another_key_is_reported_as_one_that_cannot_be_kept(
     assert not ledger.refuses(message(UNTIL), (UNTIL + timedelta(days=1)).timestamp())
     assert "SWITCHBOARD_ERASURE_KEY_FILE" in capsys.readouterr().out
     assert own.of("default", "ada") not in "".join(map(str, tmp_path.rglob("*")))
+
+
+def test_whoever_counts_messages_leaves_out_what_is_refused(tmp_path: Path) -> None:
+    settings = Settings(data_dir=tmp_path, window_size=1, window_overlap=0)
+    ledger = ledger_of(settings, PersonHash(settings))
+    start = UNTIL + timedelta(hours=1)
+    late = msgspec.structs.replace(message(UNTIL), message_id="before")
+    new = msgspec.structs.replace(message(start), message_id="since")
+    ingest = StageHarness(Conversations(settings, cl100k_counter(), ledger).stage(), start=start)
+    recall = StageHarness(Turns(settings, ledger).stage(), start=start)
+    for harness in (ingest, recall):
+        harness.feed(harness.record(late), harness.record(new))
+    assert [each.message_ids for each in ingest.values(WINDOWS, Window)] == [("since",)]
+    assert [(each.message_id, each.index) for each in recall.values(TURNS, Turn)] == [("since", 0)]
