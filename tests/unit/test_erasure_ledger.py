@@ -80,14 +80,15 @@ def test_an_erasure_under_another_key_is_reported_as_one_that_cannot_be_kept(
 
 
 def test_whoever_counts_messages_leaves_out_what_is_refused(tmp_path: Path) -> None:
-    settings = Settings(data_dir=tmp_path, window_size=1, window_overlap=0)
+    settings = Settings(data_dir=tmp_path, window_size=2, window_overlap=0)
     ledger = ledger_of(settings, PersonHash(settings))
     start = UNTIL + timedelta(hours=1)
     late = msgspec.structs.replace(message(UNTIL), message_id="before")
-    new = msgspec.structs.replace(message(start), message_id="since")
+    new = [msgspec.structs.replace(message(start), message_id=f"since-{number}") for number in range(2)]
     ingest = StageHarness(Conversations(settings, cl100k_counter(), ledger).stage(), start=start)
     recall = StageHarness(Turns(settings, ledger).stage(), start=start)
     for harness in (ingest, recall):
-        harness.feed(harness.record(late), harness.record(new))
-    assert [each.message_ids for each in ingest.values(WINDOWS, Window)] == [("since",)]
-    assert [(each.message_id, each.index) for each in recall.values(TURNS, Turn)] == [("since", 0)]
+        harness.feed(*map(harness.record, (late, *new)))
+    assert [each.message_ids for each in ingest.values(WINDOWS, Window)] == [("since-0", "since-1")]
+    turns = recall.values(TURNS, Turn)
+    assert [(each.message_id, each.index) for each in turns] == [("since-0", 0), ("since-1", 1)]
