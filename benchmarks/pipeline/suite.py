@@ -29,10 +29,10 @@ _TOPICS_TIMEOUT = 120
 
 #: What :mod:`benchmarks.serving` measures on one deployment, in the order that disturbs least: the last but one
 #: stops ``serve``, the last drives it to its limits.
-SERVING = ("latency", "http", "mcp", "page", "live", "chats")
+SERVING = ("latency", "beside", "http", "mcp", "page", "live", "chats")
 
 #: Those that only the long form measures, unless they are named.
-LONG_ONLY = frozenset({"chats", "page", "live"})
+LONG_ONLY = frozenset({"beside", "chats", "page", "live"})
 
 _SCALE_SHORT = "--sizes 1000 --askers 1 32 --one 2000 --searches 32"
 

@@ -24,13 +24,16 @@ _THINGS = ["blueberries", "chess", "sailing", "pottery", "jazz", "tulips", "mara
 async def measure(deployment: Deployment, short: bool) -> dict[str, Any]:
     """Send one conversation per probe and poll the search until its fact is there (seconds)."""
     probes = 10 if short else 200
-    async with deployment.client() as client:
-        await _fact(client, deployment, "warm-up", 0)
-        facts, turns = [], []
-        for n in range(probes):
-            facts.append(await _fact(client, deployment, f"probe-{n}", n))
-            turns.append(await _turn(client, deployment, f"probe-{n}", n))
+    await probe(deployment, "warm-up", 0)
+    found = [await probe(deployment, f"probe-{n}", n) for n in range(probes)]
+    facts, turns = zip(*found, strict=True)
     return {**percentiles(facts), "turn": percentiles(turns), "probes": probes}
+
+
+async def probe(deployment: Deployment, name: str, n: int) -> tuple[float, float]:
+    """Return how long a message takes to its fact, and another to its turn (seconds)."""
+    async with deployment.client() as client:
+        return await _fact(client, deployment, name, n), await _turn(client, deployment, name, n)
 
 
 def _message(name: str, number: int, text: str) -> ChatMessage:

@@ -67,7 +67,7 @@ class Storage:
             subprocess.run(command, stdout=output, stderr=output, timeout=1800, check=True)
         for folder in _LEFT_OUT:
             for path in (tree / folder).iterdir():
-                shutil.rmtree(path) if path.is_dir() else path.unlink()
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
         (tree / "usr/bin/python").symlink_to("python3")
         container = self.buildah("from", "scratch")
         self.buildah("add", "--quiet", container, tree, "/", seconds=600)
