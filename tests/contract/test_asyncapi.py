@@ -101,26 +101,6 @@ def test_there_is_a_channel_for_every_topic_but_the_changelogs(document):
         assert binding["topicConfiguration"]["max.message.bytes"] == expected[name].max_message_bytes
 
 
-def test_the_operations_are_the_road(document):
-    operations = document["operations"].keys()
-    assert {
-        "ingest.receive.chat.messages.v1",
-        "ingest.receive.memory.summaries.v1",
-        "ingest.send.memory.windows.v1",
-        "ingest.send.memory.summary-requests.v1",
-        "ingest.send.chat.messages.v1.dlq",
-        "memory.receive.memory.windows.v1",
-        "memory.send.memory.facts.v1",
-        "recall.receive.memory.facts.v1",
-        "respond.receive.chat.response-chunks.v1",
-        "respond.send.chat.responses.v1",
-        "respond.send.chat.duplicates.v1",
-    } <= operations
-    assert not [name for name in operations if name.startswith("producers")]
-    receive = document["operations"]["ingest.receive.chat.messages.v1"]
-    assert receive["bindings"]["kafka"]["groupId"]["enum"] == ["switchboard-ingest"]
-
-
 def test_dead_letter_headers_are_those_that_the_runtime_writes(document):
     record = Record(
         topic="chat.messages.v1",

@@ -194,7 +194,6 @@ HEARD = make_fact().last_evidence_at
 
 FILTERS: dict[str, tuple[FactFilter, set[str]]] = {
     "user": (FactFilter(user_id="bob"), {"of bob"}),
-    "unknown user": (FactFilter(user_id="nobody"), set()),
     "tenant": (FactFilter(user_id="ada", tenant_id="acme"), {"of acme"}),
     "default statuses": (ADA, {"active", "profile", "unsure", "lasting"}),
     "one status": (FactFilter(user_id="ada", statuses=(FactStatus.DEPRECATED,)), {"deprecated"}),
@@ -203,11 +202,6 @@ FILTERS: dict[str, tuple[FactFilter, set[str]]] = {
         {"active", "profile", "unsure", "lasting", "deprecated", "merged"},
     ),
     "kind": (FactFilter(user_id="ada", kinds=(StatementKind.PROFILE,)), {"profile"}),
-    "two kinds": (
-        FactFilter(user_id="ada", kinds=(StatementKind.PROFILE, StatementKind.EVENT)),
-        {"profile", "unsure"},
-    ),
-    "confidence": (FactFilter(user_id="ada", minimum_confidence=0.3), {"active", "profile", "lasting"}),
     "confidence is inclusive": (
         FactFilter(user_id="ada", minimum_confidence=0.7),
         {"active", "profile", "lasting"},
@@ -224,15 +218,7 @@ FILTERS: dict[str, tuple[FactFilter, set[str]]] = {
         FactFilter(user_id="ada", passive_at=HEARD + timedelta(days=40)),
         {"lasting"},
     ),
-    "not faded for who asks": (
-        FactFilter(user_id="ada", active_at=HEARD + timedelta(days=40)),
-        {"active", "profile", "lasting"},
-    ),
     "lasting": (FactFilter(user_id="ada", lasting_until=HEARD + timedelta(days=100_000)), {"lasting"}),
-    "sure, and not faded": (
-        FactFilter(user_id="ada", minimum_confidence=0.3, active_at=HEARD + timedelta(days=90)),
-        {"lasting"},
-    ),
     "all together": (
         FactFilter(
             user_id="ada",
@@ -277,19 +263,6 @@ async def test_every_filter_holds_for_every_way_to_read(varied: FactIndex, name:
     assert {fact.statement for fact in listed} == statements
     assert following is None
     assert await varied.count(where) == len(statements)
-
-
-async def test_the_same_statement_of_two_people_is_two_facts(index: FactIndex) -> None:
-    facts = [
-        make_fact("likes tea"),
-        make_fact("likes tea", user_id="bob"),
-        make_fact("likes tea", tenant_id="acme"),
-    ]
-    await index.upsert(facts)
-    assert await index.count() == 3
-    for fact in facts:
-        where = FactFilter(user_id=fact.user_id, tenant_id=fact.tenant_id)
-        assert [found.item for found in await index.search_text("tea", where, 5)] == [fact]
 
 
 async def test_pages_cover_everything_once_in_order(index: FactIndex) -> None:

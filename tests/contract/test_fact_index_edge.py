@@ -19,7 +19,6 @@ import pytest
 from fact_samples import ADA, SPACE, make_fact, unit
 
 from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable
-from streams.stores.folder_lock import LOCK_FILE
 from streams.stores.qdrant_edge import QdrantEdgeIndex
 from streams.stores.qdrant_kinds import FACTS
 
@@ -120,13 +119,6 @@ async def test_a_second_opener_in_the_same_process_is_refused(index: QdrantEdgeI
     assert await index.count() == 1
 
 
-async def test_a_lock_file_left_behind_is_no_obstacle(tmp_path: Path) -> None:
-    (tmp_path / LOCK_FILE).write_text("99999999\n")
-    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
-    assert (tmp_path / LOCK_FILE).read_text().splitlines()[0] == str(os.getpid())
-    await opened.close()
-
-
 async def test_a_folder_that_failed_to_open_is_free_again(tmp_path: Path) -> None:
     await QdrantEdgeIndex(tmp_path, FACTS, SPACE).close()
     for _ in range(2):
@@ -138,12 +130,6 @@ async def test_a_folder_that_failed_to_open_is_free_again(tmp_path: Path) -> Non
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
 def test_a_folder_that_cannot_be_written_is_a_configuration_error(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
-    with pytest.raises(ConfigurationError, match="SWITCHBOARD_DATA_DIR"):
-        QdrantEdgeIndex(tmp_path / "qdrant", FACTS, SPACE)
-
-
-def test_a_file_where_the_folder_should_be_is_a_configuration_error(tmp_path: Path) -> None:
-    (tmp_path / "qdrant").touch()
     with pytest.raises(ConfigurationError, match="SWITCHBOARD_DATA_DIR"):
         QdrantEdgeIndex(tmp_path / "qdrant", FACTS, SPACE)
 
@@ -347,11 +333,6 @@ async def test_a_panic_of_the_engine_stops_the_worker(index: QdrantEdgeIndex) ->
         await index._run(panic)
 
 
-async def test_a_mistake_of_ours_keeps_its_own_name(index: QdrantEdgeIndex) -> None:
-    with pytest.raises(TypeError):
-        await index._run(lambda shard: shard.engine.count("no request"))
-
-
 async def test_a_call_that_cannot_start_in_time_is_given_up(tmp_path: Path) -> None:
     opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE, timeout=0.05)
     free = threading.Event()
@@ -373,17 +354,3 @@ async def test_a_closed_index_says_so(tmp_path: Path) -> None:
     await opened.close()
     with pytest.raises(DependencyUnavailable, match="closed"):
         await opened.count()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads the names of threads in /proc")
-async def test_the_engine_has_no_pool_to_hand_searches_to(index: QdrantEdgeIndex) -> None:
-    fact = make_fact("likes figs")
-    await index.upsert([fact])
-    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), SPACE.model)
-    assert (await index.search("figs", unit(1.0), ADA, 5))[0] == [fact]
-    # The one that there is has loaded the segment, and sleeps.
-    assert sum(name.startswith("edge-search") for name in thread_names()) <= 1
-
-
-def thread_names() -> list[str]:
-    return [each.read_text().strip() for each in Path("/proc/self/task").glob("*/comm")]

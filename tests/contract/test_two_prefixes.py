@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from models.errors import ConfigurationError
 from streams.admin.topics import reset
-from streams.clients.catalog import catalog_for, load_catalog
-from streams.config.namespace import Namespace
+from streams.clients.catalog import load_catalog
 from streams.config.settings import Settings, load_settings
 from streams.stores.index_factory import open_index
 from streams.stores.qdrant_kinds import FACTS
@@ -82,12 +81,3 @@ async def test_on_a_server_each_has_a_collection_of_its_own() -> None:
         "switchboard_facts",
         "prod-switchboard_facts",
     }
-
-
-def test_one_place_names_topics_and_groups() -> None:
-    settings = Settings(topic_prefix="p-")
-    assert settings.namespace == Namespace("p-")
-    assert catalog_for(settings).name("chat.messages.v1") == settings.namespace.topic("chat.messages.v1")
-    assert settings.group("ingest") == "p-switchboard-ingest"
-    assert settings.namespace.redis_key("context", "ada") == "p-switchboard:context:ada"
-    assert Namespace().redis_key("context", "ada") == "switchboard:context:ada"

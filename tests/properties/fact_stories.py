@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import NamedTuple
 
+import told_facts
 from hypothesis import strategies as st
 
 from models.facts import Erasure, Fact, FactCandidate, FactStatus, Provenance
@@ -153,40 +154,13 @@ def candidates(story: Sequence[Says]) -> list[FactCandidate]:
     return [candidate(said, offset, at[offset]) for offset, said in enumerate(story)]
 
 
-class Memory:
+class Memory(told_facts.Memory):
     """All lines, and the topic: what a stage without crashes would have."""
-
-    def __init__(self) -> None:
-        self.lines: dict[str, Line] = {}
-        self.places: dict[str, str] = {}
-        self.topic: dict[str, Fact] = {}
-        self.published: list[Fact] = []
-        self.position = 0
-
-    def line(self, line_id: str) -> Line | None:
-        return self.lines.get(line_id)
-
-    def is_folded(self, line_id: str) -> bool:
-        return False
-
-    def line_of(self, fact_id: str) -> str:
-        return self.places.get(fact_id, fact_id)
-
-    def erasure(self, fact_id: str) -> Erasure | None:
-        return None
 
     def learn(self, said: FactCandidate) -> list[Fact]:
         """Fold one candidate in; return what it changed."""
-        self.position += 1
-        slot_id = claim_of(said).slot_id
-        done = Consolidation(said, self.lines.get(slot_id), self)
-        self.lines[slot_id] = done.slot
-        self.lines |= done.lines
-        for fact in done.changes:
-            self.places[fact.fact_id] = claim_of(fact).line_id
-            self.topic[fact.fact_id] = fact
-        self.published += done.changes
-        return done.changes
+        changes: list[Fact] = self.hears(said)
+        return changes
 
     def living(self) -> set[str]:
         """The facts that hold, by what they say."""

@@ -10,7 +10,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from processors.responses.canonical import Beginning, canonical
-from processors.responses.duplicates import similarity
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState
 from processors.responses.history import Said, before_response, says_enough
@@ -162,20 +161,6 @@ def test_nothing_but_duplicates_and_white_space_is_lost(text: str) -> None:
 
 
 @settings(max_examples=100, deadline=None)
-@given(_texts)
-def test_what_is_taken_out_stands_in_what_was_released_before(text: str) -> None:
-    """Word by word, but for what is harmless; the last words of a sentence may be a list item's."""
-    for duplicate in filter_text(text).duplicates:
-        if duplicate.kept:
-            continue
-        before = filter_text(text[: duplicate.position]).text
-        # The case of the first letter is harmless.
-        again = canonical(duplicate.sentence)
-        assert again[1:] in canonical(" ".join(before.split())) or again == canonical(duplicate.similar)
-        assert duplicate.similar in before
-
-
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(_SENTENCES[:9]), min_size=1, max_size=3).map(" ".join), max_size=12))
 def test_no_content_paragraph_appears_twice(paragraphs: list[str]) -> None:
     """Seed 003, property 1."""
@@ -183,14 +168,6 @@ def test_no_content_paragraph_appears_twice(paragraphs: list[str]) -> None:
     content = [canonical(each) for each in kept if Said(each).is_plain and says_enough(each)]
     assert len(set(content)) == len(content)
     assert "" not in kept[1:]
-
-
-@settings(max_examples=150, deadline=None)
-@given(st.sampled_from(_SENTENCES) | _characters, st.sampled_from(_SENTENCES) | _characters)
-def test_similarity_is_symmetric_and_one_for_the_same(first: str, second: str) -> None:
-    """Seed 003, property 2."""
-    assert similarity(first, second) == similarity(second, first)
-    assert 0.0 <= similarity(first, second) <= 1.0
 
 
 _WORDS = """

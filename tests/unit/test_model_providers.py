@@ -87,9 +87,6 @@ def text_of(events: list[StreamEvent]) -> str:
     return "".join(event.text for event in events if isinstance(event, TextDelta))
 
 
-# -- one answer --------------------------------------------------------------------------------------------
-
-
 async def test_an_answer_comes_with_its_tokens(client: Provider) -> None:
     said = await client.generate(PROMPT)
     assert isinstance(said, Answer)
@@ -181,21 +178,12 @@ async def _statements(client: Provider) -> set[Any]:
     return set(notes.read(part, examples.window()).statements)
 
 
-# -- at start ----------------------------------------------------------------------------------------------
-
-
 async def test_a_refused_key_is_not_repeated_in_the_error(server: ModelServer, api: str) -> None:
     client = await of(server, api, model_api_key="another-key")
     with pytest.raises(ConfigurationError, match="does not take the key") as caught:
         await client.check()
     assert "another-key" not in str(caught.value)
     await client.close()
-
-
-# -- vectors -----------------------------------------------------------------------------------------------
-
-
-# -- streams -----------------------------------------------------------------------------------------------
 
 
 async def test_a_streamed_answer_comes_in_pieces(client: Provider, server: ModelServer) -> None:
@@ -267,11 +255,6 @@ async def test_a_stream_that_falls_silent_times_out(server: ModelServer, api: st
         await heard(client)
     await client.close()
 
-
-# -- the server itself -------------------------------------------------------------------------------------
-
-
-# -- a client's own messages -----------------------------------------------------------------------------------
 
 WEATHER = {"type": "function", "function": {**TOOL, "name": "weather"}}
 CALLED = {"id": "call_7", "type": "function", "function": {"name": "weather", "arguments": '{"query": "Rome"}'}}

@@ -10,8 +10,6 @@ from streams.config.settings import Settings, load_settings
 from streams.config.settings.models import Price
 from streams.llm.prices import FREE, price_of
 
-# -- settings ----------------------------------------------------------------------------------------------
-
 
 @pytest.mark.parametrize("name", ["EXTRACTOR", "SUMMARIZER"])
 def test_gemini_without_a_key_is_refused_with_a_sentence(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -26,12 +24,9 @@ def test_gemini_without_a_key_is_refused_with_a_sentence(monkeypatch: pytest.Mon
     [
         ("SWITCHBOARD_EXTRACTOR", "gpt", "builtin, model, gemini, or where"),
         ("SWITCHBOARD_MODEL_URL", "gemini.example", "http:// or https://"),
-        ("SWITCHBOARD_MODEL_NAME", "two words", "name of a model"),
         ("SWITCHBOARD_MODEL_EXTRA", "[1]", "no object of JSON"),
-        ("SWITCHBOARD_MODEL_STRUCTURED", "perhaps", "strict or schema or json or prompt"),
         ("SWITCHBOARD_MODEL_BUDGET_USD", "-1", "from 0"),
         ("SWITCHBOARD_MODEL_PRICES", "cheap", "is not model=input/output"),
-        ("SWITCHBOARD_MODEL_TIMEOUT_SECONDS", "0", "above 0"),
     ],
 )
 def test_what_is_wrong_is_said(monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str) -> None:
@@ -60,9 +55,6 @@ def test_a_key_is_not_sent_to_another_host_for_vectors() -> None:
     assert keys == ["one", "", "two"]
 
 
-# -- prices ------------------------------------------------------------------------------------------------
-
-
 def priced(name: str, url: str = "", prices: str = "") -> Price | None:
     api = "openai" if url else "gemini"
     settings = Settings(model_api=api, model_url=url, model_name=name, model_prices=prices)
@@ -72,12 +64,6 @@ def priced(name: str, url: str = "", prices: str = "") -> Price | None:
 @pytest.mark.parametrize("host", ["127.0.0.1:11434", "192.168.1.7", "[::1]:80", "ollama:11434", "box.local"])
 def test_a_model_at_a_private_address_is_free(host: str) -> None:
     assert priced("gpt-4o", f"http://{host}/v1") == FREE
-
-
-# -- the demo ----------------------------------------------------------------------------------------------
-
-
-# -- costs -------------------------------------------------------------------------------------------------
 
 
 def test_costs_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:

@@ -105,25 +105,6 @@ async def test_who_waits_goes_on_while_a_backlog_is_computed(monkeypatch: pytest
         await embedder.behind.embed(["honey"])
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="niceness is a thread's own on Linux alone")
-async def test_a_backlog_lets_everything_else_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = OnnxEmbedder()
-    await embedder.start()
-    ours = os.getpriority(os.PRIO_PROCESS, 0)
-    asked: list[int] = []
-    compute = embedder._compute
-
-    def watched(batch: Sequence[str]) -> Vectors:
-        asked.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
-        return compute(batch)
-
-    monkeypatch.setattr(embedder, "_compute", watched)
-    await embedder.embed(["a question"])
-    await embedder.behind.embed(["an old turn"])
-    assert asked[0] == ours < asked[1]
-    await embedder.close()
-
-
 async def test_a_slow_batch_is_an_unavailable_dependency(monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = OnnxEmbedder(timeout=0.01)
     release = threading.Event()

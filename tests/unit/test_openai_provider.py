@@ -49,9 +49,6 @@ async def text_of(client: OpenAIClient) -> str:
         return "".join([event.text async for event in events if isinstance(event, TextDelta)])
 
 
-# -- what is sent ------------------------------------------------------------------------------------------
-
-
 async def test_a_request_has_a_strict_schema_and_no_key_where_there_is_none(server: ModelServer) -> None:
     async with asking(server) as client:
         assert isinstance(await client.generate(PROMPT), Answer)
@@ -60,9 +57,6 @@ async def test_a_request_has_a_strict_schema_and_no_key_where_there_is_none(serv
     assert form["strict"] is True and form["schema"] == strict(extraction.SCHEMA)
     assert (call.body["temperature"], call.body["max_tokens"]) == (0, PROMPT.most_tokens)
     assert "authorization" not in server.headers[0]
-
-
-# -- what an endpoint does not take ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -95,9 +89,6 @@ async def test_a_request_beyond_the_context_is_declined_with_advice(server: Mode
         assert (declined.reason, server.count()) == (CONTEXT_EXCEEDED, 1)
         assert "larger one" in declined.message
         assert client.dialect.structured == "strict", "a refusal for length is taken for one of the schema"
-
-
-# -- what is wrong with an address -------------------------------------------------------------------------
 
 
 async def test_a_key_does_not_follow_a_redirect(server: ModelServer) -> None:
@@ -152,6 +143,3 @@ async def test_abilities_take_one_short_answer(server: ModelServer) -> None:
         found = await client.abilities()
         assert (found.structured, found.tools) == ("json", False)
         assert "SWITCHBOARD_MODEL_STRUCTURED=prompt" in found.problem
-
-
-# -- reading -----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from streams.cli import main
 from streams.clients.catalog import catalog_for
 from streams.config.settings import load_settings
 from streams.config.settings.services import SERVICES, health_port
-from streams.server.process.processes import ALONE, Place, check_count
+from streams.server.process.processes import Place, check_count
 
 
 @pytest.fixture(autouse=True)
@@ -46,11 +46,6 @@ def test_a_port_that_is_set_is_that_of_the_first_and_0_is_any_for_all(monkeypatc
     monkeypatch.setenv("SWITCHBOARD_METRICS_PORT", "0")
     settings = load_settings()
     assert [health_port(Place(i, 2).settings("respond", settings), "respond") for i in range(2)] == [0, 0]
-
-
-def test_one_process_is_called_what_it_always_was() -> None:
-    settings = load_settings()
-    assert ALONE.settings("ingest", settings) is settings
 
 
 def test_a_name_that_becomes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

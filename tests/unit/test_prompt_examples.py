@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-import pkgutil
 from collections.abc import Callable
-from importlib import import_module
 
 import pytest
 
-import processors.prompts
-from processors.prompts import answer, examples, extraction, fence, memory, merging, summary, understanding
+from processors.prompts import examples, extraction, fence, merging, summary, understanding
 from processors.prompts.prompt import Prompt
 
 #: What a prompt is made of its example, by version.
@@ -20,18 +17,6 @@ PROMPTS: dict[str, Callable[[], Prompt]] = {
     merging.VERSION: lambda: merging.prompt(examples.CLUSTERS),
     understanding.VERSION: lambda: understanding.prompt(examples.ASKED),
 }
-
-
-def test_every_prompt_has_an_example() -> None:
-    found = {import_module(f"processors.prompts.{each.name}") for each in _modules()}
-    versions = {module.VERSION for module in found if hasattr(module, "VERSION")}
-    # test_answering.py and tests/integration/test_completions.py read these.
-    read_elsewhere = {answer.VERSION, memory.VERSION}
-    assert versions == {*PROMPTS, *read_elsewhere}
-
-
-def _modules() -> list[pkgutil.ModuleInfo]:
-    return [*pkgutil.iter_modules(processors.prompts.__path__)]
 
 
 @pytest.mark.parametrize("version", PROMPTS)

@@ -41,15 +41,10 @@ def values(query: str, *candidates: Candidate, name: str) -> list[float]:
     [
         ("What does Mara like?", "What does like?", "Mara Voss", None),
         ("what does mara's boat cost", "what does boat cost", "Mara Voss", None),
-        ("Where did Mara Voss go?", "Where did go?", "Mara Voss", None),
         ("What did I order?", "What did I order?", "", Role.USER),
-        ("Which soup was it?", "Which soup was it?", "", Role.USER),
         ("Do Mara and Will swim?", "Do and swim?", "", None),
-        ("Will it rain?", "Will it rain?", "", Role.USER),
         ("what will it cost?", "what will it cost?", "", Role.USER),
-        ("Where is Will going?", "Where is going?", "Will", None),
         ("Mara", "Mara", "Mara Voss", None),
-        ("Marathon training", "Marathon training", "", Role.USER),
     ],
 )
 def test_a_question_is_read(query: str, text: str, asked: str, role: Role | None) -> None:
@@ -60,22 +55,16 @@ def test_a_question_is_read(query: str, text: str, asked: str, role: Role | None
 @pytest.mark.parametrize(
     ("query", "text"),
     [
-        ("Hey, can you please recommend a quiet hotel near the lake?", "a quiet hotel near the lake?"),
         (
             "Can you list the order in which I brought up different aspects of the herb garden throughout our "
             "conversations, in order? Mention ONLY and ONLY five items.",
             "the herb garden?",
         ),
         ("What price did I mention for the oak table?", "What price for the oak table?"),
-        ("Give me a short summary of how my pottery classes went so far.", "my pottery classes went."),
         ("Do you have any tips for sharp knives?", "sharp knives?"),
-        ("What did you recommend?", "What did you recommend?"),
         ("Can you summarize our conversations?", "Can you summarize our conversations?"),
-        ("Can you find the nearest bakery that opens early?", "find bakery that opens early?"),
         ("Is there a quiet beach around here?", "Is there a quiet beach?"),
-        ("What grows in the area of the old harbour?", "What grows in the area of the old harbour?"),
         ("Can you swim?", "Can you swim?"),
-        ("Who covered the herb garden?", "Who covered the herb garden?"),
     ],
 )
 def test_a_question_is_compared_without_the_words_that_only_ask(query: str, text: str) -> None:
@@ -90,12 +79,8 @@ def test_a_name_that_two_share_prefers_neither() -> None:
     ("name", "query"),
     [
         ("Ali", "ALİ ne dedi?"),
-        ("Ali", "alı ne dedi?"),
-        ("İlker", "Ilker ne dedi?"),
         ("İlker", "İlker ne dedi?"),
-        ("Strauß", "Was trinkt Strauß gern?"),
         ("Strauß", "WAS TRINKT STRAUSS GERN?"),
-        ("Γιώργος", "ΓΙΏΡΓΟΣ?"),
     ],
 )
 def test_a_name_is_known_however_its_letters_are_written(name: str, query: str) -> None:
@@ -169,7 +154,6 @@ def test_a_session_has_the_words_of_all_its_turns() -> None:
     ("query", "role"),
     [
         ("How did you suggest sorting my photos?", None),
-        ("Summarize my plans for the garden.", None),
         ("What was your advice on the fence?", None),
         ("What did I say about the fence?", Role.USER),
     ],
@@ -216,9 +200,7 @@ def test_nothing_answers() -> None:
 SAID = {
     "en": ("My cat is ill.", "My brother loves football.", "I am allergic to peanuts."),
     "de": ("Meine Katze ist krank.", "Mein Bruder liebt Fußball.", "Ich bin gegen Erdnüsse allergisch."),
-    "es": ("Mi gato está enfermo.", "Mi hermano adora el fútbol.", "Soy alérgica a los cacahuetes."),
     "fr": ("Mon chat est malade.", "Mon frère adore le foot.", "Je suis allergique aux arachides."),
-    "pt": ("Meu gato está doente.", "Meu irmão adora futebol.", "Sou alérgica a amendoim."),
 }
 
 
@@ -227,9 +209,7 @@ SAID = {
     [
         ("en", "What am I allergic to?", ("asdfgh", "bicycle")),
         ("de", "Wogegen bin ich allergisch?", ("jklö", "Fahrrad")),
-        ("es", "¿A qué soy alérgica?", ("ñlkj hgf", "bicicleta")),
         ("fr", "À quoi suis-je allergique ?", ("qsdfgh", "vélo")),
-        ("pt", "Sou alérgica a quê?", ("poiuy", "bicicleta")),
     ],
 )
 @pytest.mark.parametrize("count", [3, 60])

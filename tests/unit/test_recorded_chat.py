@@ -16,25 +16,14 @@ from models.consolidation import Decision, Likeness, MergeCluster
 from models.context import FoundBy, Tier
 from models.messages import Role
 from models.statements import Kind
-from models.summaries import SessionSummary, SummaryRequest
+from models.summaries import SessionSummary
 from models.understanding import QuestionAsked
-from processors.prompts import answer, graph, merging, summary, understanding
+from processors.prompts import answer, examples, graph, merging, summary, understanding
 
 CHAT: dict[str, Any] = json.loads((HERE / "chat.json").read_text(encoding="utf-8"))
 WINDOW = dict(recordings())[CHAT["conversation_id"]].window
 AT = datetime(2026, 7, 12, tzinfo=UTC)
-REQUEST = SummaryRequest(
-    request_id="r",
-    conversation_id=WINDOW.conversation_id,
-    user_id=WINDOW.user_id,
-    from_index=WINDOW.from_index,
-    to_index=WINDOW.to_index,
-    messages=WINDOW.messages,
-    tokens=900,
-    threshold=800,
-    source=WINDOW.source,
-    arrived_at=WINDOW.messages[-1].arrived_at,
-)
+REQUEST = msgspec.structs.replace(examples.summary_request(), user_id=WINDOW.user_id, messages=WINDOW.messages)
 ASKED = QuestionAsked(
     query=CHAT["understanding"]["query"],
     user_id="mirek",

@@ -6,8 +6,6 @@ import pytest
 
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import FilterState
-from processors.responses.history import MEMORY, History, Said
-from processors.responses.lines import Kind
 
 OPENING = "The museum opens at nine in the morning."
 PARKING = "You can leave your car behind the house."
@@ -80,28 +78,3 @@ def test_a_passage_that_is_said_again_goes_as_a_whole(before: str, again: str, a
 def test_what_belongs_to_something_else_stays(text: str) -> None:
     result = filter_text(text)
     assert (result.text, result.errors) == (text, ())
-
-
-@pytest.mark.parametrize("asked_each", [1, 3, 20])
-@pytest.mark.parametrize("before", [0, MEMORY - 30])
-def test_where_a_block_begins_is_found_as_by_looking_at_all_that_was_said(before: int, asked_each: int) -> None:
-    """However much of it was forgotten in between, and however often it is looked for."""
-    texts = (OPENING, "# Way", "So:", PARKING, "", "# Way", TICKETS)
-    kinds = (Kind.SENTENCE, Kind.HEADING, Kind.SENTENCE, Kind.SENTENCE, Kind.LINE, Kind.HEADING, Kind.SENTENCE)
-    all_said = [
-        Said(texts[at % 7], kinds[at % 7], first=at % 3 == 0) for at in range(60)
-    ]  # in each place, each of them begins a block, and goes on with one
-    history, found = History([Said(OPENING, first=True)] * before), 0
-    for number, said in enumerate(all_said):
-        history.add(said)
-        if number % asked_each:
-            continue
-        for element in all_said[:7]:
-            expected = [
-                at
-                for at in range(max(0, len(history) - MEMORY), len(history))
-                if (history[at].first or history[at].introduces) and element.text and history[at].same(element)
-            ]
-            assert [*history.beginning(element)] == expected
-            found += len(expected)
-    assert found

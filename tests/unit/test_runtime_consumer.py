@@ -217,16 +217,6 @@ class TestSeek:
         assert "of another model" in str(consumer.service.failure)
         assert consumer._thread.sought == []
 
-    async def test_a_seek_drops_the_epoch_that_was_sought_before(self, sought: BareConsumer) -> None:
-        before = sought.epoch
-        sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
-        await sought.take()
-        await sought.perform_seek()
-        assert not before.running
-        assert before.partitions == {}
-        assert before.committable() == {}
-        assert not sought.flow_active, "recovery empties Faust's queues before it resumes the flow"
-
     @pytest.mark.parametrize("when", ["recover", "offsets", "seek_all"])
     async def test_a_revoke_that_overtakes_a_seek_leaves_nothing_behind(
         self, consumer: BareConsumer, when: str
@@ -475,19 +465,6 @@ class TestDelivery:
             assert message.value.epoch is sought.epoch
             fetched.append(sought.epoch.partitions[TP0].fetched)
         assert fetched == [12, 15], "what is not yet delivered is not yet read"
-
-    async def test_a_topic_has_room_for_so_many_bytes_over_all_its_partitions(self, sought: Any) -> None:
-        """One partition takes up to half of it, so that one that waits leaves room for the others."""
-        tps = [TP("messages", number) for number in range(3)]
-        ledger = sought.epoch.ledger
-
-        def wanted(*sizes: int) -> set[TP]:
-            for tp, size in zip(tps, sizes, strict=True):
-                ledger.deliver(tp, SimpleNamespace(offset=0, acked=False), size)
-            return sought._with_room(sought.epoch, set(tps))
-
-        assert wanted(400, 400, 150) == set(tps)
-        assert wanted(0, 0, 50) == set(), "1000 bytes of the topic are in flight"
 
 
 class Fetcher:

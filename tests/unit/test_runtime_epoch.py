@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -104,11 +103,6 @@ class TestCommits:
         assert epoch.partitions[TP0].committed == 12
         assert epoch.ledger.committable() == {}
 
-    async def test_a_commit_of_what_was_dropped_meanwhile_changes_nothing(self, epoch: Epoch) -> None:
-        epoch.drop()
-        epoch.committed({TP0: 12})
-        assert epoch.partitions == {}
-
 
 class TestDrain:
     async def test_it_returns_when_nothing_is_in_flight(self, epoch: Epoch) -> None:
@@ -122,40 +116,9 @@ class TestDrain:
         epoch.settled.set()
         assert await asyncio.wait_for(draining, 60)
 
-    async def test_what_comes_through_without_a_word_is_seen_all_the_same(self, epoch: Epoch) -> None:
-        """The event is a short cut: a lane that is given up, say, sets none."""
-
-        class Silent(Lane):
-            looks = 0
-
-            @property
-            def busy(self) -> bool:
-                self.looks += 1
-                return self.looks < 4
-
-            @busy.setter
-            def busy(self, _: bool) -> None: ...
-
-        epoch.lane("stage", 3, Silent)
-        assert await asyncio.wait_for(epoch.drain(600, hopeless=lambda: False), 60) is True
-
     async def test_it_gives_up_in_time(self, epoch: Epoch) -> None:
         epoch.lane("stage", 3, lambda: Lane(busy=True))
         assert await asyncio.wait_for(epoch.drain(0.01, hopeless=lambda: False), 60) is False
-
-    async def test_it_waits_to_the_end_of_its_time(self, epoch: Epoch, monkeypatch: pytest.MonkeyPatch) -> None:
-        looks = 0
-
-        def look() -> bool:
-            nonlocal looks
-            looks += 1
-            return False
-
-        clock = iter((100.0, 104.5, 105.0))
-        monkeypatch.setattr("streams.runtime.epoch.time", SimpleNamespace(monotonic=lambda: next(clock)))
-        epoch.lane("stage", 3, lambda: Lane(busy=True))
-        assert not await asyncio.wait_for(epoch.drain(5, hopeless=look), 60)
-        assert looks == 2, "half a second before the end it looks once more"
 
     async def test_it_does_not_wait_for_what_cannot_come(self, epoch: Epoch) -> None:
         epoch.lane("stage", 3, lambda: Lane(busy=True))

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
-import streams.runtime
 from models.errors import InvalidRecord
 from streams.clients.records import Record, SourceRecord, origin, rerouted
 from streams.runtime.codec import Codec
@@ -229,18 +226,6 @@ class TestWork:
         halves[0].flush()
         assert halves[0].last == set()
 
-    def test_state_is_packed_as_long_as_it_is_the_same(self) -> None:
-        once, other = (tuple(text for text in ["again and again " * 50]) for _ in range(2))
-        payloads = []
-        for later, packed in ((once, False), (other, False), (other, True)):
-            work = self.work()
-            work.put(b"a", once, TEXTS, packed=True)
-            work.put(b"a", later, TEXTS, packed=packed)
-            work.flush()
-            payloads.append(work.changes[b"a"].payload)
-        plain, small = TEXTS.encode(once), TEXTS.encode(once, packed=True)
-        assert payloads == [small, plain, small]
-
     def test_the_keys_whose_values_hold_a_text_are_found_and_those_that_this_batch_changed(self) -> None:
         harness = Harness()
         harness.feed(*harness.records("a needle", "b hay", "c hay"))
@@ -286,13 +271,6 @@ class TestTimers:
         timer_at = harness.spec.timer_at
         assert timer_at is not None
         assert {key: timer_at(key, payload) for key, payload in harness.state.items()} == harness.last.timers
-
-
-def test_the_stage_that_the_package_shows_runs_as_it_stands() -> None:
-    code = re.search(r"::\n\n(    class Tally.*?)\n\n\S", streams.runtime.__doc__ or "", re.DOTALL)
-    assert code is not None
-    names = {"msgspec": msgspec, "StageHarness": StageHarness, "Codec": Codec}
-    exec(textwrap.dedent(code[1]), names | {"Source": Source, "keyed_stage": keyed_stage})
 
 
 def test_a_value_that_cannot_be_encoded_is_the_records_fault_and_not_the_states() -> None:

@@ -16,7 +16,7 @@ import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord
+from models.errors import ConsistencyError, InvalidRecord
 from streams.clients.records import Record, RecordBatch
 from streams.config.settings import Settings
 from streams.runtime import lane as lane_module
@@ -27,7 +27,7 @@ from streams.runtime.lane import Lane
 from streams.runtime.marks import Layout
 from streams.runtime.publisher import OutputTooLarge
 from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
-from streams.runtime.stamp import Stamp, stamp
+from streams.runtime.stamp import Stamp
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import LATE_WRITES_SECONDS, PartitionState
 from streams.runtime.throttle import Throttle
@@ -215,20 +215,6 @@ async def test_outputs_then_state_then_ack(rig: Rig) -> None:
     assert rig.stored.read_to == 1, "what we wrote ourselves need not be read"
 
 
-async def test_records_are_let_go_once_they_are_packed(rig: Rig) -> None:
-    """What is in flight is in the producer's hands; a second copy would be what takes memory on a backlog."""
-    rig.deliver(b"a")
-    assert [record.value for record in rig.batches[0].records] == [b"a"]
-    await rig.until(lambda: len(rig.publisher.submitted) == 1)
-    assert len(rig.batches[0].records) == 0
-    assert (rig.batches[0].first_offset, rig.batches[0].offset) == (0, 0)
-    assert rig.acked == []
-    rig.publisher.give(0)
-    await rig.until(lambda: len(rig.publisher.submitted) == 2)
-    rig.publisher.give(1)
-    await rig.until(lambda: rig.acked == [0])
-
-
 async def test_state_waits_for_the_outputs_of_every_earlier_batch(rig: Rig) -> None:
     rig.deliver(b"a")
     rig.deliver(b"b")
@@ -300,106 +286,11 @@ async def test_offsets_may_skip_when_the_position_fits(rig: Rig) -> None:
     assert rig.failure is None
 
 
-async def test_the_record_that_fails_is_dead_lettered_and_its_neighbours_go_on(rig: Rig) -> None:
-    rig.deliver(b"a", b"poison", b"b")
-    await rig.until(lambda: len(rig.publisher.submitted) == 1)
-    assert rig.publisher.values("out") == [b"a", b"b"]
-    [(outputs, _)] = rig.publisher.submitted
-    letters = [output for output in outputs if output.topic == f"{SOURCE}.dlq"]
-    assert [(letter.key, letter.value, letter.partition) for letter in letters] == [(b"k", b"poison", 3)]
-    assert dict(letters[0].headers)["dlq_reason"] == b"step_failed"
-    rig.publisher.give(0)
-    await rig.until(lambda: len(rig.publisher.submitted) == 2)
-    rig.publisher.give(1)
-    await rig.until(lambda: rig.acked == [2])
-    assert LAYOUT.payload(rig.confirmed[b"count"]) == b"2"
-
-
-async def test_an_output_that_is_too_large_costs_its_record_only(rig: Rig) -> None:
-    rig.publisher.limit = 1500
-    rig.deliver(b"a", b"x" * 2000, b"b")
-    await rig.until(lambda: len(rig.publisher.values("out")) == 2)
-    assert rig.publisher.values("out") == [b"a", b"b"]
-    assert rig.publisher.values(f"{SOURCE}.dlq") == [b"x" * 2000]
-
-
-async def test_what_the_stage_made_is_stamped_and_what_came_in_is_not() -> None:
-    def step(batch: RecordBatch, state: StateReader) -> Effects:
-        effects = copy_step(batch, state)
-        effects.forward("copies", b"k", b"as it was", [("h", b"x")])
-        effects.dead_letter(batch.records[0], InvalidRecord("bad", "it is bad"))
-        return effects
-
-    decided_by = {"window_size": 10}
-    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=step, table="copies", decided_by=decided_by))
-    rig.deliver(b"a")
-    await rig.until(lambda: len(rig.publisher.submitted) == 1)
-    rig.publisher.give(0)
-    await rig.until(lambda: len(rig.publisher.submitted) == 2)
-    headers = {output.topic: output.headers for outputs, _ in rig.publisher.submitted for output in outputs}
-    assert headers["out"] == [*stamp(decided_by)]
-    assert headers["copies"] == [("h", b"x")]
-    assert {name for name, _ in headers[f"{SOURCE}.dlq"]}.isdisjoint({"sw_code", "sw_config"})
-    assert headers[CHANGELOG] == []
-    rig.lane.close()
-
-
-async def test_a_step_that_fails_on_everything_stops_the_worker_instead(rig: Rig) -> None:
-    rig.deliver(*[b"poison"] * 150)
-    await rig.until(lambda: rig.failure is not None)
-    assert "defect of the stage" in str(rig.failure)
-    assert rig.publisher.submitted == []
-
-
 async def test_replayed_records_change_nothing(rig: Rig) -> None:
     rig.confirmed[b"count"] = LAYOUT.seal(None, b"5", 0, 10)
     rig.deliver(b"a", b"b")
     await rig.until(lambda: rig.acked == [1])
     assert rig.publisher.submitted == []
-
-
-async def test_a_dependency_that_is_down_is_waited_for_in_place() -> None:
-    calls = 0
-
-    async def step(batch: RecordBatch, state: StateReader) -> Effects:
-        nonlocal calls
-        calls += 1
-        if calls < 4:
-            raise DependencyUnavailable("qdrant", "refused")
-        effects = Effects()
-        for record in batch.records:
-            effects.emit("out", record.key, record.value)
-        return effects
-
-    rig = Rig(Stage(name="call", sources=(SOURCE,), async_step=step, table="t"))
-    rig.deliver(b"a")
-    rig.deliver(b"b")
-    await rig.until(lambda: len(rig.publisher.submitted) == 2)
-    assert rig.publisher.values("out") == [b"a", b"b"]
-    assert rig.publisher.values(f"{SOURCE}.dlq") == []
-    assert rig.metrics.retries_total.labels("call", "qdrant")._value.get() == 3
-    assert rig.metrics.dependency_waiting.labels("call", "qdrant")._value.get() == 0
-    assert rig.metrics.dependency_wait_seconds_total.labels("call", "qdrant")._value.get() > 0
-    rig.lane.close()
-
-
-async def test_a_call_that_hangs_is_cut_off_and_repeated() -> None:
-    calls = 0
-
-    async def step(batch: RecordBatch, state: StateReader) -> Effects:
-        nonlocal calls
-        calls += 1
-        if calls == 1:
-            await asyncio.Event().wait()
-        effects = Effects()
-        effects.emit("out", None, b"done")
-        return effects
-
-    rig = Rig(Stage(name="call", sources=(SOURCE,), async_step=step, table="t"))
-    rig.deliver(b"a")
-    await rig.until(lambda: rig.publisher.values("out") == [b"done"])
-    assert calls == 2
-    rig.lane.close()
 
 
 async def test_a_removed_key_is_gone_for_steps_and_a_removal_with_its_mark_in_the_changelog() -> None:
@@ -438,20 +329,6 @@ async def test_removed_keys_leave_when_nobody_can_write_them_late(monkeypatch: p
     written = [output for outputs, _ in rig.publisher.submitted for output in outputs]
     assert sorted(output.key for output in written if output.value is None) == keys
     assert not rig.confirmed.keys() & set(keys)
-    assert rig.failure is None
-    rig.lane.close()
-
-
-async def test_many_removed_keys_leave_in_parts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane_module, "_LET_GO_SECONDS", 0.001)
-    monkeypatch.setattr(lane_module, "_LET_GO_KEYS", 2)
-    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
-    monkeypatch.setattr(lane_module, "_LET_GO_SECONDS", 3600)  # from the second time on
-    rig.stored.fold(Record(LAYOUT.seal(None, None, 0, 5), b"%d" % key) for key in range(5))
-    rig.stored.ours_since -= LATE_WRITES_SECONDS
-    await rig.give_all(lambda: not rig.stored.removed)
-    assert [len(outputs) for outputs, _ in rig.publisher.submitted] == [2, 2, 1]
-    await rig.give_all(lambda: not rig.lane.busy)
     assert rig.failure is None
     rig.lane.close()
 
@@ -625,51 +502,6 @@ async def test_a_process_that_stood_still_fires_no_timers() -> None:
     rig.is_stalled = False
     await rig.until(lambda: bool(fired))
     rig.lane.close()
-
-
-async def test_misplaced_records_go_to_their_partition_and_not_into_the_step() -> None:
-    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
-    rig.lane.close()
-    rig.bound = BoundStage(rig.bound.stage, {SOURCE: 8}, CHANGELOG)
-    rig.lane = rig.another_lane()
-    from streams.clients.partitioner import partition_of
-
-    right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == 3)
-    wrong = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) != 3)
-    batch = RecordBatch(
-        [Record(b"1", wrong, 0, SOURCE, 3, headers=[("h", b"x")]), Record(b"2", right, 1, SOURCE, 3)],
-        epoch=rig.epoch,
-        source=SOURCE,
-    )
-    rig.lane.put(
-        SimpleNamespace(value=batch, message=SimpleNamespace(offset=1), ack=lambda: rig.acked.append(1))
-    )
-    await rig.until(lambda: len(rig.publisher.submitted) == 1)
-    moved = [output for outputs, _ in rig.publisher.submitted for output in outputs if output.topic == SOURCE]
-    assert [(output.key, output.value, output.partition) for output in moved] == [(wrong, b"1", None)]
-    assert moved[0].headers[0] == ("h", b"x")
-    assert [name for name, _ in moved[0].headers] == ["h", "rerouted_from", "rerouted_timestamp"]
-    assert rig.publisher.values("out") == [b"2"]
-    rig.publisher.give(0)
-    await rig.until(lambda: len(rig.publisher.submitted) == 2)
-    rig.publisher.give(1)
-    await rig.until(lambda: rig.acked == [1])
-    assert rig.metrics.misrouted_records_total.labels("copy", SOURCE)._value.get() == 1
-    rig.lane.close()
-
-
-async def test_what_waits_behind_a_batch_is_a_batch_whatever_else_stands_in_the_queue(rig: Rig) -> None:
-    """A record without an answer is judged by the next batch; what asks for timers, or to forget removed keys,
-    may stand before it."""
-    assert rig.lane.upcoming() is None
-    for token in (None, lane_module.PURGE_TOMBSTONES):
-        rig.lane._queue.put_nowait(token)
-    assert rig.lane.upcoming() is None
-    rig.deliver(b"a")
-    rig.deliver(b"b")
-    assert rig.lane.upcoming() is rig.batches[0]
-    rig.lane.close()
-    assert rig.discarded == [0, 1], "of what is in the queue only batches are given back"
 
 
 class TestWhatIsCounted:

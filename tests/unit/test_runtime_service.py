@@ -98,19 +98,6 @@ class TestViewMarks:
             health=HealthState(60),
         )
 
-    async def test_a_view_that_does_not_answer_is_asked_again(self, settings: Settings) -> None:
-        asked = 0
-
-        async def marks(places: Any) -> dict[tuple[str, int], int]:
-            nonlocal asked
-            asked += 1
-            if asked < 4:
-                raise TimeoutError
-            return dict.fromkeys(places, 5)
-
-        runtime = self.runtime(settings.model_copy(update={"retry_min_seconds": 0.001}), marks)
-        assert await runtime.view_marks(Epoch(), [at(FACTS)]) == {at(FACTS): 5}
-
     async def test_a_view_that_is_down_is_waited_for_and_it_is_seen(self, settings: Settings) -> None:
         """To begin at the commit instead might leave a hole in it."""
         seen: list[dict[str, float]] = []

@@ -149,9 +149,6 @@ class TestFormats:
         with pytest.raises(ConsistencyError, match="shorter than its marks"):
             Layout(ONE).adopt(whole[:-1])
 
-    def test_the_sources_of_one_stage_are_told_apart_by_their_names(self) -> None:
-        Layout([spec.contract_name for spec in load_catalog().all()][:200])
-
 
 def changelog(*values: tuple[bytes, bytes | None]) -> list[Record]:
     return [Record(value, key, offset) for offset, (key, value) in enumerate(values)]
@@ -203,11 +200,6 @@ class TestStoredPartition:
         one, two = sealed(b"open", 9), sealed(b"flushed", 9)
         assert stored((b"k", one), (b"k", two)).values == {b"k": two}
 
-    def test_every_late_write_is_counted(self) -> None:
-        partition = stored((b"k", sealed(b"new", 7, term=2)))
-        partition.fold(changelog((b"k", sealed(b"late", 3)), (b"k", sealed(b"later", 4))))
-        assert partition.stale == 2
-
     def test_every_late_tombstone_is_counted(self) -> None:
         partition = StoredPartition(ONE)
         partition.fold(changelog((b"a", sealed(b"v", 1)), (b"b", sealed(b"v", 1)), (b"a", None), (b"b", None)))
@@ -223,9 +215,6 @@ class TestStoredPartition:
     def test_a_tombstone_ends_a_removal(self) -> None:
         partition = stored((b"k", sealed(b"1", 5)), (b"k", sealed(None, 6)), (b"k", None), (b"never", None))
         assert (partition.values, partition.removed, partition.repairs) == ({}, set(), set())
-
-    def test_a_tombstone_of_format_0_removes(self) -> None:
-        assert stored((b"k", bytes(8) + b"1"), (b"k", None)).values == {}
 
     def test_what_is_removed_is_known_until_it_is_stored_again(self) -> None:
         partition = stored((b"k", sealed(b"1", 5)), (b"k", sealed(None, 6)))
@@ -302,37 +291,10 @@ class TestStoredPartition:
 
 
 class TestPartitionState:
-    def test_reads_the_overlay_first_and_keeps_what_was_overwritten(self) -> None:
-        partition = stored()
-        state = PartitionState(partition)
-        first = state.store({b"k": StateChange(b"1", 1)})
-        second = state.store({b"k": StateChange(b"2", 2)})
-        assert state.read(b"k") == (2, b"2")
-        state.confirm(first)
-        assert state.read(b"k") == (2, b"2"), "confirming an older value must not uncover it"
-        state.confirm(second)
-        assert partition.values == second
-
-    def test_a_stored_value_between_two_removals_in_flight_is_not_uncovered(self) -> None:
-        partition = stored((b"k", sealed(b"old", 1)))
-        state = PartitionState(partition)
-        batches = [state.store({b"k": StateChange(payload, None)}) for payload in (None, b"new", None)]
-        for batch in batches:
-            assert state.read(b"k") == (1, None)
-            state.confirm(batch)
-        assert state.read(b"k") == (1, None)
-
     def test_an_unconfirmed_value_does_not_survive_the_epoch(self) -> None:
         partition = stored()
         PartitionState(partition).store({b"k": StateChange(b"1", 1)})
         assert PartitionState(partition).read(b"k") == (0, None)
-
-    def test_items_show_each_key_once_and_no_removed_one(self) -> None:
-        state = PartitionState(
-            stored((b"a", sealed(b"old", 1)), (b"c", sealed(b"c", 1)), (b"d", sealed(None, 1)))
-        )
-        state.store({b"a": StateChange(b"new", 2), b"b": StateChange(b"b", 1), b"c": StateChange(None, None)})
-        assert dict(state.items()) == {b"a": b"new", b"b": b"b"}
 
     def test_what_is_stored_carries_the_owners_term(self) -> None:
         partition = stored((b"k", sealed(b"old", 1, term=7)))
@@ -450,12 +412,6 @@ class TestNoState:
             NoState().confirm({b"k": b"v"})
         with pytest.raises(TypeError, match="no changelog"):
             NoState().wrote(0, 1)
-
-    def test_it_reads_nothing(self) -> None:
-        state = NoState()
-        assert state.store({}) == {}
-        state.confirm({})
-        assert (state.read(b"k"), list(state.items()), state.let_go(5)) == ((0, None), [], {})
 
 
 class BareTable(StateTable):

@@ -283,19 +283,6 @@ class TestIsolation:
         assert letter["dlq_message"] == b"ValueError: poison"
         assert not letter.keys() & dict(made_by).keys()
 
-    async def test_the_record_is_found_by_halving(self, service: Service) -> None:
-        calls = 0
-
-        def step(batch: RecordBatch, state: StateReader) -> Effects:
-            nonlocal calls
-            calls += 1
-            return count_step(batch, state)
-
-        bench = Bench(service, stage(step))
-        await bench.run(*[b"m"] * 600, b"poison", *[b"m"] * 400)
-        assert calls <= 2 * 11
-        assert len(bench.values(OUT)) == 1000
-
     async def test_an_output_that_is_too_large_costs_its_record_only(self, service: Service) -> None:
         bench = Bench(service, stage())
         await bench.run(b"a", b"x" * 2000, b"b")
@@ -315,19 +302,6 @@ class TestIsolation:
         assert bench.letters() == [(b"y" * 31, "output_too_large")]
         assert list(bench.ready[0].values) == [b"small", b"x" * 30, b"x" * 3]
         assert bench.states[0].read(b"y" * 31) == (0, None)
-
-    async def test_changes_are_written_in_the_order_of_the_last_one_of_each_key(self, service: Service) -> None:
-        """A step decides with it what a crash between two of them leaves behind."""
-
-        def step(batch: RecordBatch, state: StateReader) -> Effects:
-            effects = count_step(batch, state)
-            for record in batch.records:
-                effects.store(record.value or b"", b"", record.offset + 1)
-            return effects
-
-        bench = Bench(service, stage(step))
-        await bench.run(b"a", b"b", b"poison", b"c", b"a")
-        assert list(bench.ready[0].values) == [b"b", b"n", b"c", b"a"]
 
     async def test_effects_of_a_batch_that_fails_later_do_not_count_twice(self, service: Service) -> None:
         def step(batch: RecordBatch, state: StateReader) -> Effects:
@@ -357,21 +331,6 @@ class TestIsolation:
             await bench.run(*[b"m"] * size)
         assert calls == [size]
         assert not bench.stepper().running
-
-    @pytest.mark.parametrize("step", ["storing", "moving back"])
-    async def test_a_step_that_stores_what_it_may_not_is_no_record_s_fault(
-        self, service: Service, step: str
-    ) -> None:
-        def store(batch: RecordBatch, state: StateReader) -> Effects:
-            effects = Effects()
-            effects.store(b"k", b"v", 5 if step == "storing" else 10 - batch.offset)
-            return effects
-
-        bench = Bench(service, stage(store, table=None if step == "storing" else "t"))
-        with pytest.raises((TypeError, ValueError), match=r"Stage\.table|move back"):
-            for _ in range(2):
-                await bench.run(b"m")
-        assert bench.letters() == []
 
 
 class TestDefects:
@@ -505,26 +464,6 @@ class TestSilence:
         assert outside.calls[:2] == [[b"a", b"b", b"silent", b"c", b"d"]] * 2
         assert outside.calls[2] == [b"a", b"b"]
 
-    @pytest.mark.parametrize("does", ["waits", "emits", "stores"])
-    async def test_who_waited_or_did_something_was_answered(self, service: Service, does: str) -> None:
-        async def step(batch: RecordBatch, state: StateReader) -> Effects:
-            effects = Effects()
-            for record in batch.records:
-                if record.value == b"silent":
-                    await asyncio.Event().wait()
-                elif does == "waits":
-                    await asyncio.sleep(0.001)
-                elif does == "emits":
-                    effects.emit(OUT, b"k", record.value)
-                else:
-                    effects.store(b"n", b"", record.offset + 1)
-            return effects
-
-        bench = Bench(service, stage(step))
-        async with asyncio.timeout(60):
-            await bench.run(b"a", b"silent")
-        assert bench.letters() == [(b"silent", "no_answer")]
-
     async def test_one_that_is_alone_is_compared_with_an_earlier_one(self, service: Service) -> None:
         outside = Outside(b"silent")
         bench = Bench(service, stage(outside.step))
@@ -541,15 +480,6 @@ class TestSilence:
         await waiting
         assert bench.letters() == [(b"silent", "no_answer")]
         assert bench.values(OUT) == [], "its turn comes"
-
-    async def test_answers_in_another_partition_tell_as_well(self, service: Service) -> None:
-        outside = Outside(b"silent")
-        bench = Bench(service, stage(outside.step))
-        alone = asyncio.create_task(bench.run(b"silent", partition=1))
-        while not alone.done():
-            await bench.run(b"other", partition=2)
-            await asyncio.sleep(0.001)
-        assert bench.letters() == [(b"silent", "no_answer")]
 
     async def test_a_batch_that_takes_too_long_as_a_whole_is_done_in_parts(self, service: Service) -> None:
         async def slow(batch: RecordBatch, state: StateReader) -> Effects:
@@ -635,20 +565,6 @@ class TestSilence:
         await waiting
         assert (bench.letters(), bench.values(OUT)) == ([], [b"early", b"unlucky", b"other"])
 
-    async def test_silence_is_counted_in_a_row(self, service: Service) -> None:
-        outside = Outside(b"a", b"b")
-
-        def alternate(values: list[bytes]) -> None:
-            outside.down = {b"a"} if len(outside.calls) % 2 else set()
-
-        outside.on_call = alternate
-        bench = Bench(service, stage(outside.step))
-        waiting = asyncio.create_task(bench.run(b"a", b"b"))
-        await bench.until(lambda: len(outside.calls) >= 9)
-        assert outside.calls == [[b"a", b"b"]] * len(outside.calls)
-        outside.on_call, outside.down, outside.silent = lambda values: None, set(), set()
-        await waiting
-
     async def test_what_an_adapter_says_was_not_answered_is_no_other_silence(self, service: Service) -> None:
         async def step(batch: RecordBatch, state: StateReader) -> Effects:
             await asyncio.sleep(0)
@@ -698,24 +614,6 @@ class TestWaiting:
         outside.hangs = False
         await waiting
         assert not self.waits(service, "stage")
-        assert service.health.why_not_ready() == []
-
-    async def test_lanes_that_wait_together_are_one_wait(self, service: Service) -> None:
-        outside = Outside()
-        outside.down = {b"a", b"b"}
-        bench = Bench(service, stage(outside.step))
-        tasks = [asyncio.create_task(bench.run(value, partition=n)) for n, value in enumerate((b"a", b"b"))]
-        await bench.until(lambda: service.value("retries_total", "stage", "qdrant") >= 6)
-        assert self.waits(service, "qdrant")
-        service.now = 5.0
-        assert service.health.why_not_ready() == ["waiting for qdrant for 5 s"]
-        outside.down = {b"b"}
-        await tasks[0]
-        assert self.waits(service, "qdrant"), "the other one still does"
-        assert service.health.why_not_ready() == ["waiting for qdrant for 5 s"]
-        outside.down = set()
-        await tasks[1]
-        assert not self.waits(service, "qdrant")
         assert service.health.why_not_ready() == []
 
     async def test_a_lane_that_is_closed_waits_no_longer(self, service: Service) -> None:

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import pytest
-from structlog.testing import capture_logs
 
 from models.errors import ConsistencyError
 from streams.clients.catalog import load_catalog
@@ -24,7 +23,6 @@ from streams.runtime.epoch import Epoch, Progress
 from streams.runtime.faust_internals import TP
 from streams.runtime.service import ServiceRuntime
 from streams.runtime.stage import Stage
-from streams.runtime.stamp import config_hash
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 
@@ -117,52 +115,6 @@ class TestFaust:
         assert len({member(*STAGES), member(stateful), member(without)}) == 3
         assert member(stateful).startswith(f"{settings.static_member('ingest')}-")
 
-    async def test_what_is_refused_is_let_in_with_the_access_that_is_set(self, settings: Settings) -> None:
-        access = settings.model_copy(
-            update={"kafka_security_protocol": "SASL_PLAINTEXT", "kafka_sasl_username": "ada"}
-        )
-        service = ServiceRuntime(
-            "ingest",
-            STAGES,
-            settings=access,
-            catalog=load_catalog("x-"),
-            metrics=Metrics(),
-            health=HealthState(60),
-        )
-        credentials: Any = service.app.conf.broker_credentials
-        assert credentials.username == "ada"
-
-    async def test_a_rate_cuts_batches_of_shared_topics_small(self, settings: Settings) -> None:
-        service = ServiceRuntime(
-            "ingest",
-            STAGES,
-            settings=settings.model_copy(update={"max_rate": 16.0}),
-            catalog=load_catalog("x-"),
-            metrics=Metrics(),
-            health=HealthState(60),
-        )
-        bound_of = service.app.conf.ConsumerScheduler()._bound
-        assert bound_of(f"x-{MESSAGES}")[0] == 2
-        assert bound_of(f"x-{SUMMARIES}")[0] == 7, "as the stage says"
-
-    async def test_an_agent_hands_over_what_is_not_acked_yet(
-        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Faust would ack an event when the loop goes on to the next; lanes ack theirs when it is written."""
-        delivered: list[Any] = []
-        monkeypatch.setattr(
-            service, "deliver", lambda bound, event: delivered.append((bound.stage.name, event))
-        )
-
-        async def events() -> AsyncIterator[str]:
-            yield "first"
-            yield "second"
-
-        stream = SimpleNamespace(noack=lambda: SimpleNamespace(events=events))
-        (agent,) = [agent for name, agent in service.app.agents.items() if name.endswith("facts")]
-        await agent.fun(stream)
-        assert delivered == [("facts", "first"), ("facts", "second")]
-
     async def test_batches_are_cut_by_the_bytes_that_a_step_may_get(self, service: ServiceRuntime) -> None:
         topic = at(CANDIDATES).topic
         records = [Record(b"v" * size, b"k", n, topic, 3) for n, size in enumerate((900, 900, 900, 1, 1, 1, 1))]
@@ -246,18 +198,6 @@ class TestLife:
         await service.stop()
         assert "the group said no" in str(service.failure)
         assert service.health.why_unhealthy() == ["ConsistencyError: the group said no"]
-
-    async def test_what_records_carry_as_a_hash_is_in_the_log(
-        self, service: ServiceRuntime, producer: Producer
-    ) -> None:
-        """``sw_config`` of a record says no more than that something else decided: here is what it was."""
-        with capture_logs() as logs:
-            await service.start()
-        await service.stop()
-        said = {line["stage"]: line for line in logs if line["event"] == "stage"}
-        assert said["windows"]["decided_by"] == {"idle_minutes": 15}
-        assert said["windows"]["config"] == config_hash({"idle_minutes": 15})
-        assert said["facts"]["decided_by"] == {}
 
 
 class Ended(Exception):
@@ -383,53 +323,3 @@ class TestEpochs:
         assert service.health.why_not_ready() == ["recovering state after an assignment of partitions"]
         service.on_sought(sought(service, at(CANDIDATES)))
         assert service.health.why_not_ready() == []
-
-    async def test_state_is_read_and_repaired_before_anything_else_and_counted(
-        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        told: list[Any] = []
-        epoch, mine = Epoch(), at(CHANGELOG)
-        publisher: Any = object()
-        service.publisher = publisher
-        clock = [100.0]
-
-        async def recover(parts: Any, *rest: Any) -> int:
-            told.append(("recover", [*parts], *rest))
-            clock[0] = 107.0
-            return 1234
-
-        async def repair(parts: Any, *rest: Any) -> int:
-            told.append(("repair", [*parts], *rest))
-            return 0
-
-        monkeypatch.setattr(service_module, "recover", recover)
-        monkeypatch.setattr(service_module, "repair", repair)
-        monkeypatch.setattr(service_module, "time", SimpleNamespace(monotonic=lambda: clock[0]))
-        await service.recover(epoch, [mine])
-        assert told == [
-            ("recover", [mine], epoch, service.settings, "switchboard-ingest-recovery", service.reset_hint),
-            ("repair", [mine], epoch, CHANGELOG, publisher),
-        ]
-        assert "switchboard state reset ingest" in service.reset_hint
-        assert value(service, "recovery_seconds", table="conversations") == 7
-        assert value(service, "recovery_records_total", table="conversations") == 1234
-
-    async def test_a_drain_has_half_a_session_and_none_once_the_worker_has_failed(
-        self, service: ServiceRuntime
-    ) -> None:
-        asked: list[float] = []
-
-        class Draining(Epoch):
-            async def drain(self, seconds: float, hopeless: Callable[[], bool]) -> bool:
-                assert not hopeless()
-                service.fail(ConsistencyError("first"))
-                assert hopeless()
-                asked.append(seconds)
-                return False
-
-            def busy_lanes(self) -> Any:
-                return pytest.fail("a worker that has failed gives nothing up: it ends")
-
-        await service.drain(Draining())
-        assert asked == [6.0]
-        assert str(service.failure) == "first"

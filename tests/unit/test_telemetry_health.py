@@ -11,8 +11,6 @@ from collections.abc import Iterator
 import pytest
 
 from models.errors import ConfigurationError
-from streams.config.settings import load_settings
-from streams.config.settings.services import health_port
 from streams.telemetry.health import HealthServer, HealthState, _Server
 from streams.telemetry.metrics import Metrics
 
@@ -167,20 +165,3 @@ def test_too_many_connections_are_turned_away_and_the_next_finds_room(
         assert each.recv(100) == b""
         each.close()
     assert ask(server, "/healthz")[0] == 200
-
-
-def test_services_have_ports_of_their_own_until_one_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("SWITCHBOARD_METRICS_PORT", raising=False)
-    assert [
-        health_port(load_settings(), name) for name in ("ingest", "memory", "recall", "respond", "serve")
-    ] == [
-        9464,
-        9465,
-        9466,
-        9467,
-        9468,
-    ]
-    monkeypatch.setenv("SWITCHBOARD_METRICS_PORT", "9500")
-    assert health_port(load_settings(), "memory") == 9500
-    monkeypatch.setenv("SWITCHBOARD_METRICS_PORT", "0")
-    assert health_port(load_settings(), "memory") == 0

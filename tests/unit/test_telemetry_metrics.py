@@ -2,16 +2,7 @@
 
 from __future__ import annotations
 
-from prometheus_client import generate_latest
-from prometheus_client.parser import text_string_to_metric_families
-
 from streams.telemetry.metrics import Metrics
-
-
-def exposed(metrics: Metrics) -> dict[str, str]:
-    """Name (as exposed) -> type of every metric family."""
-    text = generate_latest(metrics.registry).decode()
-    return {family.name: family.type for family in text_string_to_metric_families(text)}
 
 
 def _tenants(metrics: Metrics) -> dict[str, float]:

@@ -41,13 +41,6 @@ def test_what_a_service_reads_has_a_dead_letter_topic_that_takes_larger_records(
         catalog.dead_letter_name("chat.messages.v1.dlq")
 
 
-def test_facts_are_compacted_and_routed_by_person():
-    facts = load_catalog().get("memory.facts.v1")
-    assert (facts.key, facts.routed_by, facts.cleanup_policy) == ("fact_id", "user_id", "compact")
-    assert "retention.ms" not in facts.config
-    assert load_catalog().get("memory.windows.v1").cleanup_policy == "delete"
-
-
 def test_what_is_erased_from_a_compacted_topic_is_gone_after_a_day():
     compacted = [spec for spec in load_catalog() if spec.is_compacted]
     assert len(compacted) > 4
