@@ -102,9 +102,7 @@ async def test_the_vector_is_kept_when_the_fact_changes(index: FactIndex) -> Non
     assert found[0].score == pytest.approx(1.0, abs=1e-5)
 
 
-async def test_a_vector_that_comes_before_its_fact_belongs_to_nobody_until_that_is_there(
-    index: FactIndex, reopen: Reopen
-) -> None:
+async def test_a_vector_before_its_fact_belongs_to_nobody(index: FactIndex, reopen: Reopen) -> None:
     known, unknown = make_fact("known"), make_fact("unknown")
     await index.upsert([known])
     rows = np.array([unit(1.0), unit(0.0, 1.0), unit(0.0, 0.0, 1.0)])
@@ -352,9 +350,7 @@ OTHERS: dict[str, tuple[Kind[Any], VectorSpace, str]] = {
 
 
 @pytest.mark.parametrize("differs", OTHERS)
-async def test_an_index_that_was_made_for_something_else_is_refused(
-    reopen: Reopen, tmp_path: Path, differs: str
-) -> None:
+async def test_an_index_of_something_else_is_refused(reopen: Reopen, tmp_path: Path, differs: str) -> None:
     kind, space, said = OTHERS[differs]
     first = await reopen()
     await first.upsert([make_fact()])
@@ -378,9 +374,7 @@ async def open_as(first: FactIndex, folder: Path, kind: Kind[Any], space: Vector
         await other.close()
 
 
-async def test_an_index_of_another_version_is_refused(
-    reopen: Reopen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_new_format_is_refused(reopen: Reopen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = await reopen()
     await first.upsert([make_fact()])
     await first.close()

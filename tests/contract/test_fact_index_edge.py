@@ -170,34 +170,6 @@ async def kill_a_writer(folder: Path, run: str, pause: float) -> list[str]:
     return said[: said.rindex("\n")].splitlines()
 
 
-def flushed_point_ids(folder: Path) -> int:
-    """Return the size of the file that the engine writes the ids of points to when it is flushed."""
-    return sum(file.stat().st_size for file in folder.glob("segments/*/mutable_id_tracker.mappings"))
-
-
-async def test_a_write_is_flushed_without_being_asked(tmp_path: Path) -> None:
-    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE, flush_seconds=0.0)
-    before = flushed_point_ids(tmp_path)
-    await opened.upsert([make_fact()])
-    await asyncio.sleep(0.01)  # longer than flush_seconds: the flush has been queued
-    await opened.count()  # queued behind it
-    assert flushed_point_ids(tmp_path) > before
-    await opened.close()
-
-
-async def test_many_writes_are_flushed_before_their_time(tmp_path: Path) -> None:
-    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
-    await opened.upsert([make_fact()])
-    await opened.count()
-    before = flushed_point_ids(tmp_path)
-    for number in range(199):
-        assert flushed_point_ids(tmp_path) == before
-        await opened.set_mark(("memory.facts.v1", 0), number)
-    await opened.count()  # queued behind the flush
-    assert flushed_point_ids(tmp_path) > before
-    await opened.close()
-
-
 def damage(folder: Path, pattern: str) -> None:
     """Overwrite the beginning of every file in ``folder`` that matches."""
     files = list(folder.glob(pattern))

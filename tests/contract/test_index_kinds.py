@@ -89,9 +89,7 @@ FILTERS: dict[str, tuple[TurnFilter, set[str]]] = {
 
 
 @pytest.mark.parametrize("name", FILTERS)
-async def test_every_filter_holds_for_every_way_to_read(
-    index: SearchIndex[Said, TurnFilter], name: str
-) -> None:
+async def test_every_filter_holds_for_every_reading(index: SearchIndex[Said, TurnFilter], name: str) -> None:
     where, names = FILTERS[name]
     await index.upsert([*ALL.values()])
     vectors = np.tile(np.eye(1, 4, dtype=np.float32), (len(ALL), 1))

@@ -11,10 +11,8 @@ from fact_samples import SPACE, make_fact
 
 from streams.stores.qdrant_edge import QdrantEdgeIndex
 from streams.stores.qdrant_kinds import FACTS
-from streams.stores.read_ahead import read_ahead
 
 PAGE = os.sysconf("SC_PAGESIZE")
-FAR = 16 * 1024 * 1024
 
 
 def drop(path: Path) -> None:
@@ -37,36 +35,6 @@ def is_at_hand(path: Path, offset: int) -> bool:
             if error.errno != errno.EOPNOTSUPP:
                 raise
             pytest.skip("this file system does not say which pages are at hand")
-
-
-@pytest.fixture
-def sparse(tmp_path: Path) -> Path:
-    """Two pages, far from each other."""
-    path = tmp_path / "segment" / "page.dat"
-    path.parent.mkdir()
-    with path.open("wb") as file:
-        for offset in (0, FAR):
-            file.seek(offset)
-            file.write(os.urandom(PAGE))
-    return path
-
-
-def test_what_is_written_is_at_hand_and_holes_are_not_read(tmp_path: Path, sparse: Path) -> None:
-    drop(sparse)
-    assert 2 * PAGE <= read_ahead([tmp_path], 2 * FAR) < FAR
-    assert is_at_hand(sparse, 0)
-    assert is_at_hand(sparse, FAR)
-
-
-def test_a_file_that_cannot_be_read_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "broken").write_bytes(b"x")
-
-    def fails(*_: object) -> int:
-        raise OSError(5, "Input/output error")
-
-    monkeypatch.setattr(os, "lseek", fails)
-    with pytest.raises(OSError, match="Input/output error"):
-        read_ahead([tmp_path], FAR)
 
 
 def payloads_of(folder: Path) -> Path:

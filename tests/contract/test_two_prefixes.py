@@ -54,30 +54,3 @@ async def test_what_one_stores_the_other_does_not_find_and_each_has_a_folder(
         tmp_path / "prefix=prod-" / "qdrant",
         tmp_path / "prefix=staging-" / "qdrant",
     }
-
-
-async def test_on_a_server_each_has_a_collection_of_its_own() -> None:
-    asked: list[str] = []
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while line := await reader.readline():
-            if line.startswith((b"GET", b"PUT")):
-                asked.append(line.split()[1].decode())
-            if line == b"\r\n":
-                body = b'{"title": "qdrant", "version": "1.20.0"}' if asked[-1] == "/" else b'{"result": {}}'
-                status = b"200 OK" if asked[-1] == "/" else b"503 Busy"
-                head = b"HTTP/1.1 %s\r\ncontent-length: %d\r\n" % (status, len(body))
-                writer.write(head + b"content-type: application/json\r\n\r\n" + body)
-        writer.close()
-
-    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        for prefix in ("", "prod-"):
-            index = open_index(load_settings(qdrant_url=url, topic_prefix=prefix), FACTS, SPACE)
-            with pytest.raises(Exception, match="503"):
-                await index.count()
-            await index.close()
-    assert {path.split("/")[2] for path in asked if path.startswith("/collections/")} == {
-        "switchboard_facts",
-        "prod-switchboard_facts",
-    }

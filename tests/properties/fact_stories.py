@@ -12,12 +12,10 @@ from typing import NamedTuple
 import told_facts
 from hypothesis import strategies as st
 
-from models.facts import Erasure, Fact, FactCandidate, FactStatus, Provenance
+from models.facts import Fact, FactCandidate, FactStatus, Provenance
 from models.ids import candidate_id
 from models.statements import Assertion, Kind, Polarity, attribute_of
-from processors.facts.claims import claim_of, fact_id_of
-from processors.facts.consolidation import Consolidation
-from processors.facts.lines import Line
+from processors.facts.claims import fact_id_of
 
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
 PARTITIONS = 3

@@ -57,9 +57,7 @@ def erase(harness: StageHarness, fact_id: str, until: datetime) -> None:
 
 @given(STORIES, st.data())
 @settings(deadline=None, max_examples=200)
-def test_nothing_of_what_was_erased_is_left_and_no_replay_brings_it_back(
-    story: list[Says], data: st.DataObject
-) -> None:
+def test_what_was_erased_is_gone_and_no_replay_brings_it_back(story: list[Says], data: st.DataObject) -> None:
     stream = marked(story)
     harness = StageHarness(Facts(Settings()).stage())
     for each in stream:

@@ -51,9 +51,7 @@ def test_a_pattern_that_cannot_be_is_refused(patterns: list[str], said: str) -> 
         ('["("]', "no regular expression"),
     ],
 )
-def test_a_setting_that_cannot_be_is_refused_by_name(
-    monkeypatch: pytest.MonkeyPatch, value: str, said: str
-) -> None:
+def test_a_wrong_setting_is_refused_by_name(monkeypatch: pytest.MonkeyPatch, value: str, said: str) -> None:
     monkeypatch.setenv("SWITCHBOARD_MASK_PATTERNS", value)
     with pytest.raises(ConfigurationError, match=rf"SWITCHBOARD_MASK_PATTERNS.*{said}"):
         load_settings()

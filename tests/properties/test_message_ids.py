@@ -83,9 +83,7 @@ def test_a_hash_that_lies_across_two_ids_is_no_repeat() -> None:
 
 
 @pytest.mark.parametrize("beginning", [b"\0" * 6, b"\xff" * 6])
-def test_hashes_that_begin_alike_leave_no_page_longer(
-    beginning: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_hashes_that_begin_alike_make_no_longer_page(beginning: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who chooses ids can choose those whose hashes lie close together."""
     monkeypatch.setattr(
         "processors.conversations.message_ids.hash_of", lambda name: int(name).to_bytes(2, "big") + beginning

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from processors.responses.canonical import Beginning, canonical
+from processors.responses.canonical import canonical
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState
 from processors.responses.history import Said, before_response, says_enough
@@ -168,38 +168,6 @@ def test_no_content_paragraph_appears_twice(paragraphs: list[str]) -> None:
     content = [canonical(each) for each in kept if Said(each).is_plain and says_enough(each)]
     assert len(set(content)) == len(content)
     assert "" not in kept[1:]
-
-
-_WORDS = """
-    the a is it of to 's don't isn't museum museums opened opens opening nine nine, 9 9.5 room rooms -5 city
-    n't n n' cities café ca fé no not also and & U.S. 👍🏽 今 天 good ١٢ well-known can't we'll 12th $ % ...
-"""
-_words = st.sampled_from(_WORDS.split())
-_sentences = st.lists(_words, max_size=14).map(" ".join)
-
-
-@st.composite
-def _edited(draw: st.DrawFn) -> tuple[str, str]:
-    words = draw(st.lists(_words, min_size=1, max_size=16))
-    edited = list(words)
-    for _ in range(draw(st.integers(0, 3))):
-        at = draw(st.integers(0, len(edited)))
-        edited[at : at + draw(st.integers(0, 1))] = draw(st.lists(_words, max_size=1))
-    return " ".join(words), " ".join(edited)
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.one_of(_edited(), st.tuples(_sentences, _sentences)))
-@example(("we don't open", "we don't open"))
-@example(("cannot go", "can not go"))
-@example(("as I said, we go", "we go"))
-@example(("... U.S.", "... U.S."))
-def test_the_beginning_of_a_repetition_may_always_become_one(pair: tuple[str, str]) -> None:
-    """The bound is sound: text that leaves early is never part of a repetition."""
-    earlier, sentence = pair
-    if canonical(sentence) == canonical(earlier):
-        for end in range(len(sentence) + 1):
-            assert Beginning(sentence[:end]).may_become(canonical(earlier))
 
 
 @settings(max_examples=100, deadline=None)

@@ -40,17 +40,6 @@ def test_the_model_sends_no_telemetry_and_leaves_no_files(tmp_path: Path) -> Non
     assert list(tmp_path.rglob("*")) == []
 
 
-async def test_repeated_and_recent_texts_are_computed_once(
-    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    computed: list[str] = []
-    compute = embedder._compute
-    monkeypatch.setattr(embedder, "_compute", lambda batch: (computed.extend(batch), compute(batch))[1])
-    await embedder.embed(["tea", "milk", "tea"])
-    await embedder.embed(["milk", "honey"])
-    assert sorted(computed) == ["honey", "milk", "tea"]
-
-
 class Held:
     """Notes the batches that an embedder computes, and holds the first one back."""
 
@@ -69,9 +58,7 @@ class Held:
         return self._compute(batch)
 
 
-async def test_a_text_that_fails_fails_nobody_else(
-    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_text_that_fails_fails_alone(embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(embedder, monkeypatch)
     texts = ["tea", "milk", "broken", "honey"]
     embedding = [asyncio.create_task(embedder.embed([text])) for text in texts]

@@ -67,9 +67,7 @@ class TestPreferences:
         ("like", "sister", False, False),
     ],
 )
-def test_what_somebody_prefers_and_what_shows_it(
-    attribute: str, subject: str, prefers: bool, shows: bool
-) -> None:
+def test_what_somebody_prefers_and_shows(attribute: str, subject: str, prefers: bool, shows: bool) -> None:
     said = says("like", "tea")
     said = msgspec.structs.replace(said, attribute=attribute, subject=subject)
     assert (is_preference(said), is_shown(said)) == (prefers, shows)

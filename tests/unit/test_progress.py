@@ -98,9 +98,7 @@ async def test_a_repeat_is_a_duplicate_and_never_extracted(world: World) -> None
 
 
 @pytest.mark.parametrize("states", [[OPEN], [None]], ids=["remembered", "forgotten since"])
-async def test_a_repeat_of_an_erased_or_early_message_is_a_duplicate(
-    world: World, states: list[Stored | None]
-) -> None:
+async def test_a_repeat_of_an_erased_message_is_a_duplicate(world: World, states: list[Stored | None]) -> None:
     edited = msgspec.structs.replace(SAID, content="I keep wasps.")
     other = msgspec.structs.replace(SAID, tenant_id="other")
     world.states = states

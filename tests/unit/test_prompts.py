@@ -131,24 +131,6 @@ def test_a_known_note_of_somebody_else_is_not_meant() -> None:
     assert (found.user_id, found.known, found.change) == ("jo", "", Change.NEW)
 
 
-def test_when_a_message_was_sent_is_said_once_an_hour_and_day() -> None:
-    """And when it is not later than the one before; summaries likewise."""
-    window = examples.window()
-    noon = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
-    minutes = (0, 20, 40, 39)  # the third is on the next day, the last before it
-    messages = tuple(
-        msgspec.structs.replace(each, sent_at=noon + timedelta(minutes=after))
-        for each, after in zip(window.messages, minutes, strict=True)
-    )
-    records = fence.opened(extraction.prompt([msgspec.structs.replace(window, messages=messages)]).user)
-    assert [each.get("at", "").partition(",")[0] for each in records] == [
-        "2026-03-01T23:30Z", "", "2026-03-02T00:10Z", "2026-03-02T00:09Z"
-    ]  # fmt: skip
-    request = msgspec.structs.replace(examples.summary_request(), messages=messages)
-    records = fence.opened(summary.prompt(request).user)
-    assert ["at" in each for each in records] == [True, False, True, True]
-
-
 @pytest.mark.parametrize("role", [Role.ASSISTANT, Role.TOOL, Role.SYSTEM])
 def test_of_a_long_text_that_no_person_wrote_the_middle_is_left_out(role: Role) -> None:
     """Nothing is read of it but what somebody answers shortly: its question stands at the end."""
@@ -351,13 +333,6 @@ def test_what_is_borne_out_is_kept(lines: tuple[str, ...], said: dict[str, Any])
     reading = notes.read(json.dumps({"notes": [said]}), window)
     assert reading.dropped == ()
     assert objection(reading.statements[0], window) is None
-
-
-def test_an_english_note_on_a_german_quote_is_refused() -> None:
-    said = {"n": 1, "quote": "eine Wohnung in Köln gefunden", "note": "The user has found a flat in Köln.",
-            "attribute": "home", "value": "Köln"}  # fmt: skip
-    window = talk("Ich hab jetzt endlich eine Wohnung in Köln gefunden, ab Mai!")
-    assert notes.read(json.dumps({"notes": [said]}), window).dropped == ("wrong_language",)
 
 
 def test_a_short_answer_rests_on_the_question_too() -> None:

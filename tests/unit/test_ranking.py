@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
-from unicodedata import normalize
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from models.messages import Role
-from processors.retrieval.recall import question
 from processors.retrieval.recall.dating import period_of
-from processors.retrieval.recall.features import FEATURES, SESSION_GAP, Candidate, features
+from processors.retrieval.recall.features import FEATURES, Candidate, features
 from processors.retrieval.recall.question import InvalidQuestion, cleaned, read, words_of
 from processors.retrieval.recall.ranking import SOURCE, rank
-from processors.text.stemming import stem_of, without_particle
 
 
 def turn(text: str, index: int = 0, cosine: float | None = 0.5, **more: object) -> Candidate:
@@ -106,18 +100,6 @@ def test_a_turn_of_the_longest_length_is_read_in_linear_time() -> None:
         assert features(read("bikes"), [turn(text)])
 
 
-def test_near_is_the_best_other_turn_within_two_of_the_conversation() -> None:
-    candidates = [
-        turn("a", 10, 0.3, message_ids=("m-10",)),
-        turn("b", 12, 0.5),
-        turn("c", 15, 0.9),
-        turn("d", 11, 0.7, conversation_id="c-2"),
-        note("a fact of the first", cosine=0.8, message_ids=("m-10",)),
-        note("a fact of no turn here", cosine=0.8),
-    ]
-    assert values("tea", *candidates, name="near") == [0.5, 0.3, 0.3, 0.3, 0.5, 0.3]
-
-
 def test_a_turn_that_a_better_fact_quotes_stands_behind() -> None:
     said = turn("I am allergic to nuts.", 4, 0.6, message_ids=("m-4",))
     other = turn("I bought tea.", 5, 0.1, message_ids=("m-5",))
@@ -137,19 +119,6 @@ def test_a_fact_nearly_as_good_takes_the_place_of_a_turn(text: str, order: list[
     assert [each.position for each in found] == order
 
 
-def test_a_session_has_the_words_of_all_its_turns() -> None:
-    candidates = [
-        turn("green hills", 1),
-        turn("a cup of tea", 2),
-        turn("tea again", 3, said_at=SESSION_GAP + 1),
-        note("green tea"),
-    ]
-    shares = values("green tea", *candidates, name="session_words")
-    assert shares[:2] == [1.0, 1.0]
-    assert 0 < shares[2] < 1
-    assert math.isnan(shares[3]), "a fact of no turn here stands in no session"
-
-
 @pytest.mark.parametrize(
     ("query", "role"),
     [
@@ -162,15 +131,6 @@ def test_what_the_assistant_said_is_not_asked_of_the_person(query: str, role: Ro
     assert read(query).role is role
 
 
-@given(st.text(max_size=60) | st.text(alphabet="aAzZ09_-'. \t\nß", max_size=60))
-def test_words_are_those_between_signs_whatever_the_letters(text: str) -> None:
-    text = question._UNSPACED.sub("", normalize("NFKC", text))
-    words = question._WORD.findall(normalize("NFKC", text).casefold())
-    said = [word for word in words if word not in question._STOP_WORDS]
-    assert words_of(text) == tuple(stem_of(word) if word.isascii() else without_particle(word) for word in said)
-    assert words_of(text) == words_of(text), "as they were read before"
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -180,9 +140,7 @@ def test_words_are_those_between_signs_whatever_the_letters(text: str) -> None:
         ("зелёный чай", ("зелёный", "чай")),
     ],
 )
-def test_where_words_are_not_told_apart_letters_and_pairs_of_them_are(
-    text: str, words: tuple[str, ...]
-) -> None:
+def test_where_words_are_not_parted_letters_and_pairs_are(text: str, words: tuple[str, ...]) -> None:
     assert words_of(text) == words
 
 
@@ -213,9 +171,7 @@ SAID = {
     ],
 )
 @pytest.mark.parametrize("count", [3, 60])
-def test_words_that_nobody_said_find_nothing(
-    language: str, asked: str, unasked: tuple[str, str], count: int
-) -> None:
+def test_unsaid_words_find_nothing(language: str, asked: str, unasked: tuple[str, str], count: int) -> None:
     far = [turn(SAID[language][at % 3], at, 0.2) for at in range(count)]
     assert [rank(read(query), far) for query in unasked] == [[], []]
     assert rank(read(asked), [*far, turn(SAID[language][2], count, 0.5)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams.server.replays.comparing import EXAMPLES, DifferenceCounter, text_of
+from streams.server.replays.comparing import DifferenceCounter, text_of
 
 
 def fact(statement: str = "I live in Porto", evidence: str = "ab", **changes: Any) -> dict[str, Any]:
@@ -62,21 +62,6 @@ def test_other_windows_are_no_change_unless_the_confidence_is() -> None:
 def test_another_confidence_of_evidence_in_the_same_order_is_a_change() -> None:
     counter = counted({1: fact()}, {5: fact(confidence=0.9)}, {5: 1})
     assert (counter.kinds()["state"].changed, counter.kinds()["state"].traced) == (1, 0)
-
-
-def test_ten_examples_of_each_difference_are_kept() -> None:
-    many = range(3 * EXAMPLES)
-    counter = counted(
-        live={n: fact(f"live {n}") for n in many},
-        replayed={n: fact(f"replayed {n}") for n in range(6 * EXAMPLES)},
-        changed={n: n for n in many},
-    )
-    kind = counter.kinds()["state"]
-    assert (kind.created, kind.changed) == (3 * EXAMPLES, 3 * EXAMPLES)
-    assert {what: len(examples) for what, examples in kind.examples.items()} == {
-        "created": EXAMPLES,
-        "changed": EXAMPLES,
-    }
 
 
 def test_a_summary_is_shown_by_its_facts_and_a_long_text_is_cut() -> None:

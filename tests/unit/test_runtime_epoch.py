@@ -56,17 +56,6 @@ class TestEnd:
         epoch.stop()
         assert epoch.committable() == {TP0: 12, TP1: 0}
 
-    async def test_once_dropped_there_is_nothing_left(self, epoch: Epoch) -> None:
-        lane = Lane(busy=True)
-        epoch.lane("stage", 0, lambda: lane)
-        epoch.ledger.deliver(TP0, Message(11, acked=True))
-        epoch.drop()
-        assert lane.closed
-        assert not epoch.running
-        assert epoch.partitions == {}
-        assert epoch.committable() == {}
-        assert list(epoch.busy_lanes()) == []
-
     async def test_no_lane_is_made_after_the_end(self, epoch: Epoch) -> None:
         """Its timers would fire for partitions that may be somebody else's."""
         lane = epoch.lane("stage", 0, Lane)
@@ -95,13 +84,6 @@ class TestCommits:
         assert epoch.committable()[TP0] == 20, "aborted records behind the last one are read, too"
         first.acked, second.acked = True, False
         assert epoch.committable()[TP0] == 12
-
-    async def test_what_was_committed_is_out_of_the_ledger(self, epoch: Epoch) -> None:
-        epoch.ledger.deliver(TP0, Message(11, acked=True))
-        epoch.ledger.deliver(TP0, Message(13))
-        epoch.committed({TP0: 12})
-        assert epoch.partitions[TP0].committed == 12
-        assert epoch.ledger.committable() == {}
 
 
 class TestDrain:

@@ -333,17 +333,6 @@ async def test_removed_keys_leave_when_nobody_can_write_them_late(monkeypatch: p
     rig.lane.close()
 
 
-async def test_letting_go_holds_no_outputs_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane_module, "_LET_GO_SECONDS", 0.001)
-    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
-    rig.stored.fold([Record(LAYOUT.seal(None, None, 0, 5), b"a")])
-    rig.stored.ours_since -= LATE_WRITES_SECONDS
-    await rig.until(lambda: rig.publisher.values(CHANGELOG) == [None])
-    rig.deliver(b"a")
-    await rig.until(lambda: rig.publisher.values("out") == [b"a"])
-    rig.lane.close()
-
-
 async def test_a_lane_that_is_over_lets_nothing_go(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lane_module, "_LET_GO_SECONDS", 0.001)
     rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
@@ -462,22 +451,6 @@ async def test_a_timer_is_told_where_it_is_what_time_it_is_and_reads_the_state()
         context, count = seen.pop()
         assert (context.partition, context.caught_up, count) == (3, answer, (1, b"1"))
         assert before <= context.now <= time.time()
-    rig.lane.close()
-
-
-@pytest.mark.parametrize("end", [0, 1])
-async def test_of_what_was_not_read_at_all_timers_learn_nothing(end: int) -> None:
-    seen: list[float] = []
-
-    def on_timer(keys: Any, context: TimerContext, state: StateReader) -> Effects:
-        seen.append(context.log_time)
-        return Effects()
-
-    rig = Rig(Stage(name="timed", sources=(SOURCE,), step=copy_step, table="timed", on_timer=on_timer))
-    rig.epoch.partitions[TP(SOURCE, 3)] = Progress.at(0, end, None)
-    rig.lane.timers.set(b"key", 1.0)
-    await rig.until(lambda: bool(seen) or rig.failure is not None)
-    assert seen == [0.0]
     rig.lane.close()
 
 

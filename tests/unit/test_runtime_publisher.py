@@ -79,9 +79,7 @@ class TestPack:
             b"6": ("prefix-b", partition_of(b"", 3)),
         }
 
-    async def test_a_value_that_an_empty_batch_refuses_is_no_loop(
-        self, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_no_loop_on_a_refusal(self, publisher: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
         builder = SimpleNamespace(append=lambda **_: None)
         monkeypatch.setattr(publisher._producer, "create_batch", lambda: builder)
         with pytest.raises(ConsistencyError, match="an empty batch for a refused 5 bytes"):

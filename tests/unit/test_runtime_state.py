@@ -75,9 +75,7 @@ class TestLayout:
 
     @pytest.mark.parametrize("sources", [1, 2])
     @pytest.mark.parametrize("highest", [2, 2**16, 2**63])
-    def test_stale_is_a_lower_term_or_nowhere_ahead_and_somewhere_behind(
-        self, sources: int, highest: int
-    ) -> None:
+    def test_stale_is_a_lower_term_or_behind_and_nowhere_ahead(self, sources: int, highest: int) -> None:
         layout = Layout(TWO[:sources])
         marks = [*product((highest - 2, highest - 1, highest), repeat=sources)]
         values = [(term, value, sealed(b"x", *value, term=term)) for term in (255, 256) for value in marks]
@@ -382,9 +380,7 @@ class TestLettingGo:
         state.confirm(again)
         assert partition.values == again
 
-    def test_a_key_that_was_removed_in_this_epoch_goes_and_once_gone_may_go_again(
-        self, clock: list[float]
-    ) -> None:
+    def test_a_key_removed_in_this_epoch_goes_each_time(self, clock: list[float]) -> None:
         partition = self.removals(0)
         state = PartitionState(partition)
         clock[0] += LATE_WRITES_SECONDS
@@ -425,9 +421,7 @@ class BareTable(StateTable):
 
 
 class TestTable:
-    async def test_what_is_no_longer_ours_is_forgotten_and_what_stays_is_kept(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_only_what_is_no_longer_ours_is_forgotten(self, monkeypatch: pytest.MonkeyPatch) -> None:
         told: list[Any] = []
 
         async def by_faust(self: Any, *what: Any) -> None:

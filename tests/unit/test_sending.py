@@ -56,7 +56,7 @@ class _Producer:
         self.is_closed = True
 
 
-async def test_after_a_record_that_the_broker_refuses_others_are_written(
+async def test_after_a_record_that_is_refused_others_are_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[_Producer] = []

@@ -42,9 +42,7 @@ async def running(settings: Settings) -> list[tuple[str, int]]:
     return [(each.service, each.port) for each in await services.ask_services(settings) if each.running]
 
 
-async def test_a_worker_is_found_by_its_note_while_it_leaves_one(
-    settings: Settings, server: HealthServer
-) -> None:
+async def test_a_worker_is_found_by_its_note_while_it_runs(settings: Settings, server: HealthServer) -> None:
     assert await running(settings) == []
     take_away = register(settings, note(server.port))
     assert await running(settings) == [("respond", server.port)]

@@ -30,13 +30,10 @@ def refusal(monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:
     [
         ("SWITCHBOARD_API_PORT", "abc", "whole number from 0 to 65535"),
         ("SWITCHBOARD_BOOTSTRAP_SERVERS", "kafka", "host:port"),
-        ("SWITCHBOARD_BOOTSTRAP_SERVERS", ",", "host:port"),
         ("SWITCHBOARD_TOPIC_PREFIX", "a b", "letters, digits"),
         ("SWITCHBOARD_LOG_FORMAT", "xml", "console or json"),
-        ("SWITCHBOARD_MAX_BATCH_UNCOMPRESSED_BYTES", "5", "whole number from 1048576 to 1073741824"),
         ("SWITCHBOARD_IDLE_SECONDS", "nan", "finite"),
         ("SWITCHBOARD_SESSION_TIMEOUT_SECONDS", "2", "number from 6 to 1800"),
-        ("SWITCHBOARD_METADATA_KEYS", "a b", "'a b' is no name"),
     ],
 )
 def test_a_bad_value_is_named_with_what_is_allowed(monkeypatch, variable, value, said):
@@ -50,15 +47,9 @@ def test_a_bad_value_is_named_with_what_is_allowed(monkeypatch, variable, value,
     ("environment", "said"),
     [
         ({"TURN_LOG_DAYS": "30"}, "TURN_LOG_DAYS=30 (days) must be 0 or at least"),
-        ({"CONVERSATION_FORGET_DAYS": "91"}, "TURN_LOG_DAYS=90 (days) must be 0 or at least"),
         ({"WINDOW_OVERLAP": "10"}, "WINDOW_OVERLAP=10 must be below SWITCHBOARD_WINDOW_SIZE=10"),
-        (
-            {"HEARTBEAT_SECONDS": "10"},
-            "HEARTBEAT_SECONDS=10 must be below SWITCHBOARD_SESSION_TIMEOUT_SECONDS=10",
-        ),
         ({"STEP_TIMEOUT_SECONDS": "120"}, "below SWITCHBOARD_HANG_TIMEOUT_SECONDS=120"),
         ({"RETRY_MIN_SECONDS": "31"}, "at most SWITCHBOARD_RETRY_MAX_SECONDS=30"),
-        ({"COMMIT_INTERVAL_SECONDS": "25"}, "below SWITCHBOARD_SHUTDOWN_TIMEOUT_SECONDS=25"),
         ({"WINDOW_SIZE": "16"}, "may exceed the 1,000,000 bytes"),
     ],
 )
@@ -66,7 +57,7 @@ def test_settings_that_contradict_each_other_are_both_named(monkeypatch, environ
     assert said in refusal(monkeypatch, **{f"SWITCHBOARD_{name}": value for name, value in environment.items()})
 
 
-@pytest.mark.parametrize("schedule", ["25:00", "24:00", "3", "03:00:00+09", "never"])
+@pytest.mark.parametrize("schedule", ["25:00", "never"])
 def test_a_schedule_that_makes_no_sense_is_refused_with_one_that_does(monkeypatch, schedule):
     said = refusal(monkeypatch, SWITCHBOARD_CONSOLIDATE_AT=schedule)
     assert 'a time of day (UTC) between 00:00 and 23:59, such as 03:00, or "off"' in said

@@ -62,7 +62,6 @@ def test_a_file_without_a_secret_is_named(content, said, tmp_path):
         ({"kafka_ssl_ca_file": "ca.pem"}, "KAFKA_SECURITY_PROTOCOL=PLAINTEXT uses no TLS"),
         (SASL | {"kafka_sasl_username": ""}, "needs SWITCHBOARD_KAFKA_SASL_USERNAME and"),
         (SASL | {"kafka_sasl_mechanism": "GSSAPI"}, "PLAIN or SCRAM-SHA-256 or SCRAM-SHA-512 or OAUTHBEARER"),
-        ({"kafka_security_protocol": "TLS"}, "PLAINTEXT or SSL or SASL_PLAINTEXT or SASL_SSL"),
     ],
 )
 def test_what_contradicts_itself_is_refused_with_the_way_out(given, said):

@@ -74,9 +74,7 @@ def test_a_spare_is_ready_and_says_so(server: HealthServer, state: HealthState) 
     assert json.loads(ask(server, "/readyz")[1])["status"] == "ok"
 
 
-def test_a_loop_that_stops_beating_is_unhealthy_and_not_ready(
-    server: HealthServer, state: HealthState, clock: Clock
-) -> None:
+def test_a_loop_that_stops_beating_is_unhealthy(server: HealthServer, state: HealthState, clock: Clock) -> None:
     state.clear("starting")
     clock.now += 30
     assert reasons(server, "/healthz") == (200, [])
@@ -142,7 +140,7 @@ def test_a_taken_port_names_the_setting(server: HealthServer, state: HealthState
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /metr", b"GET /metrics HTTP/1.1\r\nHost: a"])
-def test_a_request_that_does_not_end_is_ended(
+def test_an_endless_request_is_ended(
     server: HealthServer, sent: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(_Server, "request_seconds", 0.2)
@@ -152,9 +150,7 @@ def test_a_request_that_does_not_end_is_ended(
     assert ask(server, "/healthz")[0] == 200
 
 
-def test_too_many_connections_are_turned_away_and_the_next_finds_room(
-    server: HealthServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_too_many_connections_are_turned_away(server: HealthServer, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_Server, "most_connections", 3)
     monkeypatch.setattr(_Server, "request_seconds", 1.0)
     address = ("127.0.0.1", server.port)

@@ -91,9 +91,7 @@ class TestBody:
             (b"\xff", "", False),
         ],
     )
-    def test_a_tenants_endpoint_gets_its_records_and_erasures(
-        self, value: bytes | None, tenant: str, is_sent: bool
-    ) -> None:
+    def test_a_tenants_endpoint_gets_its_records(self, value: bytes | None, tenant: str, is_sent: bool) -> None:
         body = body_of(webhook(tenant_id=tenant), record(value), "memory.fact.v1")
         assert (body is not None) is is_sent
 
@@ -131,9 +129,7 @@ class TestAddresses:
         monkeypatch.setattr(socket, "getaddrinfo", getaddrinfo)
         return asked
 
-    async def test_one_private_address_among_public_ones_is_refused(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_one_private_address_among_others_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.resolved(monkeypatch, "1.1.1.1", "10.0.0.1")
         with pytest.raises(AddressRefused, match="leads to 10"):
             await CheckedNetwork(allow_private=False).connect_tcp("crm.example", 443, 1.0)
@@ -278,9 +274,7 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> list[Undelivered]:
 
 
 class TestDelivering:
-    async def test_it_is_tried_again_under_the_same_id_ever_more_rarely(
-        self, letters: list[Undelivered]
-    ) -> None:
+    async def test_it_is_tried_again_by_the_same_id_ever_more_rarely(self, letters: list[Undelivered]) -> None:
         rig = Rig(*["it answered 503"] * 12, "")
         await rig.delivery.deliver(PLACE, record(b"{}"))
         assert len(rig.sent) == 13 and len(set(rig.sent)) == 1
