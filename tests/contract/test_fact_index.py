@@ -125,7 +125,6 @@ async def test_a_vector_before_its_fact_belongs_to_nobody(index: FactIndex, reop
 
 
 async def test_vectors_of_another_model_are_refused(index: FactIndex) -> None:
-    """By its name: it may have as many dimensions."""
     fact = make_fact()
     await index.upsert([fact])
     with pytest.raises(ConfigurationError, match="words-2 do not fit an index of words-1"):
@@ -166,7 +165,6 @@ async def test_vector_search_is_ordered_by_cosine(index: FactIndex) -> None:
 
 
 async def test_one_search_finds_what_two_find(index: FactIndex) -> None:
-    """In that order, each once, with the cosine of whatever has a vector; what is not asked for stays out."""
     drawn = np.random.default_rng(7)
     facts = [make_fact(f"likes {'tea' if number % 3 else 'coffee'} number{number}") for number in range(60)]
     others = [make_fact(f"likes tea number{number}", user_id="bob") for number in range(5)]
@@ -321,21 +319,6 @@ async def test_every_write_twice_changes_nothing(index: FactIndex) -> None:
     assert await index.count() == 3
     assert await index.without_vector(fact_ids) == set()
     assert {found.item.fact_id for found in await index.search_vector(unit(1.0), ADA, 5)} == set(fact_ids)
-
-
-async def test_everything_is_there_after_opening_again(reopen: Reopen) -> None:
-    first = await reopen()
-    facts = [make_fact("first one"), make_fact("second one", version=3)]
-    await first.upsert(facts)
-    await first.store_vectors([facts[0].fact_id], np.array([unit(1.0)]), SPACE.model)
-
-    second = await reopen()
-    assert sorted(await second.get([fact.fact_id for fact in facts]), key=lambda fact: fact.version) == facts
-    assert await second.without_vector([fact.fact_id for fact in facts]) == {facts[1].fact_id}
-    assert [found.item for found in await second.search_vector(unit(1.0), ADA, 5)] == [facts[0]]
-    assert len(await second.search_text("one", ADA, 5)) == 2
-    await second.upsert([make_fact("second one", version=2)])
-    assert await second.get([facts[1].fact_id]) == [facts[1]]
 
 
 OTHERS: dict[str, tuple[Kind[Any], VectorSpace, str]] = {

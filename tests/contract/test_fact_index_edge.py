@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import numpy as np
@@ -135,7 +133,6 @@ def test_a_folder_that_cannot_be_written_is_a_configuration_error(tmp_path: Path
 
 
 async def test_what_has_returned_survives_kill_9(tmp_path: Path, seed: int) -> None:
-    """Killed at a random moment, three times over the same folder: what has returned is there."""
     pauses = random.Random(seed)
     for run in ("a", "b", "c"):
         said = await kill_a_writer(tmp_path, run, pauses.uniform(0.0, 0.3))
@@ -240,40 +237,6 @@ async def test_a_full_disk_stops_writes_and_nothing_else(tmp_path: Path) -> None
     await opened.close()
     with pytest.raises(DependencyUnavailable, match="free some space"):
         QdrantEdgeIndex(tmp_path, FACTS, SPACE, minimum_free_bytes=2**60)
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 256 MB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256m", "tmpfs", str(place)], capture_output=True, check=False
-    )
-    if done.returncode:
-        pytest.skip("a disk can only be mounted by root")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
-
-
-async def test_a_disk_that_fills_up_loses_nothing_and_is_waited_for(small_disk: Path) -> None:
-    """As it is deployed: writes stop while the engine can still go on with what it has begun."""
-    opened = QdrantEdgeIndex(small_disk / "index", FACTS, SPACE)
-    known, new = make_fact("known"), make_fact("new")
-    await opened.upsert([known])
-    ballast = small_disk / "ballast"
-    with ballast.open("wb") as file, contextlib.suppress(OSError):
-        while shutil.disk_usage(small_disk).free > 64 << 20:
-            file.write(bytes(1 << 20))
-    with pytest.raises(DependencyUnavailable, match=r"MB are free on the disk of .*index.*free some space"):
-        await opened.upsert([new])
-    assert [found.item for found in await opened.search_text("known", ADA, 5)] == [known]
-    ballast.unlink()
-    await opened.upsert([new])
-    await opened.close()
-    opened = QdrantEdgeIndex(small_disk / "index", FACTS, SPACE)
-    assert await opened.count() == 2
-    await opened.close()
 
 
 async def test_an_error_of_the_engine_is_waited_out(tmp_path: Path) -> None:

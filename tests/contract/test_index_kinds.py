@@ -67,10 +67,7 @@ ALL = {
         "tea is ready", role=Role.ASSISTANT, sent_at=NOON + timedelta(minutes=1), labels=("topic=tea",)
     ),
     "later": said(
-        "tea again",
-        sent_at=NOON + timedelta(days=9),
-        conversation_id="c-2",
-        labels=("topic=tea", "app=ios 17"),
+        "tea again", sent_at=NOON + timedelta(days=9), conversation_id="c-2", labels=("topic=tea", "app=ios 17")
     ),
     "bob": said("tea of bob", user_id="bob"),
     "acme": said("tea of acme", tenant_id="acme"),

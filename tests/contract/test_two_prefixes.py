@@ -37,7 +37,6 @@ def test_two_prefixes_share_no_name(one: str, other: str) -> None:
 async def test_what_one_stores_the_other_does_not_find_and_each_has_a_folder(
     tmp_path: Path,
 ) -> None:
-    """Both indexes are open at once, as two ``recall`` workers have them."""
     fact = make_fact()
     places = [load_settings(data_dir=tmp_path, topic_prefix=prefix) for prefix in ("", "prod-", "staging-")]
     indexes = [open_index(settings, FACTS, SPACE) for settings in places]

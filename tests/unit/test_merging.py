@@ -15,7 +15,7 @@ from models.facts import Fact
 from models.messages import Role
 from models.statements import Kind, Polarity, Precision
 from models.turns import Turn
-from processors.facts.merging.calibration import threshold
+from processors.facts.merging.calibration import SAYINGS, above_chance, threshold
 from processors.facts.merging.guards import Relation, may_merge, relation
 from processors.facts.merging.plan import CLUSTER_LIMIT, CLUSTERS_LIMIT, NEAR_FROM, Known, plan
 from processors.facts.merging.sayings import saying_of
@@ -87,10 +87,7 @@ def test_events_of_two_days_are_two(day: int | None, precision: Precision | None
 
 @pytest.mark.parametrize(
     ("precision", "days", "expected"),
-    [
-        (Precision.MONTH, 30, Relation.SAME),
-        (Precision.MONTH, 31, Relation.DIFFERENT),
-    ],
+    [(Precision.MONTH, 30, Relation.SAME), (Precision.MONTH, 31, Relation.DIFFERENT)],
 )
 def test_an_event_of_a_month_may_be_any_within_it(precision: Precision, days: int, expected: Relation) -> None:
     one = fact("User ran a race", kind=Kind.EVENT, event_at=AT, event_precision=precision)
@@ -158,8 +155,7 @@ def test_what_stays_is_merged_no_further(facts: list[Fact]) -> None:
 
 
 @pytest.mark.parametrize(
-    "stronger",
-    [{"confidence": 0.9}, {"evidence_count": 2}, {"learned_at": AT - timedelta(days=1)}],
+    "stronger", [{"confidence": 0.9}, {"evidence_count": 2}, {"learned_at": AT - timedelta(days=1)}]
 )
 def test_the_surest_then_best_supported_then_oldest_stays(
     stronger: dict[str, object],
@@ -201,7 +197,6 @@ def test_what_is_too_large_for_a_question_is_asked_about_in_parts_with_the_sures
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=45), st.integers(0, 25), st.data())
 @settings(deadline=None, max_examples=60)
 def test_everything_is_asked_about_once_in_the_end(sizes: list[int], denied: int, data: st.DataObject) -> None:
-    """Steps of a person of whom much changed: groups of near facts, and pairs that deny each other."""
     facts: list[Known] = []
     groups = len(sizes) + denied
     for group in range(groups):
@@ -252,6 +247,20 @@ def test_the_lowest_threshold_at_which_what_is_proposed_is_right() -> None:
     assert (found.near_from, found.proposed, found.right, found.recall) == (0.8, 3, 3, 0.75)
     assert threshold([(0.9, False), (0.8, True)], precision=0.95) is None
     assert threshold([]) is None
+
+
+def test_what_bears_a_fact_out_is_far_nearer_than_chance() -> None:
+    count = len(SAYINGS)
+    cosines = np.full((count, count), 0.1, dtype=np.float32)
+    cosines[::2] += 0.1
+    np.fill_diagonal(cosines, 0.9)
+    cosines[0, 0] = 0.4
+    found = above_chance(cosines)
+    assert found is not None and found.near_from == pytest.approx(0.475, abs=0.011)
+    assert (found.proposed, found.right) == (count - 1, count - 1)
+    assert (
+        above_chance(np.full((count, count), 0.5, dtype=np.float32) - np.eye(count, dtype=np.float32)) is None
+    )
 
 
 def turn(text: str, role: Role = Role.USER) -> Turn:

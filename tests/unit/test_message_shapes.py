@@ -41,12 +41,7 @@ def read(**changes: Any) -> ChatMessage:
 
 @pytest.mark.parametrize(
     ("sent_as", "role"),
-    [
-        ("developer", "system"),
-        ("function", "tool"),
-        ("model", "assistant"),
-        ("human", "user"),
-    ],
+    [("developer", "system"), ("function", "tool"), ("model", "assistant"), ("human", "user")],
 )
 def test_roles_of_other_clients(sent_as: str, role: str) -> None:
     assert read(role=sent_as).role == role

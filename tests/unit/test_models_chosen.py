@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from models.errors import ConfigurationError
-from streams.cli.costs import Costs, print_costs
 from streams.config.settings import Settings, load_settings
 from streams.config.settings.models import Price
 from streams.llm.prices import FREE, price_of
@@ -62,14 +61,3 @@ def priced(name: str, url: str = "", prices: str = "") -> Price | None:
 @pytest.mark.parametrize("host", ["127.0.0.1:11434", "192.168.1.7", "[::1]:80", "ollama:11434", "box.local"])
 def test_a_model_at_a_private_address_is_free(host: str) -> None:
     assert priced("gpt-4o", f"http://{host}/v1") == FREE
-
-
-def test_costs_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
-    row = Costs(asked=2, calls=1, answered=2, input_tokens=1500, output_tokens=20, cost_usd=0.25)
-    print_costs({("extraction", "m"): row, ("summary", "m"): row})
-    printed = capsys.readouterr().out.splitlines()
-    assert printed[-1].split() == ["all", "4", "2", "4", "0", "0", "3,000", "40", "0.5000"]
-    print_costs({("extraction", "local"): Costs(asked=1, calls=1, answered=1, input_tokens=9)})
-    assert capsys.readouterr().out.splitlines()[-1].split()[-3:] == ["0", "no", "price"]
-    print_costs({})
-    assert "no language model was asked" in capsys.readouterr().out

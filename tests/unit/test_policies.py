@@ -16,7 +16,6 @@ from models.policies import NO_RULES, Category, NeverKept, Policy, Rules, check,
 from models.statements import Kind
 from processors.extraction.policies.never import NeverKeptWords
 from processors.prompts import examples, extraction, notes
-from streams.cli.main import run
 from streams.clients.policies.known import KnownPolicies
 from streams.config.settings import Settings
 from streams.server.process.services import open_service
@@ -49,13 +48,7 @@ def test_topics_are_found_as_words_of_any_script(topic: str, text: str) -> None:
 
 @pytest.mark.parametrize(
     ("topic", "text"),
-    [
-        ("art", "the start of it"),
-        ("HIV", "an archive"),
-        ("मधु", "मधुमेह"),
-        ("type 2", "type 21"),
-        ("a.c", "abc"),
-    ],
+    [("art", "the start of it"), ("HIV", "an archive"), ("मधु", "मधुमेह"), ("type 2", "type 21"), ("a.c", "abc")],
 )
 def test_topics_are_not_found_within_words(topic: str, text: str) -> None:
     assert not NeverKeptWords(NeverKept(topics=(topic,))).mentioned([text])
@@ -158,21 +151,3 @@ class TestKnown:
         return msgspec.convert(
             msgspec.to_builtins({**named, "tenant_id": "clinic", "set_at": "2026-03-01T09:15:12Z"}), Policy
         )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--never-pattern", "("], "no regular expression"),
-        (["--expires-after", "event=90"], "no such policy"),
-        (["--category", "trip"], "NAME=DESCRIPTION"),
-        ([], "say what the policy is"),
-        (["--file", "/nowhere"], "cannot be read"),
-    ],
-)
-def test_the_command_says_what_is_wrong(
-    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("SWITCHBOARD_BOOTSTRAP_SERVERS", "127.0.0.1:1")
-    assert run(["policy", "set", *arguments]) == 78
-    assert said in capsys.readouterr().err

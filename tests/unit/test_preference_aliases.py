@@ -49,15 +49,6 @@ class Tastes:
         return self.read(said) != said
 
 
-class TestPreferences:
-    def test_each_is_known_once_from_where_it_was_first_told(self) -> None:
-        one, other = Known("1", "a", 5), Known("2", "b", 3)
-        known = Preferences().with_known(one)
-        assert known.with_known(Known("1", "c", 9)) is known
-        assert known.with_known(other).known == (other, one)
-        assert known.with_known(other).with_known(one).known == (other, one)
-
-
 @pytest.mark.parametrize(
     ("attribute", "subject", "prefers", "shows"),
     [
@@ -127,11 +118,7 @@ class TestWhatACandidateIsAbout:
 
     @pytest.mark.parametrize(
         ("known", "asked"),
-        [
-            ("correspondence chess", "playing chess"),
-            ("music", "rock"),
-            ("green tea", "black tea"),
-        ],
+        [("correspondence chess", "playing chess"), ("music", "rock"), ("green tea", "black tea")],
     )
     def test_what_shares_a_common_word_is_another(self, known: str, asked: str) -> None:
         assert not Tastes(fact("like", known)).is_named_by(says("favourite/thing", asked, confidence=ASKED))

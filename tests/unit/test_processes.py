@@ -29,16 +29,6 @@ def test_each_process_has_a_name_and_ports_of_its_own() -> None:
     assert [health_port(each, "memory") for each in settings] == [9465, 9475, 9485]
 
 
-def test_no_two_processes_of_any_services_share_a_default_port() -> None:
-    settings = load_settings()
-    ports = [
-        health_port(Place(index, 8).settings(service, settings), service)
-        for service in SERVICES
-        for index in range(8)
-    ]
-    assert len(set(ports)) == len(ports)
-
-
 def test_a_port_that_is_set_is_that_of_the_first_and_0_is_any_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SWITCHBOARD_METRICS_PORT", "9700")
     settings = load_settings()

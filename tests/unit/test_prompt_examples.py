@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 
 import pytest
@@ -24,19 +23,3 @@ def test_it_is_shown_as_data(version: str) -> None:
     prompt = PROMPTS[version]()
     assert prompt.version == version
     assert fence.opened(prompt.user)
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Moved to Munich with 3 children",
-        "Moved to Munich with Anna",
-        "Der Nutzer ist im Januar nach München gezogen und mag es",
-        "Is afraid of spiders and snakes",
-    ],
-)
-def test_what_nobody_said_is_in_no_summary(said: str) -> None:
-    told = ["Moved to Munich in January", said]
-    assert summary.read(json.dumps({"key_facts": told}), examples.summary_request()).key_facts == tuple(
-        told[:1]
-    )

@@ -92,7 +92,6 @@ def test_known_notes_are_numbered_and_no_part_of_the_key() -> None:
 
 @pytest.mark.parametrize(("k", "of"), [(1, "f-home"), (0, ""), (2, ""), (True, ""), ("1", "")])
 def test_a_number_is_resolved_when_the_answer_comes(k: object, of: str) -> None:
-    """What is remembered of an answer holds without what was known."""
     window = examples.window()
     said = {
         "n": 1,
@@ -133,7 +132,6 @@ def test_a_known_note_of_somebody_else_is_not_meant() -> None:
 
 @pytest.mark.parametrize("role", [Role.ASSISTANT, Role.TOOL, Role.SYSTEM])
 def test_of_a_long_text_that_no_person_wrote_the_middle_is_left_out(role: Role) -> None:
-    """Nothing is read of it but what somebody answers shortly: its question stands at the end."""
     window = examples.window()
     long = "A list. " + "One more thing to consider. " * 100 + "Do you like dumplings?"
     asked = msgspec.structs.replace(window.messages[1], role=role, content=long)
@@ -294,51 +292,13 @@ def talk(*lines: str) -> Window:
     )
 
 
-def noted(n: int, quote: str, note: str, attribute: str, value: str) -> dict[str, Any]:
-    return {"n": n, "quote": quote, "note": note, "attribute": attribute, "value": value}
-
-
-#: What is said, and the note of it.
-BORNE_OUT: list[tuple[tuple[str, ...], dict[str, Any]]] = [
-    (  # the question before a short answer
-        ("Hello", "assistant: Do you like dumplings?", "Yes, very."),
-        noted(3, "Yes, very.", "The user likes dumplings.", "like", "dumplings"),
-    ),
-    (  # a name from another message of theirs
-        ("I'm off to Bilbao to see Ane.", "assistant: Nice!", "She's my sister, she turns 30 on Friday."),
-        noted(
-            3, "She's my sister", "Ane is the user's sister; she turned 30 on 6 March 2026.", "family", "sister"
-        ),
-    ),
-    (  # numbers as they are dictated
-        ("the credit union gave me thirty eight thousand and it's six twelve a month",),
-        noted(
-            1,
-            "the credit union gave me thirty eight thousand",
-            "The user has a credit union loan of $38,000 and pays $612 a month.",
-            "other",
-            "",
-        ),
-    ),
-    (
-        ("我對花生過敏,也不吃牛肉。",),
-        noted(1, "我對花生過敏", "使用者對花生過敏。", "allergy", "花生"),
-    ),
-]
-
-
-@pytest.mark.parametrize(("lines", "said"), BORNE_OUT)
-def test_what_is_borne_out_is_kept(lines: tuple[str, ...], said: dict[str, Any]) -> None:
-    window = talk(*lines)
-    reading = notes.read(json.dumps({"notes": [said]}), window)
-    assert reading.dropped == ()
-    assert objection(reading.statements[0], window) is None
-
-
 def test_a_short_answer_rests_on_the_question_too() -> None:
-    (lines, said), *_ = BORNE_OUT
-    (found,), _ = notes.read(json.dumps({"notes": [said]}), talk(*lines))
-    assert found.source_message_ids == ("m-1", "m-2")
+    window = talk("Hello", "assistant: Do you like dumplings?", "Yes, very.")
+    said = {"n": 3, "quote": "Yes, very.", "note": "The user likes dumplings.", "attribute": "like",
+            "value": "dumplings"}  # fmt: skip
+    (found,), dropped = notes.read(json.dumps({"notes": [said]}), window)
+    assert (found.source_message_ids, dropped) == (("m-1", "m-2"), ())
+    assert objection(found, window) is None
 
 
 def test_an_end_is_kept_as_it_is_told_in_the_words_of_what_ends() -> None:

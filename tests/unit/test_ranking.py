@@ -71,11 +71,7 @@ def test_a_name_that_two_share_prefers_neither() -> None:
 
 @pytest.mark.parametrize(
     ("name", "query"),
-    [
-        ("Ali", "ALİ ne dedi?"),
-        ("İlker", "İlker ne dedi?"),
-        ("Strauß", "WAS TRINKT STRAUSS GERN?"),
-    ],
+    [("Ali", "ALİ ne dedi?"), ("İlker", "İlker ne dedi?"), ("Strauß", "WAS TRINKT STRAUSS GERN?")],
 )
 def test_a_name_is_known_however_its_letters_are_written(name: str, query: str) -> None:
     assert read(query, [name]).asked == name
@@ -107,16 +103,6 @@ def test_a_turn_that_a_better_fact_quotes_stands_behind() -> None:
     found = rank(read("What am I allergic to?"), [said, other, fact])
     assert [each.position for each in found] == [2, 1, 0]
     assert found[-1].parts[SOURCE] < 0
-
-
-@pytest.mark.parametrize(("text", "order"), [("I am allergic to nuts.", [2, 1, 0]), ("I work.", [0, 1, 2])])
-def test_a_fact_nearly_as_good_takes_the_place_of_a_turn(text: str, order: list[int]) -> None:
-    said = turn("I am allergic to nuts. And I work.", 4, 0.62, message_ids=("m-4",))
-    other = turn("I bought tea.", 5, 0.1, message_ids=("m-5",))
-    fact = note(text, 3, 0.43 if "nuts" in text else 0.0, message_ids=("m-4",))
-    assert [each.position for each in rank(read("What am I allergic to?"), [said, other])] == [0, 1]
-    found = rank(read("What am I allergic to?"), [said, other, fact])
-    assert [each.position for each in found] == order
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,6 @@ REPLAYED = {"lou": (26, 13, 0), "mirek": (26, 11, 1)}
 
 @pytest.mark.parametrize("name", REPLAYED)
 async def test_replayed_through_the_stages_they_score_no_worse(name: str) -> None:
-    """Real windows, known notes from a real index, and facts: as ``python -m benchmarks.notebook.beside``."""
     (person,) = (each for each in people(HERE / "dev") if each["person"] == name)
     embedder = OnnxEmbedder()
     found = await beside.by_recordings(person, embedder)
@@ -51,7 +50,6 @@ async def test_replayed_through_the_stages_they_score_no_worse(name: str) -> Non
 
 @pytest.mark.parametrize("name", list(MISTAKES["mistakes"]))
 def test_a_weak_models_mistakes_are_dropped(name: str) -> None:
-    """And what else it says is kept: the strong answer stands before and behind them."""
     one, said = RECORDED[MISTAKES["conversation"]], MISTAKES["mistakes"][name]
     mistakes = said if isinstance(said, list) else []
     answer = json.dumps({"notes": said}) if isinstance(said, list) else json.dumps(said)

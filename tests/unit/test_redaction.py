@@ -182,7 +182,6 @@ def test_no_complaint_of_a_setting_shows_it(planted: tuple[str, str], monkeypatc
 
 
 def test_no_traceback_shows_it(tmp_path: Path) -> None:
-    """One process for all settings, which forgets each secret before the next."""
     script = (
         "import json, os, sys; from streams.config import redaction; from streams.cli import main, settings\n"
         "from streams.config.settings import load_settings\n"

@@ -114,7 +114,6 @@ async def test_what_the_gone_have_asked_is_ended(server: ObjectServer, remote: R
 
 
 async def test_what_was_given_up_is_not_gone_on_with(server: ObjectServer, remote: Remote, here: Here) -> None:
-    """Others' calls on the connection go on."""
     far = remote.object(Places, "places")
     given_up = asyncio.create_task(far.wait())
     async with asyncio.timeout(60):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streams.server.replays.comparing import DifferenceCounter, text_of
+from streams.server.replays.comparing import DifferenceCounter
 
 
 def fact(statement: str = "I live in Porto", evidence: str = "ab", **changes: Any) -> dict[str, Any]:
@@ -57,14 +57,3 @@ def test_other_windows_are_no_change_unless_the_confidence_is() -> None:
     assert counted({1: live}, {5: replayed}, {5: 1}).kinds()["state"].traced == 1
     assert counted({1: live}, {5: replayed | {"confidence": 0.9}}, {5: 1}).kinds()["state"].changed == 1
     assert counted({1: live}, {5: replayed | {"status": "ended"}}, {5: 1}).kinds()["state"].changed == 1
-
-
-def test_another_confidence_of_evidence_in_the_same_order_is_a_change() -> None:
-    counter = counted({1: fact()}, {5: fact(confidence=0.9)}, {5: 1})
-    assert (counter.kinds()["state"].changed, counter.kinds()["state"].traced) == (1, 0)
-
-
-def test_a_summary_is_shown_by_its_facts_and_a_long_text_is_cut() -> None:
-    assert text_of({"summary": {"key_facts": ["a", "b"], "todos": ["c"]}}) == "a; b; c"
-    assert len(text_of(fact("word " * 100))) == 200
-    assert text_of(b"no JSON") == ""

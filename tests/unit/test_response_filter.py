@@ -112,7 +112,6 @@ def test_what_is_shown_again_on_purpose_stays(text: str) -> None:
 
 
 def test_the_venue_list_of_the_seed_appears_once() -> None:
-    """Seed 003, test_south_philly_duplicate."""
     venues = (
         "Here are some Italian restaurants in South Philly:\n\n"
         "1. **Villa di Roma** - 936 S 9th St, a red gravy place with an open kitchen.\n"
@@ -137,55 +136,6 @@ def test_of_what_goes_is_told_what_it_repeats_and_where_it_stood() -> None:
     places += [(f"- {PARKING}", text.rindex("- ")), (OPENING, text.rindex(OPENING))]
     gone = sorted(result.duplicates, key=lambda each: each.position)
     assert gone == [Duplicate(each, each, 1.0, at) for each, at in places]
-
-
-#: An answer with what an answer has: short sentences, lists, steps, code between them, a table, a quotation.
-ANSWER = f"""Certainly! Here is how you plan it:
-
-1. **Come early**: {OPENING}
-2. **Park well**: {PARKING}
-
-### Step 1: Look it up
-
-First, ask the server:
-
-```python
-import museum
-
-print(museum.opening("Monday"))
-```
-
-Then read the table.
-
-| Day | Opens |
-| --- | --- |
-| Monday | nine |
-
-### Step 2: Go
-
-> {TICKETS}
-
-- Bring a jacket:
-
-  ```sh
-  ls jackets
-  ```
-
-- Bring an umbrella
-
-Have fun!"""
-
-
-@pytest.mark.parametrize("pause", [0.01, 0.4, 1.0])
-def test_an_answer_said_twice_appears_once_however_slowly_it_comes(pause: float) -> None:
-    """An element may wait for ten seconds; a passage of any length may go on as long as it is the same."""
-    stream, sent = Stream(), ""
-    text = f"{ANSWER}\n\n{ANSWER}\n"
-    for at in range(0, len(text), 12):
-        if (due := stream.filter.wake_at(stream.state)) is not None and due <= stream.now + pause:
-            sent += stream.tick(due - stream.now)
-        sent += stream.push(text[at : at + 12], after=pause, final=at + 12 >= len(text))
-    assert sent == f"{ANSWER}\n"
 
 
 def test_code_is_not_taken_out_by_itself() -> None:
@@ -215,7 +165,6 @@ DIFFERENT = [
 
 @pytest.mark.parametrize(("first", "second"), DIFFERENT)
 def test_what_differs_in_one_thing_that_matters_is_kept(first: str, second: str) -> None:
-    """In prose, in a list and in a block that is otherwise the same, in both orders."""
     for a, b in ((first, second), (second, first)):
         for text in (f"{a} {b}", f"{a}\n\n{b}", f"- {a}\n\n{b}", f"Note well:\n\n- {a}\n\nNote well:\n\n- {b}"):
             result = filter_text(text)
@@ -235,12 +184,6 @@ def test_what_is_only_similar_is_told_and_kept_unless_the_filter_is_fuzzy() -> N
     fuzzy = filter_text(text, FilterPolicy(fuzzy=True))
     assert fuzzy.text == f"{OPENING} {PARKING}"
     assert [each.kept for each in fuzzy.duplicates] == [False]
-
-
-def test_the_final_chunk_releases_everything() -> None:
-    stream = Stream(said=(OPENING,))
-    assert stream.push("The museum opens at", final=True) == "The museum opens at"
-    assert Stream(said=(OPENING,)).push("- ", final=True) == "- "
 
 
 def test_an_exact_repetition_is_found_anywhere_a_similar_one_in_the_window_only() -> None:
@@ -269,7 +212,6 @@ def test_memory_is_bounded() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("before", ["and", "\n```\n", "\na | b\n- | -\n"])
 def test_whatever_is_said_without_end_the_state_stays_small(before: str, piece: str) -> None:
-    """A state that fits into no record would stop every worker that reads it."""
     text = f"{OPENING}{before}" + piece * (8_000 // len(piece))
     stream, sent, held = Stream(), "", []
     for at in range(0, len(text), 997):
@@ -284,7 +226,6 @@ def test_whatever_is_said_without_end_the_state_stays_small(before: str, piece: 
 @pytest.mark.parametrize("ending", [" and nothing else.", " ", ""])
 @pytest.mark.parametrize("held", [" The museum op", " ", f" {OPENING}", f" {OPENING} "])
 def test_what_was_held_still_leaves_when_the_filter_is_turned_off(held: str, ending: str) -> None:
-    """A worker that starts again with another threshold goes on with the state that is there."""
     stream = Stream()
     sent = stream.push(OPENING + held)
     stream.filter = ResponseFilter(FilterPolicy(threshold=1.0))

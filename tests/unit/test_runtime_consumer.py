@@ -14,8 +14,16 @@ from typing import Any
 import mode
 import pytest
 import structlog
-from aiokafka.errors import CorruptRecordException, TopicAuthorizationFailedError
+from aiokafka.errors import (
+    CommitFailedError,
+    CorruptRecordException,
+    IllegalStateError,
+    KafkaTimeoutError,
+    NodeNotReadyError,
+    TopicAuthorizationFailedError,
+)
 from aiokafka.structs import TopicPartition
+from aiokafka.util import commit_structure_validate
 
 from models.errors import ConfigurationError, ConsistencyError
 from streams.clients.records import Record
@@ -207,16 +215,6 @@ class TestSeek:
         assert consumer._thread.sought == [{TP0: start}]
         assert consumer.epoch.partitions[TP0] == Progress.at(start, 100, committed)
 
-    async def test_a_view_that_cannot_be_used_stops_the_worker(self, consumer: BareConsumer) -> None:
-        async def refused(epoch: Epoch, tps: set[TP]) -> dict[TP, int]:
-            raise ConfigurationError("of another model")
-
-        consumer.service.view_marks = refused  # type: ignore[method-assign]
-        with pytest.raises(ConfigurationError):
-            await consumer.perform_seek()
-        assert "of another model" in str(consumer.service.failure)
-        assert consumer._thread.sought == []
-
     @pytest.mark.parametrize("when", ["recover", "offsets", "seek_all"])
     async def test_a_revoke_during_a_seek_leaves_nothing_behind(
         self, consumer: BareConsumer, when: str
@@ -243,24 +241,35 @@ class TestSeek:
         assert bool(consumer._thread.asked) is (when != "recover"), "nothing more is asked of the broker"
         assert bool(consumer._thread.sought) is (when == "seek_all"), "nor is anything moved"
 
-    async def test_a_commit_beyond_the_end_stops_the_worker(self, consumer: BareConsumer) -> None:
-        consumer._thread.known = Offsets(0, 5, 6)
-        with pytest.raises(ConsistencyError, match="beyond the end"):
-            await consumer.perform_seek()
-        assert "beyond the end" in str(consumer.service.failure)
-        assert consumer._thread.sought == []
-
-    async def test_a_broker_that_names_no_offset_stops_the_worker(self, consumer: BareConsumer) -> None:
-        consumer.service.settings.request_timeout_seconds = 0.01
+    @pytest.mark.parametrize(
+        ("wrong", "says"),
+        [
+            ("view", "of another model"),
+            ("commit", "beyond the end"),
+            ("silence", "positions could not be read in time"),
+        ],
+    )
+    async def test_what_makes_a_seek_unsafe_stops_the_worker(
+        self, consumer: BareConsumer, wrong: str, says: str
+    ) -> None:
+        async def refused(epoch: Epoch, tps: set[TP]) -> dict[TP, int]:
+            raise ConfigurationError("of another model")
 
         async def silent(tps: set[TP]) -> dict[TP, Offsets]:
             await asyncio.Event().wait()
             raise AssertionError
 
-        consumer._thread.offsets = silent  # type: ignore[method-assign]
-        with pytest.raises(ConsistencyError, match="positions could not be read in time"):
+        if wrong == "view":
+            consumer.service.view_marks = refused  # type: ignore[method-assign]
+        elif wrong == "commit":
+            consumer._thread.known = Offsets(0, 5, 6)
+        else:
+            consumer.service.settings.request_timeout_seconds = 0.01
+            consumer._thread.offsets = silent  # type: ignore[method-assign]
+        with pytest.raises((ConfigurationError, ConsistencyError), match=says):
             await consumer.perform_seek()
-        assert isinstance(consumer.service.failure, ConsistencyError)
+        assert says in str(consumer.service.failure)
+        assert consumer._thread.sought == []
 
 
 class TestEpochs:
@@ -396,8 +405,6 @@ class TestCommits:
 
 
 class TestDelivery:
-    """The loop that hands batches to Faust's conductor."""
-
     @pytest.fixture
     def fetcher(self) -> Any:
         return SimpleNamespace(should_stop=False)
@@ -533,3 +540,19 @@ class TestThread:
         fetcher.waiters[0].set_exception(TopicAuthorizationFailedError("messages"))
         with pytest.raises(TopicAuthorizationFailedError):
             await fetch
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [CommitFailedError("rebalanced"), IllegalStateError("gone"), NodeNotReadyError(), KafkaTimeoutError()],
+)
+async def test_a_commit_that_failed_is_not_taken_as_done(answer: Exception) -> None:
+    async def commit(offsets: Any) -> None:
+        commit_structure_validate(offsets)
+        raise answer
+
+    thread = BatchConsumerThread.__new__(BatchConsumerThread)
+    thread.app = SimpleNamespace(runtime=SimpleNamespace(name="ingest", log=structlog.get_logger()))
+    thread._consumer = SimpleNamespace(commit=commit)
+    thread.assignment = lambda: {TP0}  # type: ignore[method-assign]
+    assert not await thread._commit({TP0: 5})

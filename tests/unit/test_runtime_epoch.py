@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -57,7 +58,6 @@ class TestEnd:
         assert epoch.committable() == {TP0: 12, TP1: 0}
 
     async def test_no_lane_is_made_after_the_end(self, epoch: Epoch) -> None:
-        """Its timers would fire for partitions that may be somebody else's."""
         lane = epoch.lane("stage", 0, Lane)
         assert epoch.lane("stage", 0, Lane) is lane
         assert epoch.lane("stage", 1, Lane) is not lane
@@ -85,6 +85,13 @@ class TestCommits:
         first.acked, second.acked = True, False
         assert epoch.committable()[TP0] == 12
 
+    async def test_what_was_committed_is_out_of_the_ledger(self, epoch: Epoch) -> None:
+        epoch.ledger.deliver(TP0, Message(11, acked=True))
+        epoch.ledger.deliver(TP0, Message(13))
+        epoch.committed({TP0: 12})
+        assert epoch.partitions[TP0].committed == 12
+        assert epoch.ledger.committable() == {}
+
 
 class TestDrain:
     async def test_it_returns_when_nothing_is_in_flight(self, epoch: Epoch) -> None:
@@ -101,6 +108,26 @@ class TestDrain:
     async def test_it_gives_up_in_time(self, epoch: Epoch) -> None:
         epoch.lane("stage", 3, lambda: Lane(busy=True))
         assert await asyncio.wait_for(epoch.drain(0.01, hopeless=lambda: False), 60) is False
+
+    async def test_what_comes_through_without_a_word_is_seen(self, epoch: Epoch) -> None:
+        lane = Lane(busy=True)
+        epoch.lane("stage", 3, lambda: lane)
+        asyncio.get_running_loop().call_later(0.2, setattr, lane, "busy", False)
+        assert await asyncio.wait_for(epoch.drain(600, hopeless=lambda: False), 60)
+
+    async def test_it_waits_to_the_end_of_its_time(self, epoch: Epoch, monkeypatch: pytest.MonkeyPatch) -> None:
+        looks = 0
+
+        def look() -> bool:
+            nonlocal looks
+            looks += 1
+            return False
+
+        clock = iter((100.0, 104.5, 105.0))
+        monkeypatch.setattr("streams.runtime.epoch.time", SimpleNamespace(monotonic=lambda: next(clock)))
+        epoch.lane("stage", 3, lambda: Lane(busy=True))
+        assert not await asyncio.wait_for(epoch.drain(5, hopeless=look), 60)
+        assert looks == 2, "half a second before the end it looks once more"
 
     async def test_it_does_not_wait_for_what_cannot_come(self, epoch: Epoch) -> None:
         epoch.lane("stage", 3, lambda: Lane(busy=True))

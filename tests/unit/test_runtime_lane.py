@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import structlog
@@ -95,7 +95,10 @@ class HandPublisher:
 class Rig:
     """A lane over a fake service: everything but the lane itself is in the test's hands."""
 
+    made: ClassVar[list[Rig]] = []
+
     def __init__(self, stage: Stage) -> None:
+        self.made.append(self)
         self.publisher = HandPublisher()
         self.metrics = Metrics()
         self.acked: list[int] = []
@@ -188,11 +191,16 @@ def copy_step(batch: RecordBatch, state: StateReader) -> Effects:
     return effects
 
 
+@pytest.fixture(autouse=True)
+async def _closed() -> AsyncIterator[None]:
+    yield
+    while Rig.made:
+        Rig.made.pop().lane.close()
+
+
 @pytest.fixture
-async def rig() -> AsyncIterator[Rig]:
-    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
-    yield rig
-    rig.lane.close()
+async def rig() -> Rig:
+    return Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
 
 
 async def test_outputs_then_state_then_ack(rig: Rig) -> None:
@@ -309,7 +317,6 @@ async def test_a_removed_key_is_gone_for_steps_and_a_removal_with_its_mark_in_th
     rig.publisher.give(0)
     await rig.until(lambda: rig.acked == [0])
     assert rig.confirmed == {b"old": removal}
-    rig.lane.close()
 
 
 async def test_removed_keys_leave_when_nobody_can_write_them_late(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -330,7 +337,6 @@ async def test_removed_keys_leave_when_nobody_can_write_them_late(monkeypatch: p
     assert sorted(output.key for output in written if output.value is None) == keys
     assert not rig.confirmed.keys() & set(keys)
     assert rig.failure is None
-    rig.lane.close()
 
 
 async def test_a_lane_that_is_over_lets_nothing_go(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,7 +347,6 @@ async def test_a_lane_that_is_over_lets_nothing_go(monkeypatch: pytest.MonkeyPat
     rig.epoch.stop()
     await asyncio.sleep(0.02)
     assert rig.publisher.submitted == []
-    rig.lane.close()
 
 
 def timer_stage(fired: list[tuple[bytes, float]]) -> Stage:
@@ -377,11 +382,9 @@ async def test_timers_are_restored_from_state_and_leave_marks_alone() -> None:
     await rig.until(lambda: LAYOUT.payload(rig.confirmed[b"key"]) == b"fired")
     assert [key for key, _ in fired] == [b"key"]
     assert LAYOUT.next_offset(rig.confirmed[b"key"], 0) == 77
-    rig.lane.close()
 
 
 async def test_many_timers_that_are_due_at_once_let_a_batch_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All in one step they would hold the event loop, and every batch, for most of a second."""
     monkeypatch.setattr(lane_module, "_TIMERS_AT_ONCE", 10)
     fired: list[tuple[bytes, float]] = []
     rig = Rig(timer_stage(fired))
@@ -393,7 +396,6 @@ async def test_many_timers_that_are_due_at_once_let_a_batch_through(monkeypatch:
     assert len(fired) < 35
     await rig.until(lambda: len(fired) == 35)
     assert len({key for key, _ in fired}) == 35
-    rig.lane.close()
 
 
 async def test_nothing_leaves_after_a_timer_before_what_it_decided_is_stored() -> None:
@@ -409,7 +411,6 @@ async def test_nothing_leaves_after_a_timer_before_what_it_decided_is_stored() -
     assert rig.publisher.values("out") == [b"timer"]
     rig.publisher.give(1)
     await rig.until(lambda: rig.publisher.values("out") == [b"timer", b"a"])
-    rig.lane.close()
 
 
 async def test_timers_learn_how_far_the_log_was_read_once_it_is_read_anew() -> None:
@@ -428,7 +429,6 @@ async def test_timers_learn_how_far_the_log_was_read_once_it_is_read_anew() -> N
         rig.lane.timers.set(b"key", 1.0)
         await rig.until(lambda number=number: len(seen) == number + 1)
     assert seen == [0.0, 5.001, 5.002]
-    rig.lane.close()
 
 
 async def test_a_timer_is_told_where_it_is_what_time_it_is_and_reads_the_state() -> None:
@@ -451,7 +451,6 @@ async def test_a_timer_is_told_where_it_is_what_time_it_is_and_reads_the_state()
         context, count = seen.pop()
         assert (context.partition, context.caught_up, count) == (3, answer, (1, b"1"))
         assert before <= context.now <= time.time()
-    rig.lane.close()
 
 
 async def test_when_the_epoch_is_over_no_timer_fires() -> None:
@@ -462,7 +461,6 @@ async def test_when_the_epoch_is_over_no_timer_fires() -> None:
     rig.lane._queue.put_nowait(None)  # it is due
     await rig.settle()
     assert (fired, rig.failure) == ([], None)
-    rig.lane.close()
 
 
 async def test_a_process_that_stood_still_fires_no_timers() -> None:
@@ -474,17 +472,14 @@ async def test_a_process_that_stood_still_fires_no_timers() -> None:
     assert fired == []
     rig.is_stalled = False
     await rig.until(lambda: bool(fired))
-    rig.lane.close()
 
 
 class TestWhatIsCounted:
-    """Of records when they are delivered, of effects when they are confirmed: a replay counts nothing twice."""
-
     def value(self, rig: Rig, name: str, **labels: str) -> float | None:
         return rig.metrics.registry.get_sample_value(f"switchboard_{name}", labels)
 
     @pytest.fixture
-    async def rig(self) -> AsyncIterator[Rig]:
+    async def rig(self) -> Rig:
         def step(batch: RecordBatch, state: StateReader) -> Effects:
             effects = Effects()
             for record in batch.records:
@@ -498,9 +493,7 @@ class TestWhatIsCounted:
             effects.emit("other", b"k", b"end")
             return effects
 
-        rig = Rig(Stage(name="copy", sources=(SOURCE,), step=step, table="copies"))
-        yield rig
-        rig.lane.close()
+        return Rig(Stage(name="copy", sources=(SOURCE,), step=step, table="copies"))
 
     async def test_effects_are_counted_once_they_are_confirmed(self, rig: Rig) -> None:
         rig.deliver(b"a", b"bad", b"b")

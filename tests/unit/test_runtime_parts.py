@@ -1,4 +1,4 @@
-"""The runtime's small parts: ledger, timers, partitioner, scheduler, effects."""
+"""The small parts of the runtime: ledger, timers, partitioner, scheduler, effects, throttle."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from streams.runtime.effects import Effects, StateChange
 from streams.runtime.faust_internals import TP
 from streams.runtime.ledger import DeliveryLedger
 from streams.runtime.scheduler import BatchScheduler
+from streams.runtime.throttle import Throttle
 from streams.runtime.timers import Timers
 
 TP0 = TP("t", 0)
@@ -62,12 +63,26 @@ class TestLedger:
         ledger.settle(ready)
         assert ledger.committable() == {TP0: 20}
 
+    def test_only_what_waits_for_an_ack_takes_bytes(self) -> None:
+        ledger: DeliveryLedger[TP] = DeliveryLedger()
+        waits = Message(2)
+        ledger.deliver(TP0, Message(1))
+        ledger.deliver(TP0, waits, 100)
+        assert (ledger.outstanding_bytes(TP0), ledger.outstanding_bytes(TP1)) == (100, 0)
+        waits.acked = True
+        assert ledger.outstanding_bytes(TP0) == 0
+
     def test_a_commit_is_the_next_offset_and_takes_out_only_what_is_below(self) -> None:
         ledger: DeliveryLedger[TP] = DeliveryLedger()
         for offset in (9, 10):
             ledger.deliver(TP0, Message(offset, acked=True))
         ledger.settle({TP0: 10})
         assert ledger.committable() == {TP0: 11}
+
+    async def test_who_waits_for_room_looks_again_in_time(self) -> None:
+        """Room may come without an ack: nobody notifies then."""
+        ledger: DeliveryLedger[TP] = DeliveryLedger()
+        await asyncio.wait_for(ledger.freed(timeout=0.01), 60)
 
     async def test_an_ack_wakes_who_waits_for_room(self) -> None:
         ledger: DeliveryLedger[TP] = DeliveryLedger()
@@ -78,10 +93,6 @@ class TestLedger:
 
 
 class TestPartitioner:
-    @given(st.binary(max_size=64))
-    def test_is_kafkas_murmur2(self, key: bytes) -> None:
-        assert murmur2(key) == reference_murmur2(key) & 0xFFFFFFFF
-
     def test_is_what_a_java_producer_computes(self) -> None:
         # org.apache.kafka.common.utils.UtilsTest.testMurmur2
         expected = {b"21": -973932308, b"foobar": -790332482, b"a-little-bit-long-string": -985981536}
@@ -120,7 +131,6 @@ class TestOrigin:
         ],
     )
     def test_what_is_no_origin_is_none(self, came_from: bytes, timestamp: bytes | None) -> None:
-        """Anybody may write such a header; a record is not refused for it."""
         assert self.copy(came_from, timestamp) is None
 
 
@@ -169,15 +179,6 @@ class Clock:
 
 
 class TestTimers:
-    def test_moving_a_timer_earlier_fires_earlier(self) -> None:
-        clock = Clock()
-        timers = Timers(clock.schedule, lambda: clock.now)
-        timers.set(b"a", 1010)
-        timers.set(b"a", 1002)
-        assert min(clock.pending()) == pytest.approx(1002)
-        assert timers.due(1002, 99) == [b"a"]
-        assert timers.due(2000, 99) == []
-
     def test_many_that_are_due_are_handed_out_in_parts_the_earliest_first(self) -> None:
         clock = Clock()
         timers = Timers(clock.schedule, lambda: clock.now)
@@ -207,7 +208,6 @@ class TestTimers:
         assert len(timers) == 0
 
     def test_a_timer_that_moves_later_again_and_again_takes_no_room(self) -> None:
-        """That is what each message of a conversation does to the timer of its idleness."""
         clock = Clock()
         timers = Timers(clock.schedule, lambda: clock.now)
         for later in range(100):
@@ -215,6 +215,13 @@ class TestTimers:
         assert len(timers._heap) == 1
         assert timers.due(1148, 99) == []
         assert timers.due(1149, 99) == [b"a"]
+
+    def test_timers_of_one_time_need_one_wake_up(self) -> None:
+        clock = Clock()
+        timers = Timers(clock.schedule, lambda: clock.now)
+        for key in (b"a", b"b", b"c"):
+            timers.set(key, 1010)
+        assert len(clock.calls) == 1
 
     def test_an_earlier_timer_does_not_wait_for_what_was_postponed(self) -> None:
         clock = Clock()
@@ -310,3 +317,25 @@ class TestEffects:
         assert list(first.changes) == [b"state", b"page", b"old"]
         first.remove(b"state")
         assert list(first.changes) == [b"page", b"old", b"state"]
+
+
+def test_batches_pass_one_after_the_other_at_the_rate() -> None:
+    now = 100.0
+    throttle = Throttle(50.0, ["messages"], lambda: now)
+    assert [throttle.wait("messages", 25) for _ in range(3)] == [0.0, 0.5, 1.0]
+    now = 110.0
+    assert throttle.wait("messages", 25) == 0.0, "time in which nothing came is not saved up"
+    assert throttle.wait("messages", 25) == 0.5
+
+
+def test_batches_are_cut_so_that_no_lane_waits_long() -> None:
+    throttle = Throttle(80.0, ["messages"])
+    assert throttle.most("messages", 4000) == 10
+    assert throttle.most("messages", 4) == 4
+    assert Throttle(0.5, ["messages"]).most("messages", 4000) == 1
+
+
+def test_other_topics_and_no_rate_are_not_held_up() -> None:
+    for throttle in (Throttle(0.001, ["messages"]), Throttle(0.0, ["windows"])):
+        assert [throttle.wait("windows", 1000) for _ in range(3)] == [0.0] * 3
+        assert throttle.most("windows", 4000) == 4000

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from streams.clients.aiokafka_internals import HeartbeatRequest, ProduceRequest
+from streams.clients.aiokafka_internals import ProduceRequest
 from streams.runtime.requests import send_in_one_go
 
 TOPICS: list[Any] = [
@@ -44,11 +44,3 @@ async def test_a_request_is_encoded_as_aiokafka_does(version: int, topics: Any) 
     assert (version, plain.RESPONSE_TYPE) == (flat.API_VERSION, flat.RESPONSE_TYPE)
     header = {"correlation_id": 9, "client_id": "bench"}
     assert flat.build_request_header(**header).encode() == plain.build_request_header(**header).encode()
-
-
-async def test_other_requests_are_left_alone() -> None:
-    client = Client()
-    send_in_one_go(client)
-    request = HeartbeatRequest("group", 1, "member")
-    await client.send(2, request)
-    assert client.sent[0][1] is request

@@ -80,11 +80,7 @@ class Delivered(NamedTuple):
 
 
 class TestFaust:
-    """What the Faust app of a service is told."""
-
     async def test_who_reads_other_topics_is_another_member(self, settings: Settings) -> None:
-        """Under its old id the broker would give it what it had, and nothing of what is new."""
-
         def member(*stages: Stage) -> str:
             return str(runtime(settings, *stages).app.conf.consumer_group_instance_id)
 
@@ -117,8 +113,6 @@ def nothing() -> None: ...
 
 
 class TestWatch:
-    """Once a second: what nobody else would tell of."""
-
     async def watch(
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch, *turns: Callable[[], None]
     ) -> Clock:
@@ -156,7 +150,6 @@ class TestWatch:
     async def test_a_broker_that_is_silent_is_said_until_it_answers(
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Half a session is the time that is left to do something about it."""
         silence = [6.0, 7.4, 0.5]
         ready: list[list[str]] = []
         monkeypatch.setattr(service.lease, "silence", lambda: silence.pop(0))
@@ -217,8 +210,6 @@ class TestEpochs:
 
 
 class TestViewMarks:
-    """Of a stage that keeps views: how far they were filled."""
-
     async def test_a_view_that_is_down_is_waited_for_and_it_is_seen(self, settings: Settings) -> None:
         """To begin at the commit instead might leave a hole in it."""
         seen: list[dict[str, float]] = []

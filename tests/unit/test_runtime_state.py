@@ -87,8 +87,6 @@ class TestLayout:
 
 
 class TestFormats:
-    """What is in a changelog can be read by the version after the one that wrote it."""
-
     def test_format_1(self) -> None:
         value = bytes.fromhex("0100015463622000000002000000000000012c7061796c6f6164")
         layout = Layout(("chat.messages.v1",))
@@ -114,13 +112,10 @@ class TestFormats:
         assert [turned.next_offset(adopted, n) for n in (0, 1)] == [5, 300]
         assert (turned.term(adopted), turned.payload(adopted)) == (9, b"p")
 
-    def test_of_a_new_source_nothing_was_folded_in(self) -> None:
+    def test_of_a_new_source_nothing_was_folded_in_and_a_removal_stays_one(self) -> None:
         more = Layout(("commands", "messages"))
         adopted = more.adopt(sealed(b"p", 300))
         assert [more.next_offset(adopted, n) for n in (0, 1)] == [0, 300]
-
-    def test_a_removal_stays_one(self) -> None:
-        more = Layout(("commands", "messages"))
         assert more.is_removal(more.adopt(sealed(None, 300)))
 
     def test_what_was_read_of_a_source_is_not_forgotten_in_silence(self) -> None:
@@ -176,7 +171,6 @@ class TestStoredPartition:
         ],
     )
     def test_a_zombies_late_write_is_ignored_and_to_be_repaired(self, new: bytes, late: bytes | None) -> None:
-        """Compaction keeps what stands last."""
         partition = stored((b"k", new), (b"k", late))
         assert partition.values == {b"k": new}
         assert (partition.stale, partition.repairs) == (1, {b"k"})
@@ -197,6 +191,14 @@ class TestStoredPartition:
     def test_an_equal_mark_is_a_timers_write_and_wins(self) -> None:
         one, two = sealed(b"open", 9), sealed(b"flushed", 9)
         assert stored((b"k", one), (b"k", two)).values == {b"k": two}
+
+    def test_every_late_write_is_counted(self) -> None:
+        partition = stored((b"k", sealed(b"new", 7, term=2)))
+        partition.fold(changelog((b"k", sealed(b"late", 3)), (b"k", sealed(b"later", 4))))
+        assert partition.stale == 2
+
+    def test_a_tombstone_of_format_0_removes(self) -> None:
+        assert stored((b"k", bytes(8) + b"1"), (b"k", None)).values == {}
 
     def test_every_late_tombstone_is_counted(self) -> None:
         partition = StoredPartition(ONE)
@@ -360,7 +362,6 @@ class TestLettingGo:
                 assert (spec.min_compaction_lag_ms or 0) >= LATE_WRITES_SECONDS * 1000, spec.name
 
     def test_a_key_that_is_being_stored_again_is_not_let_go(self, clock: list[float]) -> None:
-        """Its tombstone would stand behind its new value."""
         partition = self.removals(1)
         state = PartitionState(partition)
         again = state.store({b"0": StateChange(b"new", 2)})
@@ -408,6 +409,12 @@ class TestNoState:
             NoState().confirm({b"k": b"v"})
         with pytest.raises(TypeError, match="no changelog"):
             NoState().wrote(0, 1)
+
+    def test_it_reads_nothing(self) -> None:
+        state = NoState()
+        assert state.store({}) == {}
+        state.confirm({})
+        assert (state.read(b"k"), list(state.items()), state.let_go(5)) == ((0, None), [], {})
 
 
 class BareTable(StateTable):

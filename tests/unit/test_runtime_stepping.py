@@ -155,7 +155,7 @@ def stage(step: Any = count_step, **changes: Any) -> Stage:
 class TestInAThread:
     """What may take long of one record does not stop the event loop."""
 
-    async def test_the_event_loop_goes_on_and_what_the_step_wants_is_the_same(self, service: Service) -> None:
+    async def test_the_event_loop_goes_on_and_a_step_that_hangs_is_seen(self, service: Service) -> None:
         go_on, threads = threading.Event(), []
 
         def slow(batch: RecordBatch, state: StateReader) -> Effects:
@@ -167,29 +167,15 @@ class TestInAThread:
         running = asyncio.create_task(bench.run(b"a", b"poison", b"b"))
         await bench.until(lambda: threads)
         assert bench.steppers[0].running
-        go_on.set()
-        await running
-        assert bench.values(OUT) == [b"a 0", b"b 1"]
-        assert bench.letters() == [(b"poison", "step_failed")]
-        assert threading.main_thread() not in threads
-
-    async def test_one_that_does_not_end_is_seen_while_the_event_loop_goes_on(self, service: Service) -> None:
-        go_on, began = threading.Event(), threading.Event()
-
-        def slow(batch: RecordBatch, state: StateReader) -> Effects:
-            began.set()
-            assert go_on.wait(60)
-            return count_step(batch, state)
-
-        bench = Bench(service, stage(slow, in_thread=(SOURCE,)))
-        running = asyncio.create_task(bench.run(b"a"))
-        await bench.until(began.is_set)
         service.now += 61
         service.health.beat()
         assert service.health.why_unhealthy() == ["the step of stage has not answered for 61 s"]
         go_on.set()
         await running
         assert service.health.why_unhealthy() == []
+        assert bench.values(OUT) == [b"a 0", b"b 1"]
+        assert bench.letters() == [(b"poison", "step_failed")]
+        assert threading.main_thread() not in threads
 
     async def test_a_step_that_comes_to_the_next_record_does_not_hang(self, service: Service) -> None:
         seen: list[list[str]] = []
@@ -207,8 +193,6 @@ class TestInAThread:
         assert bench.values(OUT) == [b"a 0", b"b 1", b"c 2"]
 
     async def test_a_step_that_ends_an_iterator_too_early_is_no_wait_for_ever(self, service: Service) -> None:
-        """A future takes any error but this one."""
-
         def step(batch: RecordBatch, state: StateReader) -> Effects:
             next(record for record in batch.records if record.value == b"good")
             return count_step(batch, state)
@@ -497,7 +481,6 @@ class TestSilence:
         assert bench.values(OUT) == [b"before", b"a", b"b", b"c"]
 
     async def test_what_has_just_come_back_is_asked_again(self, service: Service) -> None:
-        """The neighbour is answered because it was asked later, not because it is another record."""
         outside = Outside()
         outside.hangs = True
 
@@ -513,7 +496,6 @@ class TestSilence:
         assert bench.values(OUT) == [b"a", b"b"]
 
     async def test_an_old_answer_says_nothing_of_now(self, service: Service) -> None:
-        """Something was answered once while the record was not; since then, nothing is."""
         outside = Outside(b"silent")
         bench = Bench(service, stage(outside.step))
         waiting = asyncio.create_task(bench.run(b"silent", partition=1))
@@ -576,8 +558,6 @@ class TestSilence:
 
 
 class TestWaiting:
-    """Seen from the first failure to the first success: the attempts count, not only what lies between."""
-
     def waits(self, service: Service, dependency: str) -> bool:
         return service.value("dependency_waiting", "stage", dependency) == 1
 
@@ -616,6 +596,11 @@ class TestWaiting:
         assert not bench.stepper().running
 
 
+#: Where key ``k`` does not belong, and a key that does.
+WRONG = (partition_of(b"k", 8) + 1) % 8
+RIGHT = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == WRONG)
+
+
 class TestAside:
     async def test_a_batch_that_was_not_unpacked_is_a_letter(self, service: Service) -> None:
         bench = Bench(service, stage(), hashed=8)
@@ -634,19 +619,17 @@ class TestAside:
         limit = 4000
         monkeypatch.setitem(LIMITS, SOURCE, limit)
         monkeypatch.setitem(LIMITS, SOURCE + ".dlq", limit)
-        wrong = (partition_of(b"k", 8) + 1) % 8
-        right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == wrong)
-        came_from = rerouted(Record(None, None, 0, SOURCE, wrong, headers=[("own", b"1")]))
-        assert came_from[:2] == [("own", b"1"), ("rerouted_from", f"{SOURCE}-{wrong}-0".encode())]
+        came_from = rerouted(Record(None, None, 0, SOURCE, WRONG, headers=[("own", b"1")]))
+        assert came_from[:2] == [("own", b"1"), ("rerouted_from", f"{SOURCE}-{WRONG}-0".encode())]
         spare = limit - record_bytes(b"k", b"", came_from)
         values = [b"f" * spare, b"t" * (spare + 1), b"here", b"no key"]
-        keys = [b"k", b"k", right, None]
+        keys = [b"k", b"k", RIGHT, None]
         records = [
-            Record(value, key, n, SOURCE, wrong, headers=[("own", b"1")])
+            Record(value, key, n, SOURCE, WRONG, headers=[("own", b"1")])
             for n, (key, value) in enumerate(zip(keys, values, strict=True))
         ]
         bench = Bench(service, stage(), hashed=8)
-        bench.ready.append(await bench.stepper(wrong).run(RecordBatch(records, source=SOURCE)))
+        bench.ready.append(await bench.stepper(WRONG).run(RecordBatch(records, source=SOURCE)))
         assert bench.values(OUT) == [b"here 0", b"no key 1"]
         [moved] = [found for found in read(bench.ready[0]) if found[0] == SOURCE]
         assert moved == (SOURCE, partition_of(b"k", 8), values[0], came_from)
@@ -658,29 +641,25 @@ class TestAside:
 
     async def test_what_the_live_generation_writes_is_withheld(self, service: Service) -> None:
         service.withheld = frozenset({SOURCE})
-        wrong = (partition_of(b"k", 8) + 1) % 8
-        right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == wrong)
-        records = [Record(b"stray", b"k", 0, SOURCE, wrong), Record(b"here", right, 1, SOURCE, wrong)]
+        records = [Record(b"stray", b"k", 0, SOURCE, WRONG), Record(b"here", RIGHT, 1, SOURCE, WRONG)]
         bench = Bench(service, stage(), hashed=8)
-        bench.ready.append(await bench.stepper(wrong).run(RecordBatch(records, source=SOURCE)))
+        bench.ready.append(await bench.stepper(WRONG).run(RecordBatch(records, source=SOURCE)))
         assert [found[0] for found in read(bench.ready[0])] == [OUT], "the live one has moved the stray"
         assert bench.ready[0].account.outputs == {OUT: 1}
         service.withheld = frozenset({OUT})
         assert not list(read(await bench.run(b"more")))
 
     async def test_a_bystander_passes_over_what_is_wrong_with_the_log(self, service: Service) -> None:
-        wrong = (partition_of(b"k", 8) + 1) % 8
-        right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == wrong)
         unread = UnreadBatch(
-            SOURCE, wrong, 1, 4, 0, "zstd", 4, b"as it lies there", "batch_too_large", "600 MB"
+            SOURCE, WRONG, 1, 4, 0, "zstd", 4, b"as it lies there", "batch_too_large", "600 MB"
         )
         records = [
-            Record(b"misplaced", b"k", 0, SOURCE, wrong),
+            Record(b"misplaced", b"k", 0, SOURCE, WRONG),
             unread,
-            Record(b"here", right, 5, SOURCE, wrong),
+            Record(b"here", RIGHT, 5, SOURCE, WRONG),
         ]
         bench = Bench(service, stage(observes_only=True), hashed=8)
-        bench.ready.append(await bench.stepper(wrong).run(RecordBatch(records, source=SOURCE)))
+        bench.ready.append(await bench.stepper(WRONG).run(RecordBatch(records, source=SOURCE)))
         assert bench.values(OUT) == [b"here 0"]
         assert {found[0] for found in read(bench.ready[0])} == {OUT}
         assert not bench.letters()

@@ -204,8 +204,6 @@ def xerial(*blocks: bytes) -> bytes:
 
 
 class TestDecompression:
-    """Beyond what the round trips above show."""
-
     content = random.Random(3).randbytes(5000)
 
     def error(self, codec: int, data: bytes, limit: int = LIMIT) -> str:

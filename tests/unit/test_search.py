@@ -261,23 +261,6 @@ async def test_without_a_log_search_goes_on(index: FactIndex, turns: TurnIndex, 
     assert len(await find(MemorySearch(index, embedder, turns, log), "coffee")) == 1
 
 
-async def test_a_conversation_and_a_time(index: FactIndex, turns: TurnIndex, embedder: WordEmbedder) -> None:
-    said = [
-        make_turn(number, f"coffee number{number}", conversation_id=name)
-        for name in ("c-1", "c-2")
-        for number in range(4)
-    ]
-    await keep(turns, embedder, *said)
-    await store(index, embedder, make_fact("coffee rests on nothing"))
-    search = MemorySearch(index, embedder, turns)
-    found = await find(search, "coffee", limit=20, conversation_id="c-2")
-    assert sorted(each.message_ids[0] for each in found) == [f"c-2-ada-{number}" for number in range(4)]
-    since, until = START + timedelta(minutes=1), START + timedelta(minutes=3)
-    found = await find(search, "coffee", limit=20, since=since, until=until)
-    assert {each.turn.index for each in found if each.turn is not None} == {1, 2}
-    assert len(found) == 4
-
-
 async def test_a_named_speaker_is_preferred_and_their_name_is_no_word(
     index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
 ) -> None:

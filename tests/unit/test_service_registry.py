@@ -72,8 +72,6 @@ def test_a_wrong_entry_says_what_to_write(text: str) -> None:
 
 
 class TestOtherDeployments:
-    """What answers on a port that is only guessed must belong to the data folder and the cluster."""
-
     @pytest.fixture
     def port(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
         """The default port, where a worker of another data folder and of cluster "east" answers."""

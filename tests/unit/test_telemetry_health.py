@@ -85,19 +85,6 @@ def test_a_loop_that_stops_beating_is_unhealthy(server: HealthServer, state: Hea
     assert reasons(server, "/healthz") == (200, [])
 
 
-def test_each_reason_is_cleared_by_its_own_name_only(server: HealthServer, state: HealthState) -> None:
-    state.clear("starting")
-    state.block("recovery", "recovering state: 0 of 370,000 records")
-    state.block("recovery", "recovering state: 12,000 of 370,000 records")
-    state.block("topics", "a topic is missing")
-    assert reasons(server, "/readyz") == (
-        503,
-        ["recovering state: 12,000 of 370,000 records", "a topic is missing"],
-    )
-    state.clear("topics")
-    assert reasons(server, "/readyz") == (503, ["recovering state: 12,000 of 370,000 records"])
-
-
 def test_waiting_for_a_dependency_says_how_long_until_the_last_stage_goes_on(
     server: HealthServer, state: HealthState, clock: Clock
 ) -> None:

@@ -14,7 +14,6 @@ from processors.conversations.token_table import (
     add,
     context_tokens,
     due,
-    is_refused,
     opened,
     ranges,
     repeat_due,
@@ -40,7 +39,6 @@ def answer(table: TokenTable, tokens: int) -> TokenTable:
 
 
 def test_the_example_of_the_seed() -> None:
-    """10 messages, 1,220 tokens: indices 0-9; 80 remain; the second follows on at 1,230 with 10-19."""
     table = add(TokenTable(), [122] * 9)
     assert context_tokens(table) == 1098
     assert due(table, THRESHOLD) is None
@@ -96,22 +94,6 @@ def test_summaries_above_half_the_threshold_are_rolled_up_into_one() -> None:
     assert context_tokens(table) == 740
     assert table.open is None
     assert due(table, THRESHOLD) is None
-
-
-def test_a_summary_no_shorter_than_its_messages_is_refused_and_the_range_grows() -> None:
-    table = ask(add(TokenTable(), [15]), threshold=1)
-    assert is_refused(table, tokens=15)
-    assert not is_refused(table, tokens=14)
-    table = answer(table, tokens=40)
-    assert (table.from_index, table.summaries, table.counts) == (0, (), (15,)), "nothing is marked"
-    for _ in range(4):
-        table = add(table, [15])
-        assert due(table, threshold=1) is None, "less than twice what was refused"
-    table = add(table, [15])
-    assert due(table, threshold=1) == RequestPlan(0, 5, 90)
-    table = answer(ask(table, threshold=1), tokens=45)
-    assert context_tokens(table) == 45
-    assert due(add(table, [15] * 5), threshold=1) is None, "what was too little stays too little"
 
 
 def test_who_never_shortens_does_not_keep_messages_for_ever() -> None:

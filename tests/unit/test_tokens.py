@@ -62,11 +62,6 @@ def test_counts_whatever_json_can_carry(text: str) -> None:
     assert count(json.loads(json.dumps(text))) >= 0
 
 
-def test_special_token_text_is_ordinary_text(reference: tiktoken.Encoding) -> None:
-    assert "<|endoftext|>" in reference.special_tokens_set
-    assert count("<|endoftext|>") == 7
-
-
 def test_a_message_is_content_and_role_and_four() -> None:
     assert message_tokens("user", "Hello", count) == 1 + 1 + 4
     assert message_tokens("assistant", "", count) == 0 + 1 + 4

@@ -103,11 +103,7 @@ def test_a_change_says_what_it_would_lose(setting, found, loses):
 
 @pytest.mark.parametrize(
     ("changes", "said"),
-    [
-        ({"partitions": 0}, "partitions"),
-        ({"key": None}, "key"),
-        ({"retention": 5}, "retention"),
-    ],
+    [({"partitions": 0}, "partitions"), ({"key": None}, "key"), ({"retention": 5}, "retention")],
 )
 def test_a_wrong_file_is_named_with_its_field(tmp_path, changes, said):
     write(tmp_path, **changes)

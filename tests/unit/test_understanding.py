@@ -1,4 +1,4 @@
-"""What a question refers to, and which questions are asked back."""
+"""What a question refers to, whom it names, and which questions are asked back."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.understanding import Reason
+from processors.retrieval.recall.strangers import stranger
 from processors.retrieval.understanding.reading import understand
 
 ANNA = ["My sister Anna is vegan.", "How is she?", "Very well, thank you."]
@@ -121,3 +122,21 @@ def test_any_text_is_understood(query: str, turns: list[str], memory: list[str])
 def test_it_asks_back_in_the_language_of_the_question(query: str, begins: str) -> None:
     found = understand(query, [], [])
     assert found.clarifying_questions[0].startswith(begins)
+
+
+KNOWN = ["I live in Porto.", "My sister Lea has a dog called Bruno."]
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("Where does Pia live?", "Pia"),
+        ("What is Pia's job?", "Pia"),
+        ("Wogegen ist Torvald allergisch?", "Torvald"),
+        ("Where does Lea live?", ""),
+        ("Where does my brother live?", ""),
+        ("What did Mom say?", ""),
+    ],
+)
+def test_a_name_that_nothing_tells_of_is_a_stranger(query: str, name: str) -> None:
+    assert stranger(query, KNOWN) == name
