@@ -10,14 +10,7 @@ from models.facts import Fact, FactCandidate, FactStatus
 from models.statements import Assertion, Kind, Polarity
 from processors.facts.claims import claim_of
 from processors.facts.evidence import learned
-from processors.facts.preference_aliases import (
-    Known,
-    Preferences,
-    as_known,
-    is_held,
-    is_preference,
-    is_shown,
-)
+from processors.facts.preference_aliases import Known, Preferences, as_known, is_held, is_preference, is_shown
 
 #: So unsure that it is asked for once.
 ASKED = 0.45

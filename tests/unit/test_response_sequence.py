@@ -9,11 +9,7 @@ from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import FilterPolicy
 from processors.responses.halves import ReceivedChunk
 from processors.responses.history import Said
-from processors.responses.sequence import (
-    ResponseSequencer,
-    ResponseState,
-    Sequenced,
-)
+from processors.responses.sequence import ResponseSequencer, ResponseState, Sequenced
 from streams.agents.respond.responses import STATE
 
 OPENING = "The museum opens at nine in the morning."

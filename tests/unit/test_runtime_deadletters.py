@@ -10,14 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams.clients.records import Record, UnreadBatch
-from streams.runtime.deadletters import (
-    KEPT_OF_LARGER,
-    LARGEST_LETTER,
-    is_cut,
-    join_parts,
-    letters,
-    to_outputs,
-)
+from streams.runtime.deadletters import KEPT_OF_LARGER, LARGEST_LETTER, is_cut, join_parts, letters, to_outputs
 from streams.runtime.effects import DeadLetter, Output
 from streams.runtime.publisher import record_bytes
 

@@ -17,11 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import InvalidRecord
-from streams.clients.aiokafka_internals import (
-    DefaultRecordBatchBuilder,
-    MemoryRecords,
-    calc_crc32c,
-)
+from streams.clients.aiokafka_internals import DefaultRecordBatchBuilder, MemoryRecords, calc_crc32c
 from streams.clients.records import UnreadBatch
 from streams.runtime.decompression import CODECS, decompress_into
 from streams.runtime.unpacking import Unpacker

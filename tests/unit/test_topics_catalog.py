@@ -9,11 +9,7 @@ import pytest
 import yaml
 
 from models.errors import ConfigurationError
-from streams.admin.topics.differences import (
-    FoundTopic,
-    config_differences,
-    topic_config,
-)
+from streams.admin.topics.differences import FoundTopic, config_differences, topic_config
 from streams.clients.catalog import load_catalog, read_specs
 
 VALID = {"name": "a.b.v1", "description": "x", "owner": "ingest", "key": "k", "routed_by": "k"}

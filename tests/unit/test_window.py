@@ -41,13 +41,9 @@ def test_the_seeds_example() -> None:
     ],
 )
 def test_windows_are_clamped(first: int, last: int, turns: int, count: int, start: int, end: int) -> None:
-    found = window("conv-123", first, last, turns, reversed_of(conversation(count)))
+    found = window("conv-123", first, last, turns, conversation(count)[::-1])
     assert (found.window_start, found.window_end) == (start, end)
     assert [each.index for each in found.messages] == list(range(start, end + 1))
-
-
-def reversed_of(turns: list[Turn]) -> list[Turn]:
-    return turns[::-1]
 
 
 def test_an_empty_window_says_how_long_the_conversation_is() -> None:
