@@ -137,6 +137,29 @@ class TestWatch:
         await service.watch.look()
         assert service.failure is reason
 
+    async def test_a_watch_that_fails_stops_the_worker(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def fails() -> None:
+            raise ConsistencyError("the group said no")
+
+        monkeypatch.setattr(service.watch, "look", fails)
+        service.watch.start()
+        async with asyncio.timeout(60):
+            await service.failed.wait()
+        service.watch.stop()
+        assert service.health.why_unhealthy() == ["ConsistencyError: the group said no"]
+
+    async def test_a_broker_that_does_not_answer_ends_the_start(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        silent = SimpleNamespace(start=asyncio.Event().wait)
+        monkeypatch.setattr("streams.runtime.service.make_producer", lambda *_: silent)
+        service.settings = service.settings.model_copy(update={"request_timeout_seconds": 0.01})
+        async with asyncio.timeout(60):
+            with pytest.raises(TimeoutError):
+                await service.start()
+
     async def test_a_worker_whose_name_was_taken_does_not_go_on(
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
