@@ -6,7 +6,6 @@ import asyncio
 from datetime import UTC, datetime
 
 import pytest
-from aiokafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
 from streams.clients.cloudevents import caused_by, incoming, outgoing
 
@@ -17,12 +16,6 @@ EVENT = [
     ("ce_type", b"chat.message.v1"),
     ("content-type", b"application/json"),
 ]
-
-
-def test_a_plain_record_is_no_event():
-    assert incoming(None) is None
-    assert incoming([]) is None
-    assert incoming([("content-type", b"application/json"), ("trace", b"1")]) is None
 
 
 @pytest.mark.parametrize("missing", ["ce_specversion", "ce_id", "ce_source", "ce_type"])
@@ -72,26 +65,6 @@ def test_an_output_inherits_the_extensions_of_its_cause_and_nothing_else():
         *outgoing("memory.window.v1", "/switchboard/ingest", "w-1"),
         ("ce_traceparent", b"00-ab-cd-01"),
     }
-
-
-def test_outputs_are_events_to_the_next_stage_after_a_trip_through_a_record_batch():
-    builder = DefaultRecordBatchBuilder(
-        magic=2,
-        compression_type=0,
-        is_transactional=0,
-        producer_id=-1,
-        producer_epoch=-1,
-        base_sequence=-1,
-        batch_size=10_000,
-    )
-    sent = outgoing(
-        "memory.window.v1", "/switchboard/ingest", "w-1", subject="c-1", cause={"correlationid": "7"}
-    )
-    builder.append(0, timestamp=0, key=b"k", value=b"v", headers=sent)
-    [record] = DefaultRecordBatch(bytes(builder.build()))
-    attributes = incoming(record.headers)
-    assert attributes is not None
-    assert (attributes["id"], attributes["subject"], attributes["correlationid"]) == ("w-1", "c-1", "7")
 
 
 async def test_what_is_written_for_a_trace_is_of_it_by_whichever_task_and_nothing_after_it():

@@ -10,14 +10,9 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 
-from models import ids
 from models.errors import InvalidRecord
-from models.facts import Fact, FactCandidate
 from models.messages import ChatMessage, IncomingMessage
-from models.summaries import Summary, SummaryRequest
 from models.vectors import EmbeddingResult, TurnVector
-from models.windows import Window
-from processors.facts.claims import claim_of
 from processors.retrieval.embedding.vectors import unpack
 from processors.text.validation import decode, decode_chat_message
 from schemas.generate import FOLDER
@@ -37,13 +32,6 @@ FORM = {"invalid_field"}
 
 def named(cases: list[tuple[TopicSpec, Example]]) -> list[object]:
     return [pytest.param(*case, id=f"{case[0].name}/{case[1].name}") for case in cases]
-
-
-def values(kind: type) -> list[object]:
-    """All examples that are of ``kind``, decoded."""
-    return [
-        decode(kind, example.value) for spec, example in VALID if value_type(spec) is kind and example.value
-    ]
 
 
 def schema_of(spec: TopicSpec) -> Draft202012Validator:
@@ -123,53 +111,3 @@ def test_an_invalid_example_is_refused_for_its_reason(spec: TopicSpec, example: 
     if example.reason in FORM:
         assert example.value is not None
         assert not schema_of(spec).is_valid(orjson.loads(example.value))
-
-
-@pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)
-def test_a_topic_has_examples_of_the_cases_that_matter(spec: TopicSpec):
-    names = {example.name for topic, example in VALID if topic is spec}
-    assert len(names) >= 4
-    assert any(name.startswith("unicode") for name in names) or spec.name == "memory.embeddings.v1"
-    if "unknown-field" in names:
-        value = next(e.value for s, e in VALID if s is spec and e.name == "unknown-field")
-        assert value is not None
-        assert orjson.loads(value).keys() - value_type(spec).__struct_fields__
-    else:
-        assert spec.name == "chat.responses.v1"
-    assert any(s is spec for s, _ in INVALID)
-
-
-def test_ids_in_the_examples_are_made_as_ids_are_made():
-    for window in values(Window):
-        assert isinstance(window, Window)
-        span = window.from_index, window.to_index
-        ends = window.message_ids[0], window.message_ids[-1]
-        made_of = window.tenant_id, window.conversation_id
-        assert window.window_id == ids.window_id(*made_of, *ends, window.overlap)
-        assert window.message_ids == tuple(message.message_id for message in window.messages)
-        assert [message.index for message in window.messages] == list(range(span[0], span[1] + 1))
-    for candidate in values(FactCandidate):
-        assert isinstance(candidate, FactCandidate)
-        place = candidate.provenance.conversation_id
-        said = (*candidate.source_message_ids, candidate.assertion.value)
-        assert candidate.candidate_id == ids.candidate_id(claim_of(candidate).fact_id, place, said)
-    for fact in values(Fact):
-        assert isinstance(fact, Fact)
-        claim = claim_of(fact)
-        assert (fact.fact_id, fact.slot_id) == (claim.fact_id, claim.slot_id)
-    asked = set()
-    for request in values(SummaryRequest):
-        assert isinstance(request, SummaryRequest)
-        assert request.request_id == request_id_of(request)
-        asked.add(request.request_id)
-    for summary in values(Summary):
-        assert isinstance(summary, Summary)
-        assert summary.summary_id == summary.request_id
-        assert summary.request_id in asked
-
-
-def request_id_of(request: SummaryRequest) -> str:
-    made_of = request.tenant_id, request.conversation_id
-    if request.roll_up:
-        return ids.roll_up_id(*made_of, request.replaces)
-    return ids.summary_id(*made_of, request.messages[0].message_id, request.messages[-1].message_id)

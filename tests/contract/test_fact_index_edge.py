@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +17,6 @@ import pytest
 from fact_samples import ADA, SPACE, make_fact, unit
 
 from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable
-from streams.stores.folder_lock import LOCK_FILE
 from streams.stores.qdrant_edge import QdrantEdgeIndex
 from streams.stores.qdrant_kinds import FACTS
 
@@ -120,13 +117,6 @@ async def test_a_second_opener_in_the_same_process_is_refused(index: QdrantEdgeI
     assert await index.count() == 1
 
 
-async def test_a_lock_file_left_behind_is_no_obstacle(tmp_path: Path) -> None:
-    (tmp_path / LOCK_FILE).write_text("99999999\n")
-    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
-    assert (tmp_path / LOCK_FILE).read_text().splitlines()[0] == str(os.getpid())
-    await opened.close()
-
-
 async def test_a_folder_that_failed_to_open_is_free_again(tmp_path: Path) -> None:
     await QdrantEdgeIndex(tmp_path, FACTS, SPACE).close()
     for _ in range(2):
@@ -142,14 +132,7 @@ def test_a_folder_that_cannot_be_written_is_a_configuration_error(tmp_path: Path
         QdrantEdgeIndex(tmp_path / "qdrant", FACTS, SPACE)
 
 
-def test_a_file_where_the_folder_should_be_is_a_configuration_error(tmp_path: Path) -> None:
-    (tmp_path / "qdrant").touch()
-    with pytest.raises(ConfigurationError, match="SWITCHBOARD_DATA_DIR"):
-        QdrantEdgeIndex(tmp_path / "qdrant", FACTS, SPACE)
-
-
 async def test_what_has_returned_survives_kill_9(tmp_path: Path, seed: int) -> None:
-    """Killed at a random moment, three times over the same folder: what has returned is there."""
     pauses = random.Random(seed)
     for run in ("a", "b", "c"):
         said = await kill_a_writer(tmp_path, run, pauses.uniform(0.0, 0.3))
@@ -182,34 +165,6 @@ async def kill_a_writer(folder: Path, run: str, pause: float) -> list[str]:
     writer.send_signal(signal.SIGKILL)
     said += writer.communicate()[0]
     return said[: said.rindex("\n")].splitlines()
-
-
-def flushed_point_ids(folder: Path) -> int:
-    """Return the size of the file that the engine writes the ids of points to when it is flushed."""
-    return sum(file.stat().st_size for file in folder.glob("segments/*/mutable_id_tracker.mappings"))
-
-
-async def test_a_write_is_flushed_without_being_asked(tmp_path: Path) -> None:
-    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE, flush_seconds=0.0)
-    before = flushed_point_ids(tmp_path)
-    await opened.upsert([make_fact()])
-    await asyncio.sleep(0.01)  # longer than flush_seconds: the flush has been queued
-    await opened.count()  # queued behind it
-    assert flushed_point_ids(tmp_path) > before
-    await opened.close()
-
-
-async def test_many_writes_are_flushed_before_their_time(tmp_path: Path) -> None:
-    opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
-    await opened.upsert([make_fact()])
-    await opened.count()
-    before = flushed_point_ids(tmp_path)
-    for number in range(199):
-        assert flushed_point_ids(tmp_path) == before
-        await opened.set_mark(("memory.facts.v1", 0), number)
-    await opened.count()  # queued behind the flush
-    assert flushed_point_ids(tmp_path) > before
-    await opened.close()
 
 
 def damage(folder: Path, pattern: str) -> None:
@@ -284,40 +239,6 @@ async def test_a_full_disk_stops_writes_and_nothing_else(tmp_path: Path) -> None
         QdrantEdgeIndex(tmp_path, FACTS, SPACE, minimum_free_bytes=2**60)
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 256 MB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=256m", "tmpfs", str(place)], capture_output=True, check=False
-    )
-    if done.returncode:
-        pytest.skip("a disk can only be mounted by root")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
-
-
-async def test_a_disk_that_fills_up_loses_nothing_and_is_waited_for(small_disk: Path) -> None:
-    """As it is deployed: writes stop while the engine can still go on with what it has begun."""
-    opened = QdrantEdgeIndex(small_disk / "index", FACTS, SPACE)
-    known, new = make_fact("known"), make_fact("new")
-    await opened.upsert([known])
-    ballast = small_disk / "ballast"
-    with ballast.open("wb") as file, contextlib.suppress(OSError):
-        while shutil.disk_usage(small_disk).free > 64 << 20:
-            file.write(bytes(1 << 20))
-    with pytest.raises(DependencyUnavailable, match=r"MB are free on the disk of .*index.*free some space"):
-        await opened.upsert([new])
-    assert [found.item for found in await opened.search_text("known", ADA, 5)] == [known]
-    ballast.unlink()
-    await opened.upsert([new])
-    await opened.close()
-    opened = QdrantEdgeIndex(small_disk / "index", FACTS, SPACE)
-    assert await opened.count() == 2
-    await opened.close()
-
-
 async def test_an_error_of_the_engine_is_waited_out(tmp_path: Path) -> None:
     opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
     opened._shard.engine.close()
@@ -347,11 +268,6 @@ async def test_a_panic_of_the_engine_stops_the_worker(index: QdrantEdgeIndex) ->
         await index._run(panic)
 
 
-async def test_a_mistake_of_ours_keeps_its_own_name(index: QdrantEdgeIndex) -> None:
-    with pytest.raises(TypeError):
-        await index._run(lambda shard: shard.engine.count("no request"))
-
-
 async def test_a_call_that_cannot_start_in_time_is_given_up(tmp_path: Path) -> None:
     opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE, timeout=0.05)
     free = threading.Event()
@@ -373,17 +289,3 @@ async def test_a_closed_index_says_so(tmp_path: Path) -> None:
     await opened.close()
     with pytest.raises(DependencyUnavailable, match="closed"):
         await opened.count()
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads the names of threads in /proc")
-async def test_the_engine_has_no_pool_to_hand_searches_to(index: QdrantEdgeIndex) -> None:
-    fact = make_fact("likes figs")
-    await index.upsert([fact])
-    await index.store_vectors([fact.fact_id], np.array([unit(1.0)]), SPACE.model)
-    assert (await index.search("figs", unit(1.0), ADA, 5))[0] == [fact]
-    # The one that there is has loaded the segment, and sleeps.
-    assert sum(name.startswith("edge-search") for name in thread_names()) <= 1
-
-
-def thread_names() -> list[str]:
-    return [each.read_text().strip() for each in Path("/proc/self/task").glob("*/comm")]

@@ -67,10 +67,7 @@ ALL = {
         "tea is ready", role=Role.ASSISTANT, sent_at=NOON + timedelta(minutes=1), labels=("topic=tea",)
     ),
     "later": said(
-        "tea again",
-        sent_at=NOON + timedelta(days=9),
-        conversation_id="c-2",
-        labels=("topic=tea", "app=ios 17"),
+        "tea again", sent_at=NOON + timedelta(days=9), conversation_id="c-2", labels=("topic=tea", "app=ios 17")
     ),
     "bob": said("tea of bob", user_id="bob"),
     "acme": said("tea of acme", tenant_id="acme"),
@@ -78,34 +75,18 @@ ALL = {
 
 FILTERS: dict[str, tuple[TurnFilter, set[str]]] = {
     "person": (TurnFilter(user_id="ada"), {"tea", "answer", "later"}),
-    "another": (TurnFilter(user_id="bob"), {"bob"}),
-    "nobody": (TurnFilter(user_id="eve"), set()),
     "tenant": (TurnFilter(user_id="ada", tenant_id="acme"), {"acme"}),
     "conversation": (TurnFilter(user_id="ada", conversation_id="c-2"), {"later"}),
     "role": (TurnFilter(user_id="ada", roles=(Role.ASSISTANT,)), {"answer"}),
-    "roles": (TurnFilter(user_id="ada", roles=(Role.ASSISTANT, Role.USER)), {"tea", "answer", "later"}),
     "since, inclusive": (TurnFilter(user_id="ada", since=NOON + timedelta(minutes=1)), {"answer", "later"}),
     "until, exclusive": (TurnFilter(user_id="ada", until=NOON + timedelta(minutes=1)), {"tea"}),
-    "label": (TurnFilter(user_id="ada", labels=("topic=tea",)), {"answer", "later"}),
     "labels, all of them": (TurnFilter(user_id="ada", labels=("topic=tea", "app=ios 17")), {"later"}),
     "a part of a label": (TurnFilter(user_id="ada", labels=("app=ios",)), set()),
-    "between": (
-        TurnFilter(user_id="ada", since=NOON, until=NOON + timedelta(days=1)),
-        {"tea", "answer"},
-    ),
-    "all": (
-        TurnFilter(
-            user_id="ada", conversation_id="c-1", roles=(Role.USER,), since=NOON, until=NOON + timedelta(1)
-        ),
-        {"tea"},
-    ),
 }
 
 
 @pytest.mark.parametrize("name", FILTERS)
-async def test_every_filter_holds_for_every_way_to_read(
-    index: SearchIndex[Said, TurnFilter], name: str
-) -> None:
+async def test_every_filter_holds_for_every_reading(index: SearchIndex[Said, TurnFilter], name: str) -> None:
     where, names = FILTERS[name]
     await index.upsert([*ALL.values()])
     vectors = np.tile(np.eye(1, 4, dtype=np.float32), (len(ALL), 1))

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import re
-import shutil
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -25,31 +21,6 @@ SPECS = described(load_catalog())
 
 def test_the_files_are_what_the_code_says():
     assert generate.drift() == "", "run `python -m schemas.generate`"
-
-
-@pytest.fixture
-def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    # Once for each test: they are about what is done with it, and to make it takes seconds.
-    monkeypatch.setattr(generate, "generate", functools.cache(generate.generate))
-    shutil.copytree(generate.FOLDER / "json", tmp_path / "json")
-    for document in ("asyncapi.yaml", "openapi.yaml"):
-        shutil.copy(generate.FOLDER / document, tmp_path)
-    return tmp_path
-
-
-def test_drift_is_shown_as_a_diff_and_mended_by_writing(copy: Path):
-    assert generate.drift(copy) == ""
-    changed = copy / "json" / "chat.messages.v1.json"
-    changed.write_text(changed.read_text().replace('"maxLength": 256', '"maxLength": 255'))
-    (copy / "json" / "memory.windows.v1.json").unlink()
-    (copy / "json" / "gone.v1.json").write_text("{}\n")
-    difference = generate.drift(copy)
-    assert re.search(r'^-\s+"maxLength": 255,', difference, re.MULTILINE)
-    assert re.search(r'^\+\s+"maxLength": 256,', difference, re.MULTILINE)
-    assert "+++ schemas/json/memory.windows.v1.json (from the code)" in difference
-    assert "--- schemas/json/gone.v1.json (in the repository)" in difference
-    generate.write(copy)
-    assert generate.drift(copy) == ""
 
 
 @pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.name)

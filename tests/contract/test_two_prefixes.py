@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from models.errors import ConfigurationError
 from streams.admin.topics import reset
-from streams.clients.catalog import catalog_for, load_catalog
-from streams.config.namespace import Namespace
+from streams.clients.catalog import load_catalog
 from streams.config.settings import Settings, load_settings
 from streams.stores.index_factory import open_index
 from streams.stores.qdrant_kinds import FACTS
@@ -38,7 +37,6 @@ def test_two_prefixes_share_no_name(one: str, other: str) -> None:
 async def test_what_one_stores_the_other_does_not_find_and_each_has_a_folder(
     tmp_path: Path,
 ) -> None:
-    """Both indexes are open at once, as two ``recall`` workers have them."""
     fact = make_fact()
     places = [load_settings(data_dir=tmp_path, topic_prefix=prefix) for prefix in ("", "prod-", "staging-")]
     indexes = [open_index(settings, FACTS, SPACE) for settings in places]
@@ -55,39 +53,3 @@ async def test_what_one_stores_the_other_does_not_find_and_each_has_a_folder(
         tmp_path / "prefix=prod-" / "qdrant",
         tmp_path / "prefix=staging-" / "qdrant",
     }
-
-
-async def test_on_a_server_each_has_a_collection_of_its_own() -> None:
-    asked: list[str] = []
-
-    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while line := await reader.readline():
-            if line.startswith((b"GET", b"PUT")):
-                asked.append(line.split()[1].decode())
-            if line == b"\r\n":
-                body = b'{"title": "qdrant", "version": "1.20.0"}' if asked[-1] == "/" else b'{"result": {}}'
-                status = b"200 OK" if asked[-1] == "/" else b"503 Busy"
-                head = b"HTTP/1.1 %s\r\ncontent-length: %d\r\n" % (status, len(body))
-                writer.write(head + b"content-type: application/json\r\n\r\n" + body)
-        writer.close()
-
-    async with await asyncio.start_server(answer, "127.0.0.1", 0) as server:
-        url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
-        for prefix in ("", "prod-"):
-            index = open_index(load_settings(qdrant_url=url, topic_prefix=prefix), FACTS, SPACE)
-            with pytest.raises(Exception, match="503"):
-                await index.count()
-            await index.close()
-    assert {path.split("/")[2] for path in asked if path.startswith("/collections/")} == {
-        "switchboard_facts",
-        "prod-switchboard_facts",
-    }
-
-
-def test_one_place_names_topics_and_groups() -> None:
-    settings = Settings(topic_prefix="p-")
-    assert settings.namespace == Namespace("p-")
-    assert catalog_for(settings).name("chat.messages.v1") == settings.namespace.topic("chat.messages.v1")
-    assert settings.group("ingest") == "p-switchboard-ingest"
-    assert settings.namespace.redis_key("context", "ada") == "p-switchboard:context:ada"
-    assert Namespace().redis_key("context", "ada") == "switchboard:context:ada"

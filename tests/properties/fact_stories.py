@@ -9,14 +9,13 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import NamedTuple
 
+import told_facts
 from hypothesis import strategies as st
 
-from models.facts import Erasure, Fact, FactCandidate, FactStatus, Provenance
+from models.facts import Fact, FactCandidate, FactStatus, Provenance
 from models.ids import candidate_id
 from models.statements import Assertion, Kind, Polarity, attribute_of
-from processors.facts.claims import claim_of, fact_id_of
-from processors.facts.consolidation import Consolidation
-from processors.facts.lines import Line
+from processors.facts.claims import fact_id_of
 
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
 PARTITIONS = 3
@@ -153,40 +152,13 @@ def candidates(story: Sequence[Says]) -> list[FactCandidate]:
     return [candidate(said, offset, at[offset]) for offset, said in enumerate(story)]
 
 
-class Memory:
+class Memory(told_facts.Memory):
     """All lines, and the topic: what a stage without crashes would have."""
-
-    def __init__(self) -> None:
-        self.lines: dict[str, Line] = {}
-        self.places: dict[str, str] = {}
-        self.topic: dict[str, Fact] = {}
-        self.published: list[Fact] = []
-        self.position = 0
-
-    def line(self, line_id: str) -> Line | None:
-        return self.lines.get(line_id)
-
-    def is_folded(self, line_id: str) -> bool:
-        return False
-
-    def line_of(self, fact_id: str) -> str:
-        return self.places.get(fact_id, fact_id)
-
-    def erasure(self, fact_id: str) -> Erasure | None:
-        return None
 
     def learn(self, said: FactCandidate) -> list[Fact]:
         """Fold one candidate in; return what it changed."""
-        self.position += 1
-        slot_id = claim_of(said).slot_id
-        done = Consolidation(said, self.lines.get(slot_id), self)
-        self.lines[slot_id] = done.slot
-        self.lines |= done.lines
-        for fact in done.changes:
-            self.places[fact.fact_id] = claim_of(fact).line_id
-            self.topic[fact.fact_id] = fact
-        self.published += done.changes
-        return done.changes
+        changes: list[Fact] = self.hears(said)
+        return changes
 
     def living(self) -> set[str]:
         """The facts that hold, by what they say."""

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from datetime import timedelta
 from random import Random
 
+import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from models.facts import FactCandidate
-from models.messages import ChatMessage, Role
 from models.ports import Extracted
 from models.ports import Extraction as Outcome
 from models.statements import Kind, Statement
@@ -58,15 +58,8 @@ def windows(lengths: Sequence[int]) -> list[Window]:
         for number, length in enumerate(lengths):
             if at < length:
                 harness.arrived += timedelta(milliseconds=700)
-                message = ChatMessage(
-                    message_id=f"{number}-{at}",
-                    conversation_id=f"c{number}",
-                    user_id="ann",
-                    role=Role.USER,
-                    content="hello",
-                    sent_at=START + timedelta(seconds=at),
-                )
-                harness.feed(harness.record(message))
+                names = {"message_id": f"{number}-{at}", "conversation_id": f"c{number}"}
+                harness.feed(harness.record(samples.message(at, "hello", **names)))
     return harness.values(WINDOWS, Window)
 
 
@@ -103,8 +96,6 @@ async def _call(harness: StageHarness, records: Sequence[Record]) -> None:
     st.randoms(use_true_random=False),
 )
 @settings(deadline=None, max_examples=40)
-def test_any_cut_and_any_crash_end_in_equal_candidates(
-    lengths: list[int], one_way: Random, another: Random
-) -> None:
+def test_any_cut_and_crash_make_equal_candidates(lengths: list[int], one_way: Random, another: Random) -> None:
     stream = windows(lengths)
     assert run(stream, one_way) == run(stream, another)

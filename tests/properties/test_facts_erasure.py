@@ -57,9 +57,7 @@ def erase(harness: StageHarness, fact_id: str, until: datetime) -> None:
 
 @given(STORIES, st.data())
 @settings(deadline=None, max_examples=200)
-def test_nothing_of_what_was_erased_is_left_and_no_replay_brings_it_back(
-    story: list[Says], data: st.DataObject
-) -> None:
+def test_what_was_erased_is_gone_and_no_replay_brings_it_back(story: list[Says], data: st.DataObject) -> None:
     stream = marked(story)
     harness = StageHarness(Facts(Settings()).stage())
     for each in stream:
@@ -80,7 +78,6 @@ def test_nothing_of_what_was_erased_is_left_and_no_replay_brings_it_back(
 
 
 def test_what_was_corrected_names_nothing_that_is_erased_later() -> None:
-    """State has let go of it by then: nobody could take anything out of its record any more."""
     told = (("Lyon", Polarity.AFFIRMED), ("Lyon", Polarity.NEGATED), ("Berlin", Polarity.AFFIRMED))
     story = [
         Says("home", value, polarity, Assertion.HOLDS, 0, 2 * minute, 0.5)

@@ -67,7 +67,6 @@ def told(fact: Fact) -> Fact:
 @given(STORIES, st.randoms(use_true_random=False), st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=100)
 def test_any_cut_and_any_crash_end_in_equal_facts(story: list[Says], one_way: Random, another: Random) -> None:
-    """Versions, clocks and confidence included."""
     stream = candidates(story)
     once, again = topic(undisturbed(stream, one_way)), topic(crashing(stream, another))
     assert {key: told(fact) for key, fact in once.items()} == {key: told(fact) for key, fact in again.items()}

@@ -9,7 +9,7 @@ from fact_stories import Memory, Says, candidates, says
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.facts import Fact, FactCandidate
+from models.facts import FactCandidate
 
 STORIES = st.lists(says(("home", "like", "pet")), max_size=24)
 
@@ -29,31 +29,9 @@ def reworded(found: FactCandidate, chance: Random) -> FactCandidate:
     )
 
 
-def slots(memory: Memory) -> dict[str, tuple[object, ...]]:
-    return {fact_id: essence(fact) for fact_id, fact in memory.topic.items()}
-
-
-def essence(fact: Fact) -> tuple[object, ...]:
-    """All of a fact but its words."""
-    words = {"statement", "value", "attribute", "subject"}
-    return tuple(getattr(fact, name) for name in Fact.__struct_fields__ if name not in words)
-
-
-@given(STORIES, st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=200)
-def test_other_words_fill_the_same_slots(story: list[Says], chance: Random) -> None:
-    stream = candidates(story)
-    one, other = Memory(), Memory()
-    for said in stream:
-        one.learn(said)
-        other.learn(reworded(said, chance))
-    assert slots(one) == slots(other)
-
-
 @given(STORIES, st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=200)
 def test_a_replay_in_other_words_changes_nothing(story: list[Says], chance: Random) -> None:
-    """The memo of a model was emptied, and the log is read from its beginning."""
     stream = candidates(story)
     memory = Memory()
     for said in stream:

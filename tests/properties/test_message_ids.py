@@ -1,13 +1,15 @@
-"""Messages count once, at any size: whatever is sent again, in any order and cut into any runs."""
+"""Messages count once, at any size, whatever is sent again; ids are what ``uuid.uuid5`` makes of them."""
 
 from __future__ import annotations
 
 from random import Random
+from uuid import uuid5
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from models import ids
 from processors.conversations.message_ids import CHUNK_IDS, ID_HASH_BYTES, PAGE_IDS, IdPage, MessageIds
 
 #: Most bytes that a page or the state may hold: what is written with one message must not grow with all.
@@ -83,10 +85,7 @@ def test_a_hash_that_lies_across_two_ids_is_no_repeat() -> None:
 
 
 @pytest.mark.parametrize("beginning", [b"\0" * 6, b"\xff" * 6])
-def test_hashes_that_begin_alike_leave_no_page_longer(
-    beginning: bytes, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Who chooses ids can choose those whose hashes lie close together."""
+def test_hashes_that_begin_alike_make_no_longer_page(beginning: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "processors.conversations.message_ids.hash_of", lambda name: int(name).to_bytes(2, "big") + beginning
     )
@@ -98,22 +97,19 @@ def test_hashes_that_begin_alike_leave_no_page_longer(
     assert max(map(len, stored.pages.values())) <= LONGEST
 
 
-def test_what_is_written_per_message_does_not_grow_with_the_conversation() -> None:
-    """A hash is rewritten once per doubling: 50,000 messages write their ids some nine times over."""
-    latest, paged, pages = b"", 0, dict[IdPage, bytes]()
-    written = 0
-    for at in range(0, 50_000, 2000):
-        known = MessageIds(latest, paged, pages.__getitem__)
-        assert all(known.add(f"m-{n}") for n in range(at, at + 2000))
-        known.settle()
-        latest, paged = known.latest, known.paged
-        for name, page in known.pages.items():
-            if page is None:
-                pages.pop(name, None)
-            else:
-                pages[name] = page
-                written += len(page)
-    assert written < 10 * 50_000 * ID_HASH_BYTES
-    assert len(pages) * PAGE_IDS < 1.1 * 50_000
-    known = MessageIds(latest, paged, pages.__getitem__)
-    assert not any(known.add(f"m-{n}") for n in range(0, 50_000, 97))
+texts = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(st.lists(st.one_of(texts, st.integers()), min_size=1))
+def test_an_id_is_the_uuid5_of_its_parts(parts: list[str | int]) -> None:
+    assert ids.deterministic_id("kind", *parts) == str(
+        uuid5(ids.NAMESPACE, "\x1f".join(["kind", *map(str, parts)]))
+    )
+
+
+@given(texts, texts, texts, texts, st.integers(min_value=0))
+def test_the_id_of_a_window_is_made_like_any_other(
+    tenant_id: str, conversation_id: str, first: str, last: str, overlap: int
+) -> None:
+    parts = (tenant_id, conversation_id, first, last, overlap)
+    assert ids.window_id(*parts) == ids.deterministic_id("window", *parts)

@@ -7,17 +7,16 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import numpy as np
 import pytest
+import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.facts import Fact, FactChange, FactStatus
-from models.ids import text_fact_id
+from models.facts import Fact
 from models.messages import Role
 from models.statements import Kind, Polarity, Precision
-from models.turns import Turn, TurnSource
-from processors.facts.merging import guards
-from processors.facts.merging.calibration import PAIRS, SAYINGS, above_chance, threshold
-from processors.facts.merging.guards import Relation, excludes, may_merge, relation
+from models.turns import Turn
+from processors.facts.merging.calibration import SAYINGS, above_chance, threshold
+from processors.facts.merging.guards import Relation, may_merge, relation
 from processors.facts.merging.plan import CLUSTER_LIMIT, CLUSTERS_LIMIT, NEAR_FROM, Known, plan
 from processors.facts.merging.sayings import saying_of
 from streams.config.settings import Settings
@@ -26,13 +25,7 @@ AT = datetime(2026, 3, 1, 10, tzinfo=UTC)
 
 
 def fact(statement: str, **changes: object) -> Fact:
-    name = text_fact_id("default", "ada", statement)
-    made = Fact(
-        fact_id=name, slot_id="s", user_id="ada", kind=Kind.STATE, statement=statement, confidence=0.8,
-        status=FactStatus.ACTIVE, change=FactChange.CREATED, version=1, evidence_count=1, provenance=(),
-        valid_from=AT, learned_at=AT, changed_at=AT, last_evidence_at=AT,
-    )  # fmt: skip
-    return msgspec.structs.replace(made, **changes)
+    return samples.fact(statement, at=AT, **{"kind": Kind.STATE, "provenance": (), **changes})
 
 
 @pytest.mark.parametrize(
@@ -43,18 +36,11 @@ def fact(statement: str, **changes: object) -> Fact:
         ("User is allergic to nuts", "User is not allergic to nuts", Relation.OPPOSITE),
         ("User likes coffee", "User doesn't like coffee", Relation.OPPOSITE),
         ("User likes coffee", "User hates coffee", Relation.OPPOSITE),
-        ("User likes coffee", "User doesn’t like coffee", Relation.OPPOSITE),
-        ("User plays chess", "User never plays chess", Relation.OPPOSITE),
         ("User doesn't like coffee", "User hates coffee", Relation.SAME),
         ("User has never hated coffee", "User hates coffee", Relation.OPPOSITE),
-        ("User likes coffee", "User hated coffee", Relation.OPPOSITE),
-        ("User likes the dog's bed", "User likes the dog bed", Relation.SAME),
         ("User won the first tournament", "User won the fourth tournament", Relation.DIFFERENT),
-        ("User ran 5 km", "User ran 10 km", Relation.DIFFERENT),
         ("User has a cat named Tom", "User has a cat named Max", Relation.DIFFERENT),
-        ("User has a cat", "User has a cat named Max", Relation.DIFFERENT),
         ("User runs every morning", "User runs every evening", Relation.DIFFERENT),
-        ("User's sister is a nurse", "User's brother is a nurse", Relation.DIFFERENT),
         ("User likes films", "User likes movies", Relation.UNCLEAR),
     ],
 )
@@ -67,12 +53,10 @@ def test_what_two_near_statements_are_to_each_other(one: str, other: str, expect
     ("changes", "expected"),
     [
         ({"user_id": "bob"}, Relation.DIFFERENT),
-        ({"tenant_id": "acme"}, Relation.DIFFERENT),
         ({"subject": "sister"}, Relation.DIFFERENT),
         ({"kind": Kind.PREFERENCE}, Relation.DIFFERENT),
         ({"attribute": "home", "value": "x"}, Relation.UNCLEAR),
         ({"polarity": Polarity.NEGATED}, Relation.OPPOSITE),
-        ({"confidence": 0.8}, Relation.SAME),
     ],
 )
 def test_claims_count_as_well_as_words(changes: dict[str, object], expected: Relation) -> None:
@@ -103,16 +87,9 @@ def test_events_of_two_days_are_two(day: int | None, precision: Precision | None
 
 @pytest.mark.parametrize(
     ("precision", "days", "expected"),
-    [
-        (Precision.MONTH, 30, Relation.SAME),
-        (Precision.MONTH, 31, Relation.DIFFERENT),
-        (Precision.YEAR, 365, Relation.SAME),
-        (Precision.YEAR, 366, Relation.DIFFERENT),
-    ],
+    [(Precision.MONTH, 30, Relation.SAME), (Precision.MONTH, 31, Relation.DIFFERENT)],
 )
-def test_an_event_may_be_any_within_a_time_that_is_less_well_known(
-    precision: Precision, days: int, expected: Relation
-) -> None:
+def test_an_event_of_a_month_may_be_any_within_it(precision: Precision, days: int, expected: Relation) -> None:
     one = fact("User ran a race", kind=Kind.EVENT, event_at=AT, event_precision=precision)
     other = fact("User ran the race", kind=Kind.EVENT, event_at=AT + timedelta(days=days))
     assert relation(one, other) is relation(other, one) is expected
@@ -178,10 +155,9 @@ def test_what_stays_is_merged_no_further(facts: list[Fact]) -> None:
 
 
 @pytest.mark.parametrize(
-    "stronger",
-    [{"confidence": 0.9}, {"evidence_count": 2}, {"learned_at": AT - timedelta(days=1)}],
+    "stronger", [{"confidence": 0.9}, {"evidence_count": 2}, {"learned_at": AT - timedelta(days=1)}]
 )
-def test_the_surest_stays_then_the_best_supported_then_the_one_known_longest(
+def test_the_surest_then_best_supported_then_oldest_stays(
     stronger: dict[str, object],
 ) -> None:
     weak = {"confidence": 0.8, "evidence_count": 1}
@@ -220,10 +196,7 @@ def test_what_is_too_large_for_a_question_is_asked_about_in_parts_with_the_sures
 
 @given(st.lists(st.integers(1, 12), min_size=1, max_size=45), st.integers(0, 25), st.data())
 @settings(deadline=None, max_examples=60)
-def test_everything_is_asked_about_in_the_end_and_once(
-    sizes: list[int], denied: int, data: st.DataObject
-) -> None:
-    """Steps of a person of whom much changed: groups of near facts, and pairs that deny each other."""
+def test_everything_is_asked_about_once_in_the_end(sizes: list[int], denied: int, data: st.DataObject) -> None:
     facts: list[Known] = []
     groups = len(sizes) + denied
     for group in range(groups):
@@ -250,21 +223,6 @@ def test_everything_is_asked_about_in_the_end_and_once(
     assert len(named) == sum(size for size in sizes if size > 1) + 2 * denied
 
 
-def test_a_statement_is_read_once_however_many_it_is_near(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a person who says much alike each of a thousand is near to all others."""
-    read: list[str] = []
-
-    class Words(guards._Words):
-        def __init__(self, statement: str) -> None:
-            read.append(statement)
-            super().__init__(statement)
-
-    monkeypatch.setattr(guards, "_Words", Words)
-    facts = [fact(f"User likes {what} films") for what in ("old", "silent", "long", "loud", "slow", "Danish")]
-    plan(known(*facts), {each.fact_id for each in facts})
-    assert sorted(read) == sorted(each.statement for each in facts)
-
-
 def test_what_did_not_change_is_not_compared() -> None:
     facts = known(fact("User likes hiking"), fact("User loves hiking"))
     assert plan(facts, set()).merges == ()
@@ -282,11 +240,6 @@ def test_near_is_what_the_seed_calls_near(cosine: float, count: int) -> None:
     assert Settings().merge_similarity == NEAR_FROM == 0.85
 
 
-def test_what_is_far_is_not_compared() -> None:
-    far = Known(fact("User loves hiking"), np.array([0.0, 1.0], dtype=np.float32))
-    assert plan([*known(fact("User likes hiking")), far], {far.fact.fact_id}) == plan([], set())
-
-
 def test_the_lowest_threshold_at_which_what_is_proposed_is_right() -> None:
     measured = [(0.95, True), (0.9, True), (0.8, True), (0.7, False), (0.65, True)]
     found = threshold(measured)
@@ -294,11 +247,6 @@ def test_the_lowest_threshold_at_which_what_is_proposed_is_right() -> None:
     assert (found.near_from, found.proposed, found.right, found.recall) == (0.8, 3, 3, 0.75)
     assert threshold([(0.9, False), (0.8, True)], precision=0.95) is None
     assert threshold([]) is None
-
-
-def test_the_pairs_are_of_both_sorts_and_no_guard_takes_all() -> None:
-    left = [is_same for one, other, is_same in PAIRS if not excludes(one, other)]
-    assert sum(left) >= 12 and len(left) - sum(left) >= 10
 
 
 def test_what_bears_a_fact_out_is_far_nearer_than_chance() -> None:
@@ -316,18 +264,8 @@ def test_what_bears_a_fact_out_is_far_nearer_than_chance() -> None:
 
 
 def turn(text: str, role: Role = Role.USER) -> Turn:
-    return Turn(
-        turn_id="t-1",
-        message_id="m-1",
-        conversation_id="c",
-        user_id="ada",
-        role=role,
-        text=text,
-        sent_at=AT,
-        arrived_at=AT + timedelta(seconds=1),
-        began_at=AT,
-        index=0,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=0),
+    return msgspec.structs.replace(
+        samples.turn(0, at=AT), text=text, role=role, arrived_at=AT + timedelta(seconds=1)
     )
 
 
@@ -335,11 +273,8 @@ def turn(text: str, role: Role = Role.USER) -> Turn:
     ("text", "denies"),
     [
         ("I went hiking again.", False),
-        ("Nice. Do you hike? My boots are worn.", False),
         ("I don't like hiking any more.", True),
-        ("We hate tea.", True),
         ("Isn't it nice? I love it.", False),
-        ("we're off to the hills", False),
     ],
 )
 def test_what_a_person_says_of_themselves(text: str, denies: bool) -> None:
@@ -348,7 +283,7 @@ def test_what_a_person_says_of_themselves(text: str, denies: bool) -> None:
     assert (found.sent_at, found.arrived_at) == (AT, AT + timedelta(seconds=1))
 
 
-@pytest.mark.parametrize("text", ["Is hiking good for me?", "Hiking is nice.", "", "???", "Go on"])
+@pytest.mark.parametrize("text", ["Is hiking good for me?", "Hiking is nice.", "???"])
 def test_what_says_nothing_of_them(text: str) -> None:
     assert saying_of(turn(text)) is None
 

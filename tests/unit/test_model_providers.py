@@ -87,9 +87,6 @@ def text_of(events: list[StreamEvent]) -> str:
     return "".join(event.text for event in events if isinstance(event, TextDelta))
 
 
-# -- one answer --------------------------------------------------------------------------------------------
-
-
 async def test_an_answer_comes_with_its_tokens(client: Provider) -> None:
     said = await client.generate(PROMPT)
     assert isinstance(said, Answer)
@@ -153,19 +150,14 @@ async def test_a_permanent_refusal_is_returned(client: Provider, server: ModelSe
 LEFT = {
     Fault.CUT_JSON: range(4),
     Fault.INVALID_JSON: range(1),
-    Fault.NO_JSON: range(1),
     Fault.NULL_LISTS: range(1),
     Fault.WRONG_ENUM: range(4),
-    Fault.NO_CANDIDATES: range(1),
-    Fault.NO_TEXT: range(1),
     Fault.HUGE: range(1),
 }
 
 
 @pytest.mark.parametrize("fault", LEFT)
-async def test_a_malformed_answer_gives_valid_statements_or_none(
-    client: Provider, server: ModelServer, fault: Fault
-) -> None:
+async def test_malformed_answers_give_valid_parts(client: Provider, server: ModelServer, fault: Fault) -> None:
     whole = await _statements(client)
     assert len(whole) > 2
     server.fail(fault)
@@ -181,21 +173,12 @@ async def _statements(client: Provider) -> set[Any]:
     return set(notes.read(part, examples.window()).statements)
 
 
-# -- at start ----------------------------------------------------------------------------------------------
-
-
 async def test_a_refused_key_is_not_repeated_in_the_error(server: ModelServer, api: str) -> None:
     client = await of(server, api, model_api_key="another-key")
     with pytest.raises(ConfigurationError, match="does not take the key") as caught:
         await client.check()
     assert "another-key" not in str(caught.value)
     await client.close()
-
-
-# -- vectors -----------------------------------------------------------------------------------------------
-
-
-# -- streams -----------------------------------------------------------------------------------------------
 
 
 async def test_a_streamed_answer_comes_in_pieces(client: Provider, server: ModelServer) -> None:
@@ -209,18 +192,14 @@ async def test_a_streamed_answer_comes_in_pieces(client: Provider, server: Model
 
 
 @pytest.mark.parametrize("ending", ["\u2028", "\u2029", "\x85", "\x0c", "\u3042"])
-async def test_a_unicode_line_separator_ends_no_event(
-    client: Provider, server: ModelServer, ending: str
-) -> None:
+async def test_a_line_separator_ends_no_event(client: Provider, server: ModelServer, ending: str) -> None:
     server.scripts.append(lambda body: f"One line{ending}and another. " * 9)
     events = await heard(client)
     assert text_of(events) == f"One line{ending}and another. " * 9
     assert Finished(at_limit=False) in events
 
 
-async def test_a_tool_call_is_put_together_and_its_result_goes_back(
-    client: Provider, server: ModelServer, api: str
-) -> None:
+async def test_a_tool_call_comes_and_its_result_goes(client: Provider, server: ModelServer, api: str) -> None:
     server.scripts.append(lambda body: scripted_model.calling("search_memory", {"query": "Anna", "limit": 3}))
     (call,) = (event for event in await heard(client) if isinstance(event, ToolCall))
     assert (call.name, dict(call.arguments)) == ("search_memory", {"query": "Anna", "limit": 3})
@@ -241,9 +220,7 @@ async def test_a_tool_call_is_put_together_and_its_result_goes_back(
     [
         (Fault.RATE_LIMITED, Throttled),
         (Fault.UNAVAILABLE, DependencyUnavailable),
-        (Fault.HTML, Misconfigured),
         (Fault.WRONG_KEY, Misconfigured),
-        (Fault.REFUSED_CONNECTION, DependencyUnavailable),
         (Fault.CUT, DependencyUnavailable),
     ],
 )
@@ -268,11 +245,6 @@ async def test_a_stream_that_falls_silent_times_out(server: ModelServer, api: st
     await client.close()
 
 
-# -- the server itself -------------------------------------------------------------------------------------
-
-
-# -- a client's own messages -----------------------------------------------------------------------------------
-
 WEATHER = {"type": "function", "function": {**TOOL, "name": "weather"}}
 CALLED = {"id": "call_7", "type": "function", "function": {"name": "weather", "arguments": '{"query": "Rome"}'}}
 
@@ -282,9 +254,7 @@ def own(*messages: Any, **options: Any) -> Dialogue:
     return Dialogue(version="v", system="", user="", most_tokens=9, messages=given, options=options)
 
 
-async def test_own_messages_and_options_reach_the_model(
-    client: Provider, server: ModelServer, api: str
-) -> None:
+async def test_own_messages_and_options_reach_a_model(client: Provider, server: ModelServer, api: str) -> None:
     server.scripts.append(lambda body: "Rain.")
     told = {"role": "tool", "tool_call_id": "call_7", "content": "rain"}
     asked = own(

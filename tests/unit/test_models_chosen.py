@@ -5,12 +5,9 @@ from __future__ import annotations
 import pytest
 
 from models.errors import ConfigurationError
-from streams.cli.costs import Costs, print_costs
 from streams.config.settings import Settings, load_settings
 from streams.config.settings.models import Price
 from streams.llm.prices import FREE, price_of
-
-# -- settings ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["EXTRACTOR", "SUMMARIZER"])
@@ -26,12 +23,9 @@ def test_gemini_without_a_key_is_refused_with_a_sentence(monkeypatch: pytest.Mon
     [
         ("SWITCHBOARD_EXTRACTOR", "gpt", "builtin, model, gemini, or where"),
         ("SWITCHBOARD_MODEL_URL", "gemini.example", "http:// or https://"),
-        ("SWITCHBOARD_MODEL_NAME", "two words", "name of a model"),
         ("SWITCHBOARD_MODEL_EXTRA", "[1]", "no object of JSON"),
-        ("SWITCHBOARD_MODEL_STRUCTURED", "perhaps", "strict or schema or json or prompt"),
         ("SWITCHBOARD_MODEL_BUDGET_USD", "-1", "from 0"),
         ("SWITCHBOARD_MODEL_PRICES", "cheap", "is not model=input/output"),
-        ("SWITCHBOARD_MODEL_TIMEOUT_SECONDS", "0", "above 0"),
     ],
 )
 def test_what_is_wrong_is_said(monkeypatch: pytest.MonkeyPatch, variable: str, value: str, words: str) -> None:
@@ -41,9 +35,7 @@ def test_what_is_wrong_is_said(monkeypatch: pytest.MonkeyPatch, variable: str, v
 
 
 @pytest.mark.parametrize("variable", ["SWITCHBOARD_MODEL_API_KEY", "OPENAI_API_KEY"])
-def test_a_key_is_used_without_the_line_break_at_its_end(
-    monkeypatch: pytest.MonkeyPatch, variable: str
-) -> None:
+def test_a_key_is_used_without_a_line_break_at_its_end(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     monkeypatch.setenv(variable, "sk-secret\n")
     settings = load_settings(extractor="model", model_api="openai", model_name="gpt-5-mini")
     assert settings.model_endpoint.key.get_secret_value() == "sk-secret"
@@ -60,9 +52,6 @@ def test_a_key_is_not_sent_to_another_host_for_vectors() -> None:
     assert keys == ["one", "", "two"]
 
 
-# -- prices ------------------------------------------------------------------------------------------------
-
-
 def priced(name: str, url: str = "", prices: str = "") -> Price | None:
     api = "openai" if url else "gemini"
     settings = Settings(model_api=api, model_url=url, model_name=name, model_prices=prices)
@@ -72,20 +61,3 @@ def priced(name: str, url: str = "", prices: str = "") -> Price | None:
 @pytest.mark.parametrize("host", ["127.0.0.1:11434", "192.168.1.7", "[::1]:80", "ollama:11434", "box.local"])
 def test_a_model_at_a_private_address_is_free(host: str) -> None:
     assert priced("gpt-4o", f"http://{host}/v1") == FREE
-
-
-# -- the demo ----------------------------------------------------------------------------------------------
-
-
-# -- costs -------------------------------------------------------------------------------------------------
-
-
-def test_costs_are_summed_up(capsys: pytest.CaptureFixture[str]) -> None:
-    row = Costs(asked=2, calls=1, answered=2, input_tokens=1500, output_tokens=20, cost_usd=0.25)
-    print_costs({("extraction", "m"): row, ("summary", "m"): row})
-    printed = capsys.readouterr().out.splitlines()
-    assert printed[-1].split() == ["all", "4", "2", "4", "0", "0", "3,000", "40", "0.5000"]
-    print_costs({("extraction", "local"): Costs(asked=1, calls=1, answered=1, input_tokens=9)})
-    assert capsys.readouterr().out.splitlines()[-1].split()[-3:] == ["0", "no", "price"]
-    print_costs({})
-    assert "no language model was asked" in capsys.readouterr().out

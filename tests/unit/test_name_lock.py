@@ -12,7 +12,7 @@ import pytest
 
 from models.errors import ConfigurationError
 from streams.config import name_lock
-from streams.config.file_lock import FileLock, LockHeld
+from streams.config.file_lock import FileLock
 from streams.config.settings import Settings, load_settings
 
 _HOLDS = """
@@ -102,12 +102,3 @@ def test_a_link_that_somebody_left_there_is_not_followed(folder: Path) -> None:
     with pytest.raises(OSError, match="symbolic links"):
         FileLock(folder / "lock")
     assert (folder / "precious").read_text() == "keep"
-
-
-def test_a_lock_that_was_released_can_be_taken_again_and_released_twice(folder: Path) -> None:
-    first = FileLock(folder / "lock")
-    with pytest.raises(LockHeld):
-        FileLock(folder / "lock")
-    first.release()
-    first.release()
-    FileLock(folder / "lock").release()

@@ -40,17 +40,6 @@ def test_the_model_sends_no_telemetry_and_leaves_no_files(tmp_path: Path) -> Non
     assert list(tmp_path.rglob("*")) == []
 
 
-async def test_repeated_and_recent_texts_are_computed_once(
-    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    computed: list[str] = []
-    compute = embedder._compute
-    monkeypatch.setattr(embedder, "_compute", lambda batch: (computed.extend(batch), compute(batch))[1])
-    await embedder.embed(["tea", "milk", "tea"])
-    await embedder.embed(["milk", "honey"])
-    assert sorted(computed) == ["honey", "milk", "tea"]
-
-
 class Held:
     """Notes the batches that an embedder computes, and holds the first one back."""
 
@@ -69,9 +58,7 @@ class Held:
         return self._compute(batch)
 
 
-async def test_a_text_that_fails_fails_nobody_else(
-    embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_text_that_fails_fails_alone(embedder: OnnxEmbedder, monkeypatch: pytest.MonkeyPatch) -> None:
     held = Held(embedder, monkeypatch)
     texts = ["tea", "milk", "broken", "honey"]
     embedding = [asyncio.create_task(embedder.embed([text])) for text in texts]
@@ -103,25 +90,6 @@ async def test_who_waits_goes_on_while_a_backlog_is_computed(monkeypatch: pytest
     await embedder.close()
     with pytest.raises(DependencyUnavailable):
         await embedder.behind.embed(["honey"])
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="niceness is a thread's own on Linux alone")
-async def test_a_backlog_lets_everything_else_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = OnnxEmbedder()
-    await embedder.start()
-    ours = os.getpriority(os.PRIO_PROCESS, 0)
-    asked: list[int] = []
-    compute = embedder._compute
-
-    def watched(batch: Sequence[str]) -> Vectors:
-        asked.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
-        return compute(batch)
-
-    monkeypatch.setattr(embedder, "_compute", watched)
-    await embedder.embed(["a question"])
-    await embedder.behind.embed(["an old turn"])
-    assert asked[0] == ours < asked[1]
-    await embedder.close()
 
 
 async def test_a_slow_batch_is_an_unavailable_dependency(monkeypatch: pytest.MonkeyPatch) -> None:

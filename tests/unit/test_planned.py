@@ -17,13 +17,9 @@ SAID = datetime(2026, 3, 10, 9, tzinfo=UTC)
     [
         ("I've booked it, the test's the 14th of May in Gort", Kind.EVENT, (2026, 5, 14)),
         ("On Friday I have the second interview", Kind.STATE, (2026, 3, 13)),
-        ("Hearing next week, I'm terrified", Kind.EVENT, (2026, 3, 22)),
         ("We rent a flat in Leith, lease up 31 May", Kind.STATE, (2026, 5, 31)),
         ("internship in Malmö, june 8 to august 14", Kind.EVENT, (2026, 8, 14)),
-        ("Don't tell Bo about the party until the 2nd of April", Kind.INSTRUCTION, (2026, 4, 2)),
-        ("the defence is on the twelfth of June", Kind.EVENT, (2026, 6, 12)),
         ("Am 5. Mai ist meine Prüfung", Kind.EVENT, (2026, 5, 5)),
-        ("el 22 de mayo es el juicio", Kind.EVENT, (2026, 5, 22)),
         ("Le concert est le 20 juin", Kind.EVENT, (2026, 6, 20)),
     ],
 )
@@ -35,16 +31,11 @@ def test_a_plan_holds_until_its_day(text: str, kind: Kind, day: tuple[int, int, 
     ("text", "kind"),
     [
         ("I start at the bakery on 1 April", Kind.EVENT),
-        ("We move into the house on the 3rd of May", Kind.EVENT),
         ("From 1 November I work days", Kind.STATE),
         ("My birthday is on 4 June", Kind.PROFILE),
         ("Choir every Tuesday, next one on 17 March", Kind.PREFERENCE),
-        ("She's 80 on the 9th of August", Kind.EVENT),
         ("Dad died on the ninth of February", Kind.EVENT),
-        ("I had the operation on 20 February", Kind.EVENT),
         ("Never mention what happened on 4 May", Kind.INSTRUCTION),
-        ("I want to see the northern lights", Kind.PREFERENCE),
-        ("I've lived here since 2014", Kind.STATE),
     ],
 )
 def test_beginnings_recurrences_and_the_past_have_no_such_day(text: str, kind: Kind) -> None:

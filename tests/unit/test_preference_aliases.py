@@ -10,14 +10,7 @@ from models.facts import Fact, FactCandidate, FactStatus
 from models.statements import Assertion, Kind, Polarity
 from processors.facts.claims import claim_of
 from processors.facts.evidence import learned
-from processors.facts.preference_aliases import (
-    Known,
-    Preferences,
-    as_known,
-    is_held,
-    is_preference,
-    is_shown,
-)
+from processors.facts.preference_aliases import Known, Preferences, as_known, is_held, is_preference, is_shown
 
 #: So unsure that it is asked for once.
 ASKED = 0.45
@@ -49,29 +42,16 @@ class Tastes:
         return self.read(said) != said
 
 
-class TestPreferences:
-    def test_each_is_known_once_from_where_it_was_first_told(self) -> None:
-        one, other = Known("1", "a", 5), Known("2", "b", 3)
-        known = Preferences().with_known(one)
-        assert known.with_known(Known("1", "c", 9)) is known
-        assert known.with_known(other).known == (other, one)
-        assert known.with_known(other).with_known(one).known == (other, one)
-
-
 @pytest.mark.parametrize(
     ("attribute", "subject", "prefers", "shows"),
     [
         ("like", "user", True, True),
-        ("Favourite / Music", "The user", True, True),
         ("habit", "user", False, True),
         ("home", "user", False, False),
         ("like", "sister", False, False),
-        ("habit", "sister", False, False),
     ],
 )
-def test_what_somebody_prefers_and_what_shows_it(
-    attribute: str, subject: str, prefers: bool, shows: bool
-) -> None:
+def test_what_somebody_prefers_and_shows(attribute: str, subject: str, prefers: bool, shows: bool) -> None:
     said = says("like", "tea")
     said = msgspec.structs.replace(said, attribute=attribute, subject=subject)
     assert (is_preference(said), is_shown(said)) == (prefers, shows)
@@ -100,7 +80,6 @@ class TestWhatACandidateIsAbout:
             says("like", "Harbour Radio"),
             says("like", "Harbour Radio", confidence=ASKED, assertion=Assertion.CORRECTED),
             says("like", "Harbour Radio", assertion=Assertion.ENDED, subject="sister"),
-            says("employer", "Harbour Radio", assertion=Assertion.ENDED),
             says("like", "", assertion=Assertion.ENDED),
         ],
     )
@@ -122,11 +101,8 @@ class TestWhatACandidateIsAbout:
         ("attribute", "known", "asked"),
         [
             ("like", "rap", "rap music"),
-            ("like", "jazz", "listening to some jazz"),
             ("like", "Wi-Fi", "wifi"),
-            ("like", "joe's", "joe’s"),
             ("like", "joe’s", "joe"),
-            ("favourite/cuisine", "thai cuisine", "thai"),
             ("like", "7 Eleven downtown", "7 Eleven"),
         ],
     )
@@ -135,13 +111,7 @@ class TestWhatACandidateIsAbout:
 
     @pytest.mark.parametrize(
         ("known", "asked"),
-        [
-            ("correspondence chess", "playing chess"),
-            ("music", "rock"),
-            ("rock", "music"),
-            ("green tea", "black tea"),
-            ("some", "any"),
-        ],
+        [("correspondence chess", "playing chess"), ("music", "rock"), ("green tea", "black tea")],
     )
     def test_what_shares_a_common_word_is_another(self, known: str, asked: str) -> None:
         assert not Tastes(fact("like", known)).is_named_by(says("favourite/thing", asked, confidence=ASKED))

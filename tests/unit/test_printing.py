@@ -20,9 +20,7 @@ def controls(text: str) -> set[str]:
     return set(text) & set(CONTROLS)
 
 
-def test_an_error_text_reaches_the_terminal_as_text(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_are_shown_as_text(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def fail() -> None:
         raise ConfigurationError("two\nlines of \x1b]0;title\x07 and \x9b31m and \u202egnp.exe")
 

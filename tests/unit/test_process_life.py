@@ -39,7 +39,7 @@ def test_a_process_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, hangs: s
     assert health.longest_silence()[1] == "event loop"
 
 
-def test_a_step_is_not_charged_with_the_time_for_which_the_whole_process_stood_still(
+def test_a_step_is_not_charged_while_the_process_stood_still(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     said: list[str] = []

@@ -9,7 +9,7 @@ from streams.cli import main
 from streams.clients.catalog import catalog_for
 from streams.config.settings import load_settings
 from streams.config.settings.services import SERVICES, health_port
-from streams.server.process.processes import ALONE, Place, check_count
+from streams.server.process.processes import Place, check_count
 
 
 @pytest.fixture(autouse=True)
@@ -29,16 +29,6 @@ def test_each_process_has_a_name_and_ports_of_its_own() -> None:
     assert [health_port(each, "memory") for each in settings] == [9465, 9475, 9485]
 
 
-def test_no_two_processes_of_any_services_share_a_default_port() -> None:
-    settings = load_settings()
-    ports = [
-        health_port(Place(index, 8).settings(service, settings), service)
-        for service in SERVICES
-        for index in range(8)
-    ]
-    assert len(set(ports)) == len(ports)
-
-
 def test_a_port_that_is_set_is_that_of_the_first_and_0_is_any_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SWITCHBOARD_METRICS_PORT", "9700")
     settings = load_settings()
@@ -46,11 +36,6 @@ def test_a_port_that_is_set_is_that_of_the_first_and_0_is_any_for_all(monkeypatc
     monkeypatch.setenv("SWITCHBOARD_METRICS_PORT", "0")
     settings = load_settings()
     assert [health_port(Place(i, 2).settings("respond", settings), "respond") for i in range(2)] == [0, 0]
-
-
-def test_one_process_is_called_what_it_always_was() -> None:
-    settings = load_settings()
-    assert ALONE.settings("ingest", settings) is settings
 
 
 def test_a_name_that_becomes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 import pytest
+import samples
 from aiokafka import TopicPartition
 
 from models.errors import NotFound
-from models.messages import ChatMessage, Role
 from models.turns import Turn, TurnSource
 from processors.conversations.state import ConversationState
 from streams.clients.kafka.lookup import Found
@@ -22,14 +21,7 @@ from streams.queries.conversations.progress import ProgressReader
 from streams.queries.conversations.states import Stored
 from streams.stores.conversation_log import Erasures
 
-SAID = ChatMessage(
-    message_id="m-1",
-    conversation_id="c-1",
-    user_id="ada",
-    role=Role.USER,
-    content="I keep bees.",
-    sent_at=datetime(2026, 1, 5, tzinfo=UTC),
-)
+SAID = samples.message(1, "I keep bees.", message_id="m-1", conversation_id="c-1")
 RECORD = Record(msgspec.json.encode(SAID), b"c-1", 7, "chat.messages.v1", 3, timestamp=1000)
 
 #: When it is sent again (ms since 1970).
@@ -94,19 +86,8 @@ async def test_what_was_erased_is_not_there_any_more(world: World) -> None:
 
 
 def turn_at(offset: int) -> Turn:
-    return Turn(
-        turn_id="t-1",
-        message_id="m-1",
-        conversation_id="c-1",
-        user_id="ada",
-        role=Role.USER,
-        text="I keep bees.",
-        sent_at=SAID.sent_at,
-        arrived_at=SAID.sent_at,
-        began_at=SAID.sent_at,
-        index=0,
-        source=TurnSource(topic=RECORD.topic, partition=3, offset=offset),
-    )
+    source = TurnSource(topic=RECORD.topic, partition=3, offset=offset)
+    return samples.turn(0, SAID.content, message_id="m-1", conversation_id="c-1", source=source)
 
 
 async def test_a_repeat_is_a_duplicate_and_never_extracted(world: World) -> None:
@@ -117,9 +98,7 @@ async def test_a_repeat_is_a_duplicate_and_never_extracted(world: World) -> None
 
 
 @pytest.mark.parametrize("states", [[OPEN], [None]], ids=["remembered", "forgotten since"])
-async def test_a_repeat_of_an_erased_or_early_message_is_a_duplicate(
-    world: World, states: list[Stored | None]
-) -> None:
+async def test_a_repeat_of_an_erased_message_is_a_duplicate(world: World, states: list[Stored | None]) -> None:
     edited = msgspec.structs.replace(SAID, content="I keep wasps.")
     other = msgspec.structs.replace(SAID, tenant_id="other")
     world.states = states

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import pkgutil
 from collections.abc import Callable
-from importlib import import_module
 
 import pytest
 
-import processors.prompts
-from processors.prompts import answer, examples, extraction, fence, memory, merging, summary, understanding
+from processors.prompts import examples, extraction, fence, merging, summary, understanding
 from processors.prompts.prompt import Prompt
 
 #: What a prompt is made of its example, by version.
@@ -22,36 +18,8 @@ PROMPTS: dict[str, Callable[[], Prompt]] = {
 }
 
 
-def test_every_prompt_has_an_example() -> None:
-    found = {import_module(f"processors.prompts.{each.name}") for each in _modules()}
-    versions = {module.VERSION for module in found if hasattr(module, "VERSION")}
-    # test_answering.py and tests/integration/test_completions.py read these.
-    read_elsewhere = {answer.VERSION, memory.VERSION}
-    assert versions == {*PROMPTS, *read_elsewhere}
-
-
-def _modules() -> list[pkgutil.ModuleInfo]:
-    return [*pkgutil.iter_modules(processors.prompts.__path__)]
-
-
 @pytest.mark.parametrize("version", PROMPTS)
 def test_it_is_shown_as_data(version: str) -> None:
     prompt = PROMPTS[version]()
     assert prompt.version == version
     assert fence.opened(prompt.user)
-
-
-@pytest.mark.parametrize(
-    "said",
-    [
-        "Moved to Munich with 3 children",
-        "Moved to Munich with Anna",
-        "Der Nutzer ist im Januar nach München gezogen und mag es",
-        "Is afraid of spiders and snakes",
-    ],
-)
-def test_what_nobody_said_is_in_no_summary(said: str) -> None:
-    told = ["Moved to Munich in January", said]
-    assert summary.read(json.dumps({"key_facts": told}), examples.summary_request()).key_facts == tuple(
-        told[:1]
-    )

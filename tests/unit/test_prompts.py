@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from models.messages import Role
 from models.ports import KnownNote
-from models.statements import ATTRIBUTES, Assertion, Change, Kind, Polarity, Precision
+from models.statements import ATTRIBUTES, Assertion, Change, Precision
 from models.summaries import SummaryRequest
 from models.windows import Window
 from processors.facts.candidates import objection
@@ -22,9 +22,6 @@ from processors.prompts.prompt import told
 from streams.llm.tokenizer import cl100k_counter
 
 ANYTHING = st.text(st.characters(), max_size=200)
-
-
-# -- the fence ---------------------------------------------------------------------------------------------
 
 
 @given(st.lists(ANYTHING, min_size=1, max_size=5))
@@ -57,28 +54,6 @@ def test_a_text_that_holds_the_mark_of_other_data() -> None:
     block = fence.fenced([{"text": "hello"}])
     inner = fence.fenced([{"text": block}])
     assert fence.opened(inner) == [{"text": block}]
-
-
-def test_a_prompt_has_one_block_of_data() -> None:
-    block = fence.fenced([{"text": "hello"}])
-    with pytest.raises(ValueError, match="not 2"):
-        fence.opened(f"{block}\n{block}")
-
-
-# -- extraction --------------------------------------------------------------------------------------------
-
-
-def test_the_example_is_read_as_it_should_be() -> None:
-    window = examples.window()
-    (part,) = extraction.parts(examples.EXTRACTED, [window])
-    reading = notes.read(part, window)
-    assert reading.dropped == ()
-    assert [objection(each, window) for each in reading.statements] == [None, None, None]
-    home, coffee, short = reading.statements
-    assert (home.attribute, home.value, home.source_message_ids) == ("home", "Munich", ("m-0",))
-    assert (home.since, home.since_precision) == (datetime(2026, 1, 1, tzinfo=UTC), Precision.MONTH)
-    assert (coffee.attribute, coffee.polarity) == ("like", Polarity.NEGATED)
-    assert (short.kind, short.user_id, short.importance) == (Kind.INSTRUCTION, "mara", 3)
 
 
 @pytest.mark.parametrize("with_graph", [False, True])
@@ -115,11 +90,8 @@ def test_known_notes_are_numbered_and_no_part_of_the_key() -> None:
     assert several[0]["by"] == "A", "where several people speak it is said whose it is"
 
 
-@pytest.mark.parametrize(
-    ("k", "of"), [(1, "f-home"), (0, ""), (2, ""), (-1, ""), (True, ""), ("1", ""), (None, "")]
-)
+@pytest.mark.parametrize(("k", "of"), [(1, "f-home"), (0, ""), (2, ""), (True, ""), ("1", "")])
 def test_a_number_is_resolved_when_the_answer_comes(k: object, of: str) -> None:
-    """What is remembered of an answer holds without what was known."""
     window = examples.window()
     said = {
         "n": 1,
@@ -158,27 +130,8 @@ def test_a_known_note_of_somebody_else_is_not_meant() -> None:
     assert (found.user_id, found.known, found.change) == ("jo", "", Change.NEW)
 
 
-def test_when_a_message_was_sent_is_said_once_an_hour_and_day() -> None:
-    """And when it is not later than the one before; summaries likewise."""
-    window = examples.window()
-    noon = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
-    minutes = (0, 20, 40, 39)  # the third is on the next day, the last before it
-    messages = tuple(
-        msgspec.structs.replace(each, sent_at=noon + timedelta(minutes=after))
-        for each, after in zip(window.messages, minutes, strict=True)
-    )
-    records = fence.opened(extraction.prompt([msgspec.structs.replace(window, messages=messages)]).user)
-    assert [each.get("at", "").partition(",")[0] for each in records] == [
-        "2026-03-01T23:30Z", "", "2026-03-02T00:10Z", "2026-03-02T00:09Z"
-    ]  # fmt: skip
-    request = msgspec.structs.replace(examples.summary_request(), messages=messages)
-    records = fence.opened(summary.prompt(request).user)
-    assert ["at" in each for each in records] == [True, False, True, True]
-
-
 @pytest.mark.parametrize("role", [Role.ASSISTANT, Role.TOOL, Role.SYSTEM])
 def test_of_a_long_text_that_no_person_wrote_the_middle_is_left_out(role: Role) -> None:
-    """Nothing is read of it but what somebody answers shortly: its question stands at the end."""
     window = examples.window()
     long = "A list. " + "One more thing to consider. " * 100 + "Do you like dumplings?"
     asked = msgspec.structs.replace(window.messages[1], role=role, content=long)
@@ -242,11 +195,6 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
     assert extraction.parts(text, [examples.window()] * 3) == [""] * 3 or told(text) is not None
 
 
-@pytest.mark.parametrize("answer", ["[" * 100_000, '{"a":' * 100_000, "", "null", "1e400", '"\\ud83d"'])
-def test_strange_answers(answer: str) -> None:
-    assert extraction.parts(answer, [examples.window()]) == [""]
-
-
 def test_an_answer_in_a_code_block() -> None:
     answer, windows = f"```json\n{examples.EXTRACTED}\n```", [examples.window()]
     assert extraction.parts(answer, windows) == extraction.parts(examples.EXTRACTED, windows)
@@ -307,33 +255,19 @@ OTHER = {"attribute": "other", "value": "", "date": ""}
     ("why", "changes"),
     [
         ("malformed", {"change": "maybe"}),
-        ("malformed", {"denied": "perhaps"}),
-        ("malformed", {"importance": 4}),
-        ("malformed", {"sure": "certain"}),
         ("malformed", {"quote": ""}),
-        ("malformed", {"note": "x" * 601}),
-        ("malformed", {"attribute": "rumour"}),
         ("malformed", {"n": "1"}),
         ("unknown_source", {"n": 7}),
-        ("unknown_source", {"n": 0}),
-        ("unknown_source", {"n": 10**30}),
         ("unknown_source", {"n": 2, "quote": "How do you like it there?"}),
         ("unknown_source", {"n": 6, "quote": "Mara was born in Oslo.", "value": "Oslo"}),
         ("not_their_words", {"n": 5}),
         ("not_their_words", {"quote": "I live in Rome"}),
-        ("not_their_words", {"quote": "\n \n"}),
         ("about_assistant", {"about": "the assistant"}),
-        ("about_assistant", {"note": "The assistant asks how the user likes Munich."}),
         ("wrong_language", {"note": "Der Nutzer wohnt seit Januar in München und mag es."}),
-        ("wrong_language", {"note": "Пользователь живёт в Мюнхене."}),
         ("invented_number", {**OTHER, "note": "The user moved to Munich with 3 cats."}),
-        ("invented_number", {**OTHER, "note": "The user moved to Munich on 9 July 2026."}),
-        ("invented_number", {**OTHER, "note": "The user moved to Munich in 2019."}),
         ("invented_name", {**OTHER, "note": "The user moved to Munich with Jo."}),
         ("not_borne_out", {"value": "home in Oslo", "note": "The user moved to Munich in January 2026."}),
-        ("not_borne_out", {"value": "a cat", "note": "The user moved to Munich."}),
         ("not_borne_out", {"about": "sister"}),
-        ("not_borne_out", {**OTHER, "note": "The user owes money to a friend and is afraid of dogs."}),
     ],
 )
 def test_what_nobody_said_is_left_out(why: str, changes: dict[str, Any]) -> None:
@@ -358,82 +292,13 @@ def talk(*lines: str) -> Window:
     )
 
 
-def noted(n: int, quote: str, note: str, attribute: str, value: str) -> dict[str, Any]:
-    return {"n": n, "quote": quote, "note": note, "attribute": attribute, "value": value}
-
-
-#: What is said, and the note of it.
-BORNE_OUT: list[tuple[tuple[str, ...], dict[str, Any]]] = [
-    (  # the question before a short answer
-        ("Hello", "assistant: Do you like dumplings?", "Yes, very."),
-        noted(3, "Yes, very.", "The user likes dumplings.", "like", "dumplings"),
-    ),
-    (  # and before words that refer to it
-        ("assistant: Is the gluten a problem for you?", "Sadly I can't have it at all, coeliac disease"),
-        noted(
-            2,
-            "I can't have it at all, coeliac disease",
-            "The user has coeliac disease and cannot have gluten.",
-            "constraint",
-            "gluten",
-        ),
-    ),
-    (  # short words
-        ("No pork for me, and I work in IT.",),
-        noted(1, "I work in IT", "The user works in IT.", "occupation", "IT"),
-    ),
-    (  # a name from another message of theirs
-        ("I'm off to Bilbao to see Ane.", "assistant: Nice!", "She's my sister, she turns 30 on Friday."),
-        noted(
-            3, "She's my sister", "Ane is the user's sister; she turned 30 on 6 March 2026.", "family", "sister"
-        ),
-    ),
-    (  # numbers as they are dictated
-        ("the credit union gave me thirty eight thousand and it's six twelve a month",),
-        noted(
-            1,
-            "the credit union gave me thirty eight thousand",
-            "The user has a credit union loan of $38,000 and pays $612 a month.",
-            "other",
-            "",
-        ),
-    ),
-    (
-        ("Ich hab jetzt endlich eine Wohnung in Köln gefunden, ab Mai!",),
-        noted(
-            1,
-            "eine Wohnung in Köln gefunden, ab Mai",
-            "Der Nutzer hat ab Mai 2026 eine Wohnung in Köln.",
-            "home",
-            "Köln",
-        ),
-    ),
-    (
-        ("我對花生過敏,也不吃牛肉。",),
-        noted(1, "我對花生過敏", "使用者對花生過敏。", "allergy", "花生"),
-    ),
-]
-
-
-@pytest.mark.parametrize(("lines", "said"), BORNE_OUT)
-def test_what_is_borne_out_is_kept(lines: tuple[str, ...], said: dict[str, Any]) -> None:
-    window = talk(*lines)
-    reading = notes.read(json.dumps({"notes": [said]}), window)
-    assert reading.dropped == ()
-    assert objection(reading.statements[0], window) is None
-
-
-def test_an_english_note_on_a_german_quote_is_refused() -> None:
-    said = {"n": 1, "quote": "eine Wohnung in Köln gefunden", "note": "The user has found a flat in Köln.",
-            "attribute": "home", "value": "Köln"}  # fmt: skip
-    window = talk("Ich hab jetzt endlich eine Wohnung in Köln gefunden, ab Mai!")
-    assert notes.read(json.dumps({"notes": [said]}), window).dropped == ("wrong_language",)
-
-
 def test_a_short_answer_rests_on_the_question_too() -> None:
-    (lines, said), *_ = BORNE_OUT
-    (found,), _ = notes.read(json.dumps({"notes": [said]}), talk(*lines))
-    assert found.source_message_ids == ("m-1", "m-2")
+    window = talk("Hello", "assistant: Do you like dumplings?", "Yes, very.")
+    said = {"n": 3, "quote": "Yes, very.", "note": "The user likes dumplings.", "attribute": "like",
+            "value": "dumplings"}  # fmt: skip
+    (found,), dropped = notes.read(json.dumps({"notes": [said]}), window)
+    assert (found.source_message_ids, dropped) == (("m-1", "m-2"), ())
+    assert objection(found, window) is None
 
 
 def test_an_end_is_kept_as_it_is_told_in_the_words_of_what_ends() -> None:
@@ -464,7 +329,6 @@ def test_what_somebody_else_said_is_theirs() -> None:
         ({"attribute": "favourite", "value": "January"}, ("like", "January")),
         ({"attribute": "partner", "value": "Munich"}, ("relationship", "Munich")),
         ({"attribute": "home", "value": ""}, ("", "")),
-        ({"attribute": "other", "value": "Munich"}, ("", "")),
     ],
 )
 def test_the_slot_follows_from_attribute_and_value(changes: dict[str, Any], slot: tuple[str, str]) -> None:
@@ -477,11 +341,8 @@ def test_the_slot_follows_from_attribute_and_value(changes: dict[str, Any], slot
     [
         ("2026-05-03", "2026-05-03", Precision.DAY),
         ("2026-05", "2026-05-01", Precision.MONTH),
-        ("2026", "2026-01-01", Precision.YEAR),
         ("next spring", None, None),
         ("2026-02-30", None, None),
-        ("2026-13", None, None),
-        ("0000", None, None),
     ],
 )
 def test_dates(date: str, at: str | None, precision: Precision | None) -> None:

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from datetime import UTC, datetime
-from unicodedata import normalize
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from models.messages import Role
-from processors.retrieval.recall import question
 from processors.retrieval.recall.dating import period_of
-from processors.retrieval.recall.features import FEATURES, SESSION_GAP, Candidate, features
+from processors.retrieval.recall.features import FEATURES, Candidate, features
 from processors.retrieval.recall.question import InvalidQuestion, cleaned, read, words_of
 from processors.retrieval.recall.ranking import SOURCE, rank
-from processors.text.stemming import stem_of, without_particle
 
 
 def turn(text: str, index: int = 0, cosine: float | None = 0.5, **more: object) -> Candidate:
@@ -41,15 +35,10 @@ def values(query: str, *candidates: Candidate, name: str) -> list[float]:
     [
         ("What does Mara like?", "What does like?", "Mara Voss", None),
         ("what does mara's boat cost", "what does boat cost", "Mara Voss", None),
-        ("Where did Mara Voss go?", "Where did go?", "Mara Voss", None),
         ("What did I order?", "What did I order?", "", Role.USER),
-        ("Which soup was it?", "Which soup was it?", "", Role.USER),
         ("Do Mara and Will swim?", "Do and swim?", "", None),
-        ("Will it rain?", "Will it rain?", "", Role.USER),
         ("what will it cost?", "what will it cost?", "", Role.USER),
-        ("Where is Will going?", "Where is going?", "Will", None),
         ("Mara", "Mara", "Mara Voss", None),
-        ("Marathon training", "Marathon training", "", Role.USER),
     ],
 )
 def test_a_question_is_read(query: str, text: str, asked: str, role: Role | None) -> None:
@@ -60,22 +49,16 @@ def test_a_question_is_read(query: str, text: str, asked: str, role: Role | None
 @pytest.mark.parametrize(
     ("query", "text"),
     [
-        ("Hey, can you please recommend a quiet hotel near the lake?", "a quiet hotel near the lake?"),
         (
             "Can you list the order in which I brought up different aspects of the herb garden throughout our "
             "conversations, in order? Mention ONLY and ONLY five items.",
             "the herb garden?",
         ),
         ("What price did I mention for the oak table?", "What price for the oak table?"),
-        ("Give me a short summary of how my pottery classes went so far.", "my pottery classes went."),
         ("Do you have any tips for sharp knives?", "sharp knives?"),
-        ("What did you recommend?", "What did you recommend?"),
         ("Can you summarize our conversations?", "Can you summarize our conversations?"),
-        ("Can you find the nearest bakery that opens early?", "find bakery that opens early?"),
         ("Is there a quiet beach around here?", "Is there a quiet beach?"),
-        ("What grows in the area of the old harbour?", "What grows in the area of the old harbour?"),
         ("Can you swim?", "Can you swim?"),
-        ("Who covered the herb garden?", "Who covered the herb garden?"),
     ],
 )
 def test_a_question_is_compared_without_the_words_that_only_ask(query: str, text: str) -> None:
@@ -88,15 +71,7 @@ def test_a_name_that_two_share_prefers_neither() -> None:
 
 @pytest.mark.parametrize(
     ("name", "query"),
-    [
-        ("Ali", "ALİ ne dedi?"),
-        ("Ali", "alı ne dedi?"),
-        ("İlker", "Ilker ne dedi?"),
-        ("İlker", "İlker ne dedi?"),
-        ("Strauß", "Was trinkt Strauß gern?"),
-        ("Strauß", "WAS TRINKT STRAUSS GERN?"),
-        ("Γιώργος", "ΓΙΏΡΓΟΣ?"),
-    ],
+    [("Ali", "ALİ ne dedi?"), ("İlker", "İlker ne dedi?"), ("Strauß", "WAS TRINKT STRAUSS GERN?")],
 )
 def test_a_name_is_known_however_its_letters_are_written(name: str, query: str) -> None:
     assert read(query, [name]).asked == name
@@ -121,18 +96,6 @@ def test_a_turn_of_the_longest_length_is_read_in_linear_time() -> None:
         assert features(read("bikes"), [turn(text)])
 
 
-def test_near_is_the_best_other_turn_within_two_of_the_conversation() -> None:
-    candidates = [
-        turn("a", 10, 0.3, message_ids=("m-10",)),
-        turn("b", 12, 0.5),
-        turn("c", 15, 0.9),
-        turn("d", 11, 0.7, conversation_id="c-2"),
-        note("a fact of the first", cosine=0.8, message_ids=("m-10",)),
-        note("a fact of no turn here", cosine=0.8),
-    ]
-    assert values("tea", *candidates, name="near") == [0.5, 0.3, 0.3, 0.3, 0.5, 0.3]
-
-
 def test_a_turn_that_a_better_fact_quotes_stands_behind() -> None:
     said = turn("I am allergic to nuts.", 4, 0.6, message_ids=("m-4",))
     other = turn("I bought tea.", 5, 0.1, message_ids=("m-5",))
@@ -142,49 +105,16 @@ def test_a_turn_that_a_better_fact_quotes_stands_behind() -> None:
     assert found[-1].parts[SOURCE] < 0
 
 
-@pytest.mark.parametrize(("text", "order"), [("I am allergic to nuts.", [2, 1, 0]), ("I work.", [0, 1, 2])])
-def test_a_fact_nearly_as_good_takes_the_place_of_a_turn(text: str, order: list[int]) -> None:
-    said = turn("I am allergic to nuts. And I work.", 4, 0.62, message_ids=("m-4",))
-    other = turn("I bought tea.", 5, 0.1, message_ids=("m-5",))
-    fact = note(text, 3, 0.43 if "nuts" in text else 0.0, message_ids=("m-4",))
-    assert [each.position for each in rank(read("What am I allergic to?"), [said, other])] == [0, 1]
-    found = rank(read("What am I allergic to?"), [said, other, fact])
-    assert [each.position for each in found] == order
-
-
-def test_a_session_has_the_words_of_all_its_turns() -> None:
-    candidates = [
-        turn("green hills", 1),
-        turn("a cup of tea", 2),
-        turn("tea again", 3, said_at=SESSION_GAP + 1),
-        note("green tea"),
-    ]
-    shares = values("green tea", *candidates, name="session_words")
-    assert shares[:2] == [1.0, 1.0]
-    assert 0 < shares[2] < 1
-    assert math.isnan(shares[3]), "a fact of no turn here stands in no session"
-
-
 @pytest.mark.parametrize(
     ("query", "role"),
     [
         ("How did you suggest sorting my photos?", None),
-        ("Summarize my plans for the garden.", None),
         ("What was your advice on the fence?", None),
         ("What did I say about the fence?", Role.USER),
     ],
 )
 def test_what_the_assistant_said_is_not_asked_of_the_person(query: str, role: Role | None) -> None:
     assert read(query).role is role
-
-
-@given(st.text(max_size=60) | st.text(alphabet="aAzZ09_-'. \t\nß", max_size=60))
-def test_words_are_those_between_signs_whatever_the_letters(text: str) -> None:
-    text = question._UNSPACED.sub("", normalize("NFKC", text))
-    words = question._WORD.findall(normalize("NFKC", text).casefold())
-    said = [word for word in words if word not in question._STOP_WORDS]
-    assert words_of(text) == tuple(stem_of(word) if word.isascii() else without_particle(word) for word in said)
-    assert words_of(text) == words_of(text), "as they were read before"
 
 
 @pytest.mark.parametrize(
@@ -196,9 +126,7 @@ def test_words_are_those_between_signs_whatever_the_letters(text: str) -> None:
         ("зелёный чай", ("зелёный", "чай")),
     ],
 )
-def test_where_words_are_not_told_apart_letters_and_pairs_of_them_are(
-    text: str, words: tuple[str, ...]
-) -> None:
+def test_where_words_are_not_parted_letters_and_pairs_are(text: str, words: tuple[str, ...]) -> None:
     assert words_of(text) == words
 
 
@@ -216,9 +144,7 @@ def test_nothing_answers() -> None:
 SAID = {
     "en": ("My cat is ill.", "My brother loves football.", "I am allergic to peanuts."),
     "de": ("Meine Katze ist krank.", "Mein Bruder liebt Fußball.", "Ich bin gegen Erdnüsse allergisch."),
-    "es": ("Mi gato está enfermo.", "Mi hermano adora el fútbol.", "Soy alérgica a los cacahuetes."),
     "fr": ("Mon chat est malade.", "Mon frère adore le foot.", "Je suis allergique aux arachides."),
-    "pt": ("Meu gato está doente.", "Meu irmão adora futebol.", "Sou alérgica a amendoim."),
 }
 
 
@@ -227,15 +153,11 @@ SAID = {
     [
         ("en", "What am I allergic to?", ("asdfgh", "bicycle")),
         ("de", "Wogegen bin ich allergisch?", ("jklö", "Fahrrad")),
-        ("es", "¿A qué soy alérgica?", ("ñlkj hgf", "bicicleta")),
         ("fr", "À quoi suis-je allergique ?", ("qsdfgh", "vélo")),
-        ("pt", "Sou alérgica a quê?", ("poiuy", "bicicleta")),
     ],
 )
 @pytest.mark.parametrize("count", [3, 60])
-def test_words_that_nobody_said_find_nothing(
-    language: str, asked: str, unasked: tuple[str, str], count: int
-) -> None:
+def test_unsaid_words_find_nothing(language: str, asked: str, unasked: tuple[str, str], count: int) -> None:
     far = [turn(SAID[language][at % 3], at, 0.2) for at in range(count)]
     assert [rank(read(query), far) for query in unasked] == [[], []]
     assert rank(read(asked), [*far, turn(SAID[language][2], count, 0.5)])

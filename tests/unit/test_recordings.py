@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from typing import Any
 
 import pytest
 
 from benchmarks.notebook import beside, recorded
 from benchmarks.notebook.labels import HERE, people
-from deploy.local import scripted_model
-from deploy.local.model_server import ModelServer
-from models.statements import Change
 from processors.facts.candidates import objection
 from processors.prompts import extraction, notes
-from streams.config.settings import Settings
-from streams.llm.factory import provider
 from streams.llm.onnx_embedder import OnnxEmbedder
-from streams.llm.port import Answer
 
 RECORDED = dict(recorded.recordings())
 MISTAKES = recorded.mistakes()
@@ -45,7 +37,6 @@ REPLAYED = {"lou": (26, 13, 0), "mirek": (26, 11, 1)}
 
 @pytest.mark.parametrize("name", REPLAYED)
 async def test_replayed_through_the_stages_they_score_no_worse(name: str) -> None:
-    """Real windows, known notes from a real index, and facts: as ``python -m benchmarks.notebook.beside``."""
     (person,) = (each for each in people(HERE / "dev") if each["person"] == name)
     embedder = OnnxEmbedder()
     found = await beside.by_recordings(person, embedder)
@@ -57,20 +48,8 @@ async def test_replayed_through_the_stages_they_score_no_worse(name: str) -> Non
     assert (found["dropped"], found["missed"]) == ({}, [])
 
 
-def test_what_is_out_of_date_is_named() -> None:
-    """With what is known in front of it, a model says which of it ends."""
-    ended = [
-        each.known
-        for one in RECORDED.values()
-        for each in recorded.read(one).statements
-        if each.change in (Change.REPLACES, Change.ENDS)
-    ]
-    assert len(ended) == 71 and all(ended)
-
-
 @pytest.mark.parametrize("name", list(MISTAKES["mistakes"]))
 def test_a_weak_models_mistakes_are_dropped(name: str) -> None:
-    """And what else it says is kept: the strong answer stands before and behind them."""
     one, said = RECORDED[MISTAKES["conversation"]], MISTAKES["mistakes"][name]
     mistakes = said if isinstance(said, list) else []
     answer = json.dumps({"notes": said}) if isinstance(said, list) else json.dumps(said)
@@ -81,28 +60,3 @@ def test_a_weak_models_mistakes_are_dropped(name: str) -> None:
     strong = json.loads(one.answer)["notes"]
     (part,) = extraction.parts(json.dumps({"notes": [*mistakes, *strong]}), [one.window], one.known)
     assert notes.read(part, one.window).statements == recorded.read(one).statements
-
-
-async def test_a_server_that_replays_them_is_read_as_they_are() -> None:
-    """The prompt that is sent shows the window, the known notes, and nothing that names people."""
-    by_text = {one.window.messages[0].content: one for one in RECORDED.values()}
-    seen: list[str] = []
-
-    def replay(body: Mapping[str, Any]) -> str:
-        _, material = scripted_model.texts(body)
-        (answer,) = [
-            one.answer for text, one in by_text.items() if json.dumps(text, ensure_ascii=False) in material
-        ]
-        seen.append(material)
-        return answer
-
-    async with ModelServer() as server:
-        client = provider(Settings(model_url=server.url, GEMINI_API_KEY="scripted").model_endpoint)
-        server.scripts.append(replay)
-        for one in RECORDED.values():
-            said = await client.generate(extraction.prompt([one.window], one.known))
-            assert isinstance(said, Answer)
-            (part,) = extraction.parts(said.text, [one.window], one.known)
-            assert notes.read(part, one.window) == recorded.read(one)
-            assert all(each.text in seen[-1] for each in one.known)
-        await client.close()

@@ -1,7 +1,8 @@
-"""What is no text, or nests too deep, is passed over by who reads a topic, as all else that is none of ours."""
+"""Every reader of a topic reads the same of a record, and passes over what it cannot read."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -9,12 +10,18 @@ from typing import Any
 import pytest
 from aiokafka import TopicPartition
 
+from models import ids
+from models.messages import ChatMessage
+from streams.agents.message_log import decode_item, read_message
 from streams.clients.catalog import load_catalog
 from streams.clients.kafka import lookup
 from streams.clients.records import Record
+from streams.clients.topics import MESSAGES
 from streams.llm.memo import topic as memos
 from streams.llm.memo import vectors
 from streams.llm.memo.topic import Entry
+from streams.queries.conversations import exporting, unread
+from streams.queries.live import records as live
 from streams.server.tokens import topic as tokens
 from streams.stores import turn_topic
 
@@ -53,3 +60,42 @@ async def test_a_token_that_cannot_be_read_allows_nothing(value: bytes) -> None:
     kept: dict[str, Any] = {"t-1": object()}
     assert await tokens.TOKENS._take(consumer, place, kept)
     assert kept == {}
+
+
+ARRIVED = 1_793_527_200_000
+RECORD = Record(
+    json.dumps(
+        {
+            "conversation_id": -12,
+            "user_id": 7,
+            "role": "model",
+            "content": [{"type": "text", "text": "Hi."}],
+            "sent_at": ARRIVED,
+            "metadata": None,
+        }
+    ).encode(),
+    b"-12",
+    41,
+    MESSAGES,
+    3,
+    ARRIVED,
+)
+WHOSE = ("default", "-12", "7", ids.message_id(f"{MESSAGES}-3", 41))
+
+
+def test_every_reader_of_the_log_names_it_alike() -> None:
+    seen = live.read(RECORD, MESSAGES, lambda text: len(text.split()))
+    assert seen is not None
+    found = [
+        read_message(RECORD),
+        decode_item(RECORD, 65_536),
+        seen.event.value,
+        unread._read(RECORD),
+    ]
+    assert [(each.tenant_id, each.conversation_id, each.user_id, each.message_id) for each in found] == [
+        WHOSE
+    ] * 4
+    assert isinstance(found[0], ChatMessage) and found[0].content == "Hi."
+    assert (seen.user_id, seen.conversations) == ("7", frozenset({"-12"}))
+    exported = exporting._read(RECORD)
+    assert exported is not None and (exported.message_id, exported.metadata) == (WHOSE[3], {})

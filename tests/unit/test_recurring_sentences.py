@@ -41,15 +41,13 @@ def test_what_says_something_to_who_has_not_heard_the_rest(told: str) -> None:
     "passing",
     [
         "Do I row the ferry on Sundays?",
-        "I'm so happy with the new oars.",
         "I row it across the lake on Sundays.",
         "I row the ferry with you on Sundays.",
         "I would row the ferry on Sundays.",
         "The ferry leaves on Sunday mornings.",
         "I row boats.",
-        "Let's row the old ferry on my birthday.",
     ],
-    ids=["asked", "a mood", "pointing", "addressed", "not so", "not of them", "too short", "proposed"],
+    ids=["asked", "pointing", "addressed", "not so", "not of them", "too short"],
 )
 def test_what_does_not(passing: str) -> None:
     assert told_in(passing) == []

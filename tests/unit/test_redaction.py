@@ -174,9 +174,7 @@ def test_no_error_text_shows_it(
     assert CANARY not in error
 
 
-def test_no_complaint_about_a_setting_shows_it(
-    planted: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_complaint_of_a_setting_shows_it(planted: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SWITCHBOARD_WINDOW_SIZE", "1")
     with pytest.raises(ConfigurationError) as refused:
         load_settings()
@@ -184,7 +182,6 @@ def test_no_complaint_about_a_setting_shows_it(
 
 
 def test_no_traceback_shows_it(tmp_path: Path) -> None:
-    """One process for all settings, which forgets each secret before the next."""
     script = (
         "import json, os, sys; from streams.config import redaction; from streams.cli import main, settings\n"
         "from streams.config.settings import load_settings\n"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import msgspec
+import samples
 
 from models.context import FoundBy
-from models.episodes import Episode, EpisodeReason
 from models.messages import Role
-from models.windows import WindowSource
 from processors.retrieval.context.ranking import Candidate
 from processors.retrieval.context.remembering import Found, remembered
 
@@ -30,24 +29,8 @@ def candidate(name: str, similarity: float, text: str = "", role: Role | None = 
 
 
 def episode(name: str, *turns: str, similarity: float = 0.5) -> Found:
-    made = Episode(
-        episode_id=name,
-        conversation_id="c",
-        user_id="ada",
-        reason=EpisodeReason.CLOSED,
-        message_ids=tuple(f"m-{each}" for each in turns),
-        turn_ids=turns,
-        text="all of it",
-        from_index=0,
-        to_index=len(turns) - 1,
-        overlap=0,
-        people=("ada",),
-        first_sent_at=NOON,
-        last_sent_at=NOON,
-        arrived_at=NOON,
-        began_at=NOON,
-        source=WindowSource(topic="t", partition=0, first_offset=0, last_offset=1),
-    )
+    told = [samples.turn(n, turn_id=each, message_id=f"m-{each}") for n, each in enumerate(turns)]
+    made = samples.episode(*told, episode_id=name, text="all of it")
     return Found(
         made,
         msgspec.structs.replace(candidate(name, similarity, "all of it", None), message_ids=made.message_ids),

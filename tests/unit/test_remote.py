@@ -99,9 +99,7 @@ async def test_calls_go_there_and_come_back(server: ObjectServer, remote: Remote
     assert not hasattr(places, "hidden")
 
 
-async def test_what_somebody_asked_who_has_gone_is_not_gone_on_with(
-    server: ObjectServer, remote: Remote, here: Here
-) -> None:
+async def test_what_the_gone_have_asked_is_ended(server: ObjectServer, remote: Remote, here: Here) -> None:
     """A process that was killed would keep the next one waiting for its searches."""
     asking = asyncio.create_task(remote.object(Places, "places").wait())
     await here.asked.wait()
@@ -115,10 +113,7 @@ async def test_what_somebody_asked_who_has_gone_is_not_gone_on_with(
     assert not here.go.is_set()
 
 
-async def test_what_somebody_has_given_up_is_not_gone_on_with(
-    server: ObjectServer, remote: Remote, here: Here
-) -> None:
-    """Others' calls on the connection go on."""
+async def test_what_was_given_up_is_not_gone_on_with(server: ObjectServer, remote: Remote, here: Here) -> None:
     far = remote.object(Places, "places")
     given_up = asyncio.create_task(far.wait())
     async with asyncio.timeout(60):
@@ -134,9 +129,7 @@ async def test_what_somebody_has_given_up_is_not_gone_on_with(
         assert await stays == 7
 
 
-async def test_errors_that_mean_something_are_told_and_others_tell_nothing(
-    server: ObjectServer, remote: Remote
-) -> None:
+async def test_only_errors_that_mean_something_are_told(server: ObjectServer, remote: Remote) -> None:
     places = remote.object(Places, "places")
     with pytest.raises(NotFound, match="look elsewhere"):
         await places.fail("gone")
@@ -157,9 +150,7 @@ async def test_only_this_user_may_open_it(server: ObjectServer, path: Path) -> N
     assert mode(path) == 0o600
 
 
-async def test_who_waits_is_told_when_the_other_side_goes_and_it_is_found_again(
-    path: Path, remote: Remote, here: Here
-) -> None:
+async def test_who_waits_is_told_when_the_other_side_goes(path: Path, remote: Remote, here: Here) -> None:
     first = await opened(path, here)
     places = remote.object(Places, "places")
     waiting = asyncio.create_task(places.wait())
@@ -179,9 +170,7 @@ def left_behind(path: Path) -> None:
     path.touch()
 
 
-async def test_what_is_no_call_ends_the_connection_and_nothing_else(
-    server: ObjectServer, path: Path, remote: Remote
-) -> None:
+async def test_what_is_no_call_ends_its_connection(server: ObjectServer, path: Path, remote: Remote) -> None:
     for sent in (b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\x02{}", b"\0\0\0\x05ab"):
         reader, writer = await asyncio.open_unix_connection(str(path))
         writer.write(sent)

@@ -1,10 +1,17 @@
-"""Differences between two generations: what was created, removed, changed, or only came in another order."""
+"""Differences between two generations, in records and in contexts; and what a generation may pay."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
-from streams.server.replays.comparing import EXAMPLES, DifferenceCounter, text_of
+import pytest
+
+from models.context import Context, ContextItem, FoundBy, LeftOut, Tier
+from models.errors import ConfigurationError
+from streams.server.replays.comparing import DifferenceCounter
+from streams.server.replays.contexts import Line, compared
+from streams.server.replays.costs import Paid, refuse_paid
 
 
 def fact(statement: str = "I live in Porto", evidence: str = "ab", **changes: Any) -> dict[str, Any]:
@@ -59,27 +66,43 @@ def test_other_windows_are_no_change_unless_the_confidence_is() -> None:
     assert counted({1: live}, {5: replayed | {"status": "ended"}}, {5: 1}).kinds()["state"].changed == 1
 
 
-def test_another_confidence_of_evidence_in_the_same_order_is_a_change() -> None:
-    counter = counted({1: fact()}, {5: fact(confidence=0.9)}, {5: 1})
-    assert (counter.kinds()["state"].changed, counter.kinds()["state"].traced) == (1, 0)
+AT = datetime(2026, 11, 27, tzinfo=UTC)
 
 
-def test_ten_examples_of_each_difference_are_kept() -> None:
-    many = range(3 * EXAMPLES)
-    counter = counted(
-        live={n: fact(f"live {n}") for n in many},
-        replayed={n: fact(f"replayed {n}") for n in range(6 * EXAMPLES)},
-        changed={n: n for n in many},
+def context(number: int, *texts: str, left_out: str = "") -> Context:
+    items = [
+        ContextItem(tier=Tier.FACTS, id=text, text=text, tokens=4, found_by=FoundBy.MEANING, left_out=why)
+        for text, why in (*((text, None) for text in texts), *[(left_out, LeftOut.UNLIKE)][not left_out :])
+    ]
+    return Context(
+        conversation_id=f"c{number}",
+        user_id="ada",
+        after_turn_id="t",
+        after_index=0,
+        made_from=("t",),
+        said_at=AT,
+        began_at=AT,
+        made_at=AT,
+        by_meaning=True,
+        budget=1500,
+        tokens=4 * len(texts),
+        tiers=(),
+        items=tuple(items),
     )
-    kind = counter.kinds()["state"]
-    assert (kind.created, kind.changed) == (3 * EXAMPLES, 3 * EXAMPLES)
-    assert {what: len(examples) for what, examples in kind.examples.items()} == {
-        "created": EXAMPLES,
-        "changed": EXAMPLES,
-    }
 
 
-def test_a_summary_is_shown_by_its_facts_and_a_long_text_is_cut() -> None:
-    assert text_of({"summary": {"key_facts": ["a", "b"], "todos": ["c"]}}) == "a; b; c"
-    assert len(text_of(fact("word " * 100))) == 200
-    assert text_of(b"no JSON") == ""
+def test_only_lines_of_the_prompt_make_a_difference() -> None:
+    told = compared([(context(1, "a", "b"), context(1, "b", "a", left_out="c"))], 1)
+    assert (told.compared, told.same, told.missing, told.differences) == (1, 1, 0, [])
+    told = compared([(context(1, "a", "b"), context(1, "a", "c", "d"))], 3)
+    assert (told.same, told.missing, told.live_tokens, told.replayed_tokens) == (0, 2, 8, 12)
+    [shown] = told.differences
+    assert shown.only_live == [Line(Tier.FACTS, "b")]
+    assert shown.only_replayed == [Line(Tier.FACTS, "c"), Line(Tier.FACTS, "d")]
+
+
+def test_a_replay_that_has_paid_what_it_may_does_not_go_on() -> None:
+    refuse_paid("b", Paid(3, 0.99), 1.0)
+    refuse_paid("b", Paid(3, 99.0), 0.0)
+    with pytest.raises(ConfigurationError, match=r"b has paid \$1\.0000 for 3 answers.*--max-cost"):
+        refuse_paid("b", Paid(3, 1.0), 1.0)

@@ -45,32 +45,19 @@ class Stream:
 @pytest.mark.parametrize(
     "text",
     [
-        "",
         "# Our museum and its garden\n\ntext\n\n# Our museum and its garden\n",
         f"```\n{OPENING}\n{OPENING}\n\n\n```\n",
         f"Code:\n\n    {OPENING}\n    {OPENING}\n",
         f"a | b\n--- | :-:\n{OPENING} | yes\n{OPENING} | no\n{PARKING} {OPENING} | no\n",
-        "[docs](https://example.com/a/very/long/address)\n\n[docs](https://example.com/a/very/long/address)\n",
-        "$$\n\\text{profit} = \\text{revenue}\n$$\n\nor\n\n$$\n\\text{profit} = \\text{revenue}\n$$\n",
         "Windows\r\nline ends.\r\n\r\n* one\r\n* two\r\n",
         "مرحبا بالعالم. كيف حالك اليوم؟ \u200fنعم.",
-        "Room 12 is free for the whole week. Room 13 is free for the whole week.",
         f"{OPENING}\n\n1. {OPENING}\n2. {TICKETS}\n\nBye.",
-        f"{OPENING}\n\n> {OPENING}\n\n“{OPENING}”",
-        f"{OPENING} She said (as (we all) know: it is so. {OPENING}) Bye.",
         # So is what has a label.
         f"{TICKETS} Our guide says: {OPENING} Our guide says: {OPENING}",
-        "Row, row, row your boat now,\nGently down the stream today.\nRow, row, row your boat now,\nGently.\n",
         "**Bring an umbrella!** Bye.\n\n**Bring an umbrella!**",
         # A correction may repeat what it corrects.
         "Instead of “is now”, write “was then”, please. Instead of “is now”, write “was then”, please.",
-        "The meeting is at nine.\n\nFixed: the meeting is at nine.\n\nFixed: the meeting is at nine.",
         "total = price_of(room) + tax_of(room);\ntotal = price_of(room) + tax_of(room);\n",
-        '```json\n{"name": "ada", "age": 36}\n```\n\n```json\n{"name": "ada", "age": 36}\n```\n',
-        # What stands under a heading goes with it only: labels.
-        f"# A\n\n**Guide**\nOld town, 2020\n\n- {OPENING}\n\n# B\n\n**Guide**\nOld town, 2020\n\n- {TICKETS}\n",
-        # Written in bold the second time, a list is another one.
-        f"# A\n\n- {OPENING}\n- {TICKETS}\n\n# A\n\n- **{OPENING}**\n- {TICKETS}\n",
         "Q: When does the museum open?\nA: It opens at nine in the morning.\n\n"
         "Q: And the garden?\nA: It opens at nine in the morning.\n",
     ],
@@ -87,15 +74,11 @@ def test_text_without_duplicates_is_byte_for_byte_the_same(text: str) -> None:
         (f"{OPENING} {PARKING} {OPENING} {TICKETS}", f"{OPENING} {PARKING} {TICKETS}"),
         (f"{OPENING} Really.{OPENING} Bye.", f"{OPENING} Really. Bye."),
         (f"{OPENING}\n\n{OPENING}\n\n{TICKETS}", f"{OPENING}\n\n{TICKETS}"),
-        (f"{OPENING} {OPENING}\n\n{TICKETS}", f"{OPENING}\n\n{TICKETS}"),
-        (f"{OPENING}\n\n{OPENING}\n\n```\nx\n```\n", f"{OPENING}\n\n```\nx\n```\n"),
         (f"$$\nx = 1\n$$\n\n{OPENING}\n\n{OPENING}", f"$$\nx = 1\n$$\n\n{OPENING}"),
-        ("Wrapped text goes\non and on.\n\nWrapped text goes on and on.", "Wrapped text goes\non and on."),
         ("您对花生过敏。请避免坚果。您对花生过敏。", "您对花生过敏。请避免坚果。"),
         (f"- {OPENING}\n- {TICKETS}\n\n{OPENING} Bye.", f"- {OPENING}\n- {TICKETS}\n\nBye."),
         (f"# A\n\n{OPENING}\n\n# A\n\n{OPENING}\n\n{TICKETS}\n", f"# A\n\n{OPENING}\n\n# A\n\n{TICKETS}\n"),
-        (f"{OPENING} {PARKING}" * 3, f"{OPENING} {PARKING}"),
-        # A label has four words at most, and a line of verse less than sixty characters.
+                # A label has four words at most, and a line of verse less than sixty characters.
         ("All of its opening hours: it opens at nine. All of its opening hours: it opens at nine.",
          "All of its opening hours: it opens at nine."),
         (f"{OPENING}\n\n{'So ' * 10}the boat goes down the stream for us.\n{OPENING}\n\nBye.",
@@ -112,18 +95,12 @@ def test_a_duplicate_goes_and_leaves_clean_white_space(text: str, kept: str) -> 
     [
         # The rest of a wrapped item, or a paragraph under it, goes with its list only.
         f"- See the garden.\n{OPENING}\n- See the house.\n{OPENING}\n",
-        # A line that was wrapped before a link does not end its sentence.
-        f"For more of it, see\n[the whole of it](a).\n\n{OPENING} For others, see\n[the whole of it](a).",
         # What begins in lower case goes on with what is shown before it.
         "    a = b\n\nwhere `b` is the price of it.\n\n    c = b\n\nwhere `b` is the price of it.",
         # Under another heading it says something about another thing.
         f"# A\n\n{OPENING}\n\n# B\n\n{OPENING}\n\n# C\n",
         # What an overview lists is said again where it is explained.
         f"1. **One**: {OPENING}\n2. **Two**: {PARKING}\n\n## One\n\n{OPENING}\n\n## Two\n\n{PARKING}",
-        f"# Draft\n\n---\n\n{OPENING}\n\n{PARKING}\n\n# Final\n\n---\n\n{OPENING}\n\n{PARKING}\n\n---\n\nBye.",
-        # The same plan under the heading that calls it an example, part by part.
-        f"## Plan\n\n### May 1\n\n- {OPENING}\n- {PARKING}\n\n### May 2\n\n- {TICKETS}\n- {PARKING}\n\n"
-        f"## Example\n\n### May 1\n\n- {OPENING}\n- {PARKING}\n\n### May 2\n\n- {TICKETS}\n- {PARKING}\n\nBye.",
         # What an item quotes may be used in the text that it is for.
         f'- **Opening**: "{OPENING}"\n- **Body**: be brief.\n\nDear Ada, hello. {OPENING} Bye.',
     ],
@@ -135,7 +112,6 @@ def test_what_is_shown_again_on_purpose_stays(text: str) -> None:
 
 
 def test_the_venue_list_of_the_seed_appears_once() -> None:
-    """Seed 003, test_south_philly_duplicate."""
     venues = (
         "Here are some Italian restaurants in South Philly:\n\n"
         "1. **Villa di Roma** - 936 S 9th St, a red gravy place with an open kitchen.\n"
@@ -162,55 +138,6 @@ def test_of_what_goes_is_told_what_it_repeats_and_where_it_stood() -> None:
     assert gone == [Duplicate(each, each, 1.0, at) for each, at in places]
 
 
-#: An answer with what an answer has: short sentences, lists, steps, code between them, a table, a quotation.
-ANSWER = f"""Certainly! Here is how you plan it:
-
-1. **Come early**: {OPENING}
-2. **Park well**: {PARKING}
-
-### Step 1: Look it up
-
-First, ask the server:
-
-```python
-import museum
-
-print(museum.opening("Monday"))
-```
-
-Then read the table.
-
-| Day | Opens |
-| --- | --- |
-| Monday | nine |
-
-### Step 2: Go
-
-> {TICKETS}
-
-- Bring a jacket:
-
-  ```sh
-  ls jackets
-  ```
-
-- Bring an umbrella
-
-Have fun!"""
-
-
-@pytest.mark.parametrize("pause", [0.01, 0.4, 1.0])
-def test_an_answer_said_twice_appears_once_however_slowly_it_comes(pause: float) -> None:
-    """An element may wait for ten seconds; a passage of any length may go on as long as it is the same."""
-    stream, sent = Stream(), ""
-    text = f"{ANSWER}\n\n{ANSWER}\n"
-    for at in range(0, len(text), 12):
-        if (due := stream.filter.wake_at(stream.state)) is not None and due <= stream.now + pause:
-            sent += stream.tick(due - stream.now)
-        sent += stream.push(text[at : at + 12], after=pause, final=at + 12 >= len(text))
-    assert sent == f"{ANSWER}\n"
-
-
 def test_code_is_not_taken_out_by_itself() -> None:
     shown = "Here is the code for it:\n\n```py\nopen(museum)\n```"
     text = f"{OPENING}\n\n{shown}\n\n{PARKING}\n\n{shown}\n\n{TICKETS}"
@@ -227,37 +154,22 @@ def test_code_is_not_taken_out_by_itself() -> None:
 DIFFERENT = [
     ("Room 12 is free for the whole week.", "Room 13 is free for the whole week."),
     ("The price went from 1.5 to 2 euros today.", "The price went from 15 to 2 euros today."),
-    ("This fruit holds a lot of vitamin A.", "This fruit holds a lot of vitamin D."),
-    ("The area grows with x^2 in this case.", "The area grows with x2 in this case."),
-    ("It is minus: -5 degrees outside right now.", "It is minus: 5 degrees outside right now."),
     ("The licence that we offer is exclusive here.", "The licence that we offer is non-exclusive here."),
-    ("The bus stops here often in the winter.", "The bus stops here rarely in the winter."),
     ("Members of the club may use the pool.", "Only members of the club may use the pool."),
     ("The table is booked for Anna Weber today.", "The table is booked for Hanna Weber today."),
-    ("Install the driver before you begin with it.", "Installed the driver before you begin with it."),
     ("The museum opens at nine in the morning?", "The museum opens at nine in the morning."),
-    ("A man is carrying a dog in a canoe.", "A dog is carrying a man in a canoe."),
-    ("Die Küche hat bis zehn Uhr geöffnet.", "Die Küche hat bis elf Uhr geöffnet."),
     ("El museo abre hoy a las nueve en punto.", "El museo no abre hoy a las nueve en punto."),
     ("今天的天气真的非常好我们可以出去。", "今天的天气真的非常好我们不可以出去。"),
-    ("พิพิธภัณฑ์เปิดทุกวันสำหรับทุกคน!", "พิพิธภัณฑ์ไม่เปิดทุกวันสำหรับทุกคน!"),
 ]
 
 
 @pytest.mark.parametrize(("first", "second"), DIFFERENT)
 def test_what_differs_in_one_thing_that_matters_is_kept(first: str, second: str) -> None:
-    """In prose, in a list and in a block that is otherwise the same, in both orders."""
     for a, b in ((first, second), (second, first)):
         for text in (f"{a} {b}", f"{a}\n\n{b}", f"- {a}\n\n{b}", f"Note well:\n\n- {a}\n\nNote well:\n\n- {b}"):
             result = filter_text(text)
             assert result.text == text
             assert all(duplicate.kept for duplicate in result.duplicates)
-
-
-def test_what_was_taken_out_is_told_with_what_it_repeats() -> None:
-    again = "the museum opens at nine in the morning!"
-    (duplicate,) = filter_text(f"- {OPENING}\n\n{PARKING} {again}").duplicates
-    assert duplicate == Duplicate(again, f"- {OPENING}", 1.0, len(f"- {OPENING}\n\n{PARKING} "))
 
 
 def test_what_is_only_similar_is_told_and_kept_unless_the_filter_is_fuzzy() -> None:
@@ -272,12 +184,6 @@ def test_what_is_only_similar_is_told_and_kept_unless_the_filter_is_fuzzy() -> N
     fuzzy = filter_text(text, FilterPolicy(fuzzy=True))
     assert fuzzy.text == f"{OPENING} {PARKING}"
     assert [each.kept for each in fuzzy.duplicates] == [False]
-
-
-def test_the_final_chunk_releases_everything() -> None:
-    stream = Stream(said=(OPENING,))
-    assert stream.push("The museum opens at", final=True) == "The museum opens at"
-    assert Stream(said=(OPENING,)).push("- ", final=True) == "- "
 
 
 def test_an_exact_repetition_is_found_anywhere_a_similar_one_in_the_window_only() -> None:
@@ -306,7 +212,6 @@ def test_memory_is_bounded() -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("before", ["and", "\n```\n", "\na | b\n- | -\n"])
 def test_whatever_is_said_without_end_the_state_stays_small(before: str, piece: str) -> None:
-    """A state that fits into no record would stop every worker that reads it."""
     text = f"{OPENING}{before}" + piece * (8_000 // len(piece))
     stream, sent, held = Stream(), "", []
     for at in range(0, len(text), 997):
@@ -321,7 +226,6 @@ def test_whatever_is_said_without_end_the_state_stays_small(before: str, piece: 
 @pytest.mark.parametrize("ending", [" and nothing else.", " ", ""])
 @pytest.mark.parametrize("held", [" The museum op", " ", f" {OPENING}", f" {OPENING} "])
 def test_what_was_held_still_leaves_when_the_filter_is_turned_off(held: str, ending: str) -> None:
-    """A worker that starts again with another threshold goes on with the state that is there."""
     stream = Stream()
     sent = stream.push(OPENING + held)
     stream.filter = ResponseFilter(FilterPolicy(threshold=1.0))
@@ -330,54 +234,12 @@ def test_what_was_held_still_leaves_when_the_filter_is_turned_off(held: str, end
     assert (stream.state.text, stream.state.held_since) == ("", None)
 
 
-def test_errors_in_similarity_let_the_text_through_and_are_counted() -> None:
-    def fail(*_: object) -> None:
-        raise ZeroDivisionError
-
-    step = ResponseFilter(find=fail).push(FilterState(), f"{OPENING} {PARKING} ", 0.0, final=True)
-    assert step.text == f"{OPENING} {PARKING} "
-    assert len(step.errors) == 2
-    assert all(isinstance(error, ZeroDivisionError) for error in step.errors)
-    assert step.duplicates == ()
-
-
-@pytest.mark.parametrize(
-    "broken", ["History.beginning", "History.saying", "Begun.may_repeat", "History.going_on", "Said.stops"]
-)
-def test_whatever_fails_in_the_history_nothing_is_lost_but_what_is_told(
-    broken: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise ZeroDivisionError
-
-    breaks = property(fail) if broken == "Said.stops" else fail
-    monkeypatch.setattr(f"processors.responses.history.{broken}", breaks)
-    text = f"Read this first:\n\n- {OPENING}\n- {PARKING}\n\n{TICKETS}\n\n"
-    stream = Stream()
-    sent, errors = "", 0
-    taken: list[Duplicate] = []
-    whole = [text, *text, TICKETS]
-    for number, piece in enumerate(whole):
-        step = stream.filter.push(stream.state, piece, 0.0, final=number == len(whole) - 1)
-        stream.state, sent, errors = step.state, sent + step.text, errors + len(step.errors)
-        taken += [each for each in step.duplicates if not each.kept]
-    assert errors
-    left = "".join(whole)
-    for duplicate in reversed(taken):
-        left = left[: duplicate.position] + left[duplicate.position + len(duplicate.sentence) :]
-    assert sent.split() == left.split()
-
-
 @pytest.mark.parametrize(
     ("policy", "why"),
     [
         ({"threshold": 1.1}, "between 0 and 1"),
-        ({"threshold": -0.1}, "between 0 and 1"),
         ({"window_sentences": 0}, "at least 1 sentence"),
-        ({"hold_seconds": -1.0}, "0 s or more"),
         ({"idle_seconds": 0.0}, "more than 0 s"),
-        ({"repeat_hold_seconds": -1.0}, "0 s and 0 characters or more"),
-        ({"repeat_hold_characters": -1}, "0 s and 0 characters or more"),
     ],
 )
 def test_a_policy_that_makes_no_sense_is_refused(policy: dict[str, float], why: str) -> None:

@@ -9,11 +9,7 @@ from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import FilterPolicy
 from processors.responses.halves import ReceivedChunk
 from processors.responses.history import Said
-from processors.responses.sequence import (
-    ResponseSequencer,
-    ResponseState,
-    Sequenced,
-)
+from processors.responses.sequence import ResponseSequencer, ResponseState, Sequenced
 from streams.agents.respond.responses import STATE
 
 OPENING = "The museum opens at nine in the morning."
@@ -90,7 +86,6 @@ def test_what_was_taken_out_becomes_an_event() -> None:
 
 
 def test_each_duplicate_is_an_event_of_its_own() -> None:
-    """Whoever counts events by their id must not take two of them for one."""
     response = Response()
     response.push(0, f"{OPENING} {PARKING} ")
     response.push(2, "Also the museum is opening at nine in the morning.", final=True)
@@ -166,13 +161,3 @@ def test_a_response_that_never_ends_is_closed_and_forgotten() -> None:
     assert not response.tick(134.0).silent
     response.tick(135.0)
     assert response.state is None
-
-
-def test_an_ended_response_is_forgotten_after_a_while() -> None:
-    response = Response()
-    response.push(0, OPENING, 0.0, final=True)
-    assert response.state is not None
-    assert response.sequencer.wake_at(response.state) == 60.0
-    assert response.state.filtered.said == ()
-    step = response.tick(60.0)
-    assert (step.state, step.chunks, step.silent) == (None, [], False)

@@ -17,15 +17,6 @@ NEW = OLD | {"vectors"}
 
 
 class TestServed:
-    def test_who_has_the_partitions_keeps_them(self) -> None:
-        reads = {"a": OLD, "b": NEW, "c": NEW}
-        assert served(reads, {"a": 32, "b": 0, "c": 0}) == OLD
-        assert served(reads, {"a": 0, "b": 0, "c": 8}) == NEW
-
-    def test_of_those_that_have_none_the_most_get_them_then_those_that_read_more(self) -> None:
-        assert served({"a": OLD, "b": OLD, "c": NEW}, defaultdict(int)) == OLD
-        assert served({"a": OLD, "b": NEW}, defaultdict(int)) == NEW
-
     def test_every_leader_decides_alike(self) -> None:
         one, other = frozenset({"a", "b"}), frozenset({"a", "c"})
         members = [("x", one), ("y", other)]

@@ -4,34 +4,11 @@ from __future__ import annotations
 
 import struct
 
-import pytest
-from aiokafka.record.util import encode_varint
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams.clients.aiokafka_internals import DefaultRecordBatchBuilder
-from streams.runtime.batches import HEADER_BYTES, _read, _written, batches, with_readable_names
-
-#: Where a number takes one byte more.
-EDGES = [edge + near for shift in (6, 13, 20, 27) for edge in (1 << shift,) for near in (-1, 0, 1)]
-
-
-def encoded(number: int) -> bytes:
-    written = bytearray()
-    encode_varint(number, written.append)
-    return bytes(written)
-
-
-class TestNumbers:
-    @pytest.mark.parametrize("number", [0, *EDGES, *(-edge for edge in EDGES), 2**63 - 1, -(2**63)])
-    def test_at_the_edges(self, number: int) -> None:
-        assert _written(number) == encoded(number)
-        assert _read(b"before" + encoded(number) + b"after", 6) == (number, 6 + len(encoded(number)))
-
-    @pytest.mark.parametrize("data", [b"", b"\x80", b"\xff\xff", b"\x80" * 10 + b"\x01"])
-    def test_one_that_does_not_end_is_refused(self, data: bytes) -> None:
-        with pytest.raises(ValueError, match="does not end"):
-            _read(data, 0)
+from streams.runtime.batches import HEADER_BYTES, batches, with_readable_names
 
 
 def payload(*records: tuple[int, bytes | None, bytes | None, list[tuple[str, bytes | None]]]) -> bytes:

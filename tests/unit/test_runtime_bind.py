@@ -1,15 +1,22 @@
-"""Stages and the catalog: what a service could not run is refused before it starts, and said."""
+"""Stages and the catalog fit together: what could not run is refused, and what the services consist of can."""
 
 from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from models.errors import ConfigurationError
 from streams.clients.catalog import Catalog, load_catalog
+from streams.config.settings import Settings
+from streams.config.settings.services import SERVICES
 from streams.runtime.effects import Effects
 from streams.runtime.faust_app import bind
 from streams.runtime.stage import Stage
+from streams.server.process.services import open_service
+from streams.telemetry.metrics import Metrics
 
 MESSAGES, SUMMARIES, CANDIDATES = "chat.messages.v1", "memory.summaries.v1", "memory.fact-candidates.v1"
 
@@ -51,3 +58,27 @@ def test_sources_with_other_numbers_of_partitions_are_refused() -> None:
     ]
     said = refusal(stage("one", MESSAGES, SUMMARIES), catalog=Catalog(specs))
     assert f"equal partitions: {{'{MESSAGES}': 8, '{SUMMARIES}': 4}}" in said
+
+
+@pytest.mark.parametrize(
+    ("service", "memory"), [*((service, "response") for service in SERVICES), ("respond", "conversation")]
+)
+async def test_the_services_can_be_bound(service: str, memory: str, tmp_path: Path) -> None:
+    catalog = load_catalog()
+    async with AsyncExitStack() as resources:
+        settings = Settings(data_dir=tmp_path, response_memory=memory)
+        opened = await open_service(service, settings, Metrics(), resources)
+        bound = bind(opened.stages, service, catalog)
+    assert [each.stage for each in bound] == [*opened.stages]
+    for each in bound:
+        assert each.hashed.keys() == {*each.stage.sources}
+        assert bool(each.changelog) == bool(each.stage.table)
+        for source in each.stage.sources:
+            assert service in catalog.get(source).readers, f"schemas/topics says that {service} reads {source}"
+
+
+async def test_respond_is_one_for_all_generations(tmp_path: Path) -> None:
+    async with AsyncExitStack() as resources:
+        settings = Settings(data_dir=tmp_path, generation="b")
+        with pytest.raises(ConfigurationError, match=r"SWITCHBOARD_GENERATION=b.*Unset it for this worker"):
+            await open_service("respond", settings, Metrics(), resources)

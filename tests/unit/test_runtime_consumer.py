@@ -14,8 +14,16 @@ from typing import Any
 import mode
 import pytest
 import structlog
-from aiokafka.errors import CorruptRecordException, TopicAuthorizationFailedError
+from aiokafka.errors import (
+    CommitFailedError,
+    CorruptRecordException,
+    IllegalStateError,
+    KafkaTimeoutError,
+    NodeNotReadyError,
+    TopicAuthorizationFailedError,
+)
 from aiokafka.structs import TopicPartition
+from aiokafka.util import commit_structure_validate
 
 from models.errors import ConfigurationError, ConsistencyError
 from streams.clients.records import Record
@@ -207,28 +215,8 @@ class TestSeek:
         assert consumer._thread.sought == [{TP0: start}]
         assert consumer.epoch.partitions[TP0] == Progress.at(start, 100, committed)
 
-    async def test_a_view_that_cannot_be_used_stops_the_worker(self, consumer: BareConsumer) -> None:
-        async def refused(epoch: Epoch, tps: set[TP]) -> dict[TP, int]:
-            raise ConfigurationError("of another model")
-
-        consumer.service.view_marks = refused  # type: ignore[method-assign]
-        with pytest.raises(ConfigurationError):
-            await consumer.perform_seek()
-        assert "of another model" in str(consumer.service.failure)
-        assert consumer._thread.sought == []
-
-    async def test_a_seek_drops_the_epoch_that_was_sought_before(self, sought: BareConsumer) -> None:
-        before = sought.epoch
-        sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
-        await sought.take()
-        await sought.perform_seek()
-        assert not before.running
-        assert before.partitions == {}
-        assert before.committable() == {}
-        assert not sought.flow_active, "recovery empties Faust's queues before it resumes the flow"
-
     @pytest.mark.parametrize("when", ["recover", "offsets", "seek_all"])
-    async def test_a_revoke_that_overtakes_a_seek_leaves_nothing_behind(
+    async def test_a_revoke_during_a_seek_leaves_nothing_behind(
         self, consumer: BareConsumer, when: str
     ) -> None:
         """The partitions may be somebody else's: no positions to commit, no lanes whose timers would fire."""
@@ -253,32 +241,39 @@ class TestSeek:
         assert bool(consumer._thread.asked) is (when != "recover"), "nothing more is asked of the broker"
         assert bool(consumer._thread.sought) is (when == "seek_all"), "nor is anything moved"
 
-    async def test_a_commit_beyond_the_end_stops_the_worker(self, consumer: BareConsumer) -> None:
-        consumer._thread.known = Offsets(0, 5, 6)
-        with pytest.raises(ConsistencyError, match="beyond the end"):
-            await consumer.perform_seek()
-        assert "beyond the end" in str(consumer.service.failure)
-        assert consumer._thread.sought == []
-
-    async def test_a_broker_that_does_not_say_where_to_start_stops_the_worker(
-        self, consumer: BareConsumer
+    @pytest.mark.parametrize(
+        ("wrong", "says"),
+        [
+            ("view", "of another model"),
+            ("commit", "beyond the end"),
+            ("silence", "positions could not be read in time"),
+        ],
+    )
+    async def test_what_makes_a_seek_unsafe_stops_the_worker(
+        self, consumer: BareConsumer, wrong: str, says: str
     ) -> None:
-        consumer.service.settings.request_timeout_seconds = 0.01
+        async def refused(epoch: Epoch, tps: set[TP]) -> dict[TP, int]:
+            raise ConfigurationError("of another model")
 
         async def silent(tps: set[TP]) -> dict[TP, Offsets]:
             await asyncio.Event().wait()
             raise AssertionError
 
-        consumer._thread.offsets = silent  # type: ignore[method-assign]
-        with pytest.raises(ConsistencyError, match="positions could not be read in time"):
+        if wrong == "view":
+            consumer.service.view_marks = refused  # type: ignore[method-assign]
+        elif wrong == "commit":
+            consumer._thread.known = Offsets(0, 5, 6)
+        else:
+            consumer.service.settings.request_timeout_seconds = 0.01
+            consumer._thread.offsets = silent  # type: ignore[method-assign]
+        with pytest.raises((ConfigurationError, ConsistencyError), match=says):
             await consumer.perform_seek()
-        assert isinstance(consumer.service.failure, ConsistencyError)
+        assert says in str(consumer.service.failure)
+        assert consumer._thread.sought == []
 
 
 class TestEpochs:
-    async def test_an_assignment_ends_what_was_and_begins_anew(
-        self, sought: BareConsumer, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_assignments_begin_anew(self, sought: BareConsumer, monkeypatch: pytest.MonkeyPatch) -> None:
         async def assigned_by_faust(self: Any, assigned: set[TP], generation_id: int = 0) -> None:
             sought.service.happened.append(("faust", assigned, generation_id))
 
@@ -306,9 +301,7 @@ class TestEpochs:
         assert sought.epoch.ledger.outstanding(TP0) == 0
         assert sought.epoch.partitions[TP0].position == 10
 
-    async def test_a_revoke_between_two_batches_of_a_fetch_keeps_the_second_back(
-        self, sought: BareConsumer
-    ) -> None:
+    async def test_a_revoke_between_two_batches_keeps_the_second_back(self, sought: BareConsumer) -> None:
         sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12, 13), 14)}]
         taken = []
         async for _, message in sought.getmany(timeout=0.01):
@@ -317,9 +310,7 @@ class TestEpochs:
         assert taken == [11]
         assert sought.epoch.partitions[TP0].fetched == 12, "what was not delivered may not be committed"
 
-    async def test_a_topic_whose_bytes_are_in_flight_is_not_read_until_a_batch_is_acked(
-        self, sought: BareConsumer
-    ) -> None:
+    async def test_a_topic_with_its_bytes_in_flight_is_not_read(self, sought: BareConsumer) -> None:
         other, elsewhere = TP("messages", 1), TP("others", 0)
         for tp in (other, elsewhere):
             sought.epoch.partitions[tp] = Progress.at(0, 0, None)
@@ -350,9 +341,7 @@ class TestRevoke:
 
 
 class TestPositions:
-    async def test_batches_continue_from_one_another_over_the_ends_of_transactions(
-        self, sought: BareConsumer
-    ) -> None:
+    async def test_batches_continue_over_the_ends_of_transactions(self, sought: BareConsumer) -> None:
         sought._thread.answers = [
             {TP0: Fetch(10, records(10, 11, 12), 14)},  # 13 ends a transaction
             {TP0: Fetch(14, [], 20)},  # aborted records
@@ -366,9 +355,7 @@ class TestPositions:
         ]
         assert sought.epoch.partitions[TP0].fetched == 22
 
-    async def test_a_fetch_that_does_not_continue_the_last_one_stops_the_worker(
-        self, sought: BareConsumer
-    ) -> None:
+    async def test_a_fetch_that_leaves_a_gap_stops_the_worker(self, sought: BareConsumer) -> None:
         """A hole in the offsets says nothing; a fetch that begins elsewhere says that records were lost."""
         sought._thread.answers = [{TP0: Fetch(15, records(15), 16)}]
         with pytest.raises(ConsistencyError, match="switchboard state reset"):
@@ -418,8 +405,6 @@ class TestCommits:
 
 
 class TestDelivery:
-    """The loop that hands batches to Faust's conductor."""
-
     @pytest.fixture
     def fetcher(self) -> Any:
         return SimpleNamespace(should_stop=False)
@@ -431,29 +416,7 @@ class TestDelivery:
         sought.app = app
         return sought
 
-    async def test_everything_is_handed_over_in_order_until_the_fetcher_stops(
-        self, sought: BareConsumer, fetcher: Any
-    ) -> None:
-        starts = range(10, 50, 4)
-        sought._thread.answers = [
-            {TP0: Fetch(at, records(at, at + 1, at + 2, at + 3), at + 4)} for at in starts
-        ]
-        delivered: list[int] = []
-
-        async def deliver(message: Any) -> None:
-            delivered.append(message.offset)
-            fetcher.should_stop = message.offset == 49
-            message.acked = True
-
-        sought.callback = deliver
-        async with asyncio.timeout(60):
-            await sought._drain_messages(fetcher)
-        assert delivered == [*range(11, 50, 2)]
-        assert sought.service.failure is None
-
-    async def test_a_delivery_that_hangs_does_not_outlive_the_flow(
-        self, sought: BareConsumer, fetcher: Any
-    ) -> None:
+    async def test_a_delivery_that_hangs_ends_with_the_flow(self, sought: BareConsumer, fetcher: Any) -> None:
         sought._thread.answers = [{TP0: Fetch(10, records(10), 11)}]
 
         async def hangs(message: Any) -> None:
@@ -465,29 +428,6 @@ class TestDelivery:
         sought.callback = hangs
         async with asyncio.timeout(60):
             await sought._drain_messages(fetcher)
-
-    async def test_a_batch_carries_the_epoch_and_the_partition_of_its_fetch(self, sought: Any) -> None:
-        """By its epoch it is dropped when it arrives too late."""
-        sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12), 15)}]
-        fetched = []
-        async for tp, message in sought.getmany(timeout=0.01):
-            assert (tp, message.tp) == (TP0, TP0)
-            assert message.value.epoch is sought.epoch
-            fetched.append(sought.epoch.partitions[TP0].fetched)
-        assert fetched == [12, 15], "what is not yet delivered is not yet read"
-
-    async def test_a_topic_has_room_for_so_many_bytes_over_all_its_partitions(self, sought: Any) -> None:
-        """One partition takes up to half of it, so that one that waits leaves room for the others."""
-        tps = [TP("messages", number) for number in range(3)]
-        ledger = sought.epoch.ledger
-
-        def wanted(*sizes: int) -> set[TP]:
-            for tp, size in zip(tps, sizes, strict=True):
-                ledger.deliver(tp, SimpleNamespace(offset=0, acked=False), size)
-            return sought._with_room(sought.epoch, set(tps))
-
-        assert wanted(400, 400, 150) == set(tps)
-        assert wanted(0, 0, 50) == set(), "1000 bytes of the topic are in flight"
 
 
 class Fetcher:
@@ -558,9 +498,7 @@ class TestThread:
         thread._unpacker = Unpacker(1 << 20)
         return thread
 
-    async def test_a_fetch_that_outlives_its_epoch_takes_nothing(
-        self, thread: BatchConsumerThread, fetcher: Fetcher
-    ) -> None:
+    async def test_a_late_fetch_takes_nothing(self, thread: BatchConsumerThread, fetcher: Fetcher) -> None:
         """They would not be delivered, and nothing else would ever fetch them again."""
         epoch = Epoch()
         fetch = asyncio.create_task(thread._fetch({TP0}, 0.05, epoch))
@@ -602,3 +540,19 @@ class TestThread:
         fetcher.waiters[0].set_exception(TopicAuthorizationFailedError("messages"))
         with pytest.raises(TopicAuthorizationFailedError):
             await fetch
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [CommitFailedError("rebalanced"), IllegalStateError("gone"), NodeNotReadyError(), KafkaTimeoutError()],
+)
+async def test_a_commit_that_failed_is_not_taken_as_done(answer: Exception) -> None:
+    async def commit(offsets: Any) -> None:
+        commit_structure_validate(offsets)
+        raise answer
+
+    thread = BatchConsumerThread.__new__(BatchConsumerThread)
+    thread.app = SimpleNamespace(runtime=SimpleNamespace(name="ingest", log=structlog.get_logger()))
+    thread._consumer = SimpleNamespace(commit=commit)
+    thread.assignment = lambda: {TP0}  # type: ignore[method-assign]
+    assert not await thread._commit({TP0: 5})

@@ -10,14 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from streams.clients.records import Record, UnreadBatch
-from streams.runtime.deadletters import (
-    KEPT_OF_LARGER,
-    LARGEST_LETTER,
-    is_cut,
-    join_parts,
-    letters,
-    to_outputs,
-)
+from streams.runtime.deadletters import KEPT_OF_LARGER, LARGEST_LETTER, is_cut, join_parts, letters, to_outputs
 from streams.runtime.effects import DeadLetter, Output
 from streams.runtime.publisher import record_bytes
 
@@ -59,16 +52,6 @@ def test_a_letter_is_the_record_and_says_why() -> None:
         "dlq_offset": "7",
         "dlq_attempts": "2",
     }
-
-
-def test_only_a_letter_that_does_not_fit_is_split() -> None:
-    [small] = outputs(RECORD)
-    spare = LIMIT - record_bytes(small.key, small.value, small.headers)
-    [fits] = outputs(RECORD._replace(value=b"v" * (len(b"value") + spare)))
-    assert record_bytes(fits.key, fits.value, fits.headers) == LIMIT
-    parts = outputs(RECORD._replace(value=b"v" * (len(b"value") + spare + 1)))
-    assert len(parts) == 2
-    assert said(parts[0])["dlq_content"] == "record"
 
 
 headers = st.lists(st.tuples(st.text(max_size=20), st.none() | st.binary(max_size=900)), max_size=5)
@@ -159,7 +142,6 @@ def test_a_batch_that_was_not_unpacked_is_kept_as_it_lies_in_the_log(size: int) 
 
 
 def test_letters_are_found_among_others_and_parts_that_come_twice_are_taken_once() -> None:
-    """A stage that is stopped between two parts writes all of them again."""
     plain = as_read(outputs(RECORD))
     split = as_read(outputs(RECORD._replace(offset=8, value=b"a" * 5000)))
     other = as_read(outputs(RECORD._replace(offset=9, value=b"b" * 5000)))

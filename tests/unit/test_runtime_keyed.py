@@ -1,21 +1,18 @@
-"""Keyed stages: grouping, marks, reading their own writes, the order of what is stored, timers."""
+"""Keyed stages: grouping, marks, the order of what is stored, timers, and what a codec refuses."""
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
-import streams.runtime
-from models.errors import InvalidRecord
+from models.errors import ConsistencyError, InvalidRecord
 from streams.clients.records import Record, SourceRecord, origin, rerouted
 from streams.runtime.codec import Codec
 from streams.runtime.keyed import Run, Source, Work, keyed_stage
-from streams.runtime.stage import Stage, TimerContext
+from streams.runtime.stage import Stage
 from streams.runtime.testing import START, StageHarness
 
 TEXTS: Codec[tuple[str, ...]] = Codec("texts", tuple[str, ...])
@@ -152,32 +149,6 @@ class TestWork:
     def work(self) -> Work:
         return Work("texts", StageHarness(Texts().stage()).state)
 
-    def test_it_reads_its_own_writes_before_and_after_they_are_encoded(self) -> None:
-        work = self.work()
-        assert work.get(b"a", TEXTS) is None
-        work.put(b"a", ("1",), TEXTS, 7)
-        assert work.get(b"a", TEXTS) == ("1",)
-        work.flush()
-        assert work.get(b"a", TEXTS) == ("1",)
-        work.remove(b"a")
-        assert work.get(b"a", TEXTS) is None
-        work.flush()
-        assert work.get(b"a", TEXTS) is None
-        assert work.changes[b"a"].payload is None
-
-    def test_what_is_stored_keeps_its_order(self) -> None:
-        work = self.work()
-        work.remove(b"gone")
-        work.put(b"a", ("1",), TEXTS)
-        work.put(b"b", ("1",), TEXTS)
-        work.put(b"early", "x", NOTE, first=True)
-        work.put(b"a", ("2",), TEXTS)
-        work.put(b"removed", ("1",), TEXTS)
-        work.remove(b"removed")
-        work.flush()
-        assert [*work.changes] == [b"early", b"b", b"a", b"gone", b"removed"]
-        assert TEXTS.decode(work.changes[b"a"].payload or b"") == ("2",)
-
     def test_what_is_put_first_in_both_halves_of_a_batch_stays_before_what_rests_on_it(self) -> None:
         halves = self.work(), self.work()
         for number, half in enumerate(halves):
@@ -190,7 +161,6 @@ class TestWork:
         assert NOTE.decode(halves[0].changes[b"page"].payload or b"") == "1"
 
     def test_a_key_stays_behind_the_one_that_it_rests_on(self) -> None:
-        """A chain over two halves of a batch: each was changed after the one that rests on it."""
         halves = self.work(), self.work()
         for half, keys in zip(halves, (b"ba", b"cb"), strict=True):
             for key in keys:
@@ -209,7 +179,6 @@ class TestWork:
         assert {*work.changes} == {b"a", b"b"}
 
     def test_what_is_put_last_stays_behind_whatever_the_batch_changes_since(self) -> None:
-        """What says that something is done is stored when it is."""
         halves = self.work(), self.work()
         for half in halves:
             half.put(b"done", "x", NOTE, last=True)
@@ -229,18 +198,6 @@ class TestWork:
         halves[0].flush()
         assert halves[0].last == set()
 
-    def test_state_is_packed_as_long_as_it_is_the_same(self) -> None:
-        once, other = (tuple(text for text in ["again and again " * 50]) for _ in range(2))
-        payloads = []
-        for later, packed in ((once, False), (other, False), (other, True)):
-            work = self.work()
-            work.put(b"a", once, TEXTS, packed=True)
-            work.put(b"a", later, TEXTS, packed=packed)
-            work.flush()
-            payloads.append(work.changes[b"a"].payload)
-        plain, small = TEXTS.encode(once), TEXTS.encode(once, packed=True)
-        assert payloads == [small, plain, small]
-
     def test_the_keys_whose_values_hold_a_text_are_found_and_those_that_this_batch_changed(self) -> None:
         harness = Harness()
         harness.feed(*harness.records("a needle", "b hay", "c hay"))
@@ -259,20 +216,8 @@ class TestTimers:
     def due(self, state: Sequence[str]) -> float | None:
         return START.timestamp() + self.HOUR * len(state) if "never" not in state else None
 
-    def on_timer(self, key: bytes, context: TimerContext, work: Work) -> None:
-        before = work.get(key, TEXTS)
-        if before is None:
-            return
-        if before == ("last",):
-            work.remove(key)
-        elif "wait" in before:
-            work.wake(key, 1.0)
-            work.put(key, (*before, "tick"), TEXTS)
-        else:
-            work.put(key, (*before, "tick"), TEXTS)
-
-    def harness(self, **more: Any) -> Harness:
-        return Harness(wake_at=self.due, on_timer=self.on_timer, **more)
+    def harness(self) -> Harness:
+        return Harness(wake_at=self.due, on_timer=lambda key, context, work: None)
 
     def test_what_is_stored_sets_the_timer(self) -> None:
         harness = self.harness()
@@ -288,16 +233,7 @@ class TestTimers:
         assert {key: timer_at(key, payload) for key, payload in harness.state.items()} == harness.last.timers
 
 
-def test_the_stage_that_the_package_shows_runs_as_it_stands() -> None:
-    code = re.search(r"::\n\n(    class Tally.*?)\n\n\S", streams.runtime.__doc__ or "", re.DOTALL)
-    assert code is not None
-    names = {"msgspec": msgspec, "StageHarness": StageHarness, "Codec": Codec}
-    exec(textwrap.dedent(code[1]), names | {"Source": Source, "keyed_stage": keyed_stage})
-
-
 def test_a_value_that_cannot_be_encoded_is_the_records_fault_and_not_the_states() -> None:
-    """The runtime looks for the record then."""
-
     class Number(msgspec.Struct):
         n: int
 
@@ -306,3 +242,21 @@ def test_a_value_that_cannot_be_encoded_is_the_records_fault_and_not_the_states(
     harness = StageHarness(keyed_stage(name="numbers", table="texts", codec=codec, sources=sources))
     with pytest.raises(OverflowError):
         harness.feed(harness.record(b"a", key=b"a"))
+
+
+def older(body: bytes) -> str:
+    return body.decode()
+
+
+@pytest.mark.parametrize(
+    ("payload", "why"),
+    [
+        (b"", "it is empty"),
+        (b"\x03\xa1a", "it has format 3, and this program reads 1 and 2"),
+        (b"\x02\x01", "ValidationError: Expected `str`, got `int`"),
+    ],
+)
+def test_what_cannot_be_read_is_named_with_its_key_and_what_to_do(payload: bytes, why: str) -> None:
+    codec = Codec("text", str, version=2, older={1: older})
+    with pytest.raises(ConsistencyError, match=rf"b'ada' cannot be read: {why}.*state reset"):
+        codec.decode(payload, b"ada")

@@ -10,13 +10,13 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import structlog
 from structlog.testing import capture_logs
 
-from models.errors import ConsistencyError, DependencyUnavailable, InvalidRecord
+from models.errors import ConsistencyError, InvalidRecord
 from streams.clients.records import Record, RecordBatch
 from streams.config.settings import Settings
 from streams.runtime import lane as lane_module
@@ -27,7 +27,7 @@ from streams.runtime.lane import Lane
 from streams.runtime.marks import Layout
 from streams.runtime.publisher import OutputTooLarge
 from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
-from streams.runtime.stamp import Stamp, stamp
+from streams.runtime.stamp import Stamp
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import LATE_WRITES_SECONDS, PartitionState
 from streams.runtime.throttle import Throttle
@@ -95,7 +95,10 @@ class HandPublisher:
 class Rig:
     """A lane over a fake service: everything but the lane itself is in the test's hands."""
 
+    made: ClassVar[list[Rig]] = []
+
     def __init__(self, stage: Stage) -> None:
+        self.made.append(self)
         self.publisher = HandPublisher()
         self.metrics = Metrics()
         self.acked: list[int] = []
@@ -188,11 +191,16 @@ def copy_step(batch: RecordBatch, state: StateReader) -> Effects:
     return effects
 
 
+@pytest.fixture(autouse=True)
+async def _closed() -> AsyncIterator[None]:
+    yield
+    while Rig.made:
+        Rig.made.pop().lane.close()
+
+
 @pytest.fixture
-async def rig() -> AsyncIterator[Rig]:
-    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
-    yield rig
-    rig.lane.close()
+async def rig() -> Rig:
+    return Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
 
 
 async def test_outputs_then_state_then_ack(rig: Rig) -> None:
@@ -213,20 +221,6 @@ async def test_outputs_then_state_then_ack(rig: Rig) -> None:
     )
     assert change.value == rig.confirmed[b"count"]
     assert rig.stored.read_to == 1, "what we wrote ourselves need not be read"
-
-
-async def test_records_are_let_go_once_they_are_packed(rig: Rig) -> None:
-    """What is in flight is in the producer's hands; a second copy would be what takes memory on a backlog."""
-    rig.deliver(b"a")
-    assert [record.value for record in rig.batches[0].records] == [b"a"]
-    await rig.until(lambda: len(rig.publisher.submitted) == 1)
-    assert len(rig.batches[0].records) == 0
-    assert (rig.batches[0].first_offset, rig.batches[0].offset) == (0, 0)
-    assert rig.acked == []
-    rig.publisher.give(0)
-    await rig.until(lambda: len(rig.publisher.submitted) == 2)
-    rig.publisher.give(1)
-    await rig.until(lambda: rig.acked == [0])
 
 
 async def test_state_waits_for_the_outputs_of_every_earlier_batch(rig: Rig) -> None:
@@ -300,106 +294,11 @@ async def test_offsets_may_skip_when_the_position_fits(rig: Rig) -> None:
     assert rig.failure is None
 
 
-async def test_the_record_that_fails_is_dead_lettered_and_its_neighbours_go_on(rig: Rig) -> None:
-    rig.deliver(b"a", b"poison", b"b")
-    await rig.until(lambda: len(rig.publisher.submitted) == 1)
-    assert rig.publisher.values("out") == [b"a", b"b"]
-    [(outputs, _)] = rig.publisher.submitted
-    letters = [output for output in outputs if output.topic == f"{SOURCE}.dlq"]
-    assert [(letter.key, letter.value, letter.partition) for letter in letters] == [(b"k", b"poison", 3)]
-    assert dict(letters[0].headers)["dlq_reason"] == b"step_failed"
-    rig.publisher.give(0)
-    await rig.until(lambda: len(rig.publisher.submitted) == 2)
-    rig.publisher.give(1)
-    await rig.until(lambda: rig.acked == [2])
-    assert LAYOUT.payload(rig.confirmed[b"count"]) == b"2"
-
-
-async def test_an_output_that_is_too_large_costs_its_record_only(rig: Rig) -> None:
-    rig.publisher.limit = 1500
-    rig.deliver(b"a", b"x" * 2000, b"b")
-    await rig.until(lambda: len(rig.publisher.values("out")) == 2)
-    assert rig.publisher.values("out") == [b"a", b"b"]
-    assert rig.publisher.values(f"{SOURCE}.dlq") == [b"x" * 2000]
-
-
-async def test_what_the_stage_made_is_stamped_and_what_came_in_is_not() -> None:
-    def step(batch: RecordBatch, state: StateReader) -> Effects:
-        effects = copy_step(batch, state)
-        effects.forward("copies", b"k", b"as it was", [("h", b"x")])
-        effects.dead_letter(batch.records[0], InvalidRecord("bad", "it is bad"))
-        return effects
-
-    decided_by = {"window_size": 10}
-    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=step, table="copies", decided_by=decided_by))
-    rig.deliver(b"a")
-    await rig.until(lambda: len(rig.publisher.submitted) == 1)
-    rig.publisher.give(0)
-    await rig.until(lambda: len(rig.publisher.submitted) == 2)
-    headers = {output.topic: output.headers for outputs, _ in rig.publisher.submitted for output in outputs}
-    assert headers["out"] == [*stamp(decided_by)]
-    assert headers["copies"] == [("h", b"x")]
-    assert {name for name, _ in headers[f"{SOURCE}.dlq"]}.isdisjoint({"sw_code", "sw_config"})
-    assert headers[CHANGELOG] == []
-    rig.lane.close()
-
-
-async def test_a_step_that_fails_on_everything_stops_the_worker_instead(rig: Rig) -> None:
-    rig.deliver(*[b"poison"] * 150)
-    await rig.until(lambda: rig.failure is not None)
-    assert "defect of the stage" in str(rig.failure)
-    assert rig.publisher.submitted == []
-
-
 async def test_replayed_records_change_nothing(rig: Rig) -> None:
     rig.confirmed[b"count"] = LAYOUT.seal(None, b"5", 0, 10)
     rig.deliver(b"a", b"b")
     await rig.until(lambda: rig.acked == [1])
     assert rig.publisher.submitted == []
-
-
-async def test_a_dependency_that_is_down_is_waited_for_in_place() -> None:
-    calls = 0
-
-    async def step(batch: RecordBatch, state: StateReader) -> Effects:
-        nonlocal calls
-        calls += 1
-        if calls < 4:
-            raise DependencyUnavailable("qdrant", "refused")
-        effects = Effects()
-        for record in batch.records:
-            effects.emit("out", record.key, record.value)
-        return effects
-
-    rig = Rig(Stage(name="call", sources=(SOURCE,), async_step=step, table="t"))
-    rig.deliver(b"a")
-    rig.deliver(b"b")
-    await rig.until(lambda: len(rig.publisher.submitted) == 2)
-    assert rig.publisher.values("out") == [b"a", b"b"]
-    assert rig.publisher.values(f"{SOURCE}.dlq") == []
-    assert rig.metrics.retries_total.labels("call", "qdrant")._value.get() == 3
-    assert rig.metrics.dependency_waiting.labels("call", "qdrant")._value.get() == 0
-    assert rig.metrics.dependency_wait_seconds_total.labels("call", "qdrant")._value.get() > 0
-    rig.lane.close()
-
-
-async def test_a_call_that_hangs_is_cut_off_and_repeated() -> None:
-    calls = 0
-
-    async def step(batch: RecordBatch, state: StateReader) -> Effects:
-        nonlocal calls
-        calls += 1
-        if calls == 1:
-            await asyncio.Event().wait()
-        effects = Effects()
-        effects.emit("out", None, b"done")
-        return effects
-
-    rig = Rig(Stage(name="call", sources=(SOURCE,), async_step=step, table="t"))
-    rig.deliver(b"a")
-    await rig.until(lambda: rig.publisher.values("out") == [b"done"])
-    assert calls == 2
-    rig.lane.close()
 
 
 async def test_a_removed_key_is_gone_for_steps_and_a_removal_with_its_mark_in_the_changelog() -> None:
@@ -418,7 +317,6 @@ async def test_a_removed_key_is_gone_for_steps_and_a_removal_with_its_mark_in_th
     rig.publisher.give(0)
     await rig.until(lambda: rig.acked == [0])
     assert rig.confirmed == {b"old": removal}
-    rig.lane.close()
 
 
 async def test_removed_keys_leave_when_nobody_can_write_them_late(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -439,32 +337,6 @@ async def test_removed_keys_leave_when_nobody_can_write_them_late(monkeypatch: p
     assert sorted(output.key for output in written if output.value is None) == keys
     assert not rig.confirmed.keys() & set(keys)
     assert rig.failure is None
-    rig.lane.close()
-
-
-async def test_many_removed_keys_leave_in_parts_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane_module, "_LET_GO_SECONDS", 0.001)
-    monkeypatch.setattr(lane_module, "_LET_GO_KEYS", 2)
-    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
-    monkeypatch.setattr(lane_module, "_LET_GO_SECONDS", 3600)  # from the second time on
-    rig.stored.fold(Record(LAYOUT.seal(None, None, 0, 5), b"%d" % key) for key in range(5))
-    rig.stored.ours_since -= LATE_WRITES_SECONDS
-    await rig.give_all(lambda: not rig.stored.removed)
-    assert [len(outputs) for outputs, _ in rig.publisher.submitted] == [2, 2, 1]
-    await rig.give_all(lambda: not rig.lane.busy)
-    assert rig.failure is None
-    rig.lane.close()
-
-
-async def test_letting_go_holds_no_outputs_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane_module, "_LET_GO_SECONDS", 0.001)
-    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
-    rig.stored.fold([Record(LAYOUT.seal(None, None, 0, 5), b"a")])
-    rig.stored.ours_since -= LATE_WRITES_SECONDS
-    await rig.until(lambda: rig.publisher.values(CHANGELOG) == [None])
-    rig.deliver(b"a")
-    await rig.until(lambda: rig.publisher.values("out") == [b"a"])
-    rig.lane.close()
 
 
 async def test_a_lane_that_is_over_lets_nothing_go(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -475,7 +347,6 @@ async def test_a_lane_that_is_over_lets_nothing_go(monkeypatch: pytest.MonkeyPat
     rig.epoch.stop()
     await asyncio.sleep(0.02)
     assert rig.publisher.submitted == []
-    rig.lane.close()
 
 
 def timer_stage(fired: list[tuple[bytes, float]]) -> Stage:
@@ -511,11 +382,9 @@ async def test_timers_are_restored_from_state_and_leave_marks_alone() -> None:
     await rig.until(lambda: LAYOUT.payload(rig.confirmed[b"key"]) == b"fired")
     assert [key for key, _ in fired] == [b"key"]
     assert LAYOUT.next_offset(rig.confirmed[b"key"], 0) == 77
-    rig.lane.close()
 
 
 async def test_many_timers_that_are_due_at_once_let_a_batch_through(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All in one step they would hold the event loop, and every batch, for most of a second."""
     monkeypatch.setattr(lane_module, "_TIMERS_AT_ONCE", 10)
     fired: list[tuple[bytes, float]] = []
     rig = Rig(timer_stage(fired))
@@ -527,7 +396,6 @@ async def test_many_timers_that_are_due_at_once_let_a_batch_through(monkeypatch:
     assert len(fired) < 35
     await rig.until(lambda: len(fired) == 35)
     assert len({key for key, _ in fired}) == 35
-    rig.lane.close()
 
 
 async def test_nothing_leaves_after_a_timer_before_what_it_decided_is_stored() -> None:
@@ -543,7 +411,6 @@ async def test_nothing_leaves_after_a_timer_before_what_it_decided_is_stored() -
     assert rig.publisher.values("out") == [b"timer"]
     rig.publisher.give(1)
     await rig.until(lambda: rig.publisher.values("out") == [b"timer", b"a"])
-    rig.lane.close()
 
 
 async def test_timers_learn_how_far_the_log_was_read_once_it_is_read_anew() -> None:
@@ -562,7 +429,6 @@ async def test_timers_learn_how_far_the_log_was_read_once_it_is_read_anew() -> N
         rig.lane.timers.set(b"key", 1.0)
         await rig.until(lambda number=number: len(seen) == number + 1)
     assert seen == [0.0, 5.001, 5.002]
-    rig.lane.close()
 
 
 async def test_a_timer_is_told_where_it_is_what_time_it_is_and_reads_the_state() -> None:
@@ -585,23 +451,6 @@ async def test_a_timer_is_told_where_it_is_what_time_it_is_and_reads_the_state()
         context, count = seen.pop()
         assert (context.partition, context.caught_up, count) == (3, answer, (1, b"1"))
         assert before <= context.now <= time.time()
-    rig.lane.close()
-
-
-@pytest.mark.parametrize("end", [0, 1])
-async def test_of_what_was_not_read_at_all_timers_learn_nothing(end: int) -> None:
-    seen: list[float] = []
-
-    def on_timer(keys: Any, context: TimerContext, state: StateReader) -> Effects:
-        seen.append(context.log_time)
-        return Effects()
-
-    rig = Rig(Stage(name="timed", sources=(SOURCE,), step=copy_step, table="timed", on_timer=on_timer))
-    rig.epoch.partitions[TP(SOURCE, 3)] = Progress.at(0, end, None)
-    rig.lane.timers.set(b"key", 1.0)
-    await rig.until(lambda: bool(seen) or rig.failure is not None)
-    assert seen == [0.0]
-    rig.lane.close()
 
 
 async def test_when_the_epoch_is_over_no_timer_fires() -> None:
@@ -612,7 +461,6 @@ async def test_when_the_epoch_is_over_no_timer_fires() -> None:
     rig.lane._queue.put_nowait(None)  # it is due
     await rig.settle()
     assert (fired, rig.failure) == ([], None)
-    rig.lane.close()
 
 
 async def test_a_process_that_stood_still_fires_no_timers() -> None:
@@ -624,62 +472,14 @@ async def test_a_process_that_stood_still_fires_no_timers() -> None:
     assert fired == []
     rig.is_stalled = False
     await rig.until(lambda: bool(fired))
-    rig.lane.close()
-
-
-async def test_misplaced_records_go_to_their_partition_and_not_into_the_step() -> None:
-    rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
-    rig.lane.close()
-    rig.bound = BoundStage(rig.bound.stage, {SOURCE: 8}, CHANGELOG)
-    rig.lane = rig.another_lane()
-    from streams.clients.partitioner import partition_of
-
-    right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == 3)
-    wrong = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) != 3)
-    batch = RecordBatch(
-        [Record(b"1", wrong, 0, SOURCE, 3, headers=[("h", b"x")]), Record(b"2", right, 1, SOURCE, 3)],
-        epoch=rig.epoch,
-        source=SOURCE,
-    )
-    rig.lane.put(
-        SimpleNamespace(value=batch, message=SimpleNamespace(offset=1), ack=lambda: rig.acked.append(1))
-    )
-    await rig.until(lambda: len(rig.publisher.submitted) == 1)
-    moved = [output for outputs, _ in rig.publisher.submitted for output in outputs if output.topic == SOURCE]
-    assert [(output.key, output.value, output.partition) for output in moved] == [(wrong, b"1", None)]
-    assert moved[0].headers[0] == ("h", b"x")
-    assert [name for name, _ in moved[0].headers] == ["h", "rerouted_from", "rerouted_timestamp"]
-    assert rig.publisher.values("out") == [b"2"]
-    rig.publisher.give(0)
-    await rig.until(lambda: len(rig.publisher.submitted) == 2)
-    rig.publisher.give(1)
-    await rig.until(lambda: rig.acked == [1])
-    assert rig.metrics.misrouted_records_total.labels("copy", SOURCE)._value.get() == 1
-    rig.lane.close()
-
-
-async def test_what_waits_behind_a_batch_is_a_batch_whatever_else_stands_in_the_queue(rig: Rig) -> None:
-    """A record without an answer is judged by the next batch; what asks for timers, or to forget removed keys,
-    may stand before it."""
-    assert rig.lane.upcoming() is None
-    for token in (None, lane_module.PURGE_TOMBSTONES):
-        rig.lane._queue.put_nowait(token)
-    assert rig.lane.upcoming() is None
-    rig.deliver(b"a")
-    rig.deliver(b"b")
-    assert rig.lane.upcoming() is rig.batches[0]
-    rig.lane.close()
-    assert rig.discarded == [0, 1], "of what is in the queue only batches are given back"
 
 
 class TestWhatIsCounted:
-    """Of records when they are delivered, of effects when they are confirmed: a replay counts nothing twice."""
-
     def value(self, rig: Rig, name: str, **labels: str) -> float | None:
         return rig.metrics.registry.get_sample_value(f"switchboard_{name}", labels)
 
     @pytest.fixture
-    async def rig(self) -> AsyncIterator[Rig]:
+    async def rig(self) -> Rig:
         def step(batch: RecordBatch, state: StateReader) -> Effects:
             effects = Effects()
             for record in batch.records:
@@ -693,9 +493,7 @@ class TestWhatIsCounted:
             effects.emit("other", b"k", b"end")
             return effects
 
-        rig = Rig(Stage(name="copy", sources=(SOURCE,), step=step, table="copies"))
-        yield rig
-        rig.lane.close()
+        return Rig(Stage(name="copy", sources=(SOURCE,), step=step, table="copies"))
 
     async def test_effects_are_counted_once_they_are_confirmed(self, rig: Rig) -> None:
         rig.deliver(b"a", b"bad", b"b")

@@ -36,16 +36,12 @@ def lease(clock: Clock) -> Lease:
 
 
 class TestLease:
-    async def test_is_held_for_a_session_after_the_request_that_was_answered(
-        self, lease: Lease, clock: Clock
-    ) -> None:
+    async def test_is_held_for_a_session_after_an_answered_request(self, lease: Lease, clock: Clock) -> None:
         lease.renew(clock.now)
         clock.now += SESSION - 0.1
         await lease.held()
 
-    async def test_after_a_silent_session_it_waits_for_the_group_s_word(
-        self, lease: Lease, clock: Clock
-    ) -> None:
+    async def test_after_a_silent_session_it_waits_for_the_group(self, lease: Lease, clock: Clock) -> None:
         lease.renew(clock.now)
         clock.now += SESSION
         asked = asyncio.create_task(lease.held())

@@ -1,4 +1,4 @@
-"""The publisher: where an output goes, what a packed batch holds, what stops the worker."""
+"""The publisher: where an output goes, what a batch and a request hold, what stops the worker."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from aiokafka import AIOKafkaProducer
 from aiokafka.errors import KafkaTimeoutError, ProducerClosed
 
 from models.errors import ConsistencyError
-from streams.clients.aiokafka_internals import MemoryRecords
+from streams.clients.aiokafka_internals import MemoryRecords, ProduceRequest
 from streams.clients.catalog import load_catalog
 from streams.clients.partitioner import partition_of
 from streams.config.settings import Settings
@@ -25,6 +25,7 @@ from streams.runtime.publisher import (
     make_producer,
     record_bytes,
 )
+from streams.runtime.requests import send_in_one_go
 
 PARTITIONS = {"a": 8, "b": 3}
 LIMIT = 4000
@@ -79,9 +80,7 @@ class TestPack:
             b"6": ("prefix-b", partition_of(b"", 3)),
         }
 
-    async def test_a_value_that_an_empty_batch_refuses_is_no_loop(
-        self, publisher: Publisher, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_no_loop_on_a_refusal(self, publisher: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
         builder = SimpleNamespace(append=lambda **_: None)
         monkeypatch.setattr(publisher._producer, "create_batch", lambda: builder)
         with pytest.raises(ConsistencyError, match="an empty batch for a refused 5 bytes"):
@@ -175,3 +174,40 @@ async def test_the_producer_is_idempotent_and_patient() -> None:
     assert MemoryRecords(bytes(builder._build())).next_batch().compression_type == 0
     await producer.stop()
     await plain.stop()
+
+
+TOPICS: list[Any] = [
+    [],
+    [("windows", [])],
+    [("windows", [(0, b"a batch"), (7, bytearray(b"another one"))]), ("changelog", [(3, b""), (4, None)])],
+]
+
+
+class Client:
+    """aiokafka's client, as far as it is asked to send."""
+
+    def __init__(self) -> None:
+        self.sent: list[Any] = []
+
+    async def send(self, node_id: int, request: Any, **options: Any) -> Any:
+        self.sent.append((node_id, request, options))
+        return "answered"
+
+
+@pytest.mark.parametrize("version", range(8))
+@pytest.mark.parametrize("topics", TOPICS)
+async def test_a_request_is_encoded_as_aiokafka_does(version: int, topics: Any) -> None:
+    client = Client()
+    send_in_one_go(client)
+    request = ProduceRequest(None, -1, 3000, topics)
+    assert await client.send(2, request, group=5) == "answered"
+    [(node, sent, options)] = client.sent
+    assert (node, options) == (2, {"group": 5})
+    assert sent.required_acks == -1
+    versions = {ProduceRequest.API_KEY: (version, version)}
+    plain, flat = request.prepare(versions), sent.prepare(versions)
+    assert flat.encode() == plain.encode()
+    assert type(flat).encode is not type(plain).encode
+    assert (version, plain.RESPONSE_TYPE) == (flat.API_VERSION, flat.RESPONSE_TYPE)
+    header = {"correlation_id": 9, "client_id": "bench"}
+    assert flat.build_request_header(**header).encode() == plain.build_request_header(**header).encode()

@@ -109,9 +109,7 @@ class TestRecover:
         assert max(log.limits) <= 10_000
         assert log.closed
 
-    async def test_a_changelog_that_does_not_go_on_stops_the_worker(
-        self, part: StoredPartition, settings: Any
-    ) -> None:
+    async def test_a_changelog_that_stalls_stops_the_worker(self, part: StoredPartition, settings: Any) -> None:
         log = Log(0, 10)
         log.stuck_at = 5
         with pytest.raises(ConsistencyError, match=r"changelog-3 is not read to its end"):
@@ -119,9 +117,7 @@ class TestRecover:
         assert part.read_to == 5, "the next attempt goes on from here"
         assert log.closed
 
-    async def test_a_value_that_cannot_be_read_stops_the_worker_and_says_where(
-        self, part: StoredPartition, settings: Any
-    ) -> None:
+    async def test_an_unreadable_value_stops_the_worker(self, part: StoredPartition, settings: Any) -> None:
         class Foreign(Log):
             async def getmany(self, *tps: Any, timeout_ms: float, max_records: int) -> dict[Any, list[Record]]:
                 return {tps[0]: [Record(b"\xff what is this", b"key", 0)]}
@@ -129,9 +125,7 @@ class TestRecover:
         with pytest.raises(ConsistencyError, match=r"changelog-3: .*no version wrote.*state reset x"):
             await read(Foreign(0, 10), part, settings)
 
-    async def test_a_changelog_that_is_shorter_than_what_was_read_stops_the_worker(
-        self, part: StoredPartition, settings: Any
-    ) -> None:
+    async def test_a_changelog_that_shrank_stops_the_worker(self, part: StoredPartition, settings: Any) -> None:
         part.read_to = 11
         with pytest.raises(ConsistencyError, match=r"deleted and made again\. switchboard state reset x"):
             await read(Log(0, 10), part, settings)

@@ -1,12 +1,14 @@
-"""The service: how its Faust app is set up, what it checks, what it gives up, what it publishes."""
+"""The service: what it tells Faust, watches, checks, gives up and publishes."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -14,6 +16,7 @@ from models.errors import ConsistencyError, DependencyUnavailable
 from streams.clients.catalog import load_catalog
 from streams.clients.records import Record, RecordBatch
 from streams.config.settings import Settings
+from streams.runtime import watch as watch_module
 from streams.runtime.effects import Effects
 from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
 from streams.runtime.faust_internals import TP
@@ -24,44 +27,37 @@ from streams.runtime.stage import Stage
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 
-MESSAGES, SUMMARIES = "chat.messages.v1", "memory.summaries.v1"
+MESSAGES, SUMMARIES, CANDIDATES = "chat.messages.v1", "memory.summaries.v1", "memory.fact-candidates.v1"
+FACTS = "memory.facts.v1"
 LAYOUT = Layout((MESSAGES, SUMMARIES))
-
-
-def step(batch: RecordBatch, state: Any) -> Effects:
-    return Effects()
-
-
-STAGE = Stage(
-    name="conversations",
-    sources=(MESSAGES, SUMMARIES),
-    step=step,
-    table="conversations",
-    batch_records=7,
-    timer_at=lambda key, payload: 2e12,
-    on_timer=lambda keys, context, state: Effects(),
+STAGES = (
+    Stage(name="facts", sources=(CANDIDATES,), step=lambda batch, state: Effects(), batch_records=3),
+    Stage(
+        name="windows",
+        sources=(MESSAGES, SUMMARIES),
+        step=lambda batch, state: Effects(),
+        table="conversations",
+        timer_at=lambda key, payload: 2e12,
+        on_timer=lambda keys, context, state: Effects(),
+    ),
 )
+
+
+def runtime(settings: Settings, *stages: Stage) -> ServiceRuntime:
+    parts = {"settings": settings, "catalog": load_catalog("x-"), "metrics": Metrics()}
+    return ServiceRuntime("ingest", stages, health=HealthState(60), **parts)  # type: ignore[arg-type]
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return Settings(
-        data_dir=tmp_path, instance_id="one", session_timeout_seconds=6, topic_prefix="x-", log_format="json"
-    )
+    return Settings(data_dir=tmp_path, instance_id="one", topic_prefix="x-", session_timeout_seconds=12)
 
 
 @pytest.fixture
 async def service(settings: Settings) -> AsyncIterator[ServiceRuntime]:
-    runtime = ServiceRuntime(
-        "ingest",
-        [STAGE],
-        settings=settings,
-        catalog=load_catalog("x-"),
-        metrics=Metrics(),
-        health=HealthState(60),
-    )
-    yield runtime
-    runtime.consumer.epoch.drop()
+    made = runtime(settings, *STAGES)
+    yield made
+    made.consumer.epoch.drop()
 
 
 def at(source: str, partition: int = 3) -> TP:
@@ -74,57 +70,187 @@ def sought(service: ServiceRuntime, *tps: TP) -> Epoch:
     return epoch
 
 
-FACTS = "memory.facts.v1"
+def value(service: ServiceRuntime, name: str, /, **labels: str) -> float | None:
+    return service.metrics.registry.get_sample_value(f"switchboard_{name}", labels)
+
+
+class Delivered(NamedTuple):
+    offset: int
+    acked: bool = False
+
+
+class TestFaust:
+    async def test_who_reads_other_topics_is_another_member(self, settings: Settings) -> None:
+        def member(*stages: Stage) -> str:
+            return str(runtime(settings, *stages).app.conf.consumer_group_instance_id)
+
+        stateful = next(stage for stage in STAGES if stage.table)
+        without = replace(stateful, table=None, on_timer=None, timer_at=None)
+        assert member(*STAGES) == member(*reversed(STAGES))
+        assert len({member(*STAGES), member(stateful), member(without)}) == 3
+        assert member(stateful).startswith(f"{settings.static_member('ingest')}-")
+
+
+class Ended(Exception):
+    """The fake clock has run out."""
+
+
+class Clock:
+    """``asyncio`` to the service's background tasks: each sleep does one of the ``turns``."""
+
+    def __init__(self, *turns: Callable[[], None]) -> None:
+        self.turns = list(turns)
+        self.slept: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        if not self.turns:
+            raise Ended
+        self.turns.pop(0)()
+
+
+def nothing() -> None: ...
+
+
+class TestWatch:
+    async def watch(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch, *turns: Callable[[], None]
+    ) -> Clock:
+        clock = Clock(*turns)
+        monkeypatch.setattr(watch_module, "asyncio", clock)
+        with pytest.raises(Ended):
+            await service.watch.look()
+        assert max(clock.slept) <= 5, "what it publishes is scraped every few seconds"
+        return clock
+
+    @pytest.fixture(autouse=True)
+    def _ready(self, service: ServiceRuntime) -> None:
+        service.health.clear("starting")
+
+    async def test_a_crash_of_faust_stops_the_worker(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        reason = ValueError("in the conductor")
+        service.app._crashed.set()
+        service.app._crash_reason = reason
+        monkeypatch.setattr(watch_module, "asyncio", Clock(nothing))
+        await service.watch.look()
+        assert service.failure is reason
+
+    async def test_a_watch_that_fails_stops_the_worker(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def fails() -> None:
+            raise ConsistencyError("the group said no")
+
+        monkeypatch.setattr(service.watch, "look", fails)
+        service.watch.start()
+        async with asyncio.timeout(60):
+            await service.failed.wait()
+        service.watch.stop()
+        assert service.health.why_unhealthy() == ["ConsistencyError: the group said no"]
+
+    async def test_a_broker_that_does_not_answer_ends_the_start(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        silent = SimpleNamespace(start=asyncio.Event().wait)
+        monkeypatch.setattr("streams.runtime.service.make_producer", lambda *_: silent)
+        service.settings = service.settings.model_copy(update={"request_timeout_seconds": 0.01})
+        async with asyncio.timeout(60):
+            with pytest.raises(TimeoutError):
+                await service.start()
+
+    async def test_a_worker_whose_name_was_taken_does_not_go_on(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        service.lease.fenced = True
+        monkeypatch.setattr(watch_module, "asyncio", Clock(nothing))
+        with pytest.raises(
+            Exception, match=f"runs under the name '{service.settings.static_member('ingest')}'"
+        ):
+            await service.watch.look()
+
+    async def test_a_broker_that_is_silent_is_said_until_it_answers(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        silence = [6.0, 7.4, 0.5]
+        ready: list[list[str]] = []
+        monkeypatch.setattr(service.lease, "silence", lambda: silence.pop(0))
+
+        def look() -> None:
+            ready.append(service.health.why_not_ready())
+
+        await self.watch(service, monkeypatch, nothing, look, look)
+        ready.append(service.health.why_not_ready())
+        assert ready == [[], ["the broker has not answered for 7 s"], []]
+
+    async def test_lag_is_published(self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(service.consumer, "end_of", {at(CANDIDATES): 25}.get)
+        sought(service, at(SUMMARIES), at(CANDIDATES))
+        await self.watch(service, monkeypatch, nothing)
+        assert value(service, "lag_records", stage="facts", topic=CANDIDATES, partition="3") == 15
+        assert value(service, "lag_seconds", stage="facts", topic=CANDIDATES, partition="3") == 0
+        service.consumer.epoch.ledger.deliver(at(CANDIDATES), Delivered(24), 1, time.time() - 3600)
+        service.watch.publish_lag()
+        behind = value(service, "lag_seconds", stage="facts", topic=CANDIDATES, partition="3")
+        used = value(service, "retention_used_ratio", stage="facts", topic=CANDIDATES, partition="3")
+        kept_ms = service.catalog.get(CANDIDATES).retention_ms
+        assert behind is not None and used is not None and kept_ms is not None
+        assert behind == pytest.approx(3600, abs=60)
+        assert used == pytest.approx(behind * 1000 / kept_ms, rel=0.01)
+        missing = value(service, "lag_records", stage="windows", topic=SUMMARIES, partition="3")
+        assert missing is None, "nobody knows it yet"
+
+
+class TestStalled:
+    @pytest.mark.parametrize(
+        ("session", "pause", "stalled"), [(6, 1.5, 0), (6, 2.5, 1), (40, 9, 0), (40, 11, 1)]
+    )
+    async def test_it_is_a_quarter_of_a_session_or_two_seconds(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch, session: int, pause: float, stalled: int
+    ) -> None:
+        service.settings = service.settings.model_copy(update={"session_timeout_seconds": session})
+        service.watch._last_beat = 1000.0
+        monkeypatch.setattr(watch_module, "time", SimpleNamespace(monotonic=lambda: 1000.0 + pause))
+        assert service.stalled() is bool(stalled)
+
+
+class TestEpochs:
+    async def test_only_stages_with_timers_get_lanes_at_once(self, service: ServiceRuntime) -> None:
+        epoch = sought(service, at(MESSAGES, 1), at(CANDIDATES, 1))
+        service.on_sought(epoch)
+        assert set(epoch._lanes) == {("windows", 1)}
+        assert not service.health.is_standby
+        assert service.health.why_not_ready() == []
+
+    async def test_an_assignment_is_counted_and_not_ready_until_sought(self, service: ServiceRuntime) -> None:
+        service.health.clear("starting")
+        service.on_assigned([at(MESSAGES)])
+        assert value(service, "rebalances_total", service="ingest") == 1
+        assert service.health.why_not_ready() == ["recovering state after an assignment of partitions"]
+        service.on_sought(sought(service, at(CANDIDATES)))
+        assert service.health.why_not_ready() == []
 
 
 class TestViewMarks:
-    """Of a stage that keeps views: how far they were filled."""
-
-    def runtime(self, settings: Settings, view_marks: Any) -> ServiceRuntime:
-        async def store(batch: RecordBatch, state: Any) -> Effects:
-            return Effects()
-
-        stages = [
-            Stage(name="embedding", sources=("memory.embedding-requests.v1",), async_step=store),
-            Stage(name="index", sources=(FACTS,), async_step=store, view_marks=view_marks),
-            Stage(name="turns", sources=(MESSAGES,), async_step=store, view_marks=view_marks),
-        ]
-        return ServiceRuntime(
-            "recall",
-            stages,
-            settings=settings,
-            catalog=load_catalog("x-"),
-            metrics=Metrics(),
-            health=HealthState(60),
-        )
-
-    async def test_a_view_that_does_not_answer_is_asked_again(self, settings: Settings) -> None:
-        asked = 0
-
-        async def marks(places: Any) -> dict[tuple[str, int], int]:
-            nonlocal asked
-            asked += 1
-            if asked < 4:
-                raise TimeoutError
-            return dict.fromkeys(places, 5)
-
-        runtime = self.runtime(settings.model_copy(update={"retry_min_seconds": 0.001}), marks)
-        assert await runtime.view_marks(Epoch(), [at(FACTS)]) == {at(FACTS): 5}
-
     async def test_a_view_that_is_down_is_waited_for_and_it_is_seen(self, settings: Settings) -> None:
         """To begin at the commit instead might leave a hole in it."""
         seen: list[dict[str, float]] = []
 
         async def marks(places: Any) -> dict[tuple[str, int], int]:
-            seen.append(dict(runtime.health.waited_for()))
+            seen.append(dict(recall.health.waited_for()))
             if len(seen) < 3:
                 raise DependencyUnavailable("qdrant", "refused")
             return dict.fromkeys(places, 5)
 
-        runtime = self.runtime(settings.model_copy(update={"retry_min_seconds": 0.001}), marks)
-        assert await runtime.view_marks(Epoch(), [at(FACTS)]) == {at(FACTS): 5}
+        async def store(batch: RecordBatch, state: Any) -> Effects:
+            return Effects()
+
+        index = Stage(name="index", sources=(FACTS,), async_step=store, view_marks=marks)
+        recall = runtime(settings.model_copy(update={"retry_min_seconds": 0.001}), index)
+        assert await recall.view_marks(Epoch(), [at(FACTS)]) == {at(FACTS): 5}
         assert [[*waited] for waited in seen] == [[], ["qdrant"], ["qdrant"]]
-        assert runtime.health.waited_for() == {}
+        assert recall.health.waited_for() == {}
 
 
 class TestDelivery:
@@ -133,18 +259,16 @@ class TestDelivery:
         batch = RecordBatch([record], epoch=epoch, source=MESSAGES, position=10)
         return SimpleNamespace(value=batch, message=SimpleNamespace(offset=10))
 
-    async def test_a_batch_of_an_epoch_that_is_over_is_dropped_and_makes_no_lane(
-        self, service: ServiceRuntime
-    ) -> None:
+    async def test_a_batch_of_an_old_epoch_is_dropped_without_a_lane(self, service: ServiceRuntime) -> None:
         old = sought(service, at(MESSAGES))
         old.stop()
         current = sought(service, at(MESSAGES))
         event = self.event(old)
         service.consumer._unacked_messages = {1, event.message.offset}  # type: ignore[assignment]  # a set will do
         event.message = 10
-        service.deliver(service._bound[0], event)
+        service.deliver(service._bound[1], event)
         assert service.consumer._unacked_messages == {1}
-        assert service.metrics.epoch_drops_total.labels("conversations")._value.get() == 1
+        assert service.metrics.epoch_drops_total.labels("windows")._value.get() == 1
         for epoch in (old, current):
             assert epoch._lanes == {}
 
@@ -156,11 +280,9 @@ class TestChecks:
         with pytest.raises(ConsistencyError, match=r"the committed offset of x-chat\.messages\.v1-3 is 11"):
             service.check_end(at(MESSAGES), Offsets(0, 10, 11))
 
-    async def test_a_mark_beyond_the_end_is_refused_for_its_own_source_alone(
-        self, service: ServiceRuntime
-    ) -> None:
+    async def test_a_mark_beyond_the_end_of_its_source_is_refused(self, service: ServiceRuntime) -> None:
         value = LAYOUT.seal(LAYOUT.seal(None, b"", 0, 11), b"", 1, 5)
-        service._tables["conversations"].partition(3).fold([Record(value, b"k")])
+        service._tables["windows"].partition(3).fold([Record(value, b"k")])
         service.check_end(at(SUMMARIES), Offsets(0, 10, None))
         service.check_end(at(MESSAGES, 4), Offsets(0, 10, None))
         with pytest.raises(ConsistencyError, match=r"high-water mark .* is 11.*state reset ingest"):
@@ -171,7 +293,7 @@ class TestChecks:
     ) -> None:
         ends: dict[TP, int | None] = {at(MESSAGES): 20, at(SUMMARIES): 10}
         monkeypatch.setattr(service.consumer, "end_of", ends.get)
-        (bound,) = service._bound
+        bound = service._bound[1]
         epoch = sought(service, at(MESSAGES), at(SUMMARIES))
         assert not service.caught_up(bound, 3)
         epoch.partitions[at(MESSAGES)].fetched = 20
@@ -207,7 +329,7 @@ class TestDrain:
     ) -> None:
         """A step that hangs has written nothing; it is given up, and its records are read again."""
         epoch = sought(service)
-        epoch.lane("conversations", 3, lambda: StubLane(unconfirmed=unconfirmed))
+        epoch.lane("windows", 3, lambda: StubLane(unconfirmed=unconfirmed))
         await service.drain(epoch)
         assert (service.failure is not None) is fails
         assert service.failed.is_set() is fails
@@ -242,97 +364,53 @@ class TestLag:
         assert self.lags(service) == {}
 
 
-class Rebalances:
-    """A Faust app around the recovery service, as it is asked for one assignment after the other."""
+async def test_after_a_revoke_nothing_flows_before_the_next_assignment() -> None:
+    happened: list[str] = []
+    seeks: list[Callable[[], Awaitable[None]]] = []
+    note = happened.append
 
-    def __init__(self) -> None:
-        self.happened: list[str] = []
-        self.seeks: list[Callable[[], Any]] = []
-        note = self.happened.append
+    async def noted(what: str) -> None:
+        note(what)
 
-        async def noted(what: str) -> None:
-            note(what)
+    async def overtaken() -> None:
+        raise EpochOver
 
-        async def perform_seek() -> None:
-            note("seek")
-            await self.seeks.pop(0)()
+    async def perform_seek() -> None:
+        note("seek")
+        await seeks.pop(0)()
 
-        async def at_once() -> None: ...
-
-        self.at_once = at_once
-        self.consumer = SimpleNamespace(
-            assignment=lambda: {TP("messages", 0), TP("changelog", 0)},
-            resume_partitions=lambda tps: note(f"active {sorted(tp.topic for tp in tps)}"),
-            perform_seek=perform_seek,
-            resume_flow=lambda: note("resume flow"),
-        )
-        self.app: Any = SimpleNamespace(
-            conf=SimpleNamespace(stream_recovery_delay=0),
-            consumer=self.consumer,
-            on_rebalance_complete=SimpleNamespace(send=lambda: noted("complete")),
-            flow_control=SimpleNamespace(resume=lambda: note("resume queues")),
-            _fetcher=SimpleNamespace(maybe_start=lambda: noted("fetcher")),
-            on_rebalance_end=lambda: note("end"),
-        )
-        self.tables: Any = SimpleNamespace(
-            changelog_topics={"changelog"},
-            on_actives_ready=lambda: note("actives"),
-            on_standbys_ready=lambda: note("standbys"),
-        )
-
-
-class TestSeekingRecovery:
-    WHOLE = (
-        "complete",
-        "active ['messages']",
-        "seek",
-        "resume queues",
-        "resume flow",
-        "fetcher",
-        "actives",
-        "standbys",
-        "end",
-    )
-
-    @pytest.fixture
-    async def faust(self) -> Rebalances:
-        return Rebalances()
-
-    @pytest.fixture
-    async def recovery(self, faust: Rebalances) -> AsyncIterator[SeekingRecovery]:
-        recovery = SeekingRecovery(faust.app, faust.tables)
-        await recovery.start()
-        yield recovery
-        await recovery.stop()
-
-    async def until(self, condition: Callable[[], bool]) -> None:
+    async def until(what: str) -> None:
         async with asyncio.timeout(60):
-            while not condition():
+            while what not in happened:
                 await asyncio.sleep(0.001)
 
-    async def test_an_assignment_is_sought_and_then_flows(
-        self, faust: Rebalances, recovery: SeekingRecovery
-    ) -> None:
-        faust.seeks = [faust.at_once, faust.at_once]
-        for _ in range(2):
-            faust.happened.clear()
-            recovery.signal_recovery_start.set()
-            await self.until(lambda: "end" in faust.happened)
-            assert tuple(faust.happened) == self.WHOLE
-        assert recovery.completed.is_set()
-
-    async def test_after_a_revoke_it_waits_for_the_next_assignment_and_nothing_flows(
-        self, faust: Rebalances, recovery: SeekingRecovery
-    ) -> None:
-        async def overtaken() -> None:
-            raise EpochOver
-
-        faust.seeks = [overtaken, faust.at_once]
-        recovery.signal_recovery_start.set()
-        await self.until(lambda: "seek" in faust.happened)
-        await asyncio.sleep(0.01)
-        assert faust.happened[-1] == "seek"
-        assert not recovery.completed.is_set()
-        recovery.signal_recovery_start.set()
-        await self.until(lambda: "end" in faust.happened)
-        assert not recovery.crashed
+    consumer = SimpleNamespace(
+        assignment=lambda: {TP("messages", 0), TP("changelog", 0)},
+        resume_partitions=lambda tps: note(f"active {sorted(tp.topic for tp in tps)}"),
+        perform_seek=perform_seek,
+        resume_flow=lambda: note("resume flow"),
+    )
+    app: Any = SimpleNamespace(
+        conf=SimpleNamespace(stream_recovery_delay=0),
+        consumer=consumer,
+        on_rebalance_complete=SimpleNamespace(send=lambda: noted("complete")),
+        flow_control=SimpleNamespace(resume=lambda: note("resume queues")),
+        _fetcher=SimpleNamespace(maybe_start=lambda: noted("fetcher")),
+        on_rebalance_end=lambda: note("end"),
+    )
+    tables: Any = SimpleNamespace(
+        changelog_topics={"changelog"}, on_actives_ready=lambda: None, on_standbys_ready=lambda: None
+    )
+    recovery = SeekingRecovery(app, tables)
+    await recovery.start()
+    seeks += [overtaken, lambda: noted("sought")]
+    recovery.signal_recovery_start.set()
+    await until("seek")
+    await asyncio.sleep(0.01)
+    assert happened[-1] == "seek" and not recovery.completed.is_set()
+    happened.clear()
+    recovery.signal_recovery_start.set()
+    await until("end")
+    assert [*happened[1:4], happened[-1]] == ["active ['messages']", "seek", "sought", "end"]
+    assert recovery.completed.is_set() and not recovery.crashed
+    await recovery.stop()

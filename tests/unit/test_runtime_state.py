@@ -75,9 +75,7 @@ class TestLayout:
 
     @pytest.mark.parametrize("sources", [1, 2])
     @pytest.mark.parametrize("highest", [2, 2**16, 2**63])
-    def test_stale_is_a_lower_term_or_nowhere_ahead_and_somewhere_behind(
-        self, sources: int, highest: int
-    ) -> None:
+    def test_stale_is_a_lower_term_or_behind_and_nowhere_ahead(self, sources: int, highest: int) -> None:
         layout = Layout(TWO[:sources])
         marks = [*product((highest - 2, highest - 1, highest), repeat=sources)]
         values = [(term, value, sealed(b"x", *value, term=term)) for term in (255, 256) for value in marks]
@@ -89,8 +87,6 @@ class TestLayout:
 
 
 class TestFormats:
-    """What is in a changelog can be read by the version after the one that wrote it."""
-
     def test_format_1(self) -> None:
         value = bytes.fromhex("0100015463622000000002000000000000012c7061796c6f6164")
         layout = Layout(("chat.messages.v1",))
@@ -116,13 +112,10 @@ class TestFormats:
         assert [turned.next_offset(adopted, n) for n in (0, 1)] == [5, 300]
         assert (turned.term(adopted), turned.payload(adopted)) == (9, b"p")
 
-    def test_of_a_new_source_nothing_was_folded_in(self) -> None:
+    def test_of_a_new_source_nothing_was_folded_in_and_a_removal_stays_one(self) -> None:
         more = Layout(("commands", "messages"))
         adopted = more.adopt(sealed(b"p", 300))
         assert [more.next_offset(adopted, n) for n in (0, 1)] == [0, 300]
-
-    def test_a_removal_stays_one(self) -> None:
-        more = Layout(("commands", "messages"))
         assert more.is_removal(more.adopt(sealed(None, 300)))
 
     def test_what_was_read_of_a_source_is_not_forgotten_in_silence(self) -> None:
@@ -148,9 +141,6 @@ class TestFormats:
         whole = sealed(None if payload is None else b"", 300)
         with pytest.raises(ConsistencyError, match="shorter than its marks"):
             Layout(ONE).adopt(whole[:-1])
-
-    def test_the_sources_of_one_stage_are_told_apart_by_their_names(self) -> None:
-        Layout([spec.contract_name for spec in load_catalog().all()][:200])
 
 
 def changelog(*values: tuple[bytes, bytes | None]) -> list[Record]:
@@ -181,7 +171,6 @@ class TestStoredPartition:
         ],
     )
     def test_a_zombies_late_write_is_ignored_and_to_be_repaired(self, new: bytes, late: bytes | None) -> None:
-        """Compaction keeps what stands last."""
         partition = stored((b"k", new), (b"k", late))
         assert partition.values == {b"k": new}
         assert (partition.stale, partition.repairs) == (1, {b"k"})
@@ -208,6 +197,9 @@ class TestStoredPartition:
         partition.fold(changelog((b"k", sealed(b"late", 3)), (b"k", sealed(b"later", 4))))
         assert partition.stale == 2
 
+    def test_a_tombstone_of_format_0_removes(self) -> None:
+        assert stored((b"k", bytes(8) + b"1"), (b"k", None)).values == {}
+
     def test_every_late_tombstone_is_counted(self) -> None:
         partition = StoredPartition(ONE)
         partition.fold(changelog((b"a", sealed(b"v", 1)), (b"b", sealed(b"v", 1)), (b"a", None), (b"b", None)))
@@ -223,9 +215,6 @@ class TestStoredPartition:
     def test_a_tombstone_ends_a_removal(self) -> None:
         partition = stored((b"k", sealed(b"1", 5)), (b"k", sealed(None, 6)), (b"k", None), (b"never", None))
         assert (partition.values, partition.removed, partition.repairs) == ({}, set(), set())
-
-    def test_a_tombstone_of_format_0_removes(self) -> None:
-        assert stored((b"k", bytes(8) + b"1"), (b"k", None)).values == {}
 
     def test_what_is_removed_is_known_until_it_is_stored_again(self) -> None:
         partition = stored((b"k", sealed(b"1", 5)), (b"k", sealed(None, 6)))
@@ -302,37 +291,10 @@ class TestStoredPartition:
 
 
 class TestPartitionState:
-    def test_reads_the_overlay_first_and_keeps_what_was_overwritten(self) -> None:
-        partition = stored()
-        state = PartitionState(partition)
-        first = state.store({b"k": StateChange(b"1", 1)})
-        second = state.store({b"k": StateChange(b"2", 2)})
-        assert state.read(b"k") == (2, b"2")
-        state.confirm(first)
-        assert state.read(b"k") == (2, b"2"), "confirming an older value must not uncover it"
-        state.confirm(second)
-        assert partition.values == second
-
-    def test_a_stored_value_between_two_removals_in_flight_is_not_uncovered(self) -> None:
-        partition = stored((b"k", sealed(b"old", 1)))
-        state = PartitionState(partition)
-        batches = [state.store({b"k": StateChange(payload, None)}) for payload in (None, b"new", None)]
-        for batch in batches:
-            assert state.read(b"k") == (1, None)
-            state.confirm(batch)
-        assert state.read(b"k") == (1, None)
-
     def test_an_unconfirmed_value_does_not_survive_the_epoch(self) -> None:
         partition = stored()
         PartitionState(partition).store({b"k": StateChange(b"1", 1)})
         assert PartitionState(partition).read(b"k") == (0, None)
-
-    def test_items_show_each_key_once_and_no_removed_one(self) -> None:
-        state = PartitionState(
-            stored((b"a", sealed(b"old", 1)), (b"c", sealed(b"c", 1)), (b"d", sealed(None, 1)))
-        )
-        state.store({b"a": StateChange(b"new", 2), b"b": StateChange(b"b", 1), b"c": StateChange(None, None)})
-        assert dict(state.items()) == {b"a": b"new", b"b": b"b"}
 
     def test_what_is_stored_carries_the_owners_term(self) -> None:
         partition = stored((b"k", sealed(b"old", 1, term=7)))
@@ -400,7 +362,6 @@ class TestLettingGo:
                 assert (spec.min_compaction_lag_ms or 0) >= LATE_WRITES_SECONDS * 1000, spec.name
 
     def test_a_key_that_is_being_stored_again_is_not_let_go(self, clock: list[float]) -> None:
-        """Its tombstone would stand behind its new value."""
         partition = self.removals(1)
         state = PartitionState(partition)
         again = state.store({b"0": StateChange(b"new", 2)})
@@ -420,9 +381,7 @@ class TestLettingGo:
         state.confirm(again)
         assert partition.values == again
 
-    def test_a_key_that_was_removed_in_this_epoch_goes_and_once_gone_may_go_again(
-        self, clock: list[float]
-    ) -> None:
+    def test_a_key_removed_in_this_epoch_goes_each_time(self, clock: list[float]) -> None:
         partition = self.removals(0)
         state = PartitionState(partition)
         clock[0] += LATE_WRITES_SECONDS
@@ -469,9 +428,7 @@ class BareTable(StateTable):
 
 
 class TestTable:
-    async def test_what_is_no_longer_ours_is_forgotten_and_what_stays_is_kept(
-        self, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    async def test_only_what_is_no_longer_ours_is_forgotten(self, monkeypatch: pytest.MonkeyPatch) -> None:
         told: list[Any] = []
 
         async def by_faust(self: Any, *what: Any) -> None:

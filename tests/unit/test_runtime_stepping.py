@@ -25,8 +25,8 @@ from streams.clients.records import Record, RecordBatch, UnreadBatch, rerouted
 from streams.config.settings import Settings
 from streams.runtime.effects import Effects
 from streams.runtime.marks import Layout
-from streams.runtime.publisher import OutputTooLarge, Publisher, TopicLayout, record_bytes
-from streams.runtime.stage import BoundStage, Stage, StateReader, TimerContext
+from streams.runtime.publisher import Publisher, TopicLayout, record_bytes
+from streams.runtime.stage import BoundStage, Stage, StateReader
 from streams.runtime.stamp import stamp
 from streams.runtime.stepping import MOST_BURIED, Prepared, Stepper
 from streams.runtime.stored import StoredPartition
@@ -155,7 +155,7 @@ def stage(step: Any = count_step, **changes: Any) -> Stage:
 class TestInAThread:
     """What may take long of one record does not stop the event loop."""
 
-    async def test_the_event_loop_goes_on_and_what_the_step_wants_is_the_same(self, service: Service) -> None:
+    async def test_the_event_loop_goes_on_and_a_step_that_hangs_is_seen(self, service: Service) -> None:
         go_on, threads = threading.Event(), []
 
         def slow(batch: RecordBatch, state: StateReader) -> Effects:
@@ -167,33 +167,17 @@ class TestInAThread:
         running = asyncio.create_task(bench.run(b"a", b"poison", b"b"))
         await bench.until(lambda: threads)
         assert bench.steppers[0].running
-        go_on.set()
-        await running
-        assert bench.values(OUT) == [b"a 0", b"b 1"]
-        assert bench.letters() == [(b"poison", "step_failed")]
-        assert threading.main_thread() not in threads
-
-    async def test_one_that_does_not_end_is_seen_while_the_event_loop_goes_on(self, service: Service) -> None:
-        go_on, began = threading.Event(), threading.Event()
-
-        def slow(batch: RecordBatch, state: StateReader) -> Effects:
-            began.set()
-            assert go_on.wait(60)
-            return count_step(batch, state)
-
-        bench = Bench(service, stage(slow, in_thread=(SOURCE,)))
-        running = asyncio.create_task(bench.run(b"a"))
-        await bench.until(began.is_set)
         service.now += 61
         service.health.beat()
         assert service.health.why_unhealthy() == ["the step of stage has not answered for 61 s"]
         go_on.set()
         await running
         assert service.health.why_unhealthy() == []
+        assert bench.values(OUT) == [b"a 0", b"b 1"]
+        assert bench.letters() == [(b"poison", "step_failed")]
+        assert threading.main_thread() not in threads
 
-    async def test_one_of_many_records_does_not_hang_as_long_as_it_comes_to_the_next(
-        self, service: Service
-    ) -> None:
+    async def test_a_step_that_comes_to_the_next_record_does_not_hang(self, service: Service) -> None:
         seen: list[list[str]] = []
 
         def slow(batch: RecordBatch, state: StateReader) -> Effects:
@@ -209,8 +193,6 @@ class TestInAThread:
         assert bench.values(OUT) == [b"a 0", b"b 1", b"c 2"]
 
     async def test_a_step_that_ends_an_iterator_too_early_is_no_wait_for_ever(self, service: Service) -> None:
-        """A future takes any error but this one."""
-
         def step(batch: RecordBatch, state: StateReader) -> Effects:
             next(record for record in batch.records if record.value == b"good")
             return count_step(batch, state)
@@ -283,19 +265,6 @@ class TestIsolation:
         assert letter["dlq_message"] == b"ValueError: poison"
         assert not letter.keys() & dict(made_by).keys()
 
-    async def test_the_record_is_found_by_halving(self, service: Service) -> None:
-        calls = 0
-
-        def step(batch: RecordBatch, state: StateReader) -> Effects:
-            nonlocal calls
-            calls += 1
-            return count_step(batch, state)
-
-        bench = Bench(service, stage(step))
-        await bench.run(*[b"m"] * 600, b"poison", *[b"m"] * 400)
-        assert calls <= 2 * 11
-        assert len(bench.values(OUT)) == 1000
-
     async def test_an_output_that_is_too_large_costs_its_record_only(self, service: Service) -> None:
         bench = Bench(service, stage())
         await bench.run(b"a", b"x" * 2000, b"b")
@@ -316,19 +285,6 @@ class TestIsolation:
         assert list(bench.ready[0].values) == [b"small", b"x" * 30, b"x" * 3]
         assert bench.states[0].read(b"y" * 31) == (0, None)
 
-    async def test_changes_are_written_in_the_order_of_the_last_one_of_each_key(self, service: Service) -> None:
-        """A step decides with it what a crash between two of them leaves behind."""
-
-        def step(batch: RecordBatch, state: StateReader) -> Effects:
-            effects = count_step(batch, state)
-            for record in batch.records:
-                effects.store(record.value or b"", b"", record.offset + 1)
-            return effects
-
-        bench = Bench(service, stage(step))
-        await bench.run(b"a", b"b", b"poison", b"c", b"a")
-        assert list(bench.ready[0].values) == [b"b", b"n", b"c", b"a"]
-
     async def test_effects_of_a_batch_that_fails_later_do_not_count_twice(self, service: Service) -> None:
         def step(batch: RecordBatch, state: StateReader) -> Effects:
             effects = count_step(batch, state)
@@ -343,9 +299,7 @@ class TestIsolation:
 
     @pytest.mark.parametrize("error", [ConsistencyError("state"), MemoryError()])
     @pytest.mark.parametrize("size", [1, 20])
-    async def test_errors_that_are_no_record_s_are_never_isolated(
-        self, service: Service, error: Exception, size: int
-    ) -> None:
+    async def test_errors_of_no_record_are_raised(self, service: Service, error: Exception, size: int) -> None:
         calls = []
 
         def step(batch: RecordBatch, state: StateReader) -> Effects:
@@ -357,21 +311,6 @@ class TestIsolation:
             await bench.run(*[b"m"] * size)
         assert calls == [size]
         assert not bench.stepper().running
-
-    @pytest.mark.parametrize("step", ["storing", "moving back"])
-    async def test_a_step_that_stores_what_it_may_not_is_no_record_s_fault(
-        self, service: Service, step: str
-    ) -> None:
-        def store(batch: RecordBatch, state: StateReader) -> Effects:
-            effects = Effects()
-            effects.store(b"k", b"v", 5 if step == "storing" else 10 - batch.offset)
-            return effects
-
-        bench = Bench(service, stage(store, table=None if step == "storing" else "t"))
-        with pytest.raises((TypeError, ValueError), match=r"Stage\.table|move back"):
-            for _ in range(2):
-                await bench.run(b"m")
-        assert bench.letters() == []
 
 
 class TestDefects:
@@ -451,9 +390,7 @@ class TestState:
             await bench.run(*[b'{"n": 1}'] * size)
 
     @pytest.mark.parametrize("table", ["t", None])
-    async def test_a_record_that_cannot_be_decoded_is_its_own_fault(
-        self, service: Service, table: str | None
-    ) -> None:
+    async def test_a_record_that_cannot_be_decoded_is_buried(self, service: Service, table: str | None) -> None:
         bench = Bench(service, stage(decoding_step, table=table))
         await bench.run(b'{"n": 1}', b"no json", b'{"n": 2}')
         assert bench.letters() == [(b"no json", "step_failed")]
@@ -489,9 +426,7 @@ class Outside:
 
 
 class TestSilence:
-    async def test_a_record_that_is_not_answered_while_others_are_is_dead_lettered(
-        self, service: Service
-    ) -> None:
+    async def test_a_record_not_answered_while_others_are_is_dead_lettered(self, service: Service) -> None:
         outside = Outside(b"silent")
         bench = Bench(service, stage(outside.step))
         await bench.run(b"a", b"b", b"silent", b"c", b"d")
@@ -504,26 +439,6 @@ class TestSilence:
         # The whole twice, then ever fewer.
         assert outside.calls[:2] == [[b"a", b"b", b"silent", b"c", b"d"]] * 2
         assert outside.calls[2] == [b"a", b"b"]
-
-    @pytest.mark.parametrize("does", ["waits", "emits", "stores"])
-    async def test_who_waited_or_did_something_was_answered(self, service: Service, does: str) -> None:
-        async def step(batch: RecordBatch, state: StateReader) -> Effects:
-            effects = Effects()
-            for record in batch.records:
-                if record.value == b"silent":
-                    await asyncio.Event().wait()
-                elif does == "waits":
-                    await asyncio.sleep(0.001)
-                elif does == "emits":
-                    effects.emit(OUT, b"k", record.value)
-                else:
-                    effects.store(b"n", b"", record.offset + 1)
-            return effects
-
-        bench = Bench(service, stage(step))
-        async with asyncio.timeout(60):
-            await bench.run(b"a", b"silent")
-        assert bench.letters() == [(b"silent", "no_answer")]
 
     async def test_one_that_is_alone_is_compared_with_an_earlier_one(self, service: Service) -> None:
         outside = Outside(b"silent")
@@ -541,15 +456,6 @@ class TestSilence:
         await waiting
         assert bench.letters() == [(b"silent", "no_answer")]
         assert bench.values(OUT) == [], "its turn comes"
-
-    async def test_answers_in_another_partition_tell_as_well(self, service: Service) -> None:
-        outside = Outside(b"silent")
-        bench = Bench(service, stage(outside.step))
-        alone = asyncio.create_task(bench.run(b"silent", partition=1))
-        while not alone.done():
-            await bench.run(b"other", partition=2)
-            await asyncio.sleep(0.001)
-        assert bench.letters() == [(b"silent", "no_answer")]
 
     async def test_a_batch_that_takes_too_long_as_a_whole_is_done_in_parts(self, service: Service) -> None:
         async def slow(batch: RecordBatch, state: StateReader) -> Effects:
@@ -575,7 +481,6 @@ class TestSilence:
         assert bench.values(OUT) == [b"before", b"a", b"b", b"c"]
 
     async def test_what_has_just_come_back_is_asked_again(self, service: Service) -> None:
-        """The neighbour is answered because it was asked later, not because it is another record."""
         outside = Outside()
         outside.hangs = True
 
@@ -591,7 +496,6 @@ class TestSilence:
         assert bench.values(OUT) == [b"a", b"b"]
 
     async def test_an_old_answer_says_nothing_of_now(self, service: Service) -> None:
-        """Something was answered once while the record was not; since then, nothing is."""
         outside = Outside(b"silent")
         bench = Bench(service, stage(outside.step))
         waiting = asyncio.create_task(bench.run(b"silent", partition=1))
@@ -635,20 +539,6 @@ class TestSilence:
         await waiting
         assert (bench.letters(), bench.values(OUT)) == ([], [b"early", b"unlucky", b"other"])
 
-    async def test_silence_is_counted_in_a_row(self, service: Service) -> None:
-        outside = Outside(b"a", b"b")
-
-        def alternate(values: list[bytes]) -> None:
-            outside.down = {b"a"} if len(outside.calls) % 2 else set()
-
-        outside.on_call = alternate
-        bench = Bench(service, stage(outside.step))
-        waiting = asyncio.create_task(bench.run(b"a", b"b"))
-        await bench.until(lambda: len(outside.calls) >= 9)
-        assert outside.calls == [[b"a", b"b"]] * len(outside.calls)
-        outside.on_call, outside.down, outside.silent = lambda values: None, set(), set()
-        await waiting
-
     async def test_what_an_adapter_says_was_not_answered_is_no_other_silence(self, service: Service) -> None:
         async def step(batch: RecordBatch, state: StateReader) -> Effects:
             await asyncio.sleep(0)
@@ -666,16 +556,8 @@ class TestSilence:
         )
         assert service.value("retries_total", "stage", "qdrant") > 0
 
-    async def test_records_that_are_not_answered_count_as_buried(self, service: Service) -> None:
-        bench = Bench(service, stage(Outside(b"silent").step))
-        bench.bound.status.buried = MOST_BURIED - 1
-        with pytest.raises(ConsistencyError, match="defect of the stage"):
-            await bench.run(b"silent", b"a")
-
 
 class TestWaiting:
-    """Seen from the first failure to the first success: the attempts count, not only what lies between."""
-
     def waits(self, service: Service, dependency: str) -> bool:
         return service.value("dependency_waiting", "stage", dependency) == 1
 
@@ -700,24 +582,6 @@ class TestWaiting:
         assert not self.waits(service, "stage")
         assert service.health.why_not_ready() == []
 
-    async def test_lanes_that_wait_together_are_one_wait(self, service: Service) -> None:
-        outside = Outside()
-        outside.down = {b"a", b"b"}
-        bench = Bench(service, stage(outside.step))
-        tasks = [asyncio.create_task(bench.run(value, partition=n)) for n, value in enumerate((b"a", b"b"))]
-        await bench.until(lambda: service.value("retries_total", "stage", "qdrant") >= 6)
-        assert self.waits(service, "qdrant")
-        service.now = 5.0
-        assert service.health.why_not_ready() == ["waiting for qdrant for 5 s"]
-        outside.down = {b"b"}
-        await tasks[0]
-        assert self.waits(service, "qdrant"), "the other one still does"
-        assert service.health.why_not_ready() == ["waiting for qdrant for 5 s"]
-        outside.down = set()
-        await tasks[1]
-        assert not self.waits(service, "qdrant")
-        assert service.health.why_not_ready() == []
-
     async def test_a_lane_that_is_closed_waits_no_longer(self, service: Service) -> None:
         outside = Outside()
         outside.down = {b"a"}
@@ -731,42 +595,14 @@ class TestWaiting:
         assert service.health.why_not_ready() == []
         assert not bench.stepper().running
 
-    async def test_pauses_grow_up_to_the_longest(
-        self, service: Service, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        service.settings = Settings(retry_min_seconds=1, retry_max_seconds=20)
-        outside = Outside()
-        outside.down = {b"a"}
-        pauses: list[float] = []
-        sleep = asyncio.sleep
 
-        async def note(seconds: float) -> None:
-            if seconds > 0.1:
-                pauses.append(seconds)
-                if len(pauses) == 40:
-                    outside.down = set()
-            await sleep(0)
-
-        monkeypatch.setattr(asyncio, "sleep", note)
-        bench = Bench(service, stage(outside.step))
-        await bench.run(b"a")
-        for number, pause in enumerate(pauses, 1):
-            ceiling = min(20.0, 2.0**number)
-            assert ceiling / 2 <= pause <= ceiling
-        assert len(set(pauses)) == len(pauses), "jittered"
-        pauses.clear()
-        outside.down = {b"b"}
-        waiting = asyncio.create_task(bench.run(b"b"))
-        await bench.until(lambda: pauses)
-        outside.down = set()
-        await waiting
-        assert pauses[0] <= 2, "after an answer they begin anew"
+#: Where key ``k`` does not belong, and a key that does.
+WRONG = (partition_of(b"k", 8) + 1) % 8
+RIGHT = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == WRONG)
 
 
 class TestAside:
-    async def test_a_batch_that_was_not_unpacked_is_a_letter_and_its_neighbours_go_on(
-        self, service: Service
-    ) -> None:
+    async def test_a_batch_that_was_not_unpacked_is_a_letter(self, service: Service) -> None:
         bench = Bench(service, stage(), hashed=8)
         unread = UnreadBatch(SOURCE, 1, 1, 4, 0, "zstd", 4, b"as it lies there", "batch_too_large", "600 MB")
         batch = RecordBatch(
@@ -783,19 +619,17 @@ class TestAside:
         limit = 4000
         monkeypatch.setitem(LIMITS, SOURCE, limit)
         monkeypatch.setitem(LIMITS, SOURCE + ".dlq", limit)
-        wrong = (partition_of(b"k", 8) + 1) % 8
-        right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == wrong)
-        came_from = rerouted(Record(None, None, 0, SOURCE, wrong, headers=[("own", b"1")]))
-        assert came_from[:2] == [("own", b"1"), ("rerouted_from", f"{SOURCE}-{wrong}-0".encode())]
+        came_from = rerouted(Record(None, None, 0, SOURCE, WRONG, headers=[("own", b"1")]))
+        assert came_from[:2] == [("own", b"1"), ("rerouted_from", f"{SOURCE}-{WRONG}-0".encode())]
         spare = limit - record_bytes(b"k", b"", came_from)
         values = [b"f" * spare, b"t" * (spare + 1), b"here", b"no key"]
-        keys = [b"k", b"k", right, None]
+        keys = [b"k", b"k", RIGHT, None]
         records = [
-            Record(value, key, n, SOURCE, wrong, headers=[("own", b"1")])
+            Record(value, key, n, SOURCE, WRONG, headers=[("own", b"1")])
             for n, (key, value) in enumerate(zip(keys, values, strict=True))
         ]
         bench = Bench(service, stage(), hashed=8)
-        bench.ready.append(await bench.stepper(wrong).run(RecordBatch(records, source=SOURCE)))
+        bench.ready.append(await bench.stepper(WRONG).run(RecordBatch(records, source=SOURCE)))
         assert bench.values(OUT) == [b"here 0", b"no key 1"]
         [moved] = [found for found in read(bench.ready[0]) if found[0] == SOURCE]
         assert moved == (SOURCE, partition_of(b"k", 8), values[0], came_from)
@@ -807,45 +641,26 @@ class TestAside:
 
     async def test_what_the_live_generation_writes_is_withheld(self, service: Service) -> None:
         service.withheld = frozenset({SOURCE})
-        wrong = (partition_of(b"k", 8) + 1) % 8
-        right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == wrong)
-        records = [Record(b"stray", b"k", 0, SOURCE, wrong), Record(b"here", right, 1, SOURCE, wrong)]
+        records = [Record(b"stray", b"k", 0, SOURCE, WRONG), Record(b"here", RIGHT, 1, SOURCE, WRONG)]
         bench = Bench(service, stage(), hashed=8)
-        bench.ready.append(await bench.stepper(wrong).run(RecordBatch(records, source=SOURCE)))
+        bench.ready.append(await bench.stepper(WRONG).run(RecordBatch(records, source=SOURCE)))
         assert [found[0] for found in read(bench.ready[0])] == [OUT], "the live one has moved the stray"
         assert bench.ready[0].account.outputs == {OUT: 1}
         service.withheld = frozenset({OUT})
         assert not list(read(await bench.run(b"more")))
 
     async def test_a_bystander_passes_over_what_is_wrong_with_the_log(self, service: Service) -> None:
-        wrong = (partition_of(b"k", 8) + 1) % 8
-        right = next(key for n in range(99) if partition_of(key := b"key%d" % n, 8) == wrong)
         unread = UnreadBatch(
-            SOURCE, wrong, 1, 4, 0, "zstd", 4, b"as it lies there", "batch_too_large", "600 MB"
+            SOURCE, WRONG, 1, 4, 0, "zstd", 4, b"as it lies there", "batch_too_large", "600 MB"
         )
         records = [
-            Record(b"misplaced", b"k", 0, SOURCE, wrong),
+            Record(b"misplaced", b"k", 0, SOURCE, WRONG),
             unread,
-            Record(b"here", right, 5, SOURCE, wrong),
+            Record(b"here", RIGHT, 5, SOURCE, WRONG),
         ]
         bench = Bench(service, stage(observes_only=True), hashed=8)
-        bench.ready.append(await bench.stepper(wrong).run(RecordBatch(records, source=SOURCE)))
+        bench.ready.append(await bench.stepper(WRONG).run(RecordBatch(records, source=SOURCE)))
         assert bench.values(OUT) == [b"here 0"]
         assert {found[0] for found in read(bench.ready[0])} == {OUT}
         assert not bench.letters()
         assert not bench.ready[0].account.counts
-
-
-class TestTimers:
-    def timed(self, on_timer: Any) -> Stage:
-        return stage(on_timer=on_timer)
-
-    async def test_an_error_in_it_is_a_defect(self, service: Service) -> None:
-        def on_timer(keys: Any, context: TimerContext, state: StateReader) -> Effects:
-            effects = Effects()
-            effects.emit(OUT, b"k", bytes(2000))
-            return effects
-
-        bench = Bench(service, self.timed(on_timer))
-        with pytest.raises(OutputTooLarge):
-            bench.stepper().run_timers([b"k"], TimerContext(0, 1.0, True))

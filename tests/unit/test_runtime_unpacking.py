@@ -7,7 +7,6 @@ import random
 import struct
 import zlib
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import cramjam
@@ -18,12 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import InvalidRecord
-from streams.clients.aiokafka_internals import (
-    DefaultRecordBatchBuilder,
-    FetchRequest,
-    MemoryRecords,
-    calc_crc32c,
-)
+from streams.clients.aiokafka_internals import DefaultRecordBatchBuilder, MemoryRecords, calc_crc32c
 from streams.clients.records import UnreadBatch
 from streams.runtime.decompression import CODECS, decompress_into
 from streams.runtime.unpacking import Unpacker
@@ -187,27 +181,6 @@ class TestUnpacking:
             assert ([record.offset for record in records], end) == ([*range(batches)], batches)
 
 
-class TestAnswers:
-    def answer(self, *data: bytes, topic: str = TOPIC) -> list[Any]:
-        return [(topic, [(n, 0, 100, 90, 0, [(7, 10)], -1, batches) for n, batches in enumerate(data)])]
-
-    async def test_it_is_the_client_of_the_consumer_that_is_watched(self) -> None:
-        """Whatever is asked; only what fetches answer is unpacked."""
-        sent = self.answer(batch(4, 0, b"a"))
-        asked: list[Any] = []
-
-        async def send(node_id: int, request: Any, *, group: str = "default") -> Any:
-            asked.append((node_id, request, group))
-            return SimpleNamespace(topics=sent)
-
-        client = SimpleNamespace(send=send)
-        Unpacker(LIMIT).watch(client)
-        fetch, other = FetchRequest(1, 1, 1, 0, []), object()
-        assert (await client.send(5, fetch)).topics == self.answer(batch(0, 0, b"a"))
-        assert (await client.send(6, other, group="coordination")).topics is sent
-        assert asked == [(5, fetch, "default"), (6, other, "coordination")]
-
-
 def zstd_frame(content: bytes, claimed: int) -> bytes:
     """A frame of one raw block that says how large it is."""
     block = struct.pack("<I", len(content) << 3 | 1)[:3] + content
@@ -227,8 +200,6 @@ def xerial(*blocks: bytes) -> bytes:
 
 
 class TestDecompression:
-    """Beyond what the round trips above show."""
-
     content = random.Random(3).randbytes(5000)
 
     def error(self, codec: int, data: bytes, limit: int = LIMIT) -> str:

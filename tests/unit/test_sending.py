@@ -8,11 +8,12 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
+import samples
 from aiokafka.errors import OutOfOrderSequenceNumber
 from aiokafka.structs import RecordMetadata, TopicPartition
 
 from models.errors import DependencyUnavailable, InvalidRecord
-from models.messages import ChatMessage, Role
+from models.messages import ChatMessage
 from processors.text.validation import decode_chat_message
 from streams.chat.sending import Sending
 from streams.clients import kafka
@@ -55,7 +56,7 @@ class _Producer:
         self.is_closed = True
 
 
-async def test_after_a_record_that_the_broker_refuses_others_are_written(
+async def test_after_a_record_that_is_refused_others_are_written(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made: list[_Producer] = []
@@ -90,14 +91,7 @@ def sending(broker: _Broker, monkeypatch: pytest.MonkeyPatch) -> Sending:
 
 
 def _message(sent_at: datetime) -> ChatMessage:
-    return ChatMessage(
-        message_id="m1",
-        conversation_id="c1",
-        user_id="ada",
-        role=Role.USER,
-        content="My bike is green.",
-        sent_at=sent_at,
-    )
+    return samples.message(1, sent_at=sent_at)
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,9 @@ from processors.text.sentences import sentence_spans, sentences
     [
         ("I like tea. I hate coffee.", ["I like tea.", "I hate coffee."]),
         ("Dr. Smith said hi. Mr. Lee left.", ["Dr. Smith said hi.", "Mr. Lee left."]),
-        ("I like e.g. tea and coffee.", ["I like e.g. tea and coffee."]),
-        ("see www.example.com. ok", ["see www.example.com.", "ok"]),
         ("I like tea.It is good", ["I like tea.", "It is good"]),
         ("彼は「行く。」と言った。", ["彼は「行く。」", "と言った。"]),
-        ("I love 🍕 and pasta", ["I love 🍕 and pasta"]),
         ("one line\r\nanother line", ["one line", "another line"]),
-        ("", []),
         ("😀 !!", []),
     ],
 )

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
-
 import pytest
+import samples
 
-from models.messages import ChatMessage, Role
+from models.messages import ChatMessage
 from processors.conversations.sequence import Sequencer, SequenceState
 
 DAY = 86_400.0
 
 
 def message(name: str, tenant: str = "default") -> ChatMessage:
-    return ChatMessage(
-        message_id=name,
-        conversation_id="c",
-        user_id=f"user of {name}",
-        role=Role.USER,
-        content=name,
-        sent_at=datetime(2026, 3, 1, tzinfo=UTC),
-        tenant_id=tenant,
-        metadata={"name": name.upper()},
-    )
+    whose = {"user_id": f"user of {name}", "tenant_id": tenant}
+    return samples.message(0, name, message_id=name, metadata={"name": name.upper()}, **whose)
 
 
 def sequencer(state: SequenceState | None = None) -> Sequencer:

@@ -42,9 +42,7 @@ async def running(settings: Settings) -> list[tuple[str, int]]:
     return [(each.service, each.port) for each in await services.ask_services(settings) if each.running]
 
 
-async def test_a_worker_is_found_by_its_note_while_it_leaves_one(
-    settings: Settings, server: HealthServer
-) -> None:
+async def test_a_worker_is_found_by_its_note_while_it_runs(settings: Settings, server: HealthServer) -> None:
     assert await running(settings) == []
     take_away = register(settings, note(server.port))
     assert await running(settings) == [("respond", server.port)]
@@ -74,8 +72,6 @@ def test_a_wrong_entry_says_what_to_write(text: str) -> None:
 
 
 class TestOtherDeployments:
-    """What answers on a port that is only guessed must belong to the data folder and the cluster."""
-
     @pytest.fixture
     def port(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
         """The default port, where a worker of another data folder and of cluster "east" answers."""

@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -28,17 +27,13 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-#: Of a supervisor here, in seconds; a life that is longer begins its waits anew.
-LONGEST_WAIT = 0.05
-
-
 class Supervised:
     """A running supervisor and what is known of its children."""
 
     def __init__(self, folder: Path, *children: str, wrapper: tuple[str, ...] = (), **settings: object) -> None:
         self.folder = folder
         self.names = [child.split("=")[0] for child in children]
-        waits = {"retry_min_seconds": 0.01, "retry_max_seconds": LONGEST_WAIT} | settings
+        waits = {"retry_min_seconds": 0.01, "retry_max_seconds": 0.05} | settings
         environment = {name: text for name, text in os.environ.items() if not name.startswith("SWITCHBOARD_")}
         environment |= {f"SWITCHBOARD_{name.upper()}": str(value) for name, value in waits.items()}
         environment["PYTHONPATH"] = str(ROOT)
@@ -58,10 +53,6 @@ class Supervised:
     def lives(self, name: str) -> int:
         file = self.folder / f"{name}.lives"
         return file.stat().st_size if file.exists() else 0
-
-    def age(self, name: str) -> float:
-        """For how long at least the child has lived (seconds)."""
-        return time.time() - (self.folder / f"{name}.pid").stat().st_mtime
 
     def says(self, event: str) -> list[dict[str, object]]:
         whole, _, _ = (self.folder / "log").read_text().rpartition("\n")
@@ -98,15 +89,6 @@ def test_what_is_killed_comes_back_under_its_own_name_and_the_others_notice_noth
     assert supervised.pid("b") == other
     assert [line["instance"] for line in supervised.says("ended by itself")] == ["a", "a"]
     assert supervised.says("ended by itself")[0]["how"] == "killed by SIGKILL"
-
-
-def test_what_ends_again_and_again_is_waited_for_longer_each_time(supervise) -> None:
-    supervised = supervise("a=1", "b=stop", retry_min_seconds=0.001, retry_max_seconds=1000)
-    eventually(lambda: len(supervised.says("ended by itself")) > 5, "a has ended six times")
-    waits = supervised.says("ended by itself")[:6]
-    assert [line["attempt"] for line in waits] == [1, 2, 3, 4, 5, 6]
-    assert [line["how"] for line in waits] == ["exit status 1"] * 6
-    assert supervised.lives("a") >= 6
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])

@@ -49,18 +49,6 @@ def test_json_lines_carry_event_level_logger_time_and_ids() -> None:
     assert line["timestamp"].endswith("Z")
 
 
-def test_a_library_that_set_itself_up_is_routed_like_the_rest() -> None:
-    own = logging.getLogger("noisy.library")
-    own.addHandler(logging.StreamHandler(io.StringIO()))
-    own.propagate = False
-    own.setLevel(logging.DEBUG)
-    out = io.StringIO()
-    configure_logging("info", "json", out)
-    own.info("not shown")
-    own.error("shown")
-    assert [line["event"] for line in lines(out)] == ["shown"]
-
-
 @pytest.mark.parametrize("form", ["console", "json"])
 def test_contents_are_replaced_by_their_length(form: Any) -> None:
     out = io.StringIO()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from processors.conversations.token_table import (
     MAXIMUM_REFUSALS,
@@ -15,7 +14,6 @@ from processors.conversations.token_table import (
     add,
     context_tokens,
     due,
-    is_refused,
     opened,
     ranges,
     repeat_due,
@@ -41,7 +39,6 @@ def answer(table: TokenTable, tokens: int) -> TokenTable:
 
 
 def test_the_example_of_the_seed() -> None:
-    """10 messages, 1,220 tokens: indices 0-9; 80 remain; the second follows on at 1,230 with 10-19."""
     table = add(TokenTable(), [122] * 9)
     assert context_tokens(table) == 1098
     assert due(table, THRESHOLD) is None
@@ -97,37 +94,6 @@ def test_summaries_above_half_the_threshold_are_rolled_up_into_one() -> None:
     assert context_tokens(table) == 740
     assert table.open is None
     assert due(table, THRESHOLD) is None
-
-
-@pytest.mark.parametrize("size", [700, 1200, 50_000])
-def test_a_roll_up_that_does_not_shrink_does_not_loop(size: int) -> None:
-    """However large one summary is, messages keep half the threshold."""
-    table = answer(ask(with_summaries(700, 700)), tokens=size)
-    requests = 0
-    for _ in range(600):
-        table = add(table, [10])
-        while due(table, THRESHOLD) is not None:
-            table = answer(ask(table), tokens=size)
-            requests += 1
-    assert requests <= 600 * 10 // (THRESHOLD // 2) * 2, (
-        "at most one summary and one roll-up per half threshold"
-    )
-
-
-def test_a_summary_no_shorter_than_its_messages_is_refused_and_the_range_grows() -> None:
-    table = ask(add(TokenTable(), [15]), threshold=1)
-    assert is_refused(table, tokens=15)
-    assert not is_refused(table, tokens=14)
-    table = answer(table, tokens=40)
-    assert (table.from_index, table.summaries, table.counts) == (0, (), (15,)), "nothing is marked"
-    for _ in range(4):
-        table = add(table, [15])
-        assert due(table, threshold=1) is None, "less than twice what was refused"
-    table = add(table, [15])
-    assert due(table, threshold=1) == RequestPlan(0, 5, 90)
-    table = answer(ask(table, threshold=1), tokens=45)
-    assert context_tokens(table) == 45
-    assert due(add(table, [15] * 5), threshold=1) is None, "what was too little stays too little"
 
 
 def test_who_never_shortens_does_not_keep_messages_for_ever() -> None:

@@ -23,20 +23,14 @@ VOCABULARY_SIZE = 100_256
 
 TEXTS = [
     "",
-    " ",
     "Hello",
-    "I like blueberries, especially in smoothies.",
     "I'll we've they're IT'S don’t",
-    "naïve façade – “quotes” … ½ №5 ﬁne",
     "東京は夜の七時。我喜欢蓝莓!한국어도 됩니다",
-    "مرحبا بالعالم — שלום עולם",
     "👩‍👩‍👧‍👦 🇩🇪 👍🏽 ☕️ e\u0301",
     "def f(x):\n\treturn {k: v for k, v in x.items() if v != '\\n'}\r\n\r\n    # done\n",
     "<|endoftext|><|fim_prefix|><|im_start|>user<|endofprompt|>",
     "\x00\x07\x1f\x7f\x85\u2028\ufeff\U0010ffff",
-    "3.14159 1,000,000 0x1F 2026-02-14T07:30:00Z",
     "   leading, trailing   \n \n\n\t ",
-    "'S 'ſ 'K 'LL",
     " " * 3000 + "a" * 3000 + "\n" * 3000 + "1" * 3000 + "é" * 3000 + "ab " * 3000,
 ]
 
@@ -68,29 +62,10 @@ def test_counts_whatever_json_can_carry(text: str) -> None:
     assert count(json.loads(json.dumps(text))) >= 0
 
 
-def test_special_token_text_is_ordinary_text(reference: tiktoken.Encoding) -> None:
-    assert "<|endoftext|>" in reference.special_tokens_set
-    assert count("<|endoftext|>") == 7
-
-
 def test_a_message_is_content_and_role_and_four() -> None:
     assert message_tokens("user", "Hello", count) == 1 + 1 + 4
     assert message_tokens("assistant", "", count) == 0 + 1 + 4
     assert message_tokens(Role.USER, "Hello", count) == 6
-
-
-def test_a_role_is_counted_once() -> None:
-    seen: list[str] = []
-
-    def counted(text: str) -> int:
-        seen.append(text)
-        return len(text)
-
-    assert [message_tokens("tool", content, counted) for content in ("a", "bb", "a")] == [9, 10, 9]
-    assert seen.count("tool") == 1
-
-
-# -- other vocabularies ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", BUILT_IN)

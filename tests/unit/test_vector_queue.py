@@ -64,9 +64,7 @@ async def test_each_text_is_embedded_once_for_all_who_ask(held: Held, queue: Vec
     assert sorted(text for call in held.calls for text in call) == ["a", "bb"]
 
 
-async def test_who_runs_out_of_time_goes_on_and_the_vector_is_made_all_the_same(
-    held: Held, queue: VectorQueue
-) -> None:
+async def test_who_runs_out_of_time_gets_the_vector_later(held: Held, queue: VectorQueue) -> None:
     assert await queue.get(["a"], 0) == {}
     await held.called(1)
     held.release()

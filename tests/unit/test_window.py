@@ -34,41 +34,21 @@ def test_the_seeds_example() -> None:
     ("first", "last", "turns", "count", "start", "end"),
     [
         (0, 1, 3, 40, 0, 7),  # clamped at the beginning
-        (3, 4, 3, 40, 0, 10),
         (38, 39, 3, 40, 32, 39),  # true bounds at the end
         (1, 2, 3, 4, 0, 3),  # a short conversation
         (10, 11, 0, 40, 10, 11),
-        (5, 5, 1, 40, 3, 7),
         (42, 43, 3, 40, 36, 39),  # behind the last, still in reach
     ],
 )
-def test_windows_are_clamped_and_say_what_they_hold(
-    first: int, last: int, turns: int, count: int, start: int, end: int
-) -> None:
-    found = window("conv-123", first, last, turns, reversed_of(conversation(count)))
+def test_windows_are_clamped(first: int, last: int, turns: int, count: int, start: int, end: int) -> None:
+    found = window("conv-123", first, last, turns, conversation(count)[::-1])
     assert (found.window_start, found.window_end) == (start, end)
     assert [each.index for each in found.messages] == list(range(start, end + 1))
 
 
-def reversed_of(turns: list[Turn]) -> list[Turn]:
-    return turns[::-1]
-
-
-def test_of_an_empty_window_it_says_how_long_the_conversation_is_and_what_to_do() -> None:
-    behind = (
-        "There is no message from 94 to 107: the conversation has 5, numbered 0 to 4. Ask for one of these."
-    )
-    assert window("conv-123", 100, 101, 3, conversation(5)).note == behind
-    assert window("conv-123", 100, 101, 3, [], 5).note == behind, (
-        "whoever read no more of it knows how long it is"
-    )
-    assert "has 1, numbered 0." in window("conv-123", 100, 101, 3, conversation(1)).note
-    gone = window("conv-123", 0, 1, 1, conversation(40)[20:]).note
-    assert (
-        gone
-        == "There is no message from 0 to 3 any more: what was said there is erased, or kept no longer. "
-        + ("Ask for later ones.")
-    )
+def test_an_empty_window_says_how_long_the_conversation_is() -> None:
+    assert "has 5, numbered 0 to 4" in window("conv-123", 100, 101, 3, [], 5).note
+    assert "is erased" in window("conv-123", 0, 1, 1, conversation(40)[20:]).note
     assert not window("conv-123", 4, 4, 0, conversation(5)).note
 
 
@@ -76,11 +56,8 @@ def test_of_an_empty_window_it_says_how_long_the_conversation_is_and_what_to_do(
     ("name", "first", "last", "turns", "said"),
     [
         ("", 0, 1, 3, "conversationId is required"),
-        ("", -1, -2, 3, "conversationId is required"),
         ("c", -1, 1, 3, "Sequence numbers must be non-negative"),
-        ("c", 0, -1, 3, "Sequence numbers must be non-negative"),
         ("c", 5, 3, 3, "matchedStartSeq (5) must be <= matchedEndSeq (3)"),
-        ("c", 0, 1, -1, "windowSize (-1) must be between 0 and 500 turns"),
         ("c", 0, 1, 10_000, "windowSize (10000) must be between 0 and 500 turns"),
         ("c", 0, 10**9, 3, "the match has 1000000001 messages: ask for at most 2000"),
     ],

@@ -1,11 +1,13 @@
-"""Questions about windows under a policy: what a model is shown, and what the key of its answer depends on."""
+"""The key of the memo, and what a policy changes of it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-from models.memo import Memo
+import pytest
+
+from models.memo import Memo, memo_id
 from models.policies import Rules
 from processors.prompts import examples
 from processors.prompts.prompt import Prompt
@@ -60,3 +62,20 @@ async def test_another_policy_is_another_question() -> None:
 async def test_how_long_notes_are_shown_is_no_other_question() -> None:
     tenant = examples.window().tenant_id
     assert (await asked(None))[0] == (await asked(Policies(tenant, Rules(expires_after={"event": "9d"}))))[0]  # type: ignore[dict-item]
+
+
+PARTS = ("extraction-1", "a-model", "temperature=0", "default", "mara", "what?")
+
+
+def test_the_same_question_has_the_same_key() -> None:
+    assert memo_id(*PARTS) == memo_id(*PARTS)
+    assert len(memo_id(*PARTS)) == 32
+
+
+@pytest.mark.parametrize(
+    "number", range(len(PARTS)), ids=("prompt", "model", "parameters", "tenant", "user", "asked")
+)
+def test_whatever_it_depends_on_makes_another(number: int) -> None:
+    other = [*PARTS]
+    other[number] += "x"
+    assert memo_id(*other) != memo_id(*PARTS)
