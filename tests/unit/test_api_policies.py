@@ -27,16 +27,10 @@ async def put(body: Any) -> httpx.Response:
         ({"never_kept": {"patterns": ["("]}}, "'(' is no regular expression"),
         ({"never_kept": {"patterns": ["(a+)+$", "x*"]}}, "matches the empty text"),
         ({"never_kept": {"patterns": ["a"] * 33}}, "patterns"),
-        ({"never_kept": {"words": ["a"]}}, "words"),
-        ({"never_kept": {"topics": [""]}}, "topics"),
         ({"instructions": "x" * 2001}, "instructions"),
-        ({"expires_after": {"event": "90"}}, "expires_after"),
         ({"expires_after": {"secret": "90d"}}, "expires_after"),
-        ({"expires_after": {"event": "0d"}}, "expires_after"),
         ({"categories": [{"name": "pet", "description": "x"}]}, "there already"),
-        ({"categories": [{"name": "a b", "description": "x"}]}, "categories"),
         ({"instruction": "x"}, "instruction"),
-        ([], "object"),
     ],
 )
 async def test_rules_that_cannot_be_followed_are_a_bad_request(body: Any, said: str) -> None:

@@ -21,8 +21,7 @@ from processors.prompts.answering.searching import Search
 from streams.chat.answering.driving import Answerer
 from streams.chat.answering.recollection import Recollection
 from streams.chat.answering.understanding import Understanding
-from streams.stores.search import Result, Results, Wanted
-from streams.stores.search.explaining import Explanation
+from streams.stores.search import Results, Wanted
 from streams.stores.search.results import scope_of
 
 
@@ -146,29 +145,6 @@ async def test_what_was_said_is_read_while_memory_is_searched() -> None:
     assert found.rewritten_query == "What is Anna's job?"
 
 
-async def test_what_bears_on_a_question_is_what_was_found_above_the_floor() -> None:
-    why = Explanation(milliseconds={}, candidates=9, chance=0.9, floor=0.3, left_out={}, best=[])
-
-    class FindsMany(Finds):
-        async def search(self, wanted: Wanted) -> Results:
-            found = [
-                Result(
-                    kind="fact",
-                    score=(9 - n) / 10,
-                    parts={},
-                    text=f"fact {n}",
-                    message_ids=(),
-                    conversation_id="c-1",
-                )
-                for n in range(9)
-            ]
-            return Results(found, scope=scope_of(wanted), explanation=why)
-
-    understanding = Understanding(FindsMany(), Log(asyncio.Event(), knows=True))
-    found = await understanding.read("Where do I live?", "ada", "default")
-    assert found.needed_context_from_memory == tuple(f"fact {n}" for n in range(7))
-
-
 async def test_who_is_not_known_in_a_conversation_is_told_nothing_of_it() -> None:
     search = Finds()
     log = Log(search.asked, knows=False)
@@ -187,8 +163,3 @@ async def test_the_turns_before_a_question_are_told_without_it() -> None:
     before = await memory.recent(said("What is her job?", 1, message_id="m-2"), 5)
     assert [each.text for each in before] == ["My sister Anna is away."]
     assert await memory.recent(said("My sister Anna is away.", 1), 5) == [], "it is the question"
-
-
-async def test_what_holds_no_word_is_not_asked_of_a_model() -> None:
-    memory = Recollection(None, None, None, None, None)  # type: ignore[arg-type]  # nobody is asked
-    assert not (await memory.understand(said(" \x00 ", 1), [], [])).is_ambiguous

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from processors.conversations.episodes.boundaries import CONTEXT, FEATURES, features, is_boundary, probability
-from processors.conversations.episodes.traits import Traits, traits_of
+from processors.conversations.episodes.boundaries import CONTEXT, features, is_boundary, probability
+from processors.conversations.episodes.traits import traits_of
 from streams.llm.onnx_embedder import OnnxEmbedder
 
 GARDEN_THEN_TRAIN = [
@@ -27,10 +26,6 @@ def vector(*numbers: float) -> bytes:
     return (row / np.linalg.norm(row)).astype("<f2").tobytes()
 
 
-def plain(text: str, *numbers: float, role: str = "user") -> Traits:
-    return traits_of("t", role, text, vector(*numbers) if numbers else b"")
-
-
 async def test_a_change_of_topic_is_found_where_it_is() -> None:
     embedder = OnnxEmbedder()
     try:
@@ -43,31 +38,6 @@ async def test_a_change_of_topic_is_found_where_it_is() -> None:
     ]
     found = [at for at in range(1, len(turns)) if is_boundary(turns[:at], turns[at], (*turns, None)[at + 1])]
     assert found == [4]
-
-
-def test_what_was_said_around_a_turn_is_compared() -> None:
-    before = [
-        plain("Nothing of that kind.", 1, 1, 0),
-        plain("Is the garden open?", 1, 0, 0),
-        plain("The garden opens at nine.", 0, 1, 0, role="assistant"),
-    ]
-    turn, after = plain("By the way, gardens need rain.", 0, 3, 4), plain("Rain falls.", 0, 0, 1)
-    found = features(before, turn, after)
-    assert found is not None
-    values = dict(zip(FEATURES, found, strict=True))
-    assert values["turn.before"] == pytest.approx(0.6, abs=1e-3)
-    assert values["left"] == pytest.approx(0.0, abs=1e-3)
-    assert values["right"] == pytest.approx(0.8, abs=1e-3)
-    # (0, .3, .9) and (.5, .5, 0)
-    assert values["pair.latest"] == pytest.approx(0.15 / (0.9**0.5 * 0.5**0.5), abs=1e-3)
-    assert values["words"] == pytest.approx(1 / 5), "garden, of way, garden, need, rain and falls"
-    assert (values["user"], values["opens"], values["asked"]) == (1.0, 1.0, 0.0)
-    assert probability(before, turn, after) != probability(before, turn, None)
-    alone = features(before[:1], turn, None)
-    assert alone is not None
-    assert (
-        alone[FEATURES.index("left")] == alone[FEATURES.index("right")] == alone[FEATURES.index("turn.before")]
-    )
 
 
 _WORDS = st.text(max_size=300)

@@ -53,22 +53,6 @@ def test_an_error_that_nobody_raised_on_purpose_keeps_its_traceback(monkeypatch:
         main.run(["settings"])
 
 
-COMMANDS = [
-    [], ["settings"], ["topics"], ["topics", "apply"], ["topics", "check"], ["topics", "list"], ["worker"],
-    ["tail"], ["search"], ["facts"], ["explain"], ["window"], ["status"], ["doctor"],
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: " ".join(command) or "switchboard")
-def test_help_explains_every_command_and_option(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run([*command, "--help"]) == 0
-    lines = [line.strip("│ ") for line in capsys.readouterr().out.splitlines()]
-    assert any(line.startswith("Usage:") for line in lines)
-    for line in lines:
-        if line.startswith("--"):
-            assert len(line.split("  ")) > 1, f"no help for {line}"
-
-
 def test_settings_never_print_a_secret(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

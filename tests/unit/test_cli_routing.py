@@ -31,12 +31,3 @@ def test_the_default_of_librdkafka_is_recognised_and_its_producer_named() -> Non
     assert found.wrong == sum(crc32(k) % PARTITIONS != partition_of(k, PARTITIONS) for k in KEYS) > 0
     assert dict(found.by_producer) == {"/billing": found.wrong}
     assert "partitioner=murmur2_random" in found.advice
-
-
-def test_any_other_partitioner_gets_the_general_advice() -> None:
-    shifted = [right(key)._replace(partition=(partition_of(key, PARTITIONS) + 1) % PARTITIONS) for key in KEYS]
-    found = look_at("chat.messages.v1", shifted, PARTITIONS)
-    assert found.wrong == 50
-    assert found.crc32 < 50
-    assert "murmur2_random" not in found.advice
-    assert list(found.by_producer) == ["a producer that sends no ce_source header"]

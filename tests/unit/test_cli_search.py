@@ -20,8 +20,6 @@ import samples
 from streams.cli import main
 from streams.config.service_registry import ServiceAddress, register
 from streams.config.settings import load_settings
-from streams.stores.search import Empty, Wanted
-from streams.stores.search.results import Results, scope_of
 from streams.telemetry.health import HealthServer, HealthState
 from streams.telemetry.metrics import Metrics
 
@@ -128,15 +126,6 @@ def test_json_is_what_the_api_answers(api: Api, capsys: pytest.CaptureFixture[st
     assert shown["results"][0]["fact"]["provenance"][0]["offsets"] == [4]
 
 
-def test_nothing_found_and_a_missing_embedder_are_said(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    answer(api, 200, {"degraded": True, "results": []})
-    assert main.run(["search", "fruit?", "-u", "amara"]) == 0
-    out = capsys.readouterr().out
-    assert "only words were compared" in out
-    assert "Nothing is known of amara" in out
-    assert "the broker does not answer" in out
-
-
 @pytest.mark.parametrize("command", ["search", "facts"])
 def test_who_is_not_read_yet_is_not_unknown(api: Api, capsys: pytest.CaptureFixture[str], command: str) -> None:
     body = {"degraded": False, "results": [], "known": False, "empty": "not_read_yet"}
@@ -234,33 +223,3 @@ def test_a_blank_query_is_refused_before_anybody_is_asked(capsys: pytest.Capture
 def test_a_blank_user_is_refused_before_anybody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["search", "fruit", "--user", " "]) == 65
     assert "--user is blank" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("redis_url", ["", "redis://127.0.0.1:1"])
-def test_without_the_service_it_says_what_is_not_looked_at(
-    redis_url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Turns around those found are in Redis, where one is set; what recall itself keeps is gone with it."""
-    logs: list[Any] = []
-
-    class Nothing:
-        async def search(self, wanted: Wanted) -> Results:
-            return Results(scope=scope_of(wanted), empty=Empty.NO_ANSWER)
-
-    async def open_living(*_: Any, **__: Any) -> None:
-        """Nothing is embedded."""
-
-    def open_search(_: Any, __: Any, log: Any, *___: Any) -> tuple[Any, None, None]:
-        logs.append(log)
-        return Nothing(), None, None
-
-    monkeypatch.setattr("streams.agents.vectors.living_embedder.open_living", open_living)
-    monkeypatch.setattr("streams.stores.remembered.opening.open_search", open_search)
-    monkeypatch.setattr("streams.cli.recall_api.require_index", lambda _: None)
-    monkeypatch.setenv("SWITCHBOARD_REDIS_URL", redis_url)
-    with socket.socket() as taken:  # bound, and nobody listens
-        taken.bind(("127.0.0.1", 0))
-        monkeypatch.setenv("SWITCHBOARD_API_PORT", str(taken.getsockname()[1]))
-        assert main.run(["search", "fruit?", "-u", "amara"]) == 0
-    assert ("without the turns before and after" in capsys.readouterr().err) is (not redis_url)
-    assert [log is not None for log in logs] == [bool(redis_url)]

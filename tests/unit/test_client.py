@@ -185,13 +185,10 @@ def test_what_is_added_twice_for_a_broken_connection_has_one_key(ask: Ask, serve
     [
         (problems.INVALID_REQUEST, errors.InvalidRequest),
         (problems.TOKEN_NEEDED, errors.NotAuthenticated),
-        (problems.TOKEN_REFUSED, errors.NotAuthenticated),
         (problems.NOT_ALLOWED, errors.NotAllowed),
         (problems.UNKNOWN_FACT, errors.NotFound),
-        (problems.UNKNOWN_CONVERSATION, errors.NotFound),
         (problems.CONFLICT, errors.Conflict),
         (problems.INTERNAL_ERROR, errors.Problem),
-        (problems.UNKNOWN_HOST, errors.Problem),
     ],
 )
 def test_problems_are_errors_by_their_type(ask: Ask, server: Server, kind: problems.Kind, error: type) -> None:

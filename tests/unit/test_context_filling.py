@@ -15,7 +15,6 @@ from models.turns import Turn
 from processors.retrieval.context.packing import Budget, Packed, Packer, without
 from processors.retrieval.context.ranking import ALIKE, Candidate, Ranked, diverse, ranked
 from processors.retrieval.context.remembering import offered
-from processors.retrieval.context.wording import line
 
 NOW = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
 
@@ -27,12 +26,6 @@ def candidate(name: str, similarity: float = 0.5, **other: object) -> Candidate:
 
 def names(found: list[Ranked]) -> list[str]:
     return [each.candidate.id for each in found]
-
-
-class TestRelevance:
-    def test_the_most_relevant_is_first_whatever_the_order(self) -> None:
-        some = [candidate("b"), candidate("a"), candidate("c", 0.9)]
-        assert names(ranked(some, NOW)) == names(ranked(some[::-1], NOW)) == ["c", "a", "b"]
 
 
 class TestWhatIsAlike:
@@ -52,14 +45,6 @@ class TestWhatIsAlike:
             [candidate("a"), candidate("b", words=("a",), vector=near[1])],
         ):
             assert names(diverse(ranked(some, NOW))[0]) == ["b"]
-
-    def test_each_joins_the_first_it_is_like(self) -> None:
-        some = [
-            candidate("a", 0.9, words=("x",)),
-            candidate("b", 0.8, words=("y",)),
-            candidate("c", 0.1, words=("y",)),
-        ]
-        assert diverse(ranked(some, NOW))[1] == {"c": "b"}
 
 
 class TestWhatWasSaidBefore:
@@ -84,13 +69,6 @@ class TestWhatWasSaidBefore:
         )
 
 
-class TestWording:
-    def test_a_fact_names_its_day_and_an_instruction_does_not(self) -> None:
-        assert line(Tier.FACTS, "Sails.", at=NOW) == "- Sails. (1 Mar 2026)\n"
-        assert line(Tier.EPISODES, "I sail.", Role.USER, at=NOW) == "- user: I sail. (1 Mar 2026)\n"
-        assert line(Tier.INSTRUCTIONS, "Be brief.", at=NOW) == "- Be brief.\n"
-
-
 def turn(index: int, text: str = "hello there", speaker: str = "") -> Turn:
     return samples.turn(index, text, at=NOW, arrived_at=NOW, speaker=speaker)
 
@@ -110,18 +88,6 @@ def outside(packed: Packed, tier: Tier) -> dict[str, LeftOut | None]:
 
 
 class TestTiers:
-    def test_a_tier_says_what_it_took(self) -> None:
-        packed = pack(Budget(), turn(0, "hello", "Ada"), facts=[candidate(name) for name in "abcdefg"])
-        assert inside(packed, Tier.FACTS) == list("abcdefg")
-        uses = {use.tier: use for use in packed.tiers}
-        assert (uses[Tier.FACTS].items, uses[Tier.FACTS].left_out) == (7, 0)
-        assert (uses[Tier.RECENT].items, uses[Tier.RECENT].left_out) == (1, 0)
-        assert uses[Tier.TOOLS].tokens == 0
-        assert packed.tokens == sum(use.tokens for use in packed.tiers)
-        for use in packed.tiers:
-            items = [item for item in packed.items if item.tier is use.tier and item.left_out is None]
-            assert use.tokens >= sum(item.tokens for item in items)
-
     def test_an_item_says_where_it_comes_from(self) -> None:
         fact = candidate(
             "a",
@@ -145,14 +111,6 @@ class TestTiers:
         assert (item.role, item.speaker, item.message_ids) == (Role.USER, "Ada", ("m",))
         assert (item.conversation_id, item.cut, item.found_by, item.at) == ("k", True, FoundBy.WORDS, NOW)
         assert item.parts is not None and item.score == ranked([fact], NOW)[0].score
-
-    def test_what_is_left_out_shows_its_beginning_and_why(self) -> None:
-        long = " ".join(["word"] * 100)
-        packed = pack(Budget(total=30), turn(0, "hello"), tools=[candidate("a", text=long), candidate("b")])
-        (gone,) = [item for item in packed.items if item.left_out is not None]
-        assert (gone.id, gone.text, gone.cut) == ("a", long[:240], True)
-        assert gone.left_out is LeftOut.NO_ROOM
-        assert inside(packed, Tier.TOOLS) == ["b"]
 
     def test_what_is_too_large_for_its_tier_keeps_nobody_out(self) -> None:
         long = " ".join(["word"] * 3000)

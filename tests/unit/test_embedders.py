@@ -56,7 +56,6 @@ async def test_a_model_in_a_folder_makes_the_vectors_that_it_makes_elsewhere(fol
         ("green tea", 1.0, 1.0),
         ("Grüner Tee aus Łódź, 42 g", 1.0, 1.0),
         ("зелёный чай", 0.0, 1.0),  # spelled letter by letter
-        ("ຂ້ອຍມັກກາເຟ", 0.0, 0.0),
         ("🎻🎶", 0.0, 0.0),
         ("", 0.0, 0.0),
     ],
@@ -98,10 +97,8 @@ async def test_pooling_and_prefix(folder: Path) -> None:
     ("spoil", "words"),
     [
         (lambda folder: (folder / "model.onnx").unlink(), "model.onnx or onnx/model.onnx is missing"),
-        (lambda folder: (folder / "tokenizer.json").unlink(), "tokenizer.json is missing"),
         (lambda folder: (folder / "tokenizer.json").write_text("{"), "tokenizer.json cannot be read"),
         (lambda folder: (folder / "switchboard.json").write_text('{"pooling": "max"}'), "how it pools"),
-        (lambda folder: (folder / "switchboard.json").write_text('{"prefx": "a"}'), "how it pools"),
         (lambda folder: shutil.rmtree(folder), "there is no such folder"),
     ],
 )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import msgspec
-import pytest
 
 from models.facts import Fact
-from models.responses import ResponseChunk
 from models.vectors import EmbeddingRequest, VectorKind
 from streams.agents.emitting import emit, emit_tombstone
 from streams.runtime.effects import Effects
@@ -40,12 +38,3 @@ def test_a_tombstone_has_no_value_and_headers_of_its_own() -> None:
     assert (output.topic, output.key, output.value, output.route) == ("memory.facts.v1", b"f", None, b"ada")
     assert dict(output.headers)["erased_version"] == b"2"
     assert dict(output.headers)["ce_id"] == b"f/erased"
-
-
-def test_a_type_of_several_topics_needs_the_topics_name() -> None:
-    chunk = ResponseChunk(response_id="r", conversation_id="c", sequence=0, text="Hi")
-    with pytest.raises(ValueError, match="name one as topic="):
-        emit(Effects(), chunk)
-    effects = Effects()
-    emit(effects, chunk, topic="chat.responses.v1")
-    assert effects.outputs[0].topic == "chat.responses.v1"

@@ -35,20 +35,13 @@ async def said(embedder: OnnxEmbedder, text: str, day: int, kind: Kind) -> Said:
     ("kind", "old", "new", "is_over"),
     [
         (Kind.STATE, "I own a motorbike.", "I sold the motorbike in April.", True),
-        (Kind.RELATION, "We have a rabbit called Nelly.", "Nelly the rabbit died yesterday.", True),
         (Kind.EVENT, "We're going to Malta in June.", "Malta is cancelled.", True),
         (Kind.INSTRUCTION, "Never mention my divorce.", "You can mention my divorce again.", True),
-        (Kind.STATE, "I don't eat fish.", "I eat fish again.", True),
-        (Kind.STATE, "Our bakery is closed on Tuesdays.", "Since June the bakery is open on Tuesdays.", True),
         (Kind.STATE, "My brother Tom lives in Oslo.", "Tom died last week.", True),
         (Kind.STATE, "My brother Tom lives in Oslo.", "Tom visited last week.", False),
-        (Kind.PREFERENCE, "I love opera.", "I love ballet.", False),
-        (Kind.STATE, "My brother moved to Oslo.", "I moved to Turin.", False),
         (Kind.STATE, "I own a motorbike.", "My uncle sold his motorbike.", False),
         (Kind.EVENT, "We're going to Malta in June.", "The hotel in Malta has a pool.", False),
         (Kind.INSTRUCTION, "Never mention my divorce.", "Never mention my salary.", False),
-        (Kind.INSTRUCTION, "Put names in bold.", "Put dates in bold.", False),
-        (Kind.EVENT, "The driving test is in Gort, no going back.", "I PASSED, first go!", True),
         (Kind.STATE, "Badly allergic, I carry an EpiPen.", "Back from the doctor.", False),
     ],
 )
@@ -83,11 +76,8 @@ async def test_a_plan_that_is_mostly_about_something_else_holds(embedder: OnnxEm
     ("old", "new", "is_over"),
     [
         ("Always answer in French.", "Always answer in English.", True),
-        ("Please use metric units.", "Please use imperial units.", True),
         ("Call me Sam.", "Call me Samantha.", True),
         ("Never mention my salary to anyone.", "Never mention my divorce to anyone.", False),
-        ("Always put a title first.", "Always put a date first.", False),
-        ("Put names in bold.", "Put dates in bold.", False),
     ],
 )
 async def test_an_order_done_another_way_replaces_the_earlier(

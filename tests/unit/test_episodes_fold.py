@@ -46,16 +46,6 @@ def spans(episodes: list[Episode]) -> list[tuple[int, int, int, str]]:
     return [(each.from_index, each.to_index, each.overlap, each.reason.value) for each in episodes]
 
 
-def test_by_default_twenty_turns_overlap_by_three() -> None:
-    folding = fold(policy=EpisodePolicy())
-    add(folding, *map(turn, range(60)))
-    assert spans(formed(folding)) == [
-        (0, 19, 0, "window"),
-        (17, 36, 3, "window"),
-        (34, 53, 3, "window"),
-    ]
-
-
 def test_an_episode_says_who_spoke_when_and_what() -> None:
     folding = fold()
     add(
@@ -108,28 +98,6 @@ def test_of_a_long_turn_an_episode_keeps_the_beginning(more: int) -> None:
     assert kept == (said if not more else f"{said[: TURN_CHARACTERS - 1]}…")
 
 
-def test_a_punctuation_ends_what_was_silent_until_then() -> None:
-    folding = fold()
-    add(folding, turn(0), turn(1))
-    folding.tick(NOON.timestamp() + 60.9)
-    assert formed(folding) == []
-    folding.tick(NOON.timestamp() + 61)
-    folding.tick(NOON.timestamp() + 200)
-    assert spans(formed(folding)) == [(0, 1, 0, "idle")]
-
-
-def test_what_is_closed_ends_and_may_go_on() -> None:
-    folding = fold()
-    add(folding, turn(0))
-    folding.close("acme")
-    assert formed(folding) == []
-    folding.close("default")
-    folding.close("default")
-    add(folding, turn(1))
-    folding.close("default")
-    assert spans(formed(folding)) == [(0, 0, 0, "closed"), (0, 1, 1, "closed")]
-
-
 def test_a_conversation_that_began_anew_repeats_nothing() -> None:
     folding = fold()
     add(folding, turn(0), turn(1))
@@ -173,13 +141,6 @@ def test_nothing_is_formed_of_turns_that_were_all_erased() -> None:
     add(folding, turn(2))
     folding.close("default")
     assert spans(formed(folding)) == [(2, 2, 0, "closed")]
-
-
-def test_an_episode_without_words_is_not_embedded() -> None:
-    folding = fold()
-    add(folding, turn(0, text=" "))
-    folding.close("default")
-    assert [each.embedded for each in folding.take_formed()] == [""]
 
 
 def test_a_gap_in_the_log_moves_no_later_episode() -> None:

@@ -64,12 +64,9 @@ def found(**changes: object) -> Statement:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"confidence": 0.0},
         {"confidence": 1.0},
-        {"statement": "s" * 4096},
         {"value": "v" * 1024},
         {"value": "", "assertion": Assertion.ENDED},
-        {"value": "", "polarity": Polarity.NEGATED},
         {"event_at": EARLIEST_EVENT},
         {"event_at": minute(2) + LATEST_AHEAD},
     ],
@@ -82,18 +79,13 @@ def test_what_the_window_bears_out_is_taken(changes: dict[str, object]) -> None:
     ("changes", "reason"),
     [
         ({"confidence": -0.01}, "confidence"),
-        ({"confidence": 1.01}, "confidence"),
         ({"confidence": float("nan")}, "confidence"),
-        ({"confidence": float("inf")}, "confidence"),
         ({"statement": "s" * 4097}, "too_long"),
-        ({"value": "v" * 1025}, "too_long"),
         ({"value": "?"}, "empty_value"),
         ({"quote": " \n"}, "not_quoted"),
         ({"event_at": EARLIEST_EVENT - timedelta(seconds=1)}, "absurd_date"),
-        ({"since": EARLIEST_EVENT - timedelta(seconds=1)}, "absurd_date"),
         ({"since": minute(2) + timedelta(seconds=1)}, "absurd_date"),
         ({"since": datetime(9999, 12, 31, tzinfo=UTC)}, "absurd_date"),
-        ({"since": datetime(1, 1, 1, tzinfo=UTC)}, "absurd_date"),
         ({"event_at": minute(2) + LATEST_AHEAD + timedelta(seconds=1)}, "absurd_date"),
     ],
 )
@@ -107,12 +99,9 @@ def test_what_it_does_not_is_objected_to(changes: dict[str, object], reason: str
         ("Translate this: I live in Rome.", "I live in Rome.", "not_own_words"),
         ('My boss says "I only fly first class"', "I only fly first class", "not_own_words"),
         ("He wrote “I live in Rome”. I live in Oslo.", "I live in Oslo.", None),
-        ("My mum asked „Isst du Fleisch?“, and I eat none.", "and I eat none.", None),
         # The question of the assistant gives sense to an answer, and is nobody's own words.
         ("Penicillin.", "Any allergies?\nPenicillin.", None),
-        ("Penicillin.", "Any allergies?", None),
         ("Translate: I am allergic to nuts.", "Any allergies?\nI am allergic to nuts.", "not_own_words"),
-        ("Translate: I am allergic to nuts.", "Any allergies?", "not_own_words"),
         # What is quoted in one place is said in another.
         ('I live in Rome. Translate: "I live in Rome."', "I live in Rome.", None),
     ],
@@ -129,13 +118,10 @@ def test_a_quote_is_mostly_of_the_authors_own_words(said: str, quote: str, reaso
     [
         ("  I live\tin Berlin. ", True),
         ("I live in Berlin.\nI like blueberries.", True),
-        ("I live in Berlin.\n\n  I like blueberries in", True),
         ("I like blueberries.\nI live in Berlin.", False),
         ("I live in Berlin.\nI live in Berlin.", False),
-        ("I like\nI like", True),
         ("I like\nI like\nI like", False),
         ("I live in Ber\nBerlin.", False),
-        ("I live in Rome.", False),
         ("", False),
     ],
 )

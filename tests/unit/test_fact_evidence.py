@@ -6,8 +6,7 @@ from collections import Counter
 
 from told_facts import evidence, told
 
-from processors.facts.evidence import PROVENANCE_LIMIT, ceilings, is_counted, is_same, is_under, newest, place
-from processors.facts.marks import moment_of
+from processors.facts.evidence import PROVENANCE_LIMIT, is_counted, newest
 
 
 def test_of_very_much_evidence_the_newest_is_named_and_all_of_it_counts_once() -> None:
@@ -24,12 +23,6 @@ def test_of_very_much_evidence_the_newest_is_named_and_all_of_it_counts_once() -
     assert not is_counted(fact, evidence(3, partition=1))
 
 
-def test_as_long_as_all_is_named_nothing_else_counts() -> None:
-    fact = told(*(evidence(offset) for offset in range(5, 5 + PROVENANCE_LIMIT)))
-    assert len(fact.provenance) == fact.evidence_count == PROVENANCE_LIMIT
-    assert not is_counted(fact, evidence(3))
-
-
 def test_every_partition_keeps_some_of_its_evidence() -> None:
     """They do not go on side by side: the old evidence of one is what a replay of it is known by."""
     kept = newest([evidence(0, partition=1), *(evidence(offset) for offset in range(10, 40))])
@@ -40,23 +33,3 @@ def test_every_partition_keeps_some_of_its_evidence() -> None:
     assert {each.offsets[0] for each in kept} == set(range(20, 30))
     many = [evidence(1, partition) for partition in range(PROVENANCE_LIMIT + 2)]
     assert newest(many) == tuple(many)
-
-
-def test_a_message_of_the_same_window_or_the_very_same_messages_are_one_piece() -> None:
-    said = evidence(1)
-    assert is_same(said, evidence(1, message_ids=("asked", *said.message_ids)))
-    assert not is_same(said, evidence(1, message_ids=("other",)))
-    assert is_same(said, evidence(1, window_id="another"))
-    assert not is_same(said, evidence(1, window_id="another", conversation_id="d"))
-    assert not is_same(said, evidence(1, window_id="another", message_ids=("other",)))
-
-
-def test_what_was_let_go_whole_is_known_up_to_its_last_place() -> None:
-    floors = ceilings([evidence(3), evidence(1), evidence(7, partition=1)])
-    assert [is_under(evidence(offset), floors) for offset in (2, 3, 4)] == [True, True, False]
-    assert is_under(evidence(7, partition=1), floors)
-    assert not is_under(evidence(2, partition=2), floors)
-    assert not is_under(evidence(2, topic="other"), floors)
-    assert ceilings([evidence(2)], floors) == floors
-    assert place(evidence(1, offsets=())) == (evidence(1).arrived_at, 0)
-    assert moment_of(evidence(1, offsets=())).offset == 0

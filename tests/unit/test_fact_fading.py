@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import timedelta
 from math import exp, log
 
 import msgspec
@@ -14,8 +14,6 @@ from models.statements import ATTRIBUTES, Kind, attribute_of
 from processors.facts.claims import claim_of
 from processors.facts.confidence import (
     ACTIVE_FROM,
-    FOREVER,
-    RATES,
     active_until,
     confidence_at,
     falls_below,
@@ -45,13 +43,6 @@ def test_what_it_does_harm_to_forget_never_fades_whatever_its_kind_and_writing()
         assert not is_lasting(msgspec.structs.replace(known("like"), attribute=written))
 
 
-def test_every_kind_fades_at_its_own_rate() -> None:
-    assert {kind: rate_of(known("like", kind=kind)) for kind in Kind} == {**RATES}
-    assert RATES[Kind.INSTRUCTION] == 0.0
-    assert rate_of(known("like"), {Kind.PREFERENCE: 0.5}) == 0.5
-    assert rate_of(known("home"), {Kind.PREFERENCE: 0.5}) == 0.0, "of what has no rate nothing fades"
-
-
 def test_it_fades_by_the_days_since_it_was_last_heard_of() -> None:
     fact = told(evidence(1), evidence(5))
     assert confidence_at(fact, arrival(5)) == fact.confidence
@@ -70,44 +61,7 @@ def test_it_falls_below_a_threshold_on_the_day_that_its_rate_says() -> None:
     assert falls_below(fact, 0.8) == arrival(1), "as sure as that only then"
 
 
-def test_what_was_never_so_sure_is_below_since_it_was_last_heard_of() -> None:
-    east = timezone(timedelta(hours=8))
-    fact = known("home", confidence=0.4, last_evidence_at=arrival(1).astimezone(east))
-    assert falls_below(fact, 0.5) == arrival(1)
-    lasting = known("allergy", confidence=0.4)
-    assert falls_below(lasting, 0.5) == arrival(1)
-    for until in (falls_below(fact, 0.5), falls_below(fact, 0.4), falls_below(fact, 0.3)):
-        assert until.tzinfo is UTC, "however the record writes it, it is told in universal time"
-
-
-def test_nothing_falls_below_nothing() -> None:
-    fact = known("home")
-    assert falls_below(fact, 0.0) == falls_below(fact, -1.0) == FOREVER
-    assert falls_below(msgspec.structs.replace(fact, confidence=0.0), 0.0) == FOREVER
-    # One in a hundred is a threshold like any other.
-    assert falls_below(fact, 0.01) < arrival(1) + 439 * DAY
-
-
-def test_a_fade_that_outlasts_time_ends_with_it() -> None:
-    fact = known("home", confidence=1.0)
-    days = (FOREVER - arrival(1)) / DAY
-    assert falls_below(fact, exp(-1), {Kind.STATE: 1 / (days - 1)}) < FOREVER
-    assert falls_below(fact, exp(-1), {Kind.STATE: 1 / (days + 1)}) == FOREVER
-    assert falls_below(fact, exp(-1), {Kind.STATE: 1e-12}) == FOREVER
-    late = known("home", confidence=1.0, last_evidence_at=datetime(9999, 12, 30, tzinfo=UTC))
-    assert falls_below(late, exp(-1), {Kind.STATE: 2.0}) == late.last_evidence_at + DAY / 2
-    assert falls_below(late, exp(-1), {Kind.STATE: 0.5}) == FOREVER
-
-
 FADED = FactStatus.DEPRECATED
-
-
-def test_what_faded_may_come_back_and_what_never_was_so_may_not() -> None:
-    faded, void = known("home", status=FADED), known("home", status=FADED, valid_to=arrival(1))
-    ended = known("home", status=FactStatus.ENDED, valid_to=arrival(1))
-    holds = known("home")
-    assert [each.has_faded for each in (faded, void, ended, holds)] == [True, False, False, False]
-    assert [each.is_void for each in (faded, void, ended, holds)] == [False, True, False, False]
 
 
 def test_what_faded_stands_again_from_the_confidence_on_that_answers_a_search() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from told_facts import Memory, arrival, claimed, minute
 
 from models.facts import FactChange, FactStatus
-from models.statements import Assertion, Polarity
-from processors.facts.evidence import PROVENANCE_LIMIT
+from models.statements import Polarity
 
 ACTIVE = FactStatus.ACTIVE
 
@@ -37,39 +36,6 @@ class TestWhatAWholeInherits:
         assert (part.status, part.archived_at) == (FactStatus.MERGED_INTO, arrival(5))
         change = part.changes[-1]
         assert (change.change, change.confidence_before) == (FactChange.MERGED, part.confidence)
-
-    def test_it_is_not_taken_back_with_the_part_that_it_is_said_instead_of(self) -> None:
-        memory = Memory()
-        memory.says("like", "tea", 1)
-        memory.says("like", "tea", 2, polarity=Polarity.NEGATED)
-        memory.says("like", "green tea", 3, Assertion.CORRECTED, refines=(fact_id("like", "tea"),))
-        assert memory.known("like", "green tea").status is ACTIVE
-
-    def test_what_comes_after_the_whole_counts_as_its_last(self) -> None:
-        memory = Memory()
-        memory.says("like", "tea", 9)
-        memory.says("like", "green tea", 2, refines=(fact_id("like", "tea"),))
-        whole = memory.known("like", "green tea")
-        assert (whole.learned_at, whole.last_evidence_at) == (arrival(2), arrival(9))
-        assert [mark.last.sent_at for mark in memory.of("like", "green tea").marks] == [minute(9)]
-
-    def test_what_is_no_more_named_counts_and_is_known(self) -> None:
-        memory = self.merged(PROVENANCE_LIMIT + 5, 2)
-        whole = memory.known("like", "green tea")
-        assert whole.evidence_count == PROVENANCE_LIMIT + 7
-        newest = range(8, PROVENANCE_LIMIT + 8)
-        assert [each.offsets[0] for each in whole.provenance] == [*newest]
-        assert memory.says("like", "tea", 3) == [], "said, and let go"
-
-    def test_what_the_whole_has_let_go_is_let_go_of_the_part(self) -> None:
-        memory = Memory()
-        memory.says("like", "tea", 1)
-        memory.says("like", "tea", PROVENANCE_LIMIT)
-        for at in range(2, PROVENANCE_LIMIT + 6):
-            refines = (fact_id("like", "tea"),) if at == PROVENANCE_LIMIT + 5 else ()
-            memory.says("like", "green tea", at, refines=refines)
-        whole = memory.known("like", "green tea")
-        assert [each.offsets[0] for each in whole.provenance] == [*range(6, PROVENANCE_LIMIT + 6)]
 
     def test_what_had_another_value_before_is_part_of_the_whole_alone(self) -> None:
         memory = Memory()

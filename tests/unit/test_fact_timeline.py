@@ -5,14 +5,12 @@ from __future__ import annotations
 from itertools import permutations
 
 import pytest
-from told_facts import Memory, arrival, candidate, claimed, evidence, minute
+from told_facts import Memory, arrival, evidence, minute
 
 from models.facts import FactStatus, Period, Provenance
 from models.statements import Assertion, Polarity, Precision
-from processors.facts.claims import claim_of
 from processors.facts.confidence import PASSIVE_FROM
-from processors.facts.marks import MARKS_LIMIT, Moment, Said, mark_of
-from processors.facts.timeline import Verdict, verdicts
+from processors.facts.marks import MARKS_LIMIT
 
 ENDED, CORRECTED, NEGATED = Assertion.ENDED, Assertion.CORRECTED, Polarity.NEGATED
 
@@ -41,12 +39,6 @@ class TestOneValue:
             minute(n) for n in (1, 3, 5, 9)
         ]
 
-    def test_what_is_said_to_have_begun_earlier_ends_nothing_that_came_later(self, ada: Memory) -> None:
-        for value, at in (("Berlin", 5), ("Rome", 9), ("Berlin", 3)):
-            ada.says("home", value, at)
-        assert holding(ada) == {"Rome"}
-        assert ada.known("home", "Berlin").valid_from == minute(3)
-
     @pytest.mark.parametrize("order", [("Berlin", "Rome"), ("Rome", "Berlin")])
     def test_of_two_that_were_said_at_once_the_later_in_the_log_holds(
         self, ada: Memory, order: tuple[str, str]
@@ -59,36 +51,11 @@ class TestOneValue:
             ada.says("home", value, 9, provenance=said[value])
         assert holding(ada) == {"Rome"}
 
-    def test_what_ends_by_itself_is_ended_by_nothing(self, ada: Memory) -> None:
-        ada.says("home", "Berlin", 1)
-        ada.says("home", "Berlin", 5, ENDED)
-        berlin = ada.known("home", "Berlin")
-        assert (berlin.status, berlin.valid_to, berlin.superseded_by) == (FactStatus.ENDED, minute(5), None)
-
-    def test_what_never_was_so_is_no_past(self, ada: Memory) -> None:
-        ada.says("home", "Berlin", 1)
-        ada.says("home", "Rome", 5, CORRECTED)
-        ada.says("home", "Berlin", 9)
-        berlin = ada.known("home", "Berlin")
-        assert (berlin.status, berlin.valid_from, berlin.past) == (FactStatus.ACTIVE, minute(9), ())
-
     def test_what_it_is_not_stays_so_whatever_it_is(self, ada: Memory) -> None:
         ada.says("home", "Berlin", 1, polarity=NEGATED)
         ada.says("home", "Rome", 5)
         assert holding(ada) == {"Berlin", "Rome"}
         assert ada.known("home", "Berlin", NEGATED).status is FactStatus.ACTIVE
-
-    def test_the_oldest_of_many_denials_is_forgotten(self, ada: Memory) -> None:
-        for number in range(MARKS_LIMIT + 1):
-            ada.says("home", f"Town {number}", number, polarity=NEGATED)
-        line = ada.of("home", "Town 1")
-        assert [mark.first.sent_at for mark in line.marks] == [minute(n) for n in range(1, MARKS_LIMIT + 1)]
-
-    def test_what_is_voided_before_it_was_said_never_was_so(self) -> None:
-        at = Moment(minute(5), arrival(5))
-        berlin = claimed("home", "Berlin")
-        found = verdicts([mark_of(berlin, at, Said.VOIDED, "rome")], True)
-        assert found == {berlin.fact_id: Verdict(FactStatus.DEPRECATED, minute(5), minute(5), "rome")}
 
 
 class TestUnsurely:
@@ -96,14 +63,6 @@ class TestUnsurely:
         ada.says("home", "Berlin", 1, confidence=PASSIVE_FROM)
         ada.says("home", "Rome", 5, confidence=PASSIVE_FROM - 0.01)
         assert [ada.known("home", value).tentative for value in ("Berlin", "Rome")] == [False, True]
-        assert holding(ada) == {"Berlin", "Rome"}
-
-    def test_what_was_said_surely_stays_so_and_holds_since_then(self, ada: Memory) -> None:
-        ada.says("home", "Berlin", 1)
-        ada.says("home", "Berlin", 5, confidence=ASKED)
-        berlin = ada.known("home", "Berlin")
-        assert (berlin.tentative, berlin.valid_from, berlin.past) == (False, minute(1), ())
-        ada.says("home", "Rome", 9, confidence=ASKED)
         assert holding(ada) == {"Berlin", "Rome"}
 
     def test_what_is_said_surely_at_last_holds_since_it_was_asked_for(self, ada: Memory) -> None:
@@ -132,15 +91,6 @@ class TestUnsurely:
         assert len(marks) == MARKS_LIMIT
         assert [mark.first.sent_at for mark in marks] == [minute(0), *(minute(n) for n in range(9, 40))]
 
-    def test_marks_of_facts_that_were_said_again_are_forgotten_first(self, ada: Memory) -> None:
-        ada.says("home", "Paris", 0)
-        ada.says("home", "Berlin", 1)
-        for number in range(2, MARKS_LIMIT + 1):
-            ada.says("home", ("Rome", "Oslo")[number % 2], number, confidence=ASKED)
-        assert [mark.first.sent_at for mark in ada.of("home", "Berlin").marks] == [
-            minute(number) for number in range(MARKS_LIMIT + 1) if number != 3
-        ]
-
 
 class TestWhatWasFirstHeardOfAsOver:
     def test_it_is_worded_as_what_it_is_once_that_is_said(self, ada: Memory) -> None:
@@ -152,14 +102,6 @@ class TestWhatWasFirstHeardOfAsOver:
         berlin = ada.known("home", "Berlin")
         assert (berlin.statement, berlin.status) == ("Lives in Berlin", FactStatus.ENDED)
         assert (berlin.valid_from, berlin.valid_to) == (minute(2), minute(5))
-
-    def test_what_held_before_keeps_its_words(self, ada: Memory) -> None:
-        ada.says("home", "Berlin", 1, statement="Lives in Berlin")
-        ada.says("home", "Berlin", 5, ENDED)
-        ada.says("home", "Berlin", 7, statement="Is back in Berlin")
-        ada.says("home", "Berlin", 7, ENDED, provenance=evidence(8, sent_at=minute(7)))
-        ada.says("home", "Berlin", 9, statement="Stays in Berlin")
-        assert ada.known("home", "Berlin").statement == "Lives in Berlin"
 
 
 def since(at: int, began: int) -> dict[str, Provenance]:
@@ -184,31 +126,6 @@ class TestSince:
         )
         assert (munich.status, munich.valid_from, munich.evidence_count) == (FactStatus.ACTIVE, minute(4), 2)
 
-    @pytest.mark.parametrize("order", [*permutations([1, 5, 9])])
-    def test_who_came_in_between_was_there_at_no_time(self, ada: Memory, order: tuple[int, ...]) -> None:
-        said = {1: ("Berlin", {}), 5: ("Rome", {}), 9: ("Munich", since(9, 3))}
-        for at in order:
-            value, more = said[at]
-            ada.says("home", value, at, **more)
-        berlin, rome, munich = (ada.known("home", value) for value in ("Berlin", "Rome", "Munich"))
-        assert (berlin.valid_from, berlin.valid_to, berlin.superseded_by) == (
-            minute(1),
-            minute(3),
-            munich.fact_id,
-        )
-        assert (rome.valid_from, rome.valid_to, rome.superseded_by) == (minute(5), minute(5), munich.fact_id)
-        assert (munich.valid_from, munich.valid_to) == (minute(3), None)
-
-    def test_what_was_said_later_counts_whatever_began_earlier(self, ada: Memory) -> None:
-        ada.says("home", "Munich", 5)
-        ada.says("home", "Berlin", 9, **since(9, 1))
-        ada.says("home", "Rome", 3, **since(3, 0))
-        assert holding(ada) == {"Berlin"}
-        assert [ada.known("home", value).valid_from for value in ("Rome", "Munich", "Berlin")] == [
-            minute(n) for n in (0, 5, 1)
-        ]
-        assert ada.known("home", "Rome").valid_to == minute(1)
-
     def test_who_is_back_since_earlier_never_left(self, ada: Memory) -> None:
         ada.says("home", "Berlin", 1)
         ada.says("home", "Munich", 5)
@@ -220,32 +137,6 @@ class TestSince:
             minute(5),
             minute(5),
         )
-
-    def test_an_end_that_was_told_is_only_brought_forward(self, ada: Memory) -> None:
-        ada.says("home", "Berlin", 1)
-        ada.says("home", "Berlin", 5, ENDED)
-        ada.says("home", "Munich", 9, **since(9, 3))
-        berlin = ada.known("home", "Berlin")
-        assert (berlin.status, berlin.valid_to, berlin.superseded_by) == (FactStatus.ENDED, minute(3), None)
-        ada.says("home", "Munich", 10, **since(10, 0))
-        berlin = ada.known("home", "Berlin")
-        assert (berlin.status, berlin.valid_from, berlin.valid_to) == (FactStatus.ENDED, minute(1), minute(3))
-
-    def test_it_never_begins_after_it_was_said_and_ends_nothing_then(self, ada: Memory) -> None:
-        ada.says("home", "Berlin", 1)
-        ada.says("home", "Munich", 5, **since(5, 900))
-        assert ada.known("home", "Berlin").valid_to == ada.known("home", "Munich").valid_from == minute(5)
-
-    def test_what_is_asked_for_ends_nothing_since_whenever(self, ada: Memory) -> None:
-        ada.says("home", "Berlin", 1)
-        ada.says("home", "Rome", 3)
-        ada.says("home", "Oslo", 5, confidence=ASKED, **since(5, 0))
-        assert holding(ada) == {"Rome", "Oslo"}
-        assert ada.known("home", "Berlin").valid_to == minute(3)
-
-    def test_neither_fact_nor_slot_depends_on_it(self) -> None:
-        plain, dated = (candidate("Berlin", evidence(1, since=each)) for each in (None, minute(0)))
-        assert claim_of(plain) == claim_of(dated)
 
 
 def test_how_precisely_a_day_is_known_is_kept(ada: Memory) -> None:

@@ -76,13 +76,9 @@ def test_what_a_model_says_is_what_the_tables_would() -> None:
         ({"n": 2, "quote": "Tom lives in Rome"}, "unknown_source"),
         ({"quote": "My sister Eva"}, "not_their_words"),
         ({"object": {"type": "person", "name": "Tom", "role": "brother"}}, "not_borne_out"),
-        ({"object": {"type": "person", "name": "", "role": ""}}, "not_borne_out"),
         ({"object": {"type": "place", "name": "Berlin", "role": ""}}, "not_borne_out"),
-        ({"relation": "owes_money_to"}, "not_borne_out"),
         ({"relation": "birthday", "object": {"type": "date", "name": "someday", "role": ""}}, "not_borne_out"),
-        ({"object": {"type": "god", "name": "Anna", "role": ""}}, "malformed"),
         ({"quote": ""}, "malformed"),
-        ({"n": None}, "malformed"),
     ],
 )
 def test_a_model_that_lies_writes_nothing(lie: dict[str, Any], why: str) -> None:

@@ -203,13 +203,9 @@ class TestWhatsApp:
         ("line", "hour"),
         [
             ("2026/3/28 下午9:30 - 小明: {}", 21),
-            ("2026/3/28 中午12:30 - 小明: {}", 12),
-            ("2026. 3. 28. 오후 9:30 - 민수: {}", 21),
-            ("28.03.2026 ÖS 9:30 - Ayşe: {}", 21),
             ("28/3/26, 9:30 μ.μ. - Ίρις: {}", 21),
             ("28/3/2569 หลังเที่ยง 9:30 - มาลี: {}", 21),
             ("21:30, 28/3/26 - Nam: {}", 21),
-            ("28.03.26 г., 21:30 - Иво: {}", 21),
         ],
     )
     def test_dates_and_half_days_of_locales(self, line: str, hour: int) -> None:
@@ -222,11 +218,6 @@ class TestWhatsApp:
         [
             'Ann created group "Trip: Rome"',
             "Ann hat den Betreff von „Urlaub: Rom“ zu „Urlaub: Bari“ geändert.",
-            'Ann, "Gezi: Roma" grubunu oluşturdu',
-            "Annさんがグループ「旅行: ローマ」を作成しました",
-            "Ann创建了群组“旅行: 罗马”",
-            'Ann creó el grupo "Viaje: Roma"',
-            "\u2068Ann\u2069 أنشأ المجموعة: روما",
             "Ann pinned a message: see above",
         ],
     )
@@ -240,11 +231,8 @@ class TestWhatsApp:
         ("typed", "left"),
         [
             ("<Médias omis>", ""),
-            ("IMG-1.jpg (fichier joint)", ""),
             ("Diese Nachricht wurde gelöscht.", ""),
-            ("تم حذف هذه الرسالة", ""),
             ("POLL:\nWhere to?\nOPTION: Rome (2 votes)", ""),
-            ("use List<String> and <b>", "use List<String> and <b>"),
             ("see report.pdf (the new one)", "see report.pdf (the new one)"),
         ],
     )
@@ -288,31 +276,6 @@ def test_lines_of_messages() -> None:
         ("line 9", "missing_field"),
         ("line 10", "invalid_json"),
         ("line 11", "line_too_long"),
-    ]
-
-
-def test_lines_are_read_as_clients_have_them() -> None:
-    rows = [
-        {
-            "role": "human",
-            "content": [{"type": "text", "text": "My cat"}, {"type": "image_url"}],
-            "sent_at": 1740820324,
-        },
-        {"role": "model", "parts": [{"text": "Milo?"}], "sent_at": "2025-03-01T09:12:05", "metadata": None},
-        {"role": "user", "content": "yes \ud83d", "sent_at": 1740820326123, "message_id": 7},
-    ]
-    data = "\n".join(json.dumps(row | {"conversation_id": 12, "user_id": 9}) for row in rows).encode()
-    drafts = drafts_of(list(jsonl.read([data], met=Repeats().met)))
-    assert [(each.role, each.content) for each in drafts] == [
-        ("user", "My cat\n[image]"),
-        ("assistant", "Milo?"),
-        ("user", "yes \ufffd"),
-    ]
-    assert [(each.conversation, each.user_id) for each in drafts] == [("12", "9")] * 3
-    assert drafts[2].message == "7"
-    assert [each.sent_at.isoformat() for each in drafts[:2]] == [
-        "2025-03-01T09:12:04+00:00",
-        "2025-03-01T09:12:05+00:00",
     ]
 
 

@@ -110,7 +110,6 @@ def test_one_person_sees_of_a_shared_conversation_only_what_is_theirs(hub: Hub) 
     [
         (Interest(user_id="ada"), True),
         (Interest(conversation_id="c-1"), True),
-        (Interest(conversation_id="c-3"), False),
         (Interest(conversation_id="c-1", user_id="bob"), False),
         (Interest(view=View.FLOW), False),
         (Interest(view=View.DEAD_LETTERS), False),
@@ -177,48 +176,6 @@ def test_trouble_with_the_broker_is_a_gap_for_everybody(hub: Hub) -> None:
     assert names(watcher) == [GAP]
     _, back = hub.join(Interest(conversation_id="c-1"), before)
     assert not back.resumed
-
-
-async def _body_of(events: AsyncIterator[bytes], enough: bytes) -> bytes:
-    """Answer with ``events``, stop the server when ``enough`` was sent, and return all that was."""
-    stopping, body, closed = asyncio.Event(), bytearray(), []
-    reader = _Reader(takes=True, stays=True)
-
-    async def send(event: Any) -> None:
-        body.extend(event.get("body", b""))
-        if enough in body:
-            stopping.set()
-
-    async def close() -> None:
-        closed.append(True)
-
-    async with asyncio.timeout(60):
-        await sse.EventStream(events, stopping, close)({}, reader.receive, send)
-    assert closed == [True]
-    return bytes(body)
-
-
-def test_a_stream_begins_with_ready_and_ends_with_bye(hub: Hub) -> None:
-    async def run() -> bytes:
-        _, watcher = hub.join(Interest(conversation_id="c-1"))
-        asyncio.get_running_loop().call_soon(hub.take, [message(offset=1)], MESSAGES)
-        return await _body_of(sse.follow(watcher), b"event: message")
-
-    frames = asyncio.run(run()).split(b"\n\n")
-    assert frames[0].startswith(b"retry: ")
-    assert b"event: ready" in frames[1]
-    assert b"event: message" in frames[2]
-    assert frames[3:] == [b"event: bye\ndata: {}", b""]
-
-
-async def test_streams_of_a_hub_that_ends_say_bye(hub: Hub) -> None:
-    _, watcher = hub.join(Interest(conversation_id="c-1"))
-    frames = sse.follow(watcher)
-    assert b"event: ready" in await anext(frames)
-    asyncio.get_running_loop().call_soon(hub.end)
-    assert [each async for each in frames] == [sse.BYE]
-    _, late = hub.join(Interest(conversation_id="c-2"))
-    assert [each async for each in sse.follow(late)][1:] == [sse.BYE]
 
 
 class _Reader:
