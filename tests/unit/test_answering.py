@@ -143,13 +143,6 @@ class TestPrompt:
         (result,) = driven.dialogues[-1].rounds[0].results
         assert f"[{item.n}]" in result and "Answer in one sentence." not in result
 
-    def test_a_question_of_thirty_thousand_characters_is_cut_and_says_so(self) -> None:
-        driven = Driven(asked("why? " * 6000, MEMORY), [Heard("Because.", Ended())])
-        question = by_id(driven.answer.prompt.items)["t-9"]
-        assert question.cut and question.left_out is None
-        assert driven.answer.prompt.tokens <= 1500
-        assert fence.opened(driven.dialogues[0].user)[-1]["is"] == "question"
-
     @given(st.text(max_size=300), st.lists(st.text(min_size=1, max_size=200), max_size=12))
     def test_whatever_was_said_it_fits(self, question: str, texts: list[str]) -> None:
         found = Found(tuple(fact(f"f-{n}", text) for n, text in enumerate(texts)))

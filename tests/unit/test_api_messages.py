@@ -97,28 +97,6 @@ async def test_the_same_under_a_key_is_a_repetition_and_nothing_else_is(
     assert len({first.message_id, other.message_id, another.message_id}) == 3
 
 
-@pytest.mark.parametrize(
-    ("given", "read"),
-    [
-        ({"role": "human"}, {"role": "user"}),
-        ({"role": "model", "content": None, "parts": [{"text": "Hi"}]}, {"role": "assistant", "content": "Hi"}),
-        ({"role": "tool", "name": "weather", "tool_call_id": "call_1"}, {"role": "tool"}),
-        ({"sent_at": 1740820324123}, {"sent_at": "2025-03-01T09:12:04.123000Z"}),
-        ({"metadata": None}, {"metadata": {}}),
-    ],
-)
-async def test_messages_are_taken_as_clients_have_them(
-    client: httpx.AsyncClient, broker: Broker, given: dict[str, Any], read: dict[str, Any]
-) -> None:
-    answer = await say(client, **{"content": "I like figs."} | given)
-    assert answer.status_code == 202, answer.text
-    [record] = broker.taken
-    written = msgspec.json.decode(record.value)
-    assert written.items() >= read.items()
-    assert record.key.decode() == written["conversation_id"]
-    assert msgspec.json.decode(record.value, type=ChatMessage), "written as the services read it"
-
-
 async def test_half_a_character_is_replaced_in_content_and_refused_in_an_id(
     client: httpx.AsyncClient, broker: Broker
 ) -> None:

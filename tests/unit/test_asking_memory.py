@@ -12,11 +12,9 @@ from answer_samples import turn as said
 from models.answers import Answer
 from models.context import Context
 from models.errors import DependencyUnavailable, NotFound
-from models.messages import Role
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
 from processors.prompts.answering.material import Found
-from processors.prompts.answering.plain import ASKS_BACK
 from processors.prompts.answering.searching import Search
 from streams.chat.answering.driving import Answerer
 from streams.chat.answering.recollection import Recollection
@@ -86,22 +84,6 @@ async def test_without_what_a_question_bears_on_nobody_is_asked_back(down: str, 
     assert len(memory.understood) == understood
     answer = events[-1]
     assert isinstance(answer, Answer) and [each.problem for each in answer.notices] == ["memory"]
-
-
-async def test_what_was_asked_back_is_answered_by_a_choice_and_not_understood_again() -> None:
-    memory = Memory(None)
-    asked_back = f"{ASKS_BACK['en']}\n1. What is Anna's job?\n2. What is Ida's job?"
-
-    async def recent(turn: Turn, count: int) -> list[Turn]:
-        await memory._asked("log")
-        return [said(asked_back, 0, Role.ASSISTANT)]
-
-    memory.recent = recent  # type: ignore[method-assign]
-    async with asyncio.timeout(60):
-        events = [each async for each in Answerer(memory, COUNT).answer(said("2", 1))]
-    assert memory.understood == []
-    assert memory.searched == ["2", "What is Ida's job?"]
-    assert isinstance(events[-1], Answer)
 
 
 class Log:

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import gc
-import os
-import signal
 from typing import Any
 
-import httpx
 import pytest
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -17,8 +13,6 @@ from starlette.routing import Route
 
 from models.errors import DependencyUnavailable
 from streams.cli import chat, chat_turn
-from streams.cli.chat_shown import Shown
-from streams.cli.chat_turn import NoAnswer, PendingMessage, Speaking
 from streams.config.settings import load_settings
 from streams.server.api.server import serve
 
@@ -26,47 +20,6 @@ _EVENT = b'event: turn\ndata: {"turn_id": "t-1"}\n\n'
 _TEXT = b'id: 2\nevent: text\ndata: {"text": "Noted."}\n\n'
 _END = b'event: end\ndata: {"status": "answered"}\n\n'
 _BYE = b"event: bye\ndata: {}\n\n"
-_TURN = (
-    b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-    b"%x\r\n%b\r\n" % (len(_EVENT), _EVENT)
-)
-
-
-async def test_a_server_that_goes_while_it_is_told_to_stop_is_named_and_nothing_is_left_behind() -> None:
-    streams: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
-
-    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        asked = await reader.readuntil(b"\r\n")
-        if b"/stop " not in asked:
-            streams.append((reader, writer))
-            writer.write(_TURN)
-            return
-        for _, each in (*streams, (reader, writer)):
-            each.transport.abort()
-
-    shown: list[str] = []
-    unseen: list[dict[str, Any]] = []
-    asyncio.get_running_loop().set_exception_handler(lambda _, context: unseen.append(context))
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    port = server.sockets[0].getsockname()[1]
-    async with server, httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False) as client:
-
-        class Showing(Shown):
-            def take(self, name: str, told: Any) -> None:
-                shown.append(name)
-                os.kill(os.getpid(), signal.SIGINT)
-
-        speaking = Speaking(client, "c-1", {"user_id": "ada"})
-        with pytest.raises(NoAnswer, match="broke off"):
-            async with asyncio.timeout(60):
-                await speaking.say(PendingMessage("Hello"), Showing())
-    async with asyncio.timeout(60):
-        while others := asyncio.all_tasks() - {asyncio.current_task()}:
-            await asyncio.wait(others)
-    del others
-    gc.collect()
-    assert shown == ["turn"]
-    assert not unseen
 
 
 async def test_who_leaves_a_conversation_closes_it(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -15,8 +14,8 @@ from models import ids
 from models.facts import Fact, FactChange, FactStatus, Period, Revision
 from models.index import VectorSpace
 from models.statements import Kind
-from streams.cli import main, people, recall_api
-from streams.config.settings import Settings, load_settings
+from streams.cli import main
+from streams.config.settings import load_settings
 from streams.llm.onnx_embedder import OnnxEmbedder
 from streams.stores.index_factory import open_index
 from streams.stores.qdrant_kinds import FACTS
@@ -100,13 +99,6 @@ def test_the_facts_of_a_person_that_hold(capsys: pytest.CaptureFixture[str]) -> 
     assert len(out) == 3
 
 
-def test_nobody_is_known_by_that_name(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["facts", "--user", "eve"]) == 0
-    assert "Nobody called eve is known in tenant default: ids are case-sensitive." in capsys.readouterr().out
-    assert main.run(["facts", "--user", "ada", "--tenant", "acme"]) == 0
-    assert "Nobody called ada is known in tenant acme" in capsys.readouterr().out
-
-
 def test_who_is_known_and_has_no_fact_is_told_from_who_is_not(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["facts", "--user", "cyd"]) == 0
     assert "cyd is known, and no fact about them that holds: --all shows" in capsys.readouterr().out
@@ -172,16 +164,3 @@ def test_nobody_elses_fact_is_shown(capsys: pytest.CaptureFixture[str], fact_id:
 )
 def test_blank_people_and_ids_that_are_none_are_refused(arguments: list[str], status: int) -> None:
     assert main.run(arguments) == status
-
-
-@pytest.mark.parametrize(("user", "meant"), [("Amara", "amara"), ("amarra", "amara"), ("zoe", "")])
-async def test_a_name_nearly_right_is_asked_about(
-    user: str, meant: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def get(settings: Settings, path: str, parameters: object, kind: Any) -> Any:
-        return msgspec.convert({"people": [{"user_id": "amara"}, {"user_id": "kwame"}]}, kind)
-
-    monkeypatch.setattr(recall_api, "get", get)
-    said = await people.unknown(load_settings(), user, "default")
-    assert said.startswith(f"Nobody called {user} is known")
-    assert said.endswith(f"Did you mean {meant}?" if meant else "case-sensitive.")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -18,10 +17,6 @@ import pytest
 import samples
 
 from streams.cli import main
-from streams.config.service_registry import ServiceAddress, register
-from streams.config.settings import load_settings
-from streams.telemetry.health import HealthServer, HealthState
-from streams.telemetry.metrics import Metrics
 
 AT = datetime(2026, 1, 5, 7, 12, tzinfo=UTC)
 FACT = msgspec.to_builtins(
@@ -134,22 +129,6 @@ def test_who_is_not_read_yet_is_not_unknown(api: Api, capsys: pytest.CaptureFixt
     assert "What amara said is not read yet" in capsys.readouterr().out
 
 
-def test_nothing_found_while_a_service_waits_says_for_what(
-    api: Api, capsys: pytest.CaptureFixture[str]
-) -> None:
-    answer(api, 200, {"degraded": False, "results": []})
-    state = HealthState(30)
-    state.clear("starting")
-    settings = load_settings()
-    with HealthServer(0, Metrics().registry, state) as server:
-        register(settings, ServiceAddress("recall", "one", os.getpid(), server.host, server.port))
-        assert main.run(["search", "fruit?", "-u", "amara"]) == 0
-        assert "recall" not in capsys.readouterr().out
-        state.waiting("qdrant")
-        assert main.run(["search", "fruit?", "-u", "amara"]) == 0
-        assert "What is newest may be missing: recall is waiting for qdrant" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("status", "detail", "exit_status"),
     [(503, "The recall service is starting", 69), (400, "limit must be at most 100", 78)],
@@ -196,6 +175,7 @@ def test_a_type_a_conversation_and_a_time_are_asked_for(api: Api) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
+        (["--user", " "], "--user is blank"),
         (["--from", "yesterday"], "--from is 'yesterday': write a time as"),
         (["--from", "2026-02-01", "--to", "2026-01-01"], "before it begins"),
         (["--type", "dreams"], "dreams"),
@@ -210,16 +190,9 @@ def test_what_cannot_be_found_is_refused_before_anybody_is_asked(
     assert not hasattr(api, "asked")
 
 
-def test_a_query_that_is_too_long_is_refused(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["search", "x" * 1_000_000, "-u", "amara"]) == 65
-    assert "1,000,000 characters" in capsys.readouterr().err
-
-
-def test_a_blank_query_is_refused_before_anybody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["search", "  ", "-u", "amara"]) == 65
-    assert "blank" in capsys.readouterr().err
-
-
-def test_a_blank_user_is_refused_before_anybody_is_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main.run(["search", "fruit", "--user", " "]) == 65
-    assert "--user is blank" in capsys.readouterr().err
+@pytest.mark.parametrize(("query", "said"), [("x" * 1_000_000, "1,000,000 characters"), ("  ", "blank")])
+def test_a_query_that_is_blank_or_too_long_is_refused(
+    capsys: pytest.CaptureFixture[str], query: str, said: str
+) -> None:
+    assert main.run(["search", query, "-u", "amara"]) == 65
+    assert said in capsys.readouterr().err

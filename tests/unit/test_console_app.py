@@ -50,8 +50,6 @@ async def test_every_view_has_the_page(path: str) -> None:
     ("path", "kind"),
     [
         ("/static/app.js", "text/javascript"),
-        ("/static/style.css", "text/css"),
-        ("/static/icon.svg", "image/svg+xml"),
         ("/static/pages/flow.js", "text/javascript"),
     ],
 )

@@ -15,6 +15,7 @@ from models.turns import Turn
 from processors.retrieval.context.packing import Budget, Packed, Packer, without
 from processors.retrieval.context.ranking import ALIKE, Candidate, Ranked, diverse, ranked
 from processors.retrieval.context.remembering import offered
+from processors.retrieval.context.wording import line
 
 NOW = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
 
@@ -69,6 +70,13 @@ class TestWhatWasSaidBefore:
         )
 
 
+class TestWording:
+    def test_a_fact_names_its_day_and_an_instruction_does_not(self) -> None:
+        assert line(Tier.FACTS, "Sails.", at=NOW) == "- Sails. (1 Mar 2026)\n"
+        assert line(Tier.EPISODES, "I sail.", Role.USER, at=NOW) == "- user: I sail. (1 Mar 2026)\n"
+        assert line(Tier.INSTRUCTIONS, "Be brief.", at=NOW) == "- Be brief.\n"
+
+
 def turn(index: int, text: str = "hello there", speaker: str = "") -> Turn:
     return samples.turn(index, text, at=NOW, arrived_at=NOW, speaker=speaker)
 
@@ -88,30 +96,6 @@ def outside(packed: Packed, tier: Tier) -> dict[str, LeftOut | None]:
 
 
 class TestTiers:
-    def test_an_item_says_where_it_comes_from(self) -> None:
-        fact = candidate(
-            "a",
-            role=Role.USER,
-            speaker="Ada",
-            message_ids=("m",),
-            conversation_id="k",
-            cut=True,
-            found_by=FoundBy.WORDS,
-        )
-        packed = pack(Budget(), turn(1, "hello", "Bot"), episodes=[fact])
-        said = next(item for item in packed.items if item.tier is Tier.RECENT)
-        assert (said.role, said.speaker, said.text, said.at) == (
-            Role.ASSISTANT,
-            "Bot",
-            "hello",
-            turn(1).sent_at,
-        )
-        assert (said.message_ids, said.conversation_id, said.found_by) == (("m1",), "c", FoundBy.RECENT)
-        item = next(item for item in packed.items if item.tier is Tier.EPISODES)
-        assert (item.role, item.speaker, item.message_ids) == (Role.USER, "Ada", ("m",))
-        assert (item.conversation_id, item.cut, item.found_by, item.at) == ("k", True, FoundBy.WORDS, NOW)
-        assert item.parts is not None and item.score == ranked([fact], NOW)[0].score
-
     def test_what_is_too_large_for_its_tier_keeps_nobody_out(self) -> None:
         long = " ".join(["word"] * 3000)
         packed = pack(Budget(), facts=[candidate("a", 0.9, text=long), candidate("b")])
@@ -140,10 +124,6 @@ class TestTiers:
         shown = [item.id for item in packed.items if item.left_out is None]
         assert shown == ["brief", "allergy", "near"]
 
-    def test_a_fact_that_bears_far_more_stands_before_a_lasting_one(self) -> None:
-        packed = pack(Budget(), facts=[candidate("near", 0.8)], lasting=[candidate("allergy", 0.1)])
-        assert inside(packed, Tier.FACTS) == ["near", "allergy"]
-
     def test_standing_notes_take_half_of_the_budget_the_most_relevant_first(self) -> None:
         told = [candidate(f"i{n:02}", n / 100, text="word " * 18) for n in range(60)]
         sure = [candidate(f"l{n:02}", n / 100, text="word " * 18) for n in range(60)]
@@ -152,11 +132,6 @@ class TestTiers:
         assert instructions[0] == "i59" and lasting[0] == "l59"
         assert 400 < 20 * len(instructions) + 20 * min(len(lasting), len(instructions)) <= 540
         assert outside(packed, Tier.INSTRUCTIONS)["i00"] is LeftOut.NO_ROOM
-
-    def test_what_another_stands_for_says_so(self) -> None:
-        packed = pack(Budget(), facts=[candidate("a", 0.9), candidate("b", 0.4, words=("a",))])
-        (gone,) = [item for item in packed.items if item.left_out is not None]
-        assert (gone.id, gone.left_out, gone.like) == ("b", LeftOut.LIKE_ANOTHER, "a")
 
     def test_the_last_message_is_cut_to_its_room_and_older_ones_stop_there(self) -> None:
         packed = pack(Budget(recent=20, recent_turns=2), turn(0, "one"), turn(1, "two " * 60), turn(2, "three"))
@@ -179,9 +154,6 @@ class TestWhatIsGoneSince:
             items=packed.items,
         )  # fmt: skip
 
-    def test_nothing_changes_if_nothing_is(self) -> None:
-        assert without(self.context(), {"z": LeftOut.ERASED}) == self.context()
-
     @pytest.mark.parametrize("why", [LeftOut.ERASED, LeftOut.ENOUGH])
     def test_it_takes_no_room_and_of_what_was_erased_nothing_is_told(self, why: LeftOut) -> None:
         before = self.context()
@@ -194,9 +166,3 @@ class TestWhatIsGoneSince:
         assert after.tokens == before.tokens - cost
         facts = next(use for use in after.tiers if use.tier is Tier.FACTS)
         assert (facts.items, facts.left_out) == (1, 1)
-
-    def test_a_tier_of_which_all_is_gone_has_no_heading_either(self) -> None:
-        after = without(self.context(), {"a": LeftOut.ERASED, "b": LeftOut.ERASED})
-        facts = next(use for use in after.tiers if use.tier is Tier.FACTS)
-        assert (facts.tokens, facts.items, facts.left_out) == (0, 0, 2)
-        assert after.tokens == next(use.tokens for use in after.tiers if use.tier is Tier.RECENT)

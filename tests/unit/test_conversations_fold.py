@@ -102,17 +102,6 @@ def message(number: int, sent: float = START) -> ChatMessage:
     )
 
 
-class TestRepetitions:
-    def test_every_one_is_counted_that_of_the_very_first_message_too(self) -> None:
-        conversation = Conversation()
-        fold = conversation.thawed()
-        fold.add([(message(number), 100 + at, START) for at, number in enumerate((0, 0, 1, 0, 1))])
-        assert fold.duplicates == 3
-        conversation.frozen(fold)
-        assert conversation.state is not None
-        assert conversation.state.next_index == 2
-
-
 class TestSilence:
     @pytest.mark.parametrize(("after", "reasons"), [(IDLE - 1, []), (IDLE, [WindowReason.IDLE])])
     def test_a_message_that_was_sent_that_long_after_begins_a_window(
@@ -135,12 +124,6 @@ class TestSilence:
 
 
 class TestRequests:
-    def asked(self) -> tuple[Conversation, SummaryRequestDraft]:
-        conversation = Conversation(msgspec.structs.replace(POLICY, token_threshold=50))
-        conversation.say(*["x" * 10] * 6, at=START + 5)
-        [request] = conversation.requests
-        return conversation, request
-
     def ranges(self, sizes: WindowSizes, threshold: int) -> list[tuple[int, int]]:
         conversation = Conversation(msgspec.structs.replace(POLICY, sizes=sizes, token_threshold=threshold))
         for _ in range(30):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
@@ -19,18 +18,6 @@ def sleeper() -> subprocess.Popen[bytes]:
     yield child
     child.kill()
     child.wait()
-
-
-def test_what_was_written_down_is_read_back_and_runs(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
-    demo_processes.write(tmp_path, {"demo": os.getpid(), "ingest": sleeper.pid})
-    started = demo_processes.read(tmp_path)
-    assert [(process.name, process.pid) for process in started] == [
-        ("demo", os.getpid()),
-        ("ingest", sleeper.pid),
-    ]
-    assert all(process.runs for process in started)
-    demo_processes.forget(tmp_path)
-    assert demo_processes.read(tmp_path) == []
 
 
 def test_another_process_with_the_same_id_is_left_alone(

@@ -60,19 +60,6 @@ async def test_of_several_only_the_one_that_is_meant_ends(embedder: OnnxEmbedder
 
 
 @pytest.mark.parametrize(
-    "old",
-    [
-        "We decided that Ines runs the workshop from 2 May and that Mondays open from the 9th.",
-        "The loan is tight but possible if Mondays work.",
-    ],
-)
-async def test_a_plan_that_is_mostly_about_something_else_holds(embedder: OnnxEmbedder, old: str) -> None:
-    new = await said(embedder, "I have changed my mind about Mondays.", 40, Kind.STATE)
-    (found,) = decide(new, [await said(embedder, old, 0, Kind.STATE)])
-    assert found.verdict not in OVER
-
-
-@pytest.mark.parametrize(
     ("old", "new", "is_over"),
     [
         ("Always answer in French.", "Always answer in English.", True),
@@ -86,8 +73,3 @@ async def test_an_order_done_another_way_replaces_the_earlier(
     later = await said(embedder, new, 40, Kind.INSTRUCTION)
     (found,) = decide(later, [await said(embedder, old, 0, Kind.INSTRUCTION)])
     assert (found.verdict is Verdict.REPLACES) is is_over
-
-
-def test_nothing_said_before_means_nothing_ends() -> None:
-    new = Said("I sold the car.", np.ones(3, dtype=np.float32), Kind.STATE, 2, START)
-    assert decide(new, []) == []

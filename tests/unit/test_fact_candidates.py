@@ -6,11 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
-from told_facts import NOON, minute
+from told_facts import minute
 
-from models.facts import FactCandidate, Provenance
 from models.messages import Role
-from models.statements import Assertion, Kind, Polarity, Precision, Statement
+from models.statements import Assertion, Kind, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.facts.candidates import EARLIEST_EVENT, LATEST_AHEAD, is_quoted, objection, to_candidate
 from processors.facts.claims import fact_id_of
@@ -129,45 +128,11 @@ def test_the_lines_of_a_quote_stand_in_the_messages_in_their_order(quote: str, i
     assert is_quoted(quote, WINDOW.messages) is is_there
 
 
-def test_a_candidate_says_what_the_statement_says_and_where_it_stands() -> None:
-    said = found(
-        subject="sister",
-        attribute="Like",
-        polarity=Polarity.NEGATED,
-        assertion=Assertion.ENDED,
-        event_at=NOON,
-        event_precision=Precision.DAY,
-    )
-    candidate = to_candidate(said, WINDOW, "rules")
-    assert candidate == FactCandidate(
-        candidate_id=candidate.candidate_id,
-        tenant_id="acme",
-        user_id="ada",
-        kind=Kind.PREFERENCE,
-        subject="sister",
-        attribute="like",
-        value=said.value,
-        polarity=Polarity.NEGATED,
-        assertion=Assertion.ENDED,
-        event_at=NOON,
-        event_precision=Precision.DAY,
-        statement=said.statement,
-        confidence=0.8,
-        source_message_ids=("m1", "m2"),
-        provenance=Provenance(
-            conversation_id="c",
-            window_id="w",
-            window_end_id="m2",
-            message_ids=("m1", "m2"),
-            quote=SAID[2],
-            topic="chat.messages.v1",
-            partition=3,
-            offsets=(71, 72),
-            sent_at=minute(2),
-            arrived_at=minute(99),
-        ),
-        extractor="rules",
-    )
+def test_a_candidate_names_the_place_of_what_it_rests_on() -> None:
+    found = to_candidate(LIKES, WINDOW, "rules").provenance
+    assert (found.window_id, found.window_end_id, found.message_ids) == ("w", "m2", ("m1", "m2"))
+    assert (found.topic, found.partition, found.offsets) == ("chat.messages.v1", 3, (71, 72))
+    assert (found.sent_at, found.arrived_at) == (minute(2), minute(99))
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 import msgspec
 import pytest
-from told_facts import NOON, candidate, claimed, evidence, told
+from told_facts import candidate, claimed, evidence, told
 
 from models import ids
 from models.facts import FactCandidate
-from models.statements import Assertion, Kind, Polarity
+from models.statements import Assertion, Polarity
 from processors.facts.claims import (
     Claim,
     claim_of,
@@ -41,20 +39,6 @@ def test_that_nothing_fills_a_slot_is_a_denial_that_nothing_denies(attribute: st
     assert claim_of(said(attribute, "", assertion=Assertion.CORRECTED)) == none
     fact = msgspec.structs.replace(told(evidence(1)), attribute=attribute, value="", polarity=NEGATED)
     assert claim_of(fact) == none
-
-
-def test_only_an_event_is_told_from_the_same_on_another_day() -> None:
-    days = [NOON, NOON + timedelta(hours=3), NOON + timedelta(days=1)]
-    one, same, other = (claim_of(said("event", "the dentist", event_at=day)) for day in days)
-    assert one == same
-    assert one.fact_id == ids.fact_id(slot("event"), "dentist", AFFIRMED, "2025-03-01")
-    assert (one.fact_id, one.opposite_id) != (other.fact_id, other.opposite_id)
-    assert one.opposite_id == ids.fact_id(slot("event"), "dentist", NEGATED, "2025-03-01")
-    undated = claim_of(said("event", "the dentist", event_at=None))
-    assert undated.fact_id == ids.fact_id(slot("event"), "dentist", AFFIRMED)
-    # The kind of the attribute counts, not what a record says of itself.
-    plans = {claim_of(said("habit", "Rome", kind=Kind.EVENT, event_at=day)) for day in (*days, None)}
-    assert len(plans) == 1
 
 
 def test_of_whom_it_is_said_and_by_whom_tells_facts_apart() -> None:

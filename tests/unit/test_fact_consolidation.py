@@ -90,11 +90,6 @@ class TestManyValues:
         memory.says("pet", "a cow", 12)
         assert memory.known("pet", "cow").valid_to == minute(20)
 
-    def test_of_one_moment_the_later_word_counts(self) -> None:
-        memory = ada("pet", "a dog")
-        memory.says("pet", "", 1, ENDED, provenance=evidence(1, window_id="w", message_ids=("m",)))
-        assert memory.known("pet", "dog").status is OVER
-
     def test_none_any_more_ends_all_that_was_said_before_it(self) -> None:
         memory = ada("pet", "a dog", "a cat")
         memory.says("pet", "a cow", 30)
@@ -206,12 +201,6 @@ class TestPartsOfAWhole:
         with pytest.raises(InvalidRecord):
             memory.says("pet", "old dogs", 2, refines=(dog,))
 
-    def test_what_is_unknown_or_itself_is_no_part(self) -> None:
-        memory = Memory()
-        tea = fact_id("like", "tea")
-        changes = memory.says("like", "tea", 1, refines=("another", tea))
-        assert told(changes) == [("tea", ACTIVE, FactChange.CREATED)]
-
     def test_it_takes_in_every_part(self) -> None:
         memory = ada("like", "tea", "green things")
         parts = (fact_id("like", "tea"), "another", fact_id("like", "green things"))
@@ -226,29 +215,15 @@ STORIES: dict[str, Callable[[], tuple[Memory, FactCandidate]]] = {
     "a new value": lambda: (ada("like", "tea"), candidate("jazz", evidence(9), attribute="like")),
     "none any more": lambda: (ada("pet", "a dog", "a cat"), said_of("pet", "", ENDED)),
     "no, I mean": lambda: (ada("pet", "a dog", "a cat"), said_of("pet", "a cow", CORRECTED)),
-    "a part": lambda: (ada("like", "tea"), said_of("like", "green tea", refines=(fact_id("like", "tea"),))),
-    "a part of a whole that is known": lambda: (
-        ada("like", "tea", "green tea"),
-        said_of("like", "green tea", refines=(fact_id("like", "tea"),)),
-    ),
     "a part that has parts": lambda: (
         grown("like", "tea", "green tea"),
         said_of("like", "hot green tea", refines=(fact_id("like", "green tea"),)),
-    ),
-    "two parts": lambda: (
-        ada("like", "tea", "green things"),
-        said_of("like", "green tea", refines=(fact_id("like", "tea"), fact_id("like", "green things"))),
     ),
     "two parts, the one taken back with it": lambda: (
         ada("like", "tea", "green things"),
         said_of(
             "like", "green tea", CORRECTED, refines=(fact_id("like", "tea"), fact_id("like", "green things"))
         ),
-    ),
-    "a denial of a part": lambda: (grown("like", "tea", "green tea"), said_of("like", "tea", polarity=NEGATED)),
-    "instead of another": lambda: (
-        ada("like", "tea", "jazz"),
-        said_of("like", "rock", corrects=fact_id("like", "tea")),
     ),
     "several parts": lambda: (
         grown("like", "tea", "green tea", "green"),

@@ -30,11 +30,6 @@ def says(
     return candidate(value, said, confidence, attribute, assertion=assertion, **other)
 
 
-def text(statement: str, at: int) -> FactCandidate:
-    """What fits no slot."""
-    return msgspec.structs.replace(says("like", "", at), attribute="", statement=statement)
-
-
 def like_id(value: str) -> str:
     return claimed("like", value).fact_id
 
@@ -59,20 +54,6 @@ STORIES = {
         says("home", "Oslo", 16),
         says("home", "Munich", 15),
     ],
-    "an end, and back again": [
-        says("home", "Berlin", 1),
-        says("home", "Berlin", 5, ENDED),
-        says("home", "Rome", 3),
-        says("home", "Berlin", 9),
-        says("home", "Oslo", 20, CORRECTED),
-    ],
-    "nothing but an end": [
-        says("home", "Berlin", 5, ENDED),
-        says("home", "Berlin", 3),
-        says("home", "Rome", 9),
-        says("like", "tea", 10, ENDED),
-        says("like", "jazz", 11, CORRECTED),
-    ],
     "many values, the last of them taken back": [
         says("like", "tea", 1),
         says("like", "rap", 3),
@@ -81,35 +62,12 @@ STORIES = {
         says("like", "jazz", 10, CORRECTED),
         says("like", "rap", 11),
     ],
-    "many values, another one taken back": [
-        says("like", "tea", 1),
-        says("like", "rap", 3),
-        says("like", "tea", 7, ENDED),
-        says("like", "jazz", 10, CORRECTED),
-        says("like", "tea", 12),
-    ],
     "the last of two in another conversation": [
         says("like", "tea", 1),
         says("like", "tea", 6, evidence={"conversation_id": "other"}),
         says("like", "rap", 3),
         says("like", "jazz", 10, CORRECTED),
         says("like", "soul", 12, CORRECTED, evidence={"conversation_id": "other"}),
-    ],
-    "an end of what was never known": [
-        says("like", "rap", 3),
-        says("like", "tea", 10, ENDED),
-        says("like", "jazz", 11, CORRECTED),
-    ],
-    "a denial of what was never known": [
-        says("like", "rap", 1),
-        says("like", "tea", 5, polarity=NEGATED),
-        says("like", "jazz", 9, CORRECTED),
-    ],
-    "nothing any more, in between": [
-        says("pet", "a cat", 1),
-        says("pet", "a cat", 9),
-        says("pet", "", 5, ENDED),
-        says("pet", "a hen", 12),
     ],
     "nothing any more": [
         says("pet", "a cat", 1),
@@ -136,7 +94,6 @@ STORIES = {
         says("favourite/cuisine", "Thai", 11, confidence=ASKED),
         says("favourite/cuisine", "Italian", 13),
     ],
-    "what fits no slot": [text("Sings in the bath", 1), text("Sings", 3), text("Sings", 4)],
     "a part and its whole": [
         says("like", "tea", 1),
         says("like", "tea with milk", 3, refines=(like_id("tea"),)),
@@ -152,13 +109,6 @@ LESS_KNOWN = {
         says("home", "Berlin", 1),
         says("home", "Munich", 5, CORRECTED),
         says("home", "Berlin", 9),
-    ],
-    "one of many is corrected": [
-        says("like", "tea", 1),
-        says("like", "rap", 3),
-        says("like", "jazz", 5, CORRECTED),
-        says("like", "soul", 6),
-        says("like", "rap", 8),
     ],
     "surely at last": [
         says("favourite/cuisine", "Thai", 1, confidence=ASKED),

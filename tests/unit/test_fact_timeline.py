@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import permutations
 
 import pytest
@@ -56,6 +57,14 @@ class TestOneValue:
         ada.says("home", "Rome", 5)
         assert holding(ada) == {"Berlin", "Rome"}
         assert ada.known("home", "Berlin", NEGATED).status is FactStatus.ACTIVE
+
+
+@pytest.mark.parametrize(("ahead", "holds"), [(6, "Munich"), (4, "Berlin")])
+def test_a_clock_that_runs_ahead_counts_as_its_arrival(ada: Memory, ahead: int, holds: str) -> None:
+    wrong = arrival(1) + timedelta(minutes=ahead)
+    ada.says("home", "Berlin", 1, provenance=evidence(1, sent_at=wrong))
+    ada.says("home", "Munich", 2, provenance=evidence(2, sent_at=arrival(2)))
+    assert holding(ada) == {holds}
 
 
 class TestUnsurely:

@@ -31,7 +31,6 @@ def test_no_client_is_made_elsewhere():
     ("access", "expected"),
     [
         ({}, {"security_protocol": "PLAINTEXT"}),
-        ({"kafka_security_protocol": "SSL"}, {"security_protocol": "SSL"}),
         (
             {
                 "kafka_security_protocol": "SASL_SSL",

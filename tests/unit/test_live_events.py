@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Any, cast
 
 import msgspec
@@ -15,7 +13,6 @@ from streams.clients.kafka.lookup import Found, Lookup
 from streams.clients.records import Record
 from streams.config.settings import load_settings
 from streams.queries.live import history as history_module
-from streams.queries.live import sse
 from streams.queries.live.history import ConversationLog, History
 from streams.queries.live.hub import GAP, LINGER_SECONDS, MOST_EVENTS, Hub, Watcher
 from streams.queries.live.interest import Interest, View
@@ -176,47 +173,6 @@ def test_trouble_with_the_broker_is_a_gap_for_everybody(hub: Hub) -> None:
     assert names(watcher) == [GAP]
     _, back = hub.join(Interest(conversation_id="c-1"), before)
     assert not back.resumed
-
-
-class _Reader:
-    """The other side of a connection: takes what is sent, or nothing; stays, or is gone."""
-
-    def __init__(self, takes: bool, stays: bool) -> None:
-        self._takes = takes
-        self._stays = stays
-
-    async def receive(self) -> Any:
-        if self._stays:
-            await asyncio.Event().wait()
-        return {"type": "http.disconnect"}
-
-    async def send(self, event: Any) -> None:
-        await asyncio.sleep(0)
-        if event["type"] == "http.response.body" and not self._takes:
-            await asyncio.Event().wait()
-
-
-@pytest.mark.parametrize(("takes", "stays"), [(True, False), (False, True)])
-def test_the_stream_of_a_reader_who_goes_or_takes_nothing_ends(
-    takes: bool, stays: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sse, "STALLED_SECONDS", 0.01)
-    closed: list[str] = []
-
-    async def events() -> AsyncIterator[bytes]:
-        while True:
-            yield b"x"
-
-    async def close() -> None:
-        closed.append("closed")
-
-    async def run() -> None:
-        reader = _Reader(takes, stays)
-        async with asyncio.timeout(60):
-            await sse.EventStream(events(), asyncio.Event(), close)({}, reader.receive, reader.send)
-
-    asyncio.run(run())
-    assert closed == ["closed"]
 
 
 class Kept:
