@@ -115,7 +115,6 @@ class Sending:
         self.fails = False
         self.may = asyncio.Event()
         self.may.set()
-        self.ends = asyncio.Event()
         self.holds: Role | None = None
 
     async def message(self, message: ChatMessage) -> TurnSource:
@@ -127,7 +126,6 @@ class Sending:
 
     async def response(self, chunk: ResponseChunk, duplicates: Any) -> None:
         self.shown.append(chunk)
-        self.ends.set()
         if self.fails:
             raise DependencyUnavailable("kafka", "it is away")
         await self.may.wait()
@@ -308,21 +306,6 @@ async def test_a_turn_waits_until_the_log_has_the_answer_before_it(rig: Rig) -> 
     rig.log.turns = [answer]
     async with asyncio.timeout(60):
         assert (await beginning).names.turn_id != "t-1"
-
-
-async def test_a_turn_that_is_stopped_twice_is_stopped_once(rig: Rig) -> None:
-    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
-    async for _ in turn.events():
-        break  # it has begun
-    rig.sending.may.clear()
-    first = asyncio.create_task(turn.stop())
-    await rig.sending.ends.wait()
-    second = asyncio.create_task(turn.stop())
-    await asyncio.sleep(0)
-    rig.sending.may.set()
-    await asyncio.gather(first, second)
-    assert turn.ended is not None
-    assert turn.ended.status == "stopped"
 
 
 async def test_a_turn_that_is_stopped_before_its_first_step_has_ended(rig: Rig) -> None:

@@ -1,15 +1,22 @@
-"""The command as a whole: errors become one line and a status, help is for newcomers."""
+"""The command as a whole: errors, secrets, what it prints, what it loads, what it refuses to erase."""
 
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable, InvalidRecord, NotFound
-from streams.cli import main
+from streams.cli import main, output, rendering
 from streams.cli import settings as settings_command
+from streams.clients.records import Record
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +77,77 @@ def test_what_is_filtered_is_told_as_json(tmp_path: Path, capsys: pytest.Capture
     told = json.loads(capsys.readouterr().out)
     assert told["text"].strip() == "The ferry leaves at nine from the old harbour."
     assert told["duplicates"][0]["sentence"] == "The ferry leaves at nine from the old harbour."
+
+
+def test_what_serves_or_asks_starts_without_faust_and_mcp() -> None:
+    """Faust is for workers, and MCP for who asks over it; together they were half of a start."""
+    code = (
+        "import sys; from importlib import import_module; from streams.cli.commands import COMMANDS;"
+        "import streams.server.serve.process;"
+        "[import_module('streams.cli.' + entry.place.partition(':')[0]) for entry in COMMANDS.values()];"
+        "loaded = {'faust', 'mode', 'aiohttp', 'mcp', 'mcp_types'} & set(sys.modules);"
+        "sys.exit(f'{loaded}' if loaded else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@given(st.text())
+def test_printable_is_one_line_without_controls_and_can_be_written(text: str) -> None:
+    shown = output.printable(text)
+    assert not any(ord(c) < 32 or 127 <= ord(c) < 160 for c in shown)
+    assert "\u202e" not in shown
+    shown.encode()
+    assert len(shown.splitlines()) <= 1
+
+
+def test_nobody_reads_tells_a_closed_pipe_from_an_open_one() -> None:
+    script = (
+        "import sys; from streams.cli.output import nobody_reads\n"
+        "before = nobody_reads(); sys.stdin.read(); print(before, nobody_reads(), file=sys.stderr)"
+    )
+    read, write = os.pipe()
+    child = subprocess.Popen(
+        [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=write, stderr=subprocess.PIPE, text=True
+    )
+    os.close(write)
+    os.close(read)
+    _, said = child.communicate("", timeout=60)
+    assert said.split() == ["True", "True"]
+    assert not output.nobody_reads()  # a test's stdout is a file
+
+
+def record(value: object, key: bytes | None = b"c-1", **fields: object) -> Record:
+    raw = value if isinstance(value, bytes) or value is None else msgspec.json.encode(value)
+    return Record(value=raw, key=key, **fields)
+
+
+@given(st.binary(max_size=60), st.sampled_from(["chat.messages.v1", "memory.facts.v1", "x.dlq", ""]))
+def test_no_record_breaks_the_line(value: bytes, topic: str) -> None:
+    line = rendering.line(record(value, key=value), topic)
+    assert len(line.splitlines()) == 1
+    msgspec.json.encode(rendering.as_dict(record(value, key=value)))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said", "status"),
+    [
+        (["conversation", "c-1"], "nobody is here to be asked, so nothing was erased: add --yes", 78),
+        (["person", "ada"], "nobody is here to be asked, so nothing was erased: add --yes", 78),
+        (["person", "  ", "--yes"], "USER is blank: say who is to be forgotten", 65),
+        (["conversation", "x" * 300, "--yes"], "conversation_id", 78),
+        (["conversation", "", "--yes"], "conversation_id", 78),
+    ],
+)
+def test_what_is_refused(
+    arguments: list[str],
+    said: str,
+    status: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SWITCHBOARD_BOOTSTRAP_SERVERS", "127.0.0.1:1")  # where no broker is
+    assert main.run(["erase", *arguments]) == status
+    assert said in capsys.readouterr().err

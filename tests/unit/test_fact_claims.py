@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import msgspec
 import pytest
-from told_facts import candidate, claimed, evidence, told
+from told_facts import candidate, claimed, evidence
 
 from models import ids
 from models.facts import FactCandidate
-from models.statements import Assertion, Polarity
+from models.statements import Polarity
 from processors.facts.claims import (
-    Claim,
     claim_of,
     fact_id_of,
     normalized_attribute,
@@ -28,17 +27,6 @@ def said(attribute: str, value: str, **other: object) -> FactCandidate:
 
 def slot(attribute: str, subject: str = "user") -> str:
     return ids.slot_id("acme", "ada", subject, attribute)
-
-
-@pytest.mark.parametrize(("attribute", "single"), [("home", True), ("pet", False)])
-def test_that_nothing_fills_a_slot_is_a_denial_that_nothing_denies(attribute: str, single: bool) -> None:
-    at = slot(attribute)
-    none = Claim(at, at, ids.fact_id(at, "", NEGATED), "", NEGATED, True, single)
-    assert claim_of(said(attribute, " ", assertion=Assertion.ENDED)) == none
-    assert claim_of(said(attribute, "", polarity=NEGATED)) == none
-    assert claim_of(said(attribute, "", assertion=Assertion.CORRECTED)) == none
-    fact = msgspec.structs.replace(told(evidence(1)), attribute=attribute, value="", polarity=NEGATED)
-    assert claim_of(fact) == none
 
 
 def test_of_whom_it_is_said_and_by_whom_tells_facts_apart() -> None:
@@ -91,11 +79,6 @@ def test_one_and_many_of_a_common_noun_are_the_same(attribute: str) -> None:
     assert normalized_value(attribute, "my old Dogs") == normalized_value(attribute, "an old dog") == "old dog"
     assert normalized_value(attribute, "dogs") == "dog"
     assert normalized_value(attribute, "dogs of war") == "dogs of war"
-
-
-@pytest.mark.parametrize("attribute", ["name", "home", "employer", "habit", "x/pet"])
-def test_names_have_no_plural(attribute: str) -> None:
-    assert normalized_value(attribute, "Two Rivers") == "two rivers"
 
 
 def test_a_plural_is_folded_only_where_its_form_is_certain() -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pytest
 from told_facts import Memory, arrival, candidate, claimed, evidence, minute
+from told_facts import told as resting_on
 
 from models.errors import InvalidRecord
 from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus
 from models.statements import Assertion, Polarity
 from processors.facts.claims import claim_of
+from processors.facts.evidence import PROVENANCE_LIMIT, is_counted, newest
 from processors.facts.lines import Line
 from processors.facts.marks import Said
 
@@ -300,3 +303,66 @@ def test_what_was_corrected_since_a_crash_was_not_when_its_part_was_said() -> No
     again.lines[green], again.folded = memory.lines[green], {green}
     assert again.says("like", "tea", 3) == [], "it was evidence for the whole, which is stored"
     assert slot_line(again, "like") == slot
+
+
+class TestWhatAWholeInherits:
+    def merged(self, parts: int, wholes: int, confidence: float = 0.8) -> Memory:
+        """Who says the part so often, then the whole, whose last says that it completes it."""
+        memory = Memory()
+        for at in range(1, parts + 1):
+            memory.says("like", "tea", at)
+        for at in range(parts + 1, parts + wholes + 1):
+            refines = (fact_id("like", "tea"),) if at == parts + wholes else ()
+            memory.says("like", "green tea", at, confidence=confidence, refines=refines)
+        return memory
+
+    def test_the_times_and_the_surer_of_both(self) -> None:
+        memory = self.merged(3, 2, confidence=0.5)
+        part, whole = memory.known("like", "tea"), memory.known("like", "green tea")
+        assert whole.evidence_count == 5
+        assert [each.offsets[0] for each in whole.provenance] == [1, 2, 3, 4, 5]
+        assert whole.confidence == part.confidence > 0.8
+        assert (whole.learned_at, whole.last_evidence_at) == (arrival(1), arrival(5))
+        assert (whole.status, whole.valid_from) == (ACTIVE, minute(1))
+        assert (part.status, part.archived_at) == (FactStatus.MERGED_INTO, arrival(5))
+        change = part.changes[-1]
+        assert (change.change, change.confidence_before) == (FactChange.MERGED, part.confidence)
+
+    def test_what_had_another_value_before_is_part_of_the_whole_alone(self) -> None:
+        memory = Memory()
+        memory.says("home", "Berlin", 1)
+        memory.says("home", "Rome", 2)
+        memory.says("home", "Berlin Mitte", 5, refines=(fact_id("home", "Berlin"),))
+        part = memory.known("home", "Berlin")
+        assert (part.status, part.superseded_by) == (FactStatus.MERGED_INTO, None)
+        whole = memory.known("home", "Berlin Mitte")
+        assert [mark.fact_id for mark in memory.of("home", "Rome").marks if mark.fact_id == part.fact_id] == []
+        assert (whole.valid_from, whole.past[0].valid_from) == (minute(5), minute(1))
+        memory.says("home", "Berlin Mitte", 7, polarity=Polarity.NEGATED)
+        assert memory.known("home", "Berlin Mitte").status is FactStatus.CONTRADICTED
+
+
+def test_of_very_much_evidence_the_newest_is_named_and_all_of_it_counts_once() -> None:
+    order = [*range(5, 25), *range(5)]
+    fact = resting_on(*(evidence(offset) for offset in order))
+    assert fact.evidence_count == 25
+    assert sorted(each.offsets[0] for each in fact.provenance) == list(range(5, 25))
+    # What is named no more is known by its place, whatever window it is read in again.
+    assert is_counted(fact, evidence(3, window_id="another", message_ids=("m",)))
+    assert is_counted(fact, evidence(5, window_id="another", message_ids=("m",)))
+    assert is_counted(fact, evidence(24))
+    assert not is_counted(fact, evidence(6, window_id="another", message_ids=("m",)))
+    assert not is_counted(fact, evidence(25))
+    assert not is_counted(fact, evidence(3, partition=1))
+
+
+def test_every_partition_keeps_some_of_its_evidence() -> None:
+    """They do not go on side by side: the old evidence of one is what a replay of it is known by."""
+    kept = newest([evidence(0, partition=1), *(evidence(offset) for offset in range(10, 40))])
+    assert Counter(each.partition for each in kept) == {0: 19, 1: 1}
+    assert min(each.offsets[0] for each in kept if each.partition == 0) == 21
+    kept = newest([evidence(offset, partition) for offset in range(30) for partition in range(2)])
+    assert Counter(each.partition for each in kept) == {0: 10, 1: 10}
+    assert {each.offsets[0] for each in kept} == set(range(20, 30))
+    many = [evidence(1, partition) for partition in range(PROVENANCE_LIMIT + 2)]
+    assert newest(many) == tuple(many)

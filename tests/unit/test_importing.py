@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import sqlite3
 import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -12,10 +13,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from models.errors import InvalidRecord
+from models.errors import DependencyUnavailable, InvalidRecord
 from processors.conversations.importing import chatgpt, claude, jsonl, whatsapp
 from processors.conversations.importing.drafts import Draft, Owner, Skipped, make_message
-from streams.admin.importing.scratch import Repeats
+from streams.admin.importing import scratch
+from streams.admin.importing.chats import Chats, Continued, Exported
+from streams.admin.importing.publishing import Count, Importer
+from streams.admin.importing.scratch import Numbers, Repeats
+from streams.config.settings import Settings
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 OWNER = Owner("chatgpt", "ada")
@@ -327,3 +332,56 @@ def test_a_large_file_is_not_held() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 3_000_000
+
+
+def chats(**conversations: list[tuple[str, float, str]]) -> Chats:
+    held = Chats()
+    for conversation, messages in conversations.items():
+        for message, at, person in messages:
+            held.add("default", conversation, message, person, at)
+    return held
+
+
+FIRST = [("m1", 1.0, "mo"), ("m2", 2.0, "Fay"), ("m3", 3.0, "mo")]
+
+
+def exported(*numbers: int, fay: str = "Fay") -> list[Exported]:
+    return [Exported(f"m{n}", float(n), fay if n == 2 else "Mo") for n in numbers]
+
+
+def test_an_erased_chat_is_not_continued() -> None:
+    held = chats(one=FIRST)
+    held.forget("default", "one", "mo")
+    assert held.continued("default", exported(2)) == Continued("one", {"Fay": "Fay"})
+    held.forget("default", "one")
+    assert held.continued("default", exported(1, 2, 3)) is None
+
+
+async def test_short_lines_by_the_million_are_not_held() -> None:
+    """Ten thousand of them are looked at: each in its own conversation, none with an id."""
+
+    def lines() -> Iterator[bytes]:
+        for number in range(10_000):
+            sent = f"2026-01-05T08:{number // 60 % 60:02}:{number % 60:02}Z"
+            yield f'{{"role":"user","content":"ok","sent_at":"{sent}","conversation_id":"{number}"}}\n'.encode()
+
+    counted = Count(lambda _: None)
+    importer = Importer(Settings(), Owner("jsonl", "ada"), counted, dry=True, close=True)
+    tracemalloc.start()
+    await importer.run(lambda: jsonl.read(lines(), met=Repeats().met, user_id="ada"), lambda _: None)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert (counted.read, len(counted.conversations), counted.skipped) == (10_000, 10_000, {})
+    assert peak < 1_200_000
+
+
+def test_a_disk_that_is_full_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = Numbers()
+
+    def full(*_: object) -> None:
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(numbers, "_ask", full)
+    with pytest.raises(DependencyUnavailable, match=r"disk is full.*TMPDIR"):
+        numbers.add(1)
+    assert scratch.number_of("a", "bc") != scratch.number_of("ab", "c")
