@@ -102,3 +102,23 @@ async def test_a_thousand_open_streams_are_told_bye() -> None:
     assert read(metrics, "http_open_streams") == 0
     for _, writer in opened:
         writer.close()
+
+
+async def test_streams_are_counted_while_they_are_open_and_connections_that_find_no_room() -> None:
+    metrics, stopping = Metrics(), asyncio.Event()
+    app = create_api(Parts(), stopping=stopping, operations=[watch], metrics=metrics)
+
+    class Small(counted(metrics)):  # type: ignore[misc]  # made at run time
+        most_connections = 2
+
+    server = await serve(app, "127.0.0.1", 0, Small, stopping)
+    async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60) as client:
+        async with client.stream("GET", "/v1/counted/1"), client.stream("GET", "/v1/counted/2"):
+            assert read(metrics, "http_open_streams") == 2
+            assert (await client.get("/v1/counted/3")).status_code == 503
+            assert read(metrics, "http_refused_total", reason="too-many-connections") == 1
+        async with asyncio.timeout(60):
+            while read(metrics, "http_open_streams"):
+                await asyncio.sleep(0.01)
+    await server.stop()
+    assert read(metrics, "http_requests_total", operation="watch", status="200") == 2

@@ -22,33 +22,6 @@ _END = b'event: end\ndata: {"status": "answered"}\n\n'
 _BYE = b"event: bye\ndata: {}\n\n"
 
 
-async def test_who_leaves_a_conversation_closes_it(capsys: pytest.CaptureFixture[str]) -> None:
-    asked: list[str] = []
-
-    async def turn(request: Request) -> Response:
-        asked.append("turn")
-        return Response(_EVENT + _TEXT + _END, media_type="text/event-stream")
-
-    async def close(request: Request) -> Response:
-        asked.append(f"close {request.path_params['name']} {dict(request.query_params)}")
-        return JSONResponse({}, 202)
-
-    routes = [
-        Route("/v1/conversations/{name}/turns", turn, methods=["POST"]),
-        Route("/v1/conversations/{name}/close", close, methods=["POST"]),
-    ]
-    server = await serve(Starlette(routes=routes), "127.0.0.1", 0)
-    settings, who = load_settings(api_port=server.port, topic_prefix=""), {"user_id": "ada", "tenant_id": "t"}
-    await chat._talk(settings, "c-1", who, ["Hello", "And now?"], False)
-    await chat._talk(settings, "c-1", who, [], False)
-    await server.stop()
-    assert asked == ["turn", "turn", f"close c-1 {who}"], "who said nothing closes nothing"
-    assert capsys.readouterr().out.count("Noted.") == 2
-
-
-# -- servers that stop, are full, or do not know ---------------------------------------------------------------
-
-
 class Server:
     """Answers turns as a script says, in its order, and notes what was asked of it."""
 
@@ -56,6 +29,7 @@ class Server:
         self.answers = list(answers)
         self.asked: list[tuple[str, Any]] = []
         self.names: list[str] = []
+        self.closed: list[str] = []
 
     async def turn(self, request: Request) -> Response:
         body = await request.json()
@@ -68,6 +42,10 @@ class Server:
         self.asked.append(("go on", request.headers.get("last-event-id")))
         return self._answer()
 
+    async def close(self, request: Request) -> Response:
+        self.closed.append(f"{request.path_params['name']} {dict(request.query_params)}")
+        return JSONResponse({}, 202)
+
     def _answer(self) -> Response:
         answer = self.answers.pop(0)
         told = answer if isinstance(answer, bytes) else b""
@@ -78,7 +56,7 @@ class Server:
         routes = [
             Route("/v1/conversations/{name}/turns", self.turn, methods=["POST"]),
             Route("/v1/turns/{name}/events", self.events),
-            Route("/v1/conversations/{name}/close", lambda _: JSONResponse({}, 202), methods=["POST"]),
+            Route("/v1/conversations/{name}/close", self.close, methods=["POST"]),
         ]
         server = await serve(Starlette(routes=routes), "127.0.0.1", 0)
         settings = load_settings(api_port=server.port, topic_prefix="")
@@ -102,6 +80,14 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 _WHOLE = _EVENT + _TEXT + _END
 _REST = b'id: 3\nevent: text\ndata: {"text": " And kept."}\n\n' + _END
+
+
+async def test_who_leaves_a_conversation_closes_it(capsys: pytest.CaptureFixture[str]) -> None:
+    server = Server(_WHOLE, _WHOLE)
+    await server.hear("Hello", "And now?")
+    await server.hear()
+    assert server.closed == ["c-1 {'user_id': 'ada', 'tenant_id': 't'}"], "who said nothing closes nothing"
+    assert capsys.readouterr().out.count("Noted.") == 2
 
 
 @pytest.mark.usefixtures("at_once")

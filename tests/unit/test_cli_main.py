@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from zlib import crc32
 
 import msgspec
 import pytest
@@ -16,6 +17,8 @@ from hypothesis import strategies as st
 from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable, InvalidRecord, NotFound
 from streams.cli import main, output, rendering
 from streams.cli import settings as settings_command
+from streams.cli.routing import look_at
+from streams.clients.partitioner import partition_of
 from streams.clients.records import Record
 
 
@@ -151,3 +154,28 @@ def test_what_is_refused(
     monkeypatch.setenv("SWITCHBOARD_BOOTSTRAP_SERVERS", "127.0.0.1:1")  # where no broker is
     assert main.run(["erase", *arguments]) == status
     assert said in capsys.readouterr().err
+
+
+PARTITIONS = 8
+KEYS = [b"conversation-%d" % number for number in range(50)]
+
+
+def right(key: bytes, **fields: object) -> Record:
+    return Record(value=b"{}", key=key, partition=partition_of(key, PARTITIONS), **fields)
+
+
+def by_crc32(key: bytes, **fields: object) -> Record:
+    return Record(value=b"{}", key=key, partition=crc32(key) % PARTITIONS, **fields)
+
+
+def test_records_in_their_partitions_are_fine() -> None:
+    found = look_at("chat.messages.v1", map(right, KEYS), PARTITIONS)
+    assert (found.looked_at, found.wrong, found.without_key) == (50, 0, 0)
+
+
+def test_the_default_of_librdkafka_is_recognised_and_its_producer_named() -> None:
+    strangers = [by_crc32(key, headers=(("ce_source", b"/billing"),)) for key in KEYS]
+    found = look_at("chat.messages.v1", [*map(right, KEYS), *strangers], PARTITIONS)
+    assert found.wrong == sum(crc32(k) % PARTITIONS != partition_of(k, PARTITIONS) for k in KEYS) > 0
+    assert dict(found.by_producer) == {"/billing": found.wrong}
+    assert "partitioner=murmur2_random" in found.advice

@@ -7,9 +7,10 @@ from datetime import UTC, datetime
 
 import msgspec
 import pytest
+import samples
 
 from models.errors import ConfigurationError
-from models.messages import ChatMessage, Role
+from models.messages import ChatMessage
 from models.summaries import SessionSummary, Summary
 from models.windows import WindowReason
 from processors.conversations.drafts import SummaryRequestDraft
@@ -91,15 +92,7 @@ class Conversation:
 
 
 def message(number: int, sent: float = START) -> ChatMessage:
-    return ChatMessage(
-        message_id=f"m{number}",
-        conversation_id="c",
-        user_id="ada",
-        role=Role.USER,
-        content="x",
-        sent_at=datetime.fromtimestamp(sent, UTC),
-        tenant_id="acme",
-    )
+    return samples.message(number, "x", tenant_id="acme", sent_at=datetime.fromtimestamp(sent, UTC))
 
 
 class TestSilence:

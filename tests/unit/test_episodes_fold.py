@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 import samples
 from hypothesis import given
@@ -14,8 +15,10 @@ from hypothesis import strategies as st
 from models import ids
 from models.episodes import Episode
 from models.turns import Turn, TurnSource
+from processors.conversations.episodes.boundaries import CONTEXT, features, probability
 from processors.conversations.episodes.fold import EpisodeFold
 from processors.conversations.episodes.state import TURN_CHARACTERS, EpisodePolicy, EpisodesState, KeptTurn
+from processors.conversations.episodes.traits import traits_of
 from processors.conversations.episodes.wording import EMBEDDED_CHARACTERS, embedded_text
 from processors.conversations.windows import WindowSizes
 
@@ -178,3 +181,24 @@ def test_every_turn_is_in_an_episode_and_new_in_one(gaps: list[int], size: int, 
     assert new == list(range(len(gaps)))
     assert all(each.to_index - each.from_index < size for each in episodes)
     assert len({each.episode_id for each in episodes}) == len(episodes)
+
+
+def vector(*numbers: float) -> bytes:
+    row = np.array(numbers, np.float32)
+    return (row / np.linalg.norm(row)).astype("<f2").tobytes()
+
+
+_WORDS = st.text(max_size=300)
+
+
+@given(st.lists(st.tuples(_WORDS, st.booleans(), st.integers(0, 7)), min_size=1, max_size=9))
+def test_any_text_has_a_probability(said: list[tuple[str, bool, int]]) -> None:
+    axes = np.eye(8, dtype=np.float32)
+    turns = [
+        traits_of(str(n), "user" if by_user else "tool", text, vector(*axes[axis]) if text.strip() else b"")
+        for n, (text, by_user, axis) in enumerate(said)
+    ]
+    for at in range(len(turns)):
+        after = turns[at + 1] if at + 1 < len(turns) else None
+        assert 0 <= probability(turns[:at], turns[at], after) < 1
+        assert features(turns[:at], turns[at], after) == features(turns[:at][-CONTEXT:], turns[at], after)

@@ -61,20 +61,6 @@ def found(**changes: object) -> Statement:
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"confidence": 1.0},
-        {"value": "v" * 1024},
-        {"value": "", "assertion": Assertion.ENDED},
-        {"event_at": EARLIEST_EVENT},
-        {"event_at": minute(2) + LATEST_AHEAD},
-    ],
-)
-def test_what_the_window_bears_out_is_taken(changes: dict[str, object]) -> None:
-    assert objection(found(**changes), WINDOW) is None
-
-
-@pytest.mark.parametrize(
     ("changes", "reason"),
     [
         ({"confidence": -0.01}, "confidence"),

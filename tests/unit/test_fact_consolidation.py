@@ -271,17 +271,6 @@ def test_a_part_is_merged_although_its_whole_was_erased_since_the_crash() -> Non
     assert memory.lines[green.line_id] == Line(False)
 
 
-def test_what_was_completed_stands_for_itself_once_the_whole_was_corrected() -> None:
-    memory = grown("like", "tea", "green tea")
-    memory.says("like", "jazz", 3, assertion=CORRECTED)
-    changes = memory.says("like", "tea", 4)
-    assert told(changes) == [("tea", ACTIVE, FactChange.CREATED)]
-    assert (changes[0].fact_id, changes[0].version) == (fact_id("like", "tea"), 3)
-    assert memory.topic[fact_id("like", "green tea")].status is VOID
-    assert [memory.says("like", "tea", at) for at in (1, 4)] == [[], []], "that is known"
-    assert memory.says("like", "tea", 5)[0].evidence_count == 2
-
-
 def test_who_goes_back_to_less_is_taken_at_their_word() -> None:
     memory = grown("like", "tea", "green tea")
     changes = memory.says("like", "tea", 3, assertion=CORRECTED)

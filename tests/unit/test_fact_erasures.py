@@ -12,8 +12,8 @@ from models.facts import Erasure, Fact, FactChange, FactStatus, Support
 from models.statements import Assertion
 from processors.facts.erasure import erase, outlives, unaware
 from processors.facts.evidence import is_erased
-from processors.facts.lines import Given, Latest, Line, Stub, with_stub
-from processors.facts.marks import Said, moment_of
+from processors.facts.lines import Given, Line, Stub
+from processors.facts.marks import Said
 
 BERLIN, MUNICH, ROME = (claimed("home", value).fact_id for value in ("Berlin", "Munich", "Rome"))
 HOME = claimed("home", "Berlin").slot_id
@@ -94,37 +94,14 @@ class TestNothingOfItIsLeft:
         late = Erasure(until=arrival(9), version=1)
         assert erase(line, BERLIN, late, arrival(5)).erasure == Erasure(until=arrival(9), version=2)
 
-    def test_the_trace_of_what_was_corrected_goes_too_and_what_stood_in_its_place_is_of_its_own_day(
-        self,
-    ) -> None:
-        line = with_stub(home("Berlin", ("Munich", Assertion.CORRECTED)), Stub("other", 1))
-        line = msgspec.structs.replace(line, given=Given(BERLIN))
-        stub = line.stub(BERLIN)
-        assert stub is not None and fact(line, MUNICH).valid_from == minute(1)
-        after, (munich,), erasure, is_gone = erase(line, BERLIN, None, arrival(7))
-        assert is_gone and after is not None
-        assert erasure == Erasure(until=arrival(7), version=stub.version)
-        assert (munich.valid_from, munich.change, munich.changed_at) == (
-            minute(2),
-            FactChange.ERASED,
-            arrival(7),
-        )
-        assert munich.changes[-1].fact_id is None
-        assert [each.fact_id for each in after.stubs] == ["other"]
-        assert [mark.fact_id for mark in after.marks] == [MUNICH]
-        assert after.given is None
+    def test_what_was_said_instead_of_it_is_of_its_own_day(self) -> None:
+        line = home("Berlin", ("Munich", Assertion.CORRECTED))
+        assert fact(line, MUNICH).valid_from == minute(1)
+        after, (munich,), _, is_gone = erase(line, BERLIN, None, arrival(7))
+        assert is_gone and after is not None and after.stubs == ()
+        assert (munich.valid_from, munich.changed_at) == (minute(2), arrival(7))
         before = Erasure(until=arrival(9), version=8)
         assert erase(line, BERLIN, before, arrival(7)).erasure == before
-        assert erase(line, BERLIN, None, arrival(7), 9).erasure.version == 9
-
-    def test_the_trace_of_a_value_goes_and_so_does_what_had_taken_it_back(self) -> None:
-        ada = likes("tea")
-        ada.says("like", "jazz", 2, Assertion.CORRECTED)
-        line, tea = ada.of("like", "tea"), claimed("like", "tea").fact_id
-        assert [mark.said for mark in line.marks] == [Said.HOLDS, Said.VOIDED]
-        assert erase(line, tea, None, arrival(2)).line is None
-        left = erase(line, tea, None, arrival(1)).line
-        assert left is not None and [mark.said for mark in left.marks] == [Said.VOIDED]
 
     def test_a_trace_alone_leaves_nothing(self) -> None:
         line = Line(True, stubs=(Stub(BERLIN, 4),))
@@ -251,15 +228,6 @@ class TestAnotherLineOfItsSlot:
         after, changed = unaware(line, claimed_none(), arrival(1))
         assert [(mark.said, mark.by) for mark in after.marks][-1] == (Said.ENDED, claimed_none())
         assert [each.status for each in changed] == [FactStatus.ENDED], "only its history changes"
-
-    def test_what_came_last_is_known_no_more_if_that_was_it(self) -> None:
-        ada = likes("tea", "jazz")
-        slot = ada.lines[claimed("like", "tea").slot_id]
-        tea, jazz = (claimed("like", value).fact_id for value in ("tea", "jazz"))
-        assert slot.latest == Latest(jazz, jazz, moment_of(evidence(2)), "c")
-        assert unaware(slot, jazz, arrival(9))[0].latest is None
-        assert unaware(slot, tea, arrival(9))[0] is slot
-        assert unaware(msgspec.structs.replace(slot, latest=None), tea, arrival(9))[0].latest is None
 
 
 def claimed_none() -> str:

@@ -9,10 +9,8 @@ import msgspec
 import pytest
 from injections import ATTEMPTS
 
-from deploy.local import scripted_model
 from models.messages import Role
 from models.windows import Window
-from processors.extraction.graph.resolving import resolve
 from processors.prompts import examples, extraction, graph
 
 
@@ -47,18 +45,6 @@ def read(*said: dict[str, Any]) -> graph.Reading:
 
 def answer(*said: Any) -> str:
     return json.dumps({"notes": [], "relations": said})
-
-
-def test_what_a_model_says_is_what_the_tables_would() -> None:
-    prompt = extraction.prompt([TOLD], with_graph=True)
-    body = {
-        "systemInstruction": {"parts": [{"text": prompt.system}]},
-        "contents": [{"parts": [{"text": prompt.user}]}],
-    }
-    reading = graph.read(scripted_model.said(body), TOLD)
-    assert reading.dropped == ()
-    relations = resolve(reading.statements).relations.values()
-    assert {each.text for each in relations} >= {"user sister Anna", "Anna lives in Berlin"}
 
 
 @pytest.mark.parametrize(

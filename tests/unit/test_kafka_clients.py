@@ -47,14 +47,6 @@ def test_no_client_is_made_elsewhere():
         ),
         (
             {
-                "kafka_security_protocol": "SASL_PLAINTEXT",
-                "kafka_sasl_mechanism": "OAUTHBEARER",
-                "kafka_sasl_password": "canary",
-            },
-            {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "OAUTHBEARER", "ssl_context": None},
-        ),
-        (
-            {
                 "kafka_security_protocol": "SASL_SSL",
                 "kafka_sasl_mechanism": "OAUTHBEARER",
                 "kafka_sasl_password": "canary",
