@@ -112,44 +112,7 @@ async def test_the_trace_id_of_what_is_refused_finds_it_in_the_log(client: httpx
 JSON = {"content-type": "application/json"}
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "more", "status", "name", "said"),
-    [
-        ("GET", "/v2", {}, 404, "no-such-path", "/v1/openapi.json"),
-        ("DELETE", "/v1/things/t", {}, 405, "method-not-allowed", "GET or HEAD or POST"),
-        ("GET", "/v1/things/t?thing_id=u", {}, 400, "invalid-request", "in the path"),
-        ("GET", "/v1/search-of-nothing", {}, 503, "dependency-unavailable", "search"),
-        (
-            "POST",
-            "/v1/things/t",
-            {"content": b'{"text":"x"}', "headers": {"content-type": "application/json; charset=latin-1"}},
-            415,
-            "not-json",
-            "UTF-8",
-        ),
-        ("POST", "/v1/things/t", {"content": b'{"text":"\xff"}', "headers": JSON}, 400, "invalid-request", ""),
-        (
-            "POST",
-            "/v1/things/t",
-            {"content": b'{"text":"x","deep":' + b"[" * 10_000 + b"]" * 10_000 + b"}", "headers": JSON},
-            400,
-            "invalid-request",
-            "nested",
-        ),
-        (
-            "POST",
-            "/v1/things/t",
-            {"content": b'{"text":"' + b"x" * MOST_BYTES + b'"}', "headers": JSON},
-            413,
-            "too-large",
-            "1,048,576 bytes",
-        ),
-    ],
-)
-async def test_what_is_wrong_is_a_problem_of_its_own(
-    client: httpx.AsyncClient, method: str, path: str, more: dict[str, Any], status: int, name: str, said: str
-) -> None:
-    answer = await client.request(method, path, **more)
+def check_problem(answer: httpx.Response, status: int, name: str, said: str) -> None:
     told = answer.json()
     assert (answer.status_code, told["type"]) == (status, f"urn:switchboard:problem:{name}"), answer.text
     assert answer.headers["content-type"] == "application/problem+json"
@@ -157,6 +120,43 @@ async def test_what_is_wrong_is_a_problem_of_its_own(
     assert told["advice"]
     if status == 405:
         assert answer.headers["allow"] == "GET, HEAD, POST"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "name", "said"),
+    [
+        ("GET", "/v2", 404, "no-such-path", "/v1/openapi.json"),
+        ("DELETE", "/v1/things/t", 405, "method-not-allowed", "GET or HEAD or POST"),
+        ("GET", "/v1/things/t?thing_id=u", 400, "invalid-request", "in the path"),
+        ("GET", "/v1/search-of-nothing", 503, "dependency-unavailable", "search"),
+    ],
+)
+async def test_what_is_wrong_is_a_problem_of_its_own(
+    client: httpx.AsyncClient, method: str, path: str, status: int, name: str, said: str
+) -> None:
+    check_problem(await client.request(method, path), status, name, said)
+
+
+@pytest.mark.parametrize(
+    ("body", "charset", "status", "name", "said"),
+    [
+        (b'{"text":"x"}', "latin-1", 415, "not-json", "UTF-8"),
+        (b'{"text":"\xff"}', "utf-8", 400, "invalid-request", ""),
+        (
+            b'{"text":"x","deep":' + b"[" * 9_999 + b"]" * 9_999 + b"}",
+            "utf-8",
+            400,
+            "invalid-request",
+            "nested",
+        ),
+        (b'{"text":"' + b"x" * MOST_BYTES + b'"}', "utf-8", 413, "too-large", "1,048,576 bytes"),
+    ],
+)
+async def test_a_wrong_body_is_a_problem_of_its_own(
+    client: httpx.AsyncClient, body: bytes, charset: str, status: int, name: str, said: str
+) -> None:
+    headers = {"content-type": f"application/json; charset={charset}"}
+    check_problem(await client.post("/v1/things/t", content=body, headers=headers), status, name, said)
 
 
 async def test_a_body_without_an_announced_length_is_bounded_too(client: httpx.AsyncClient) -> None:

@@ -134,20 +134,6 @@ def test_what_cannot_be_brought_back_is_said_before_anything_is_sent(
     assert says in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("fact_id", "text", "status", "says"),
-    [
-        (MUNICH.fact_id, "I live in Munich.", 78, "says that already"),
-        (BERLIN.fact_id, "Lyon", 78, "correct f-2, which took its place"),
-    ],
-)
-def test_what_cannot_be_corrected_is_said_before_anything_is_sent(
-    capsys: pytest.CaptureFixture[str], fact_id: str, text: str, status: int, says: str
-) -> None:
-    assert main.run(["correct", fact_id, text, "--user", "ada"]) == status
-    assert says in capsys.readouterr().err
-
-
 @pytest.mark.parametrize("fact_id", [LYON.fact_id, "nonsense"])
 def test_nobody_elses_fact_is_shown(capsys: pytest.CaptureFixture[str], fact_id: str) -> None:
     assert main.run(["explain", fact_id, "--user", "ada"]) == 66

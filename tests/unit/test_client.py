@@ -119,14 +119,6 @@ def ask(request: pytest.FixtureRequest) -> Ask:
     return found
 
 
-def test_both_have_the_same_methods() -> None:
-    def methods(kind: type) -> dict[str, list[str]]:
-        public = {name: member for name, member in vars(kind).items() if not name.startswith("_")}
-        return {name: list(inspect.signature(member).parameters) for name, member in public.items()}
-
-    assert methods(Switchboard) == methods(AsyncSwitchboard)
-
-
 def test_a_search(ask: Ask, server: Server) -> None:
     result = {"kind": "fact", "score": 0.7, "text": "Lives in Lisbon", "message_ids": ["m-1"], "fact": FACT}
     server.answers = [

@@ -12,7 +12,6 @@ from models.statements import Polarity
 from processors.facts.claims import (
     claim_of,
     fact_id_of,
-    normalized_attribute,
     normalized_subject,
     normalized_value,
     singular,
@@ -47,12 +46,6 @@ def test_of_whom_it_is_said_and_by_whom_tells_facts_apart() -> None:
     assert fact_id_of(said("home", "Berlin")) == claimed("home", "berlin").fact_id
 
 
-def test_an_attribute_is_one_however_it_is_written() -> None:
-    assert normalized_attribute(" Favourite / World  Cuisine ") == "favourite/world cuisine"
-    assert normalized_attribute("ＨＯＭＥ") == "home"
-    assert claimed("favourite/cuisine", "Thai") == claim_of(said("FAVOURITE /  Cuisine", "thai"))
-
-
 def test_a_subject_is_one_however_it_is_written() -> None:
     for written in ("My  Sister", "sister", "our sister.", "the SISTER", "“a sister”", "an sister"):
         assert normalized_subject(written) == "sister"
@@ -61,15 +54,6 @@ def test_a_subject_is_one_however_it_is_written() -> None:
     assert normalized_subject("My...") == "my"
     assert normalized_subject("Sister  Anna") == "sister anna"
     assert normalized_subject(" . ") == ".", "whoever it is, not nobody"
-
-
-def test_punctuation_around_a_value_is_no_part_of_it() -> None:
-    for left, right in ("“”", "‘’", "«»", "()", "[]", '""', "''"):
-        assert normalized_value("home", f"{left}Berlin{right}") == "berlin"
-    for mark in ".,;:!?…-–—":
-        assert normalized_value("home", f"{mark} Berlin{mark} ") == "berlin"
-    assert normalized_value("home", "St. John's") == "st. john's"
-    assert [normalized_value("possession", each) for each in ("C++", "$5", "X")] == ["c++", "$5", "x"]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import sqlite3
 import tracemalloc
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -13,13 +12,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from models.errors import DependencyUnavailable, InvalidRecord
+from models.errors import InvalidRecord
 from processors.conversations.importing import chatgpt, claude, jsonl, whatsapp
 from processors.conversations.importing.drafts import Draft, Owner, Skipped, make_message
-from streams.admin.importing import scratch
 from streams.admin.importing.chats import Chats, Continued, Exported
 from streams.admin.importing.publishing import Count, Importer
-from streams.admin.importing.scratch import Numbers, Repeats
+from streams.admin.importing.scratch import Repeats
 from streams.config.settings import Settings
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -373,15 +371,3 @@ async def test_short_lines_by_the_million_are_not_held() -> None:
     tracemalloc.stop()
     assert (counted.read, len(counted.conversations), counted.skipped) == (10_000, 10_000, {})
     assert peak < 1_200_000
-
-
-def test_a_disk_that_is_full_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers = Numbers()
-
-    def full(*_: object) -> None:
-        raise sqlite3.OperationalError("database or disk is full")
-
-    monkeypatch.setattr(numbers, "_ask", full)
-    with pytest.raises(DependencyUnavailable, match=r"disk is full.*TMPDIR"):
-        numbers.add(1)
-    assert scratch.number_of("a", "bc") != scratch.number_of("ab", "c")

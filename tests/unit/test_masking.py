@@ -58,6 +58,11 @@ def test_a_card_number_goes(number: str, around: str) -> None:
         "The password of the ward is covid-19-related. My password is mp3-like.",
         "PWD=/home/ada2/project OLDPWD=/home/ada2",
         "-----BEGIN PUBLIC KEY-----\nMIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8A\n-----END PUBLIC KEY-----",
+        "Mein Passwort ist der Name meiner Katze.",
+        "Le mot de passe est trop long. La contraseña es de 8 caracteres.",
+        "密码是sha256加密的，密码是8到12位字符，密码重置2026-11-23T10:00:00",
+        "订单号4111111111111112，ISBN 9783161484100号",
+        "５月３日、１０：３０に会いましょう。",
     ],
 )
 def test_what_only_looks_like_a_secret_stays(text: str) -> None:
@@ -98,20 +103,6 @@ def test_a_password_goes_in_other_languages(text: str) -> None:
     masked = text.format("[masked: password]")
     assert MASKER.mask(text.format("Sesame-77")) == (masked, {"password": 1})
     assert MASKER.mask(masked) == (masked, {})
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Mein Passwort ist der Name meiner Katze.",
-        "Le mot de passe est trop long. La contraseña es de 8 caracteres.",
-        "密码是sha256加密的，密码是8到12位字符，密码重置2026-11-23T10:00:00",
-        "订单号4111111111111112，ISBN 9783161484100号",
-        "５月３日、１０：３０に会いましょう。",
-    ],
-)
-def test_what_is_no_secret_stays_in_other_languages(text: str) -> None:
-    assert MASKER.mask(text) == (text, {})
 
 
 def test_what_says_that_a_secret_follows_stays() -> None:
