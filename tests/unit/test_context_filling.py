@@ -96,12 +96,6 @@ def outside(packed: Packed, tier: Tier) -> dict[str, LeftOut | None]:
 
 
 class TestTiers:
-    def test_what_is_too_large_for_its_tier_keeps_nobody_out(self) -> None:
-        long = " ".join(["word"] * 3000)
-        packed = pack(Budget(), facts=[candidate("a", 0.9, text=long), candidate("b")])
-        assert outside(packed, Tier.FACTS) == {"a": LeftOut.TOO_LARGE}
-        assert inside(packed, Tier.FACTS) == ["b"]
-
     def test_facts_fill_the_budget_and_unrelated_episodes_do_not(self) -> None:
         facts = [candidate(f"f{n:02}", 0.1, text="word " * 18) for n in range(99)]
         packed = pack(Budget(total=1000), facts=facts, episodes=[candidate("e", 0.1)])
@@ -123,15 +117,6 @@ class TestTiers:
         )
         shown = [item.id for item in packed.items if item.left_out is None]
         assert shown == ["brief", "allergy", "near"]
-
-    def test_standing_notes_take_half_of_the_budget_the_most_relevant_first(self) -> None:
-        told = [candidate(f"i{n:02}", n / 100, text="word " * 18) for n in range(60)]
-        sure = [candidate(f"l{n:02}", n / 100, text="word " * 18) for n in range(60)]
-        packed = pack(Budget(total=1000), instructions=told, lasting=sure)
-        instructions, lasting = inside(packed, Tier.INSTRUCTIONS), inside(packed, Tier.FACTS)
-        assert instructions[0] == "i59" and lasting[0] == "l59"
-        assert 400 < 20 * len(instructions) + 20 * min(len(lasting), len(instructions)) <= 540
-        assert outside(packed, Tier.INSTRUCTIONS)["i00"] is LeftOut.NO_ROOM
 
     def test_the_last_message_is_cut_to_its_room_and_older_ones_stop_there(self) -> None:
         packed = pack(Budget(recent=20, recent_turns=2), turn(0, "one"), turn(1, "two " * 60), turn(2, "three"))
