@@ -6,7 +6,7 @@ import json
 
 import msgspec
 import pytest
-from answer_samples import COUNT, Driven, asked, called, clear, fact, said, turn
+from answer_samples import COUNT, Driven, asked, called, fact, said, turn
 from hypothesis import given
 from hypothesis import strategies as st
 from injections import ATTEMPTS
@@ -46,12 +46,6 @@ class TestWithoutAModel:
     def test_what_was_not_found_is_not_known(self) -> None:
         found = Driven(asked("Where do I live?")).answer
         assert (found.text, found.kind, found.quoted) == (NOTHING, AnswerKind.UNKNOWN, ())
-
-    def test_what_the_context_brought_along_answers_nothing(self) -> None:
-        """It was found for what was said before, so quoting it would be no answer."""
-        found = Driven(asked("Where do I live?", recent=(turn("I like tea.", 8),))).answer
-        assert found.text == NOTHING
-        assert by_id(found.prompt.items)["t-8"].quoted is False
 
     def test_what_was_said_a_moment_ago_is_quoted_as_well(self) -> None:
         recent = (turn("I moved to Munich in January.", 6), turn(NOTED, 7, Role.ASSISTANT), turn("Am I?", 8))
@@ -121,12 +115,6 @@ class TestPrompt:
         assert (records[1]["is"], records[1]["text"]) == ("standing", "I am allergic to nuts.")
         assert all(each["is"] == "fact" for each in records[2:-1])
 
-    def test_the_question_says_what_day_it_is(self) -> None:
-        driven = Driven(asked("Which cake?", recent=(turn("Hi!", 8),)), [Heard("Plain.", Ended())])
-        message, question = fence.opened(driven.dialogues[0].user)
-        assert question["today"] == turn("", 9).sent_at.strftime("%Y-%m-%d, %A")
-        assert "today" not in message
-
     def test_lasting_facts_of_the_context_are_in_beside_many_others(self) -> None:
         item = ContextItem(
             tier=Tier.FACTS,
@@ -154,13 +142,6 @@ class TestPrompt:
         assert (item.tier, item.left_out) == (Tier.INSTRUCTIONS, None)
         (result,) = driven.dialogues[-1].rounds[0].results
         assert f"[{item.n}]" in result and "Answer in one sentence." not in result
-
-    def test_a_question_of_thirty_thousand_characters_is_cut_and_says_so(self) -> None:
-        driven = Driven(asked("why? " * 6000, MEMORY), [Heard("Because.", Ended())])
-        question = by_id(driven.answer.prompt.items)["t-9"]
-        assert question.cut and question.left_out is None
-        assert driven.answer.prompt.tokens <= 1500
-        assert fence.opened(driven.dialogues[0].user)[-1]["is"] == "question"
 
     @given(st.text(max_size=300), st.lists(st.text(min_size=1, max_size=200), max_size=12))
     def test_whatever_was_said_it_fits(self, question: str, texts: list[str]) -> None:
@@ -233,7 +214,6 @@ class TestSearching:
         [
             ToolCall(name="delete_memory", arguments={"query": "x"}),
             ToolCall(name="search_memory", arguments={}),
-            ToolCall(name="search_memory", arguments={"query": 7}),
             ToolCall(name="search_memory", arguments={"query": "   "}),
             ToolCall(name="search_memory", arguments={"query": "x" * 9000}),
         ],
@@ -277,10 +257,6 @@ class TestTrouble:
         driven = Driven(asked("Where do I live?", MEMORY), [Heard("You live in", Ended(trouble=notice))])
         assert (driven.answer.text, driven.answer.cut, driven.answer.by) == ("You live in", True, "a-model")
 
-    def test_numbers_that_nothing_has_quote_nothing(self) -> None:
-        driven = Driven(asked("Where?", MEMORY), [Heard("There [44], [0], [999].", Ended())])
-        assert driven.answer.quoted == ()
-
     def test_what_is_named_is_quoted_and_no_more(self) -> None:
         driven = Driven(asked("Where?", MEMORY), [Heard("In Munich [2, 3].", Ended())])
         assert [item.n for item in driven.answer.quoted] == [2, 3]
@@ -290,20 +266,6 @@ class TestTrouble:
         model = [Heard("", ended), Heard("Yes.", Ended(input_tokens=20, output_tokens=4, cost_usd=1.0))]
         found = Driven(asked("Hm?"), model).answer
         assert (found.input_tokens, found.output_tokens, found.cost_usd) == (30, 6, 1.5)
-
-
-def test_the_example_is_read_as_it_should_be() -> None:
-    from processors.prompts import examples
-
-    records = [prompts.record_of(item, question=item.id == "q") for item in examples.ANSWER_ITEMS]
-    dialogue = prompts.prompt(examples.ANSWER_ITEMS, "q", may_search=True)
-    assert fence.opened(dialogue.user) == records
-    assert prompts.cited(examples.ANSWERED) == {1, 2}
-
-
-def test_an_emoji_is_answered() -> None:
-    found = Driven(asked("🦊", understanding=clear("🦊"))).answer
-    assert found.text and found.kind in (AnswerKind.NOTED, AnswerKind.UNKNOWN)
 
 
 class TestChoosing:

@@ -1,4 +1,4 @@
-"""Messages over HTTP, without a broker: under which ids they are written, and what is not."""
+"""Requests over HTTP, without a broker: which messages are written, and what is refused before it is."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ import msgspec
 import pytest
 
 from models.messages import ChatMessage, Role
+from streams.clients.policies.topic import PolicyStore
 from streams.clients.sending import Outgoing, Sent
+from streams.config.settings import Settings
 from streams.queries.conversations.listing import LoggedMessage, Overview
 from streams.server.api.app import create_api
 from streams.server.api.parts import Parts
 from streams.server.api.routes.messages import MOST_RECORD_BYTES
+from streams.stores.search import Results, Wanted
+from streams.stores.search.results import scope_of
 
 
 class Broker:
@@ -97,28 +101,6 @@ async def test_the_same_under_a_key_is_a_repetition_and_nothing_else_is(
     assert len({first.message_id, other.message_id, another.message_id}) == 3
 
 
-@pytest.mark.parametrize(
-    ("given", "read"),
-    [
-        ({"role": "human"}, {"role": "user"}),
-        ({"role": "model", "content": None, "parts": [{"text": "Hi"}]}, {"role": "assistant", "content": "Hi"}),
-        ({"role": "tool", "name": "weather", "tool_call_id": "call_1"}, {"role": "tool"}),
-        ({"sent_at": 1740820324123}, {"sent_at": "2025-03-01T09:12:04.123000Z"}),
-        ({"metadata": None}, {"metadata": {}}),
-    ],
-)
-async def test_messages_are_taken_as_clients_have_them(
-    client: httpx.AsyncClient, broker: Broker, given: dict[str, Any], read: dict[str, Any]
-) -> None:
-    answer = await say(client, **{"content": "I like figs."} | given)
-    assert answer.status_code == 202, answer.text
-    [record] = broker.taken
-    written = msgspec.json.decode(record.value)
-    assert written.items() >= read.items()
-    assert record.key.decode() == written["conversation_id"]
-    assert msgspec.json.decode(record.value, type=ChatMessage), "written as the services read it"
-
-
 async def test_half_a_character_is_replaced_in_content_and_refused_in_an_id(
     client: httpx.AsyncClient, broker: Broker
 ) -> None:
@@ -165,3 +147,79 @@ async def test_a_conversation_is_read_from_either_end(
         read.append([each["index"] for each in page["messages"]])
         wanted["cursor"] = page["next"]
     assert read == pages
+
+
+class Search:
+    """Finds nothing, and keeps what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[Wanted] = []
+
+    async def search(self, wanted: Wanted) -> Results:
+        self.asked.append(wanted)
+        return Results(scope=scope_of(wanted))
+
+
+async def ask(search: Any, metadata: dict[str, Any], **more: Any) -> httpx.Response:
+    app = create_api(Parts(search=search, metadata_keys=("topic", "thread", "is_test")))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        body = {"q": "tea", "user_id": "ada", "metadata": metadata, **more}
+        return await client.post("/v1/search", json=body)
+
+
+async def test_values_are_compared_as_text() -> None:
+    search = Search()
+    answer = await ask(search, {"topic": "tea", "thread": 7, "is_test": True})
+    assert answer.status_code == 200, answer.text
+    [wanted] = search.asked
+    assert wanted.metadata == {"topic": "tea", "thread": "7", "is_test": "true"}
+    assert answer.json()["scope"]["metadata"] == wanted.metadata
+
+
+@pytest.mark.parametrize(
+    ("metadata", "more", "said"),
+    [
+        ({"page": "x"}, {}, "metadata.page is not indexed: SWITCHBOARD_METADATA_KEYS"),
+        ({"topic": ""}, {}, "1 to 256 characters"),
+        ({"topic": ["tea"]}, {}, "metadata"),
+        ({"topic": "tea"}, {"search_type": "facts"}, "search_type=turns"),
+    ],
+)
+async def test_what_is_not_indexed_is_refused_with_the_setting(
+    metadata: dict[str, Any], more: dict[str, Any], said: str
+) -> None:
+    search = Search()
+    refused = await ask(search, metadata, **more)
+    assert refused.status_code == 400, refused.text
+    assert said in refused.json()["detail"]
+    assert not search.asked
+
+
+async def put(body: Any) -> httpx.Response:
+    # Nothing listens there: a policy that came so far would be answered with 503.
+    store = PolicyStore(Settings(bootstrap_servers="127.0.0.1:1", request_timeout_seconds=1.0))
+    app = create_api(Parts(policies=store))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        return await client.put("/v1/policies/clinic", json=body)
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"never_kept": {"patterns": ["("]}}, "'(' is no regular expression"),
+        ({"never_kept": {"patterns": ["(a+)+$", "x*"]}}, "matches the empty text"),
+        ({"never_kept": {"patterns": ["a"] * 33}}, "patterns"),
+        ({"instructions": "x" * 2001}, "instructions"),
+        ({"expires_after": {"secret": "90d"}}, "expires_after"),
+        ({"categories": [{"name": "pet", "description": "x"}]}, "there already"),
+        ({"instruction": "x"}, "instruction"),
+    ],
+)
+async def test_rules_that_cannot_be_followed_are_a_bad_request(body: Any, said: str) -> None:
+    refused = await put(body)
+    assert refused.status_code == 400, refused.text
+    assert said in refused.json()["detail"]
+
+
+async def test_rules_that_can_be_followed_are_written() -> None:
+    assert (await put({"expires_after": {"event": "90d"}})).status_code == 503

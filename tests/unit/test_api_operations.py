@@ -5,25 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
 
 import httpx
 import msgspec
 import pytest
-from starlette.responses import StreamingResponse
 from structlog.testing import capture_logs
 
 from models.errors import ConfigurationError, NotFound
 from models.messages import Identifier
 from streams.server.api import tracing
 from streams.server.api.app import create_api
-from streams.server.api.catalog import OPERATIONS
 from streams.server.api.dispatch import MOST_BYTES
-from streams.server.api.operations import Call, Operation, Parameters, Scope, operation
+from streams.server.api.operations import Call, Parameters, Scope, operation
 from streams.server.api.parts import Parts
-from streams.server.api.problems import CONFLICT, GENERAL
+from streams.server.api.problems import CONFLICT
 from streams.server.api.server import serve
-from streams.server.api.usage import call_of, usage
 
 
 class EchoParameters(Parameters, frozen=True, kw_only=True):
@@ -78,18 +74,6 @@ async def needs_a_part(call: Call) -> Echo:
     return Echo("")
 
 
-@operation("GET", "/v1/stream", scope=Scope.READ, media_type="text/event-stream")
-async def stream(call: Call) -> StreamingResponse:
-    """Goes on until the server stops."""
-
-    async def events() -> AsyncIterator[bytes]:
-        yield b": here\n\n"
-        await call.stopping.wait()
-        yield b"event: bye\n\n"
-
-    return StreamingResponse(events(), media_type="text/event-stream")
-
-
 @operation("GET", "/v1/broken/{how}", scope=Scope.READ)
 async def broken(call: Call, wanted: BrokenParameters) -> Echo:
     """Fails for what whoever runs the deployment did, or did not."""
@@ -99,7 +83,7 @@ async def broken(call: Call, wanted: BrokenParameters) -> Echo:
     }[wanted.how]
 
 
-HERE = [get_thing, put_thing, needs_a_part, stream, broken]
+HERE = [get_thing, put_thing, needs_a_part, broken]
 
 
 @pytest.fixture
@@ -128,48 +112,7 @@ async def test_the_trace_id_of_what_is_refused_finds_it_in_the_log(client: httpx
 JSON = {"content-type": "application/json"}
 
 
-@pytest.mark.parametrize(
-    ("method", "path", "more", "status", "name", "said"),
-    [
-        ("GET", "/v2", {}, 404, "no-such-path", "/v1/openapi.json"),
-        ("DELETE", "/v1/things/t", {}, 405, "method-not-allowed", "GET or HEAD or POST"),
-        ("GET", "/v1/things/t?times=x", {}, 400, "invalid-request", "times"),
-        ("GET", "/v1/things/t?thing_id=u", {}, 400, "invalid-request", "in the path"),
-        ("GET", "/v1/things/%FF", {}, 400, "invalid-request", "UTF-8"),
-        ("GET", "/v1/search-of-nothing", {}, 503, "dependency-unavailable", "search"),
-        ("GET", "/v1/broken/topic", {}, 503, "dependency-unavailable", "whoever runs"),
-        (
-            "POST",
-            "/v1/things/t",
-            {"content": b'{"text":"x"}', "headers": {"content-type": "application/json; charset=latin-1"}},
-            415,
-            "not-json",
-            "UTF-8",
-        ),
-        ("POST", "/v1/things/t", {"content": b"", "headers": JSON}, 400, "invalid-request", ""),
-        ("POST", "/v1/things/t", {"content": b'{"text":"\xff"}', "headers": JSON}, 400, "invalid-request", ""),
-        (
-            "POST",
-            "/v1/things/t",
-            {"content": b'{"text":"x","deep":' + b"[" * 10_000 + b"]" * 10_000 + b"}", "headers": JSON},
-            400,
-            "invalid-request",
-            "nested",
-        ),
-        (
-            "POST",
-            "/v1/things/t",
-            {"content": b'{"text":"' + b"x" * MOST_BYTES + b'"}', "headers": JSON},
-            413,
-            "too-large",
-            "1,048,576 bytes",
-        ),
-    ],
-)
-async def test_what_is_wrong_is_a_problem_of_its_own(
-    client: httpx.AsyncClient, method: str, path: str, more: dict[str, Any], status: int, name: str, said: str
-) -> None:
-    answer = await client.request(method, path, **more)
+def check_problem(answer: httpx.Response, status: int, name: str, said: str) -> None:
     told = answer.json()
     assert (answer.status_code, told["type"]) == (status, f"urn:switchboard:problem:{name}"), answer.text
     assert answer.headers["content-type"] == "application/problem+json"
@@ -177,6 +120,43 @@ async def test_what_is_wrong_is_a_problem_of_its_own(
     assert told["advice"]
     if status == 405:
         assert answer.headers["allow"] == "GET, HEAD, POST"
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "name", "said"),
+    [
+        ("GET", "/v2", 404, "no-such-path", "/v1/openapi.json"),
+        ("DELETE", "/v1/things/t", 405, "method-not-allowed", "GET or HEAD or POST"),
+        ("GET", "/v1/things/t?thing_id=u", 400, "invalid-request", "in the path"),
+        ("GET", "/v1/search-of-nothing", 503, "dependency-unavailable", "search"),
+    ],
+)
+async def test_what_is_wrong_is_a_problem_of_its_own(
+    client: httpx.AsyncClient, method: str, path: str, status: int, name: str, said: str
+) -> None:
+    check_problem(await client.request(method, path), status, name, said)
+
+
+@pytest.mark.parametrize(
+    ("body", "charset", "status", "name", "said"),
+    [
+        (b'{"text":"x"}', "latin-1", 415, "not-json", "UTF-8"),
+        (b'{"text":"\xff"}', "utf-8", 400, "invalid-request", ""),
+        (
+            b'{"text":"x","deep":' + b"[" * 9_999 + b"]" * 9_999 + b"}",
+            "utf-8",
+            400,
+            "invalid-request",
+            "nested",
+        ),
+        (b'{"text":"' + b"x" * MOST_BYTES + b'"}', "utf-8", 413, "too-large", "1,048,576 bytes"),
+    ],
+)
+async def test_a_wrong_body_is_a_problem_of_its_own(
+    client: httpx.AsyncClient, body: bytes, charset: str, status: int, name: str, said: str
+) -> None:
+    headers = {"content-type": f"application/json; charset={charset}"}
+    check_problem(await client.post("/v1/things/t", content=body, headers=headers), status, name, said)
 
 
 async def test_a_body_without_an_announced_length_is_bounded_too(client: httpx.AsyncClient) -> None:
@@ -198,24 +178,6 @@ async def test_what_is_right_is_answered(client: httpx.AsyncClient) -> None:
     assert (await client.get("/v1/things/t?times=10")).headers["content-encoding"] == "gzip"
 
 
-async def test_open_streams_end_with_the_server_and_readers_get_a_last_event() -> None:
-    stopping = asyncio.Event()
-    server = await serve(
-        create_api(Parts(), stopping=stopping, operations=HERE), "127.0.0.1", 0, stopping=stopping
-    )
-    async with (
-        httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=60.0) as client,
-        client.stream("GET", "/v1/stream") as answer,
-    ):
-        lines = answer.aiter_lines()
-        assert await anext(lines) == ": here"
-        # Far longer than it may take: without the event it takes all of it, and the reader is cut off.
-        ended = asyncio.create_task(server.stop(grace_seconds=600.0))
-        assert [line async for line in lines if line] == ["event: bye"]
-        async with asyncio.timeout(60):
-            await ended
-
-
 async def test_headers_that_are_too_long_and_what_is_no_http() -> None:
     server = await serve(create_api(Parts()), "127.0.0.1", 0)
     for sent, status, name in (
@@ -230,20 +192,6 @@ async def test_headers_that_are_too_long_and_what_is_no_http() -> None:
         assert int(head.split()[1]) == status
         assert msgspec.json.decode(body)["type"] == f"urn:switchboard:problem:{name}"
     await server.stop()
-
-
-@pytest.mark.parametrize("found", OPERATIONS, ids=lambda found: found.name)
-def test_the_example_of_an_operation_is_one(found: Operation) -> None:
-    assert found.summary.endswith("."), "the docstring says in a sentence what it does"
-    assert "{" not in call_of(found), "the example has every field of the path"
-    assert not set(found.problems) & set(GENERAL), "every operation has those anyhow"
-    if found.parameters is not None:
-        query = dict(parse_qsl(urlsplit(call_of(found)).query))
-        path = {name: value for name, value in found.example.items() if f"{{{name}}}" in found.path}
-        msgspec.convert({**query, **path}, found.parameters, strict=False)
-    if found.body is not None:
-        msgspec.convert(found.example_body, found.body)
-    assert usage(found).startswith("Use ")
 
 
 async def test_each_operation_is_a_span_of_the_callers_trace(

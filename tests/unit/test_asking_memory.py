@@ -12,17 +12,14 @@ from answer_samples import turn as said
 from models.answers import Answer
 from models.context import Context
 from models.errors import DependencyUnavailable, NotFound
-from models.messages import Role
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
 from processors.prompts.answering.material import Found
-from processors.prompts.answering.plain import ASKS_BACK
 from processors.prompts.answering.searching import Search
 from streams.chat.answering.driving import Answerer
 from streams.chat.answering.recollection import Recollection
 from streams.chat.answering.understanding import Understanding
-from streams.stores.search import Result, Results, Wanted
-from streams.stores.search.explaining import Explanation
+from streams.stores.search import Results, Wanted
 from streams.stores.search.results import scope_of
 
 
@@ -89,22 +86,6 @@ async def test_without_what_a_question_bears_on_nobody_is_asked_back(down: str, 
     assert isinstance(answer, Answer) and [each.problem for each in answer.notices] == ["memory"]
 
 
-async def test_what_was_asked_back_is_answered_by_a_choice_and_not_understood_again() -> None:
-    memory = Memory(None)
-    asked_back = f"{ASKS_BACK['en']}\n1. What is Anna's job?\n2. What is Ida's job?"
-
-    async def recent(turn: Turn, count: int) -> list[Turn]:
-        await memory._asked("log")
-        return [said(asked_back, 0, Role.ASSISTANT)]
-
-    memory.recent = recent  # type: ignore[method-assign]
-    async with asyncio.timeout(60):
-        events = [each async for each in Answerer(memory, COUNT).answer(said("2", 1))]
-    assert memory.understood == []
-    assert memory.searched == ["2", "What is Ida's job?"]
-    assert isinstance(events[-1], Answer)
-
-
 class Log:
     """Tells what was said once memory is searched."""
 
@@ -146,29 +127,6 @@ async def test_what_was_said_is_read_while_memory_is_searched() -> None:
     assert found.rewritten_query == "What is Anna's job?"
 
 
-async def test_what_bears_on_a_question_is_what_was_found_above_the_floor() -> None:
-    why = Explanation(milliseconds={}, candidates=9, chance=0.9, floor=0.3, left_out={}, best=[])
-
-    class FindsMany(Finds):
-        async def search(self, wanted: Wanted) -> Results:
-            found = [
-                Result(
-                    kind="fact",
-                    score=(9 - n) / 10,
-                    parts={},
-                    text=f"fact {n}",
-                    message_ids=(),
-                    conversation_id="c-1",
-                )
-                for n in range(9)
-            ]
-            return Results(found, scope=scope_of(wanted), explanation=why)
-
-    understanding = Understanding(FindsMany(), Log(asyncio.Event(), knows=True))
-    found = await understanding.read("Where do I live?", "ada", "default")
-    assert found.needed_context_from_memory == tuple(f"fact {n}" for n in range(7))
-
-
 async def test_who_is_not_known_in_a_conversation_is_told_nothing_of_it() -> None:
     search = Finds()
     log = Log(search.asked, knows=False)
@@ -187,8 +145,3 @@ async def test_the_turns_before_a_question_are_told_without_it() -> None:
     before = await memory.recent(said("What is her job?", 1, message_id="m-2"), 5)
     assert [each.text for each in before] == ["My sister Anna is away."]
     assert await memory.recent(said("My sister Anna is away.", 1), 5) == [], "it is the question"
-
-
-async def test_what_holds_no_word_is_not_asked_of_a_model() -> None:
-    memory = Recollection(None, None, None, None, None)  # type: ignore[arg-type]  # nobody is asked
-    assert not (await memory.understand(said(" \x00 ", 1), [], [])).is_ambiguous

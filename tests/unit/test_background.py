@@ -16,6 +16,7 @@ from deploy.local.ports import free_ports
 from streams.clients.kafka.clients import close, connect
 from streams.config import background
 from streams.config.background import cancel_and_wait, in_background, in_own_loop
+from streams.config.backoff import backoff
 from streams.config.exits import EXIT_FAILED
 from streams.config.settings import Settings
 from streams.queries.live.reader import Live
@@ -165,3 +166,9 @@ async def test_a_reader_cancelled_while_it_closes_still_closes_its_client(tmp_pa
     with pytest.raises(asyncio.CancelledError):
         await closing
     assert client._own.done()
+
+
+def test_the_wait_grows_to_its_limit_and_is_jittered() -> None:
+    for attempt, ceiling in [(1, 0.4), (2, 0.8), (7, 25.6), (8, 30.0), (9, 30.0), (10_000, 30.0)]:
+        waits = [backoff(attempt, 0.2, 30.0) for _ in range(100)]
+        assert ceiling / 2 <= min(waits) < max(waits) <= ceiling

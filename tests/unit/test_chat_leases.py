@@ -49,21 +49,6 @@ async def until_asked(grants: Grants, times: int) -> None:
             await asyncio.sleep(0.001)
 
 
-async def test_the_leases_of_all_turns_of_a_process_are_renewed_in_one_call(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
-    grants: Any = Grants()
-    holder, ended = Holder(grants), [future() for _ in range(50)]
-    keeping = [asyncio.create_task(holder.keep(names(number), end)) for number, end in enumerate(ended)]
-    await until_asked(grants, 3)
-    assert [sorted(each) for each in grants.asked[:3]] == [sorted(f"t-{number}" for number in range(50))] * 3
-    for end in ended:
-        end.set_result(None)
-    assert all(await asyncio.gather(*keeping))
-    assert not [each for each in asyncio.all_tasks() if each is not asyncio.current_task()], "nothing goes on"
-
-
 async def test_a_lease_that_is_another_s_is_lost_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
     grants: Any = Grants()

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
 from contextlib import aclosing
-from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
 import msgspec
 import pytest
+import samples
 
 from models.answers import Answer, AnswerKind, PromptLaid, Spoken
 from models.errors import DependencyUnavailable, NotFound
@@ -23,7 +22,6 @@ from models.understanding import QueryUnderstanding
 from streams.chat import chats as module
 from streams.chat import elsewhere as module_of_others
 from streams.chat import leases as module_of_leases
-from streams.chat import sessions as module_of_sessions
 from streams.chat import stopping as module_of_stopping
 from streams.chat import unread as module_of_unread
 from streams.chat.chats import Chats
@@ -71,7 +69,7 @@ class Leases:
         self.begun_by: dict[tuple[str, str], str] = {}
         self.turns: dict[tuple[str, str, str], str] = {}
         self.claims = 0
-        self.breaks = self.sticks = False
+        self.breaks = False
 
     async def claim(
         self, tenant_id: str, conversation_id: str, turn_id: str, holder: str, begins: str = ""
@@ -88,8 +86,6 @@ class Leases:
         return [await self.claim(*each[:3], holder, each.begins) for each in held]
 
     async def release(self, tenant_id: str, conversation_id: str, turn_id: str, holder: str) -> None:
-        if self.sticks:
-            raise ZeroDivisionError("a mistake of ours")
         self.held_by.pop((tenant_id, conversation_id), None)
 
     async def held(self, tenant_id: str, conversation_id: str) -> str | None:
@@ -119,7 +115,6 @@ class Sending:
         self.fails = False
         self.may = asyncio.Event()
         self.may.set()
-        self.ends = asyncio.Event()
         self.holds: Role | None = None
 
     async def message(self, message: ChatMessage) -> TurnSource:
@@ -131,7 +126,6 @@ class Sending:
 
     async def response(self, chunk: ResponseChunk, duplicates: Any) -> None:
         self.shown.append(chunk)
-        self.ends.set()
         if self.fails:
             raise DependencyUnavailable("kafka", "it is away")
         await self.may.wait()
@@ -265,14 +259,6 @@ async def test_memory_is_searched_while_the_broker_takes_its_time(rig: Rig) -> N
         await looking
 
 
-async def test_a_turn_that_is_refused_is_not_searched_for_any_longer(rig: Rig) -> None:
-    rig.log.theirs["c-1"] = "bob"
-    with pytest.raises(NotFound):
-        await rig.chats.begin("acme", "ada", "c-1", "Hello")
-    with pytest.raises(asyncio.CancelledError):
-        await rig.answerer.looking["Hello"]
-
-
 @pytest.mark.parametrize("rig", [Answers], indirect=True)
 async def test_an_answer_is_made_of_what_the_log_keeps_of_a_question(rig: Rig) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-1", "My card is 4111 1111 1111 1111")
@@ -307,13 +293,6 @@ async def test_an_answer_is_published_before_it_is_kept(rig: Rig, fails: bool) -
 
 
 @pytest.mark.parametrize("rig", [Answers], indirect=True)
-async def test_a_session_counts_what_the_log_has_not_read_yet(rig: Rig) -> None:
-    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
-    [tokens] = [json.loads(event.data) async for event in turn.events() if event.name == "tokens"]
-    assert tokens["messages"] > len("Hello") + len("Noted.")
-
-
-@pytest.mark.parametrize("rig", [Answers], indirect=True)
 async def test_a_turn_waits_until_the_log_has_the_answer_before_it(rig: Rig) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
     async for _ in turn.events():
@@ -327,21 +306,6 @@ async def test_a_turn_waits_until_the_log_has_the_answer_before_it(rig: Rig) -> 
     rig.log.turns = [answer]
     async with asyncio.timeout(60):
         assert (await beginning).names.turn_id != "t-1"
-
-
-async def test_a_turn_that_is_stopped_twice_is_stopped_once(rig: Rig) -> None:
-    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
-    async for _ in turn.events():
-        break  # it has begun
-    rig.sending.may.clear()
-    first = asyncio.create_task(turn.stop())
-    await rig.sending.ends.wait()
-    second = asyncio.create_task(turn.stop())
-    await asyncio.sleep(0)
-    rig.sending.may.set()
-    await asyncio.gather(first, second)
-    assert turn.ended is not None
-    assert turn.ended.status == "stopped"
 
 
 async def test_a_turn_that_is_stopped_before_its_first_step_has_ended(rig: Rig) -> None:
@@ -369,17 +333,6 @@ async def test_a_turn_is_stopped_from_another_process(rig: Rig, monkeypatch: pyt
     await other.close()
 
 
-@pytest.mark.parametrize("rig", [Answers], indirect=True)
-async def test_of_a_turn_that_has_its_answer_another_process_hears_so(rig: Rig) -> None:
-    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
-    async for _ in turn.events():
-        pass
-    other = Chats(Settings(), *cast(list[Any], [Silent(), rig.log, len, rig.lookup, rig.leases, rig.room]))
-    async with asyncio.timeout(60):
-        assert await other.stop("acme", "ada", "t-1") == "answered"
-    await other.close()
-
-
 async def test_a_turn_whose_process_dies_while_it_is_stopped_was_interrupted(rig: Rig) -> None:
     rig.leases.turns["acme", "ada", "t-1"] = ""
     asked = asyncio.create_task(rig.chats.stop("acme", "ada", "t-1"))
@@ -387,13 +340,6 @@ async def test_a_turn_whose_process_dies_while_it_is_stopped_was_interrupted(rig
     del rig.leases.turns["acme", "ada", "t-1"]  # nobody says any more that it runs
     async with asyncio.timeout(60):
         assert await asked == "interrupted"
-
-
-async def test_a_turn_that_does_not_end_is_told_as_that(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module_of_stopping, "_ENDS_SECONDS", 0.0)
-    rig.leases.turns["acme", "ada", "t-1"] = ""
-    with pytest.raises(DependencyUnavailable, match="ask once more"):
-        await rig.chats.stop("acme", "ada", "t-1")
 
 
 async def test_whose_conversation_it_is_comes_before_whether_it_is_busy(rig: Rig) -> None:
@@ -488,18 +434,6 @@ async def test_a_turn_whose_lease_cannot_be_kept_ends(rig: Rig, monkeypatch: pyt
     assert (await rig.chats.begin("acme", "ada", "c-1", "Hello again")).ended is None
 
 
-async def test_a_lease_that_is_not_let_go_of_holds_up_nobody_for_ever(rig: Rig) -> None:
-    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
-    rig.leases.sticks = True
-    await turn.stop()
-    async with asyncio.timeout(10):
-        with pytest.raises(TurnRunning):
-            await rig.chats.begin("acme", "ada", "c-1", "Hello again")
-    rig.leases.sticks = False
-    rig.leases.held_by.clear()  # it ends by itself
-    assert (await rig.chats.begin("acme", "ada", "c-1", "Hello again")).ended is None
-
-
 @pytest.mark.parametrize("rig", [Answers], indirect=True)
 @pytest.mark.parametrize("how", ["stop", "interrupt"])
 async def test_a_turn_whose_answer_is_kept_is_answered_whenever_it_ends(rig: Rig, how: str) -> None:
@@ -524,18 +458,7 @@ async def test_an_answer_that_is_being_written_is_written(rig: Rig) -> None:
     assert [each.role for each in rig.sending.said] == [Role.USER, Role.ASSISTANT]
 
 
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-SAID = ChatMessage(
-    message_id="t-1.user",
-    conversation_id="c-1",
-    user_id="ada",
-    role=Role.USER,
-    content="Hello",
-    sent_at=NOW,
-    tenant_id="acme",
-)
+SAID = samples.message(0, "Hello", message_id="t-1.user", conversation_id="c-1", tenant_id="acme")
 
 
 async def test_a_turn_that_only_the_topic_has_yet_is_told(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -556,10 +479,9 @@ async def test_a_turn_that_only_the_topic_has_yet_is_told(rig: Rig, monkeypatch:
         rest = asyncio.create_task(anext(told))
         rig.log.asked.clear()
         await rig.log.asked.wait()
-        turn = {"turn_id": "2", "text": "Hi.", "arrived_at": NOW, "began_at": NOW, "index": 1}
-        source = {"topic": "chat.messages.v1", "partition": 0, "offset": 1}
-        answer = msgspec.to_builtins(SAID) | {"message_id": "t-1.answer", "role": "assistant"} | turn
-        rig.log.turns = [msgspec.convert(answer | {"source": source}, Turn)]
+        rig.log.turns = [
+            samples.turn(1, "Hi.", tenant_id="acme", conversation_id="c-1", message_id="t-1.answer")
+        ]
         assert (await rest).name == "message"
     assert rig.lookup.asked == asked + 1, "the topic is asked once"
 
@@ -628,20 +550,6 @@ async def test_what_was_said_after_an_erasure_is_told(rig: Rig) -> None:
         assert (await anext(told)).name == "turn"
 
 
-async def test_a_turn_that_the_topic_cannot_tell_of_in_time_is_asked_for_again(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A serve that has just started reads all of a topic first."""
-    monkeypatch.setattr(module_of_others, "LOOK_SECONDS", 0.01)
-    monkeypatch.setattr(module_of_unread, "_LOOKUP_SECONDS", 0.01)
-    rig.lookup.answers = False
-    first = asyncio.create_task(anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1")))
-    await until(lambda: rig.lookup.asked > 1)
-    rig.lookup.answers = True
-    with pytest.raises(NotFound):
-        await first
-
-
 async def test_of_a_turn_that_the_topic_cannot_tell_of_nobody_is_told_that_there_is_none(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -652,50 +560,10 @@ async def test_of_a_turn_that_the_topic_cannot_tell_of_nobody_is_told_that_there
         await anext(rig.chats.elsewhere("acme", "ada", "c-1", "t-1"))
 
 
-async def test_which_summaries_were_told_is_known_by_what_the_running_turn_tells(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A turn that is refused may still be asking for them when the next one has begun."""
-    rig.log.theirs["c-1"] = "ada"
-    asked: list[asyncio.Future[list[Any]]] = []
-
-    async def summaries_of(*_: Any) -> list[Any]:
-        asked.append(asyncio.get_running_loop().create_future())
-        return await asked[-1]
-
-    async def refuse(*_: Any) -> None:
-        await until(lambda: bool(asked))
-        raise NotFound("no turn to be tried again")
-
-    monkeypatch.setattr(module_of_sessions, "summaries_of", summaries_of)
-    with monkeypatch.context() as patched:
-        patched.setattr(rig.chats._elsewhere, "said_before", refuse)
-        with pytest.raises(NotFound):
-            await rig.chats.begin("acme", "ada", "c-1", "", "t-1")
-    beginning = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "Hello"))
-    await until(lambda: len(asked) == 2)
-    for each in reversed(asked):
-        each.set_result([])
-    turn = await beginning
-    assert rig.chats._sessions._known["acme", "c-1"] is turn._known
-
-
 def said_in(conversation_id: str, turn_id: str) -> Turn:
     """What the log has of a turn that has no answer."""
-    return Turn(
-        turn_id=id_of_turn("acme", conversation_id, f"{turn_id}.user"),
-        message_id=f"{turn_id}.user",
-        conversation_id=conversation_id,
-        user_id="ada",
-        tenant_id="acme",
-        role=Role.USER,
-        text="Hello",
-        sent_at=datetime.now(UTC),
-        arrived_at=datetime.now(UTC),
-        began_at=datetime.now(UTC),
-        index=0,
-        source=TurnSource(topic="chat.messages.v1", partition=0, offset=0),
-        masked=0,
+    return samples.turn(
+        0, "Hello", tenant_id="acme", conversation_id=conversation_id, message_id=f"{turn_id}.user"
     )
 
 

@@ -1,4 +1,4 @@
-"""Children end with their parent, whenever that is interrupted."""
+"""Children end with their parent, whenever that is interrupted; a stranger with the same id is never ended."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
 
+from deploy.local import demo_processes, down
 from streams.config import child_process
 
 
@@ -67,3 +69,33 @@ def test_who_sees_a_process_end_finds_none_of_its_children() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
     with pytest.raises(ProcessLookupError):
         os.kill(int(done.stdout), 0)
+
+
+@pytest.fixture
+def sleeper() -> subprocess.Popen[bytes]:
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    yield child
+    child.kill()
+    child.wait()
+
+
+def test_another_process_with_the_same_id_is_left_alone(
+    tmp_path: Path, sleeper: subprocess.Popen[bytes]
+) -> None:
+    stranger = demo_processes.Started("ingest", sleeper.pid, "1")
+    assert not stranger.runs
+    demo_processes.end(stranger, grace=0)
+    assert sleeper.poll() is None
+
+
+def test_down_ends_exactly_what_was_written_down(tmp_path: Path, sleeper: subprocess.Popen[bytes]) -> None:
+    bystander = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        demo_processes.write(tmp_path, {"ingest": sleeper.pid})
+        assert down.down(tmp_path) == ["ingest"]
+        assert sleeper.wait(timeout=60) == -signal.SIGTERM
+        assert bystander.poll() is None
+        assert down.down(tmp_path) == []
+    finally:
+        bystander.kill()
+        bystander.wait()

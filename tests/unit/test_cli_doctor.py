@@ -8,9 +8,8 @@ import pytest
 
 from deploy.local.model_server import ModelServer
 from deploy.local.ports import free_ports
-from streams.cli.doctor_outside import Finding, _is_strange, outside
+from streams.cli.doctor_outside import Finding, outside
 from streams.config.settings import Settings
-from streams.queries.services import Report
 
 
 @pytest.fixture
@@ -52,10 +51,3 @@ async def test_what_a_model_cannot_do_is_said_for_one_short_answer(server: Model
     _, ok, form, tools = await found(**given)
     assert [each.state for each in (ok, form, tools)] == ["ok", "look", "look"]
     assert "SWITCHBOARD_MODEL_STRUCTURED=json" in form.advice and "no tools" in tools.what
-
-
-def test_a_serve_on_the_default_address_must_belong_to_the_data_folder() -> None:
-    elsewhere = Report("serve", 1, False, False, ["that of another data folder answers on this port"], {}, {})
-    ours = elsewhere._replace(running=True)
-    assert [_is_strange(Settings(), [each]) for each in (elsewhere, ours)] == [True, False]
-    assert not _is_strange(Settings(api_port=1), [elsewhere]), "the address was named"

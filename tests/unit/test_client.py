@@ -119,14 +119,6 @@ def ask(request: pytest.FixtureRequest) -> Ask:
     return found
 
 
-def test_both_have_the_same_methods() -> None:
-    def methods(kind: type) -> dict[str, list[str]]:
-        public = {name: member for name, member in vars(kind).items() if not name.startswith("_")}
-        return {name: list(inspect.signature(member).parameters) for name, member in public.items()}
-
-    assert methods(Switchboard) == methods(AsyncSwitchboard)
-
-
 def test_a_search(ask: Ask, server: Server) -> None:
     result = {"kind": "fact", "score": 0.7, "text": "Lives in Lisbon", "message_ids": ["m-1"], "fact": FACT}
     server.answers = [
@@ -185,13 +177,10 @@ def test_what_is_added_twice_for_a_broken_connection_has_one_key(ask: Ask, serve
     [
         (problems.INVALID_REQUEST, errors.InvalidRequest),
         (problems.TOKEN_NEEDED, errors.NotAuthenticated),
-        (problems.TOKEN_REFUSED, errors.NotAuthenticated),
         (problems.NOT_ALLOWED, errors.NotAllowed),
         (problems.UNKNOWN_FACT, errors.NotFound),
-        (problems.UNKNOWN_CONVERSATION, errors.NotFound),
         (problems.CONFLICT, errors.Conflict),
         (problems.INTERNAL_ERROR, errors.Problem),
-        (problems.UNKNOWN_HOST, errors.Problem),
     ],
 )
 def test_problems_are_errors_by_their_type(ask: Ask, server: Server, kind: problems.Kind, error: type) -> None:

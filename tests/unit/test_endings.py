@@ -35,20 +35,13 @@ async def said(embedder: OnnxEmbedder, text: str, day: int, kind: Kind) -> Said:
     ("kind", "old", "new", "is_over"),
     [
         (Kind.STATE, "I own a motorbike.", "I sold the motorbike in April.", True),
-        (Kind.RELATION, "We have a rabbit called Nelly.", "Nelly the rabbit died yesterday.", True),
         (Kind.EVENT, "We're going to Malta in June.", "Malta is cancelled.", True),
         (Kind.INSTRUCTION, "Never mention my divorce.", "You can mention my divorce again.", True),
-        (Kind.STATE, "I don't eat fish.", "I eat fish again.", True),
-        (Kind.STATE, "Our bakery is closed on Tuesdays.", "Since June the bakery is open on Tuesdays.", True),
         (Kind.STATE, "My brother Tom lives in Oslo.", "Tom died last week.", True),
         (Kind.STATE, "My brother Tom lives in Oslo.", "Tom visited last week.", False),
-        (Kind.PREFERENCE, "I love opera.", "I love ballet.", False),
-        (Kind.STATE, "My brother moved to Oslo.", "I moved to Turin.", False),
         (Kind.STATE, "I own a motorbike.", "My uncle sold his motorbike.", False),
         (Kind.EVENT, "We're going to Malta in June.", "The hotel in Malta has a pool.", False),
         (Kind.INSTRUCTION, "Never mention my divorce.", "Never mention my salary.", False),
-        (Kind.INSTRUCTION, "Put names in bold.", "Put dates in bold.", False),
-        (Kind.EVENT, "The driving test is in Gort, no going back.", "I PASSED, first go!", True),
         (Kind.STATE, "Badly allergic, I carry an EpiPen.", "Back from the doctor.", False),
     ],
 )
@@ -67,27 +60,11 @@ async def test_of_several_only_the_one_that_is_meant_ends(embedder: OnnxEmbedder
 
 
 @pytest.mark.parametrize(
-    "old",
-    [
-        "We decided that Ines runs the workshop from 2 May and that Mondays open from the 9th.",
-        "The loan is tight but possible if Mondays work.",
-    ],
-)
-async def test_a_plan_that_is_mostly_about_something_else_holds(embedder: OnnxEmbedder, old: str) -> None:
-    new = await said(embedder, "I have changed my mind about Mondays.", 40, Kind.STATE)
-    (found,) = decide(new, [await said(embedder, old, 0, Kind.STATE)])
-    assert found.verdict not in OVER
-
-
-@pytest.mark.parametrize(
     ("old", "new", "is_over"),
     [
         ("Always answer in French.", "Always answer in English.", True),
-        ("Please use metric units.", "Please use imperial units.", True),
         ("Call me Sam.", "Call me Samantha.", True),
         ("Never mention my salary to anyone.", "Never mention my divorce to anyone.", False),
-        ("Always put a title first.", "Always put a date first.", False),
-        ("Put names in bold.", "Put dates in bold.", False),
     ],
 )
 async def test_an_order_done_another_way_replaces_the_earlier(
@@ -96,8 +73,3 @@ async def test_an_order_done_another_way_replaces_the_earlier(
     later = await said(embedder, new, 40, Kind.INSTRUCTION)
     (found,) = decide(later, [await said(embedder, old, 0, Kind.INSTRUCTION)])
     assert (found.verdict is Verdict.REPLACES) is is_over
-
-
-def test_nothing_said_before_means_nothing_ends() -> None:
-    new = Said("I sold the car.", np.ones(3, dtype=np.float32), Kind.STATE, 2, START)
-    assert decide(new, []) == []

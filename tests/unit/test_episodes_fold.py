@@ -6,17 +6,19 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
 from models import ids
-from models.episodes import Episode, EpisodeReason
-from models.errors import ConfigurationError
+from models.episodes import Episode
 from models.turns import Turn, TurnSource
+from processors.conversations.episodes.boundaries import CONTEXT, features, probability
 from processors.conversations.episodes.fold import EpisodeFold
 from processors.conversations.episodes.state import TURN_CHARACTERS, EpisodePolicy, EpisodesState, KeptTurn
+from processors.conversations.episodes.traits import traits_of
 from processors.conversations.episodes.wording import EMBEDDED_CHARACTERS, embedded_text
 from processors.conversations.windows import WindowSizes
 
@@ -46,16 +48,6 @@ def spans(episodes: list[Episode]) -> list[tuple[int, int, int, str]]:
     return [(each.from_index, each.to_index, each.overlap, each.reason.value) for each in episodes]
 
 
-def test_by_default_twenty_turns_overlap_by_three() -> None:
-    folding = fold(policy=EpisodePolicy())
-    add(folding, *map(turn, range(60)))
-    assert spans(formed(folding)) == [
-        (0, 19, 0, "window"),
-        (17, 36, 3, "window"),
-        (34, 53, 3, "window"),
-    ]
-
-
 def test_an_episode_says_who_spoke_when_and_what() -> None:
     folding = fold()
     add(
@@ -67,24 +59,15 @@ def test_an_episode_says_who_spoke_when_and_what() -> None:
         turn(4),
     )
     (episode,) = formed(folding)
-    assert episode == Episode(
-        episode_id=ids.episode_id("default", "c", "m0", "m4"),
-        conversation_id="c",
-        user_id="ada",
-        reason=EpisodeReason.WINDOW,
-        message_ids=("m0", "m1", "m2", "m3", "m4"),
-        turn_ids=tuple(turn(index).turn_id for index in range(5)),
-        text="Ada: I dream of Uji.\nassistant: Tea?\nBob: turn 2\nuser: turn 4",
-        from_index=0,
-        to_index=4,
-        overlap=0,
-        people=("ada", "bob"),
-        speakers=("Ada", "Bob"),
-        first_sent_at=NOON - timedelta(seconds=9),
-        last_sent_at=NOON + timedelta(seconds=4),
-        arrived_at=NOON + timedelta(seconds=4),
-        began_at=NOON,
-        source=episode.source,
+    assert episode.text == "Ada: I dream of Uji.\nassistant: Tea?\nBob: turn 2\nuser: turn 4"
+    assert (episode.people, episode.speakers) == (("ada", "bob"), ("Ada", "Bob"))
+    assert (episode.first_sent_at, episode.last_sent_at) == (
+        NOON - timedelta(seconds=9),
+        NOON + timedelta(seconds=4),
+    )
+    assert (episode.message_ids, episode.episode_id) == (
+        ("m0", "m1", "m2", "m3", "m4"),
+        ids.episode_id("default", "c", "m0", "m4"),
     )
     assert (episode.source.partition, episode.source.first_offset, episode.source.last_offset) == (5, 10, 14)
 
@@ -106,28 +89,6 @@ def test_of_a_long_turn_an_episode_keeps_the_beginning(more: int) -> None:
     kept = episode.text.removeprefix("user: ")
     assert len(kept) == TURN_CHARACTERS
     assert kept == (said if not more else f"{said[: TURN_CHARACTERS - 1]}…")
-
-
-def test_a_punctuation_ends_what_was_silent_until_then() -> None:
-    folding = fold()
-    add(folding, turn(0), turn(1))
-    folding.tick(NOON.timestamp() + 60.9)
-    assert formed(folding) == []
-    folding.tick(NOON.timestamp() + 61)
-    folding.tick(NOON.timestamp() + 200)
-    assert spans(formed(folding)) == [(0, 1, 0, "idle")]
-
-
-def test_what_is_closed_ends_and_may_go_on() -> None:
-    folding = fold()
-    add(folding, turn(0))
-    folding.close("acme")
-    assert formed(folding) == []
-    folding.close("default")
-    folding.close("default")
-    add(folding, turn(1))
-    folding.close("default")
-    assert spans(formed(folding)) == [(0, 0, 0, "closed"), (0, 1, 1, "closed")]
 
 
 def test_a_conversation_that_began_anew_repeats_nothing() -> None:
@@ -173,13 +134,6 @@ def test_nothing_is_formed_of_turns_that_were_all_erased() -> None:
     add(folding, turn(2))
     folding.close("default")
     assert spans(formed(folding)) == [(2, 2, 0, "closed")]
-
-
-def test_an_episode_without_words_is_not_embedded() -> None:
-    folding = fold()
-    add(folding, turn(0, text=" "))
-    folding.close("default")
-    assert [each.embedded for each in folding.take_formed()] == [""]
 
 
 def test_a_gap_in_the_log_moves_no_later_episode() -> None:
@@ -229,7 +183,22 @@ def test_every_turn_is_in_an_episode_and_new_in_one(gaps: list[int], size: int, 
     assert len({each.episode_id for each in episodes}) == len(episodes)
 
 
-@pytest.mark.parametrize(("size", "overlap"), [(3, 3), (3, 4), (3, -1), (1, 0)])
-def test_sizes_that_cannot_be_are_refused(size: int, overlap: int) -> None:
-    with pytest.raises(ConfigurationError, match=r"overlap|2 turns"):
-        EpisodePolicy(WindowSizes(size, overlap))
+def vector(*numbers: float) -> bytes:
+    row = np.array(numbers, np.float32)
+    return (row / np.linalg.norm(row)).astype("<f2").tobytes()
+
+
+_WORDS = st.text(max_size=300)
+
+
+@given(st.lists(st.tuples(_WORDS, st.booleans(), st.integers(0, 7)), min_size=1, max_size=9))
+def test_any_text_has_a_probability(said: list[tuple[str, bool, int]]) -> None:
+    axes = np.eye(8, dtype=np.float32)
+    turns = [
+        traits_of(str(n), "user" if by_user else "tool", text, vector(*axes[axis]) if text.strip() else b"")
+        for n, (text, by_user, axis) in enumerate(said)
+    ]
+    for at in range(len(turns)):
+        after = turns[at + 1] if at + 1 < len(turns) else None
+        assert 0 <= probability(turns[:at], turns[at], after) < 1
+        assert features(turns[:at], turns[at], after) == features(turns[:at][-CONTEXT:], turns[at], after)

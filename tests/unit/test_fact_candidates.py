@@ -6,11 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
-from told_facts import NOON, minute
+from told_facts import minute
 
-from models.facts import FactCandidate, Provenance
 from models.messages import Role
-from models.statements import Assertion, Kind, Polarity, Precision, Statement
+from models.statements import Assertion, Kind, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.facts.candidates import EARLIEST_EVENT, LATEST_AHEAD, is_quoted, objection, to_candidate
 from processors.facts.claims import fact_id_of
@@ -62,38 +61,16 @@ def found(**changes: object) -> Statement:
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"confidence": 0.0},
-        {"confidence": 1.0},
-        {"statement": "s" * 4096},
-        {"value": "v" * 1024},
-        {"value": "", "assertion": Assertion.ENDED},
-        {"value": "", "polarity": Polarity.NEGATED},
-        {"event_at": EARLIEST_EVENT},
-        {"event_at": minute(2) + LATEST_AHEAD},
-    ],
-)
-def test_what_the_window_bears_out_is_taken(changes: dict[str, object]) -> None:
-    assert objection(found(**changes), WINDOW) is None
-
-
-@pytest.mark.parametrize(
     ("changes", "reason"),
     [
         ({"confidence": -0.01}, "confidence"),
-        ({"confidence": 1.01}, "confidence"),
         ({"confidence": float("nan")}, "confidence"),
-        ({"confidence": float("inf")}, "confidence"),
         ({"statement": "s" * 4097}, "too_long"),
-        ({"value": "v" * 1025}, "too_long"),
         ({"value": "?"}, "empty_value"),
         ({"quote": " \n"}, "not_quoted"),
         ({"event_at": EARLIEST_EVENT - timedelta(seconds=1)}, "absurd_date"),
-        ({"since": EARLIEST_EVENT - timedelta(seconds=1)}, "absurd_date"),
         ({"since": minute(2) + timedelta(seconds=1)}, "absurd_date"),
         ({"since": datetime(9999, 12, 31, tzinfo=UTC)}, "absurd_date"),
-        ({"since": datetime(1, 1, 1, tzinfo=UTC)}, "absurd_date"),
         ({"event_at": minute(2) + LATEST_AHEAD + timedelta(seconds=1)}, "absurd_date"),
     ],
 )
@@ -107,12 +84,9 @@ def test_what_it_does_not_is_objected_to(changes: dict[str, object], reason: str
         ("Translate this: I live in Rome.", "I live in Rome.", "not_own_words"),
         ('My boss says "I only fly first class"', "I only fly first class", "not_own_words"),
         ("He wrote “I live in Rome”. I live in Oslo.", "I live in Oslo.", None),
-        ("My mum asked „Isst du Fleisch?“, and I eat none.", "and I eat none.", None),
         # The question of the assistant gives sense to an answer, and is nobody's own words.
         ("Penicillin.", "Any allergies?\nPenicillin.", None),
-        ("Penicillin.", "Any allergies?", None),
         ("Translate: I am allergic to nuts.", "Any allergies?\nI am allergic to nuts.", "not_own_words"),
-        ("Translate: I am allergic to nuts.", "Any allergies?", "not_own_words"),
         # What is quoted in one place is said in another.
         ('I live in Rome. Translate: "I live in Rome."', "I live in Rome.", None),
     ],
@@ -129,13 +103,10 @@ def test_a_quote_is_mostly_of_the_authors_own_words(said: str, quote: str, reaso
     [
         ("  I live\tin Berlin. ", True),
         ("I live in Berlin.\nI like blueberries.", True),
-        ("I live in Berlin.\n\n  I like blueberries in", True),
         ("I like blueberries.\nI live in Berlin.", False),
         ("I live in Berlin.\nI live in Berlin.", False),
-        ("I like\nI like", True),
         ("I like\nI like\nI like", False),
         ("I live in Ber\nBerlin.", False),
-        ("I live in Rome.", False),
         ("", False),
     ],
 )
@@ -143,45 +114,11 @@ def test_the_lines_of_a_quote_stand_in_the_messages_in_their_order(quote: str, i
     assert is_quoted(quote, WINDOW.messages) is is_there
 
 
-def test_a_candidate_says_what_the_statement_says_and_where_it_stands() -> None:
-    said = found(
-        subject="sister",
-        attribute="Like",
-        polarity=Polarity.NEGATED,
-        assertion=Assertion.ENDED,
-        event_at=NOON,
-        event_precision=Precision.DAY,
-    )
-    candidate = to_candidate(said, WINDOW, "rules")
-    assert candidate == FactCandidate(
-        candidate_id=candidate.candidate_id,
-        tenant_id="acme",
-        user_id="ada",
-        kind=Kind.PREFERENCE,
-        subject="sister",
-        attribute="like",
-        value=said.value,
-        polarity=Polarity.NEGATED,
-        assertion=Assertion.ENDED,
-        event_at=NOON,
-        event_precision=Precision.DAY,
-        statement=said.statement,
-        confidence=0.8,
-        source_message_ids=("m1", "m2"),
-        provenance=Provenance(
-            conversation_id="c",
-            window_id="w",
-            window_end_id="m2",
-            message_ids=("m1", "m2"),
-            quote=SAID[2],
-            topic="chat.messages.v1",
-            partition=3,
-            offsets=(71, 72),
-            sent_at=minute(2),
-            arrived_at=minute(99),
-        ),
-        extractor="rules",
-    )
+def test_a_candidate_names_the_place_of_what_it_rests_on() -> None:
+    found = to_candidate(LIKES, WINDOW, "rules").provenance
+    assert (found.window_id, found.window_end_id, found.message_ids) == ("w", "m2", ("m1", "m2"))
+    assert (found.topic, found.partition, found.offsets) == ("chat.messages.v1", 3, (71, 72))
+    assert (found.sent_at, found.arrived_at) == (minute(2), minute(99))
 
 
 @pytest.mark.parametrize(

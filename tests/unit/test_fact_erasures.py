@@ -10,10 +10,10 @@ from told_facts import Memory, arrival, claimed, evidence, minute, told
 
 from models.facts import Erasure, Fact, FactChange, FactStatus, Support
 from models.statements import Assertion
-from processors.facts.erasure import erase, outlives, slot_of, unaware
+from processors.facts.erasure import erase, outlives, unaware
 from processors.facts.evidence import is_erased
-from processors.facts.lines import Given, Latest, Line, Stub, with_stub
-from processors.facts.marks import Said, moment_of
+from processors.facts.lines import Given, Line, Stub
+from processors.facts.marks import Said
 
 BERLIN, MUNICH, ROME = (claimed("home", value).fact_id for value in ("Berlin", "Munich", "Rome"))
 HOME = claimed("home", "Berlin").slot_id
@@ -85,12 +85,6 @@ class TestNothingOfItIsLeft:
         assert (erased.fact_id, erased.window_id, erased.message_id) == (None, None, None)
         assert after == msgspec.structs.replace(home("Berlin"), facts=(berlin,))
 
-    def test_of_another_history_only_the_entries_of_it_are_unnamed(self) -> None:
-        line = home("Berlin", "Munich", "Berlin", "Rome")
-        after, _, _, _ = erase(line, ROME, None, arrival(7))
-        assert [each.fact_id for each in fact(after, BERLIN).changes] == [None, MUNICH, None, None, None]
-        assert fact(after, MUNICH) is fact(line, MUNICH), "what does not name it is left as it is"
-
     def test_the_highest_version_that_is_known_of_it_is_remembered(self) -> None:
         line = home("Berlin", "Berlin")
         assert erase(line, BERLIN, None, arrival(5), 9).erasure.version == 9
@@ -100,37 +94,14 @@ class TestNothingOfItIsLeft:
         late = Erasure(until=arrival(9), version=1)
         assert erase(line, BERLIN, late, arrival(5)).erasure == Erasure(until=arrival(9), version=2)
 
-    def test_the_trace_of_what_was_corrected_goes_too_and_what_stood_in_its_place_is_of_its_own_day(
-        self,
-    ) -> None:
-        line = with_stub(home("Berlin", ("Munich", Assertion.CORRECTED)), Stub("other", 1))
-        line = msgspec.structs.replace(line, given=Given(BERLIN))
-        stub = line.stub(BERLIN)
-        assert stub is not None and fact(line, MUNICH).valid_from == minute(1)
-        after, (munich,), erasure, is_gone = erase(line, BERLIN, None, arrival(7))
-        assert is_gone and after is not None
-        assert erasure == Erasure(until=arrival(7), version=stub.version)
-        assert (munich.valid_from, munich.change, munich.changed_at) == (
-            minute(2),
-            FactChange.ERASED,
-            arrival(7),
-        )
-        assert munich.changes[-1].fact_id is None
-        assert [each.fact_id for each in after.stubs] == ["other"]
-        assert [mark.fact_id for mark in after.marks] == [MUNICH]
-        assert after.given is None
+    def test_what_was_said_instead_of_it_is_of_its_own_day(self) -> None:
+        line = home("Berlin", ("Munich", Assertion.CORRECTED))
+        assert fact(line, MUNICH).valid_from == minute(1)
+        after, (munich,), _, is_gone = erase(line, BERLIN, None, arrival(7))
+        assert is_gone and after is not None and after.stubs == ()
+        assert (munich.valid_from, munich.changed_at) == (minute(2), arrival(7))
         before = Erasure(until=arrival(9), version=8)
         assert erase(line, BERLIN, before, arrival(7)).erasure == before
-        assert erase(line, BERLIN, None, arrival(7), 9).erasure.version == 9
-
-    def test_the_trace_of_a_value_goes_and_so_does_what_had_taken_it_back(self) -> None:
-        ada = likes("tea")
-        ada.says("like", "jazz", 2, Assertion.CORRECTED)
-        line, tea = ada.of("like", "tea"), claimed("like", "tea").fact_id
-        assert [mark.said for mark in line.marks] == [Said.HOLDS, Said.VOIDED]
-        assert erase(line, tea, None, arrival(2)).line is None
-        left = erase(line, tea, None, arrival(1)).line
-        assert left is not None and [mark.said for mark in left.marks] == [Said.VOIDED]
 
     def test_a_trace_alone_leaves_nothing(self) -> None:
         line = Line(True, stubs=(Stub(BERLIN, 4),))
@@ -185,30 +156,6 @@ class TestWhatWasSaidAfterIt:
         _, (*_, berlin), erasure, _ = erase(self.kept(), BERLIN, before, arrival(4), 0 if before else 9)
         assert (berlin.version, erasure.version) == (10, 9)
 
-    def test_what_else_changed_it_goes_with_its_history(self) -> None:
-        line = home("Berlin", "Berlin", "Rome")
-        berlin = fact(erase(line, BERLIN, None, arrival(1)).line, BERLIN)
-        assert (berlin.status, berlin.valid_from, berlin.valid_to) == (
-            FactStatus.SUPERSEDED,
-            minute(2),
-            minute(3),
-        )
-        assert (berlin.changed_at, [each.at for each in berlin.changes]) == (arrival(2), [arrival(2)])
-
-    def test_without_support_it_was_last_heard_of_when_it_was_last_said(self) -> None:
-        line = home("Berlin", "Berlin", "Berlin")
-        berlin = fact(erase(line, BERLIN, None, arrival(2)).line, BERLIN)
-        assert (berlin.last_evidence_at, berlin.support) == (arrival(3), ())
-        assert berlin == fact(erase(line, BERLIN, Erasure(until=arrival(1)), arrival(2)).line, BERLIN)
-
-    def test_the_times_at_which_it_was_said_are_marked_anew(self) -> None:
-        line = self.kept()
-        after = erase(line, BERLIN, None, arrival(4)).line
-        assert after is not None
-        own = [mark for mark in after.marks if mark.fact_id == BERLIN]
-        assert [(mark.first.sent_at, mark.last.sent_at) for mark in own] == [(minute(7), minute(8))]
-        assert {mark.said for mark in own} == {Said.HOLDS}
-
     def test_a_correction_that_was_said_after_it_stays_one(self) -> None:
         line = home("Berlin", "Rome", ("Berlin", Assertion.CORRECTED))
         assert line.stub(ROME) is not None
@@ -232,26 +179,6 @@ class TestWhatWasSaidAfterIt:
         assert after is not None
         assert [mark.first.sent_at for mark in after.marks if mark.said is Said.ENDED] == [minute(2), minute(4)]
 
-    def test_what_was_corrected_and_said_again_loses_what_it_was_known_by(self) -> None:
-        line = with_stub(home("Berlin", ("Munich", Assertion.CORRECTED), "Berlin", "Berlin"), Stub("other", 1))
-        assert line.stub(BERLIN) is not None
-        after, _, erasure, is_gone = erase(line, BERLIN, None, arrival(3))
-        assert after is not None and not is_gone
-        assert [each.fact_id for each in after.stubs] == ["other"]
-        assert [each.offsets[0] for each in fact(after, BERLIN).provenance] == [4]
-        assert erasure.version == fact(line, BERLIN).version
-
-    def test_said_again_only_after_it_the_trace_goes_all_the_same_once(self) -> None:
-        line = home("Berlin", ("Munich", Assertion.CORRECTED), "Berlin")
-        after, _, erasure, is_gone = erase(line, BERLIN, None, arrival(2))
-        assert after is not None and not is_gone
-        assert after.stubs == ()
-        assert fact(after, BERLIN).evidence_count == 1
-        # Read again, it is known: what was corrected since is the trace of something else.
-        assert erase(line, BERLIN, erasure, arrival(2)) == (line, [], erasure, False)
-        again = erase(line, BERLIN, Erasure(until=arrival(1)), arrival(2))
-        assert again.line is not None and again.line.stubs == ()
-
 
 class TestNothingIsToBeDone:
     @pytest.mark.parametrize("line", [None, home("Munich"), home("Munich", "Berlin")])
@@ -273,12 +200,6 @@ class TestNothingIsToBeDone:
         assert erase(None, BERLIN, before, arrival(3), 2).erasure is before
         assert erase(None, BERLIN, before, arrival(3), 5).erasure == Erasure(until=arrival(5), version=5)
         assert erase(None, BERLIN, before, arrival(6)).erasure == Erasure(until=arrival(6), version=4)
-
-
-def test_a_line_knows_in_which_slot_what_it_holds_and_held_is() -> None:
-    line = home("Berlin", ("Munich", Assertion.CORRECTED))
-    assert slot_of(line, MUNICH) == slot_of(line, BERLIN) == HOME
-    assert slot_of(line, ROME) == slot_of(None, BERLIN) == ""
 
 
 def likes(*values: str) -> Memory:
@@ -307,21 +228,6 @@ class TestAnotherLineOfItsSlot:
         after, changed = unaware(line, claimed_none(), arrival(1))
         assert [(mark.said, mark.by) for mark in after.marks][-1] == (Said.ENDED, claimed_none())
         assert [each.status for each in changed] == [FactStatus.ENDED], "only its history changes"
-
-    def test_a_line_that_does_not_know_it_is_left_as_it_is(self) -> None:
-        line = likes("tea").of("like", "tea")
-        after, changed = unaware(line, "another", arrival(9))
-        assert after is line
-        assert changed == []
-
-    def test_what_came_last_is_known_no_more_if_that_was_it(self) -> None:
-        ada = likes("tea", "jazz")
-        slot = ada.lines[claimed("like", "tea").slot_id]
-        tea, jazz = (claimed("like", value).fact_id for value in ("tea", "jazz"))
-        assert slot.latest == Latest(jazz, jazz, moment_of(evidence(2)), "c")
-        assert unaware(slot, jazz, arrival(9))[0].latest is None
-        assert unaware(slot, tea, arrival(9))[0] is slot
-        assert unaware(msgspec.structs.replace(slot, latest=None), tea, arrival(9))[0].latest is None
 
 
 def claimed_none() -> str:

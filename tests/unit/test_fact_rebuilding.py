@@ -12,7 +12,7 @@ from models.facts import Fact, FactCandidate, FactStatus
 from models.statements import Assertion, Polarity
 from processors.facts.claims import claim_of
 from processors.facts.evidence import learned
-from processors.facts.lines import VALUES_LIMIT, Line, Place
+from processors.facts.lines import Line, Place
 from processors.facts.preference_aliases import Preferences
 from processors.facts.rebuilding import rebuilt
 
@@ -28,11 +28,6 @@ def says(
 ) -> FactCandidate:
     said = evidence(at, **other.pop("evidence", {}))  # type: ignore[arg-type]
     return candidate(value, said, confidence, attribute, assertion=assertion, **other)
-
-
-def text(statement: str, at: int) -> FactCandidate:
-    """What fits no slot."""
-    return msgspec.structs.replace(says("like", "", at), attribute="", statement=statement)
 
 
 def like_id(value: str) -> str:
@@ -59,20 +54,6 @@ STORIES = {
         says("home", "Oslo", 16),
         says("home", "Munich", 15),
     ],
-    "an end, and back again": [
-        says("home", "Berlin", 1),
-        says("home", "Berlin", 5, ENDED),
-        says("home", "Rome", 3),
-        says("home", "Berlin", 9),
-        says("home", "Oslo", 20, CORRECTED),
-    ],
-    "nothing but an end": [
-        says("home", "Berlin", 5, ENDED),
-        says("home", "Berlin", 3),
-        says("home", "Rome", 9),
-        says("like", "tea", 10, ENDED),
-        says("like", "jazz", 11, CORRECTED),
-    ],
     "many values, the last of them taken back": [
         says("like", "tea", 1),
         says("like", "rap", 3),
@@ -81,35 +62,12 @@ STORIES = {
         says("like", "jazz", 10, CORRECTED),
         says("like", "rap", 11),
     ],
-    "many values, another one taken back": [
-        says("like", "tea", 1),
-        says("like", "rap", 3),
-        says("like", "tea", 7, ENDED),
-        says("like", "jazz", 10, CORRECTED),
-        says("like", "tea", 12),
-    ],
     "the last of two in another conversation": [
         says("like", "tea", 1),
         says("like", "tea", 6, evidence={"conversation_id": "other"}),
         says("like", "rap", 3),
         says("like", "jazz", 10, CORRECTED),
         says("like", "soul", 12, CORRECTED, evidence={"conversation_id": "other"}),
-    ],
-    "an end of what was never known": [
-        says("like", "rap", 3),
-        says("like", "tea", 10, ENDED),
-        says("like", "jazz", 11, CORRECTED),
-    ],
-    "a denial of what was never known": [
-        says("like", "rap", 1),
-        says("like", "tea", 5, polarity=NEGATED),
-        says("like", "jazz", 9, CORRECTED),
-    ],
-    "nothing any more, in between": [
-        says("pet", "a cat", 1),
-        says("pet", "a cat", 9),
-        says("pet", "", 5, ENDED),
-        says("pet", "a hen", 12),
     ],
     "nothing any more": [
         says("pet", "a cat", 1),
@@ -136,7 +94,6 @@ STORIES = {
         says("favourite/cuisine", "Thai", 11, confidence=ASKED),
         says("favourite/cuisine", "Italian", 13),
     ],
-    "what fits no slot": [text("Sings in the bath", 1), text("Sings", 3), text("Sings", 4)],
     "a part and its whole": [
         says("like", "tea", 1),
         says("like", "tea with milk", 3, refines=(like_id("tea"),)),
@@ -152,13 +109,6 @@ LESS_KNOWN = {
         says("home", "Berlin", 1),
         says("home", "Munich", 5, CORRECTED),
         says("home", "Berlin", 9),
-    ],
-    "one of many is corrected": [
-        says("like", "tea", 1),
-        says("like", "rap", 3),
-        says("like", "jazz", 5, CORRECTED),
-        says("like", "soul", 6),
-        says("like", "rap", 8),
     ],
     "surely at last": [
         says("favourite/cuisine", "Thai", 1, confidence=ASKED),
@@ -236,22 +186,6 @@ def test_what_stays_of_a_corrected_fact_is_what_erasing_needs() -> None:
     assert (stub.fact_id, stub.version, stub.conversation_ids) == (berlin.fact_id, berlin.version, ("c",))
 
 
-def test_what_stays_of_a_merged_fact_leads_to_its_whole() -> None:
-    memory = told(STORIES["a part and its whole"][:2])
-    part, whole = memory.known("like", "tea"), memory.known("like", "tea with milk")
-    (stub,) = again(memory).of("like", "tea").stubs
-    assert (stub.into, stub.into_line) == (whole.fact_id, whole.fact_id)
-    assert (stub.fact_id, stub.version, stub.slot_id) == (part.fact_id, part.version, part.slot_id)
-    assert again(memory).of("like", "tea with milk").absorbed == (part.fact_id,)
-
-
-def test_a_whole_that_is_gone_leaves_the_part_to_be_known() -> None:
-    memory = told(STORIES["a part and its whole"][:2])
-    whole = memory.topic.pop(like_id("tea with milk"))
-    (stub,) = again(memory).of("like", "tea").stubs
-    assert (stub.into, stub.into_line) == (whole.fact_id, "")
-
-
 def test_the_part_of_a_whole_that_was_corrected_stands_for_itself() -> None:
     story = [says("like", "tea", 1), says("like", "tea with milk", 3, refines=(like_id("tea"),))]
     memory = again(told([*story, says("like", "jazz", 5, CORRECTED)]))
@@ -270,32 +204,6 @@ def test_what_faded_stands_again_when_it_is_said_again() -> None:
     assert [mark.last.sent_at for mark in memory.of("like", "tea").marks] == [minute(5)]
     memory.hears(says("like", "tea", 9))
     assert memory.known("like", "tea").status is FactStatus.ACTIVE
-
-
-def test_where_a_fact_stands_that_names_no_line_is_known() -> None:
-    memory = told([*STORIES["one value after the other"], *STORIES["a part and its whole"]])
-    places = {
-        key: each.line_id for key, each in rebuilt(memory.topic.values()).items() if isinstance(each, Place)
-    }
-    assert places == {
-        fact.fact_id: claim_of(fact).line_id
-        for fact in memory.topic.values()
-        if fact.attribute == "home" or fact.polarity is NEGATED
-    }
-
-
-def test_a_fact_without_evidence_holds_since_it_began() -> None:
-    memory = told([says("like", "tea", 5)])
-    fact = msgspec.structs.replace(memory.known("like", "tea"), provenance=())
-    memory.topic[fact.fact_id] = fact
-    (mark,) = again(memory).of("like", "tea").marks
-    assert (mark.first.sent_at, mark.last.sent_at) == (fact.valid_from, fact.valid_from)
-
-
-def test_a_slot_names_its_latest_values() -> None:
-    memory = told([says("like", f"thing{number}", number) for number in range(VALUES_LIMIT + 1)])
-    slot = memory.known("like", "thing1").slot_id
-    assert again(memory).lines[slot].values == memory.lines[slot].values
 
 
 class TestPreferences:
@@ -332,6 +240,3 @@ class TestPreferences:
     )
     def test_what_is_part_of_another_or_never_was_so_is_none(self, other: dict[str, object]) -> None:
         assert self.known(self.fact("like", "tea", 1, **other)) == []
-
-    def test_what_faded_is_one(self) -> None:
-        assert self.known(self.fact("like", "tea", 1, status=FactStatus.DEPRECATED)) == [["tea"]]

@@ -1,18 +1,32 @@
-"""What follows from what was said when, and of which facts."""
+"""What follows from what was said when, of which facts, and how sure of them one is by now."""
 
 from __future__ import annotations
 
+from datetime import timedelta
 from itertools import permutations
+from math import exp, log
 
+import msgspec
 import pytest
-from told_facts import Memory, arrival, candidate, claimed, evidence, minute
+from told_facts import Memory, arrival, candidate, evidence, minute, told
 
-from models.facts import FactStatus, Period, Provenance
-from models.statements import Assertion, Polarity, Precision
+from models.facts import Fact, FactStatus, Period, Provenance
+from models.statements import ATTRIBUTES, Assertion, Kind, Polarity, Precision, attribute_of
 from processors.facts.claims import claim_of
-from processors.facts.confidence import PASSIVE_FROM
-from processors.facts.marks import MARKS_LIMIT, Moment, Said, mark_of
-from processors.facts.timeline import Verdict, verdicts
+from processors.facts.confidence import (
+    ACTIVE_FROM,
+    FOREVER,
+    PASSIVE_FROM,
+    active_until,
+    confidence_at,
+    falls_below,
+    is_lasting,
+    passive_until,
+    rate_of,
+    revived,
+)
+from processors.facts.evidence import learned
+from processors.facts.marks import MARKS_LIMIT
 
 ENDED, CORRECTED, NEGATED = Assertion.ENDED, Assertion.CORRECTED, Polarity.NEGATED
 
@@ -41,12 +55,6 @@ class TestOneValue:
             minute(n) for n in (1, 3, 5, 9)
         ]
 
-    def test_what_is_said_to_have_begun_earlier_ends_nothing_that_came_later(self, ada: Memory) -> None:
-        for value, at in (("Berlin", 5), ("Rome", 9), ("Berlin", 3)):
-            ada.says("home", value, at)
-        assert holding(ada) == {"Rome"}
-        assert ada.known("home", "Berlin").valid_from == minute(3)
-
     @pytest.mark.parametrize("order", [("Berlin", "Rome"), ("Rome", "Berlin")])
     def test_of_two_that_were_said_at_once_the_later_in_the_log_holds(
         self, ada: Memory, order: tuple[str, str]
@@ -59,36 +67,19 @@ class TestOneValue:
             ada.says("home", value, 9, provenance=said[value])
         assert holding(ada) == {"Rome"}
 
-    def test_what_ends_by_itself_is_ended_by_nothing(self, ada: Memory) -> None:
-        ada.says("home", "Berlin", 1)
-        ada.says("home", "Berlin", 5, ENDED)
-        berlin = ada.known("home", "Berlin")
-        assert (berlin.status, berlin.valid_to, berlin.superseded_by) == (FactStatus.ENDED, minute(5), None)
-
-    def test_what_never_was_so_is_no_past(self, ada: Memory) -> None:
-        ada.says("home", "Berlin", 1)
-        ada.says("home", "Rome", 5, CORRECTED)
-        ada.says("home", "Berlin", 9)
-        berlin = ada.known("home", "Berlin")
-        assert (berlin.status, berlin.valid_from, berlin.past) == (FactStatus.ACTIVE, minute(9), ())
-
     def test_what_it_is_not_stays_so_whatever_it_is(self, ada: Memory) -> None:
         ada.says("home", "Berlin", 1, polarity=NEGATED)
         ada.says("home", "Rome", 5)
         assert holding(ada) == {"Berlin", "Rome"}
         assert ada.known("home", "Berlin", NEGATED).status is FactStatus.ACTIVE
 
-    def test_the_oldest_of_many_denials_is_forgotten(self, ada: Memory) -> None:
-        for number in range(MARKS_LIMIT + 1):
-            ada.says("home", f"Town {number}", number, polarity=NEGATED)
-        line = ada.of("home", "Town 1")
-        assert [mark.first.sent_at for mark in line.marks] == [minute(n) for n in range(1, MARKS_LIMIT + 1)]
 
-    def test_what_is_voided_before_it_was_said_never_was_so(self) -> None:
-        at = Moment(minute(5), arrival(5))
-        berlin = claimed("home", "Berlin")
-        found = verdicts([mark_of(berlin, at, Said.VOIDED, "rome")], True)
-        assert found == {berlin.fact_id: Verdict(FactStatus.DEPRECATED, minute(5), minute(5), "rome")}
+@pytest.mark.parametrize(("ahead", "holds"), [(6, "Munich"), (4, "Berlin")])
+def test_a_clock_that_runs_ahead_counts_as_its_arrival(ada: Memory, ahead: int, holds: str) -> None:
+    wrong = arrival(1) + timedelta(minutes=ahead)
+    ada.says("home", "Berlin", 1, provenance=evidence(1, sent_at=wrong))
+    ada.says("home", "Munich", 2, provenance=evidence(2, sent_at=arrival(2)))
+    assert holding(ada) == {holds}
 
 
 class TestUnsurely:
@@ -96,14 +87,6 @@ class TestUnsurely:
         ada.says("home", "Berlin", 1, confidence=PASSIVE_FROM)
         ada.says("home", "Rome", 5, confidence=PASSIVE_FROM - 0.01)
         assert [ada.known("home", value).tentative for value in ("Berlin", "Rome")] == [False, True]
-        assert holding(ada) == {"Berlin", "Rome"}
-
-    def test_what_was_said_surely_stays_so_and_holds_since_then(self, ada: Memory) -> None:
-        ada.says("home", "Berlin", 1)
-        ada.says("home", "Berlin", 5, confidence=ASKED)
-        berlin = ada.known("home", "Berlin")
-        assert (berlin.tentative, berlin.valid_from, berlin.past) == (False, minute(1), ())
-        ada.says("home", "Rome", 9, confidence=ASKED)
         assert holding(ada) == {"Berlin", "Rome"}
 
     def test_what_is_said_surely_at_last_holds_since_it_was_asked_for(self, ada: Memory) -> None:
@@ -132,15 +115,6 @@ class TestUnsurely:
         assert len(marks) == MARKS_LIMIT
         assert [mark.first.sent_at for mark in marks] == [minute(0), *(minute(n) for n in range(9, 40))]
 
-    def test_marks_of_facts_that_were_said_again_are_forgotten_first(self, ada: Memory) -> None:
-        ada.says("home", "Paris", 0)
-        ada.says("home", "Berlin", 1)
-        for number in range(2, MARKS_LIMIT + 1):
-            ada.says("home", ("Rome", "Oslo")[number % 2], number, confidence=ASKED)
-        assert [mark.first.sent_at for mark in ada.of("home", "Berlin").marks] == [
-            minute(number) for number in range(MARKS_LIMIT + 1) if number != 3
-        ]
-
 
 class TestWhatWasFirstHeardOfAsOver:
     def test_it_is_worded_as_what_it_is_once_that_is_said(self, ada: Memory) -> None:
@@ -152,14 +126,6 @@ class TestWhatWasFirstHeardOfAsOver:
         berlin = ada.known("home", "Berlin")
         assert (berlin.statement, berlin.status) == ("Lives in Berlin", FactStatus.ENDED)
         assert (berlin.valid_from, berlin.valid_to) == (minute(2), minute(5))
-
-    def test_what_held_before_keeps_its_words(self, ada: Memory) -> None:
-        ada.says("home", "Berlin", 1, statement="Lives in Berlin")
-        ada.says("home", "Berlin", 5, ENDED)
-        ada.says("home", "Berlin", 7, statement="Is back in Berlin")
-        ada.says("home", "Berlin", 7, ENDED, provenance=evidence(8, sent_at=minute(7)))
-        ada.says("home", "Berlin", 9, statement="Stays in Berlin")
-        assert ada.known("home", "Berlin").statement == "Lives in Berlin"
 
 
 def since(at: int, began: int) -> dict[str, Provenance]:
@@ -184,31 +150,6 @@ class TestSince:
         )
         assert (munich.status, munich.valid_from, munich.evidence_count) == (FactStatus.ACTIVE, minute(4), 2)
 
-    @pytest.mark.parametrize("order", [*permutations([1, 5, 9])])
-    def test_who_came_in_between_was_there_at_no_time(self, ada: Memory, order: tuple[int, ...]) -> None:
-        said = {1: ("Berlin", {}), 5: ("Rome", {}), 9: ("Munich", since(9, 3))}
-        for at in order:
-            value, more = said[at]
-            ada.says("home", value, at, **more)
-        berlin, rome, munich = (ada.known("home", value) for value in ("Berlin", "Rome", "Munich"))
-        assert (berlin.valid_from, berlin.valid_to, berlin.superseded_by) == (
-            minute(1),
-            minute(3),
-            munich.fact_id,
-        )
-        assert (rome.valid_from, rome.valid_to, rome.superseded_by) == (minute(5), minute(5), munich.fact_id)
-        assert (munich.valid_from, munich.valid_to) == (minute(3), None)
-
-    def test_what_was_said_later_counts_whatever_began_earlier(self, ada: Memory) -> None:
-        ada.says("home", "Munich", 5)
-        ada.says("home", "Berlin", 9, **since(9, 1))
-        ada.says("home", "Rome", 3, **since(3, 0))
-        assert holding(ada) == {"Berlin"}
-        assert [ada.known("home", value).valid_from for value in ("Rome", "Munich", "Berlin")] == [
-            minute(n) for n in (0, 5, 1)
-        ]
-        assert ada.known("home", "Rome").valid_to == minute(1)
-
     def test_who_is_back_since_earlier_never_left(self, ada: Memory) -> None:
         ada.says("home", "Berlin", 1)
         ada.says("home", "Munich", 5)
@@ -221,34 +162,61 @@ class TestSince:
             minute(5),
         )
 
-    def test_an_end_that_was_told_is_only_brought_forward(self, ada: Memory) -> None:
-        ada.says("home", "Berlin", 1)
-        ada.says("home", "Berlin", 5, ENDED)
-        ada.says("home", "Munich", 9, **since(9, 3))
-        berlin = ada.known("home", "Berlin")
-        assert (berlin.status, berlin.valid_to, berlin.superseded_by) == (FactStatus.ENDED, minute(3), None)
-        ada.says("home", "Munich", 10, **since(10, 0))
-        berlin = ada.known("home", "Berlin")
-        assert (berlin.status, berlin.valid_from, berlin.valid_to) == (FactStatus.ENDED, minute(1), minute(3))
-
-    def test_it_never_begins_after_it_was_said_and_ends_nothing_then(self, ada: Memory) -> None:
-        ada.says("home", "Berlin", 1)
-        ada.says("home", "Munich", 5, **since(5, 900))
-        assert ada.known("home", "Berlin").valid_to == ada.known("home", "Munich").valid_from == minute(5)
-
-    def test_what_is_asked_for_ends_nothing_since_whenever(self, ada: Memory) -> None:
-        ada.says("home", "Berlin", 1)
-        ada.says("home", "Rome", 3)
-        ada.says("home", "Oslo", 5, confidence=ASKED, **since(5, 0))
-        assert holding(ada) == {"Rome", "Oslo"}
-        assert ada.known("home", "Berlin").valid_to == minute(3)
-
-    def test_neither_fact_nor_slot_depends_on_it(self) -> None:
-        plain, dated = (candidate("Berlin", evidence(1, since=each)) for each in (None, minute(0)))
-        assert claim_of(plain) == claim_of(dated)
-
 
 def test_how_precisely_a_day_is_known_is_kept(ada: Memory) -> None:
     ada.says("event", "a move", 1, event_precision=Precision.DAY)
     (fact,) = ada.topic.values()
     assert fact.event_precision is Precision.DAY
+
+
+DAY = timedelta(days=1)
+
+
+def known(attribute: str, **other: object) -> Fact:
+    said = candidate("nuts", evidence(1), attribute=attribute)
+    return msgspec.structs.replace(learned(said, claim_of(said), 1, None), **other)
+
+
+def test_what_it_does_harm_to_forget_never_fades_whatever_its_kind_and_writing() -> None:
+    lasting = {name for name in ATTRIBUTES if attribute_of(name) and is_lasting(known(name))}
+    assert lasting == {"allergy", "constraint", "instruction", "medicine"}
+    for written in ("Allergy", "allergy/food", "CONSTRAINT"):
+        fact = msgspec.structs.replace(known("like"), attribute=written)
+        assert is_lasting(fact)
+        assert rate_of(fact, dict.fromkeys(Kind, 0.5)) == 0.0
+    for written in ("like/allergy", "allergy food", ""):
+        assert not is_lasting(msgspec.structs.replace(known("like"), attribute=written))
+
+
+def test_it_fades_by_the_days_since_it_was_last_heard_of() -> None:
+    fact = told(evidence(1), evidence(5))
+    assert confidence_at(fact, arrival(5)) == fact.confidence
+    assert confidence_at(fact, arrival(5) + DAY / 2) == pytest.approx(fact.confidence * exp(-0.005))
+    assert confidence_at(fact, arrival(5) + 100 * DAY) == pytest.approx(fact.confidence * exp(-1))
+    assert confidence_at(fact, arrival(5) + DAY, {Kind.STATE: log(2)}) == pytest.approx(fact.confidence / 2)
+    assert confidence_at(fact, arrival(5) - DAY) == fact.confidence
+
+
+def test_it_falls_below_a_threshold_on_the_day_that_its_rate_says() -> None:
+    fact = known("home", confidence=0.8)
+    assert (falls_below(fact, 0.4) - arrival(1)) / DAY == pytest.approx(log(2) / 0.01)
+    assert falls_below(fact, 0.4, {Kind.STATE: log(2)}) == arrival(1) + DAY
+    assert active_until(fact, {Kind.STATE: log(0.8 / 0.3)}) == arrival(1) + DAY
+    assert passive_until(fact, {Kind.STATE: log(0.8 / 0.5)}) == arrival(1) + DAY
+    assert falls_below(fact, 0.8) == arrival(1), "as sure as that only then"
+    assert falls_below(fact, 0.4, {Kind.STATE: 1e-12}) == falls_below(fact, 0.0) == FOREVER
+
+
+FADED = FactStatus.DEPRECATED
+
+
+def test_what_faded_stands_again_from_the_confidence_on_that_answers_a_search() -> None:
+    faded = known("home", status=FADED, confidence=ACTIVE_FROM)
+    assert revived(faded) == msgspec.structs.replace(faded, status=FactStatus.ACTIVE)
+    unsure = known("home", status=FADED, confidence=0.29)
+    assert revived(unsure) is unsure
+    for other in (
+        known("home", status=FADED, valid_to=arrival(1)),
+        known("home", status=FactStatus.SUPERSEDED, valid_to=arrival(1)),
+    ):
+        assert revived(other) is other

@@ -41,11 +41,6 @@ async def test_a_response_without_json_objects_is_refused(body: bytes) -> None:
         await heard(body)
 
 
-async def test_data_may_take_several_lines_and_comments_are_none() -> None:
-    body = b': alive\n\nevent: x\ndata:{"candidates":\ndata: [{"content": {"parts": [{"text": "Hi"}]}}]}\n\n'
-    assert await heard(body) == [TextDelta("Hi")]
-
-
 @pytest.mark.parametrize("value", [None, 7, "x", [], {}, [None], [7], {"parts": None}, {"parts": [7]}])
 async def test_fields_of_another_kind_say_nothing(value: Any) -> None:
     shapes = [{"candidates": value}, {"candidates": [{"content": value, "finishReason": value}]}]
@@ -65,14 +60,6 @@ async def test_a_call_keeps_its_signature() -> None:
     called = {"functionCall": {"name": "search", "args": {"q": "x"}}, "thoughtSignature": "-_8="}
     (call,) = await heard(said(content={"parts": [called]}))
     assert call == ToolCall(id="", name="search", arguments={"q": "x"}, signature="+/8=")
-
-
-@pytest.mark.parametrize(
-    ("reason", "kinds"),
-    [("STOP", [Finished(False)]), ("MAX_TOKENS", [Finished(True)]), ("CONTINUATION", [Finished(True)])],
-)
-async def test_why_it_ends(reason: str, kinds: list[StreamEvent]) -> None:
-    assert await heard(said(finishReason=reason)) == kinds
 
 
 async def test_a_refusal_names_its_reason() -> None:

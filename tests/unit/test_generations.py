@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from models.errors import ConfigurationError
 from streams.clients.catalog import catalog_for, load_catalog
-from streams.config.namespace import RESERVED, Namespace, is_generation, is_prefix
+from streams.config.namespace import Namespace, is_generation, is_prefix
 from streams.config.settings import Settings, load_settings
 from streams.runtime.effects import Effects
 
@@ -55,12 +55,6 @@ def test_sources_commands_tokens_and_memo_have_one_name() -> None:
         assert same == (spec.contract_name in SHARED), spec.name
 
 
-def test_whatever_no_service_owns_is_shared() -> None:
-    for spec in load_catalog():
-        # What people and programs write from outside, they write once, for every generation.
-        assert spec.shared or spec.owner not in ("producers", "token", "policy", "webhook", "replay"), spec.name
-
-
 def test_live_names_are_as_before() -> None:
     live = Settings(topic_prefix="p-", data_dir=Path("/data"))
     for spec in catalog_for(live):
@@ -80,11 +74,6 @@ def test_names_of_a_generation() -> None:
     assert replayed.folder == Path("/data/prefix=p-/generation=b2")
     assert f"{replayed.group('ingest')}-conversations-changelog" in catalog_for(replayed)
     assert replayed.namespace.live == Settings(topic_prefix="p-").namespace
-
-
-def test_domains_of_topics_are_reserved() -> None:
-    described = [spec for spec in load_catalog() if spec.type]
-    assert {spec.contract_name.split(".")[0] for spec in described} <= RESERVED
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from random import Random
 
 import msgspec
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.graph import SELF_ROLE, EntityType, GraphStatement, Mention
+from models.graph import EntityType, GraphStatement
 from processors.conversations.episodes.state import KeptTurn
 from processors.extraction.graph.reading import read
 from processors.extraction.graph.resolving import Graph, Resolved, resolve
@@ -37,25 +36,17 @@ def triples(*texts: str) -> set[tuple[str, str, str]]:
     ("text", "expected"),
     [
         ("My sister Anna lives in Berlin.", {("user", "sister", "Anna"), ("Anna", "lives_in", "Berlin")}),
-        ("My older brother is called Tom.", {("user", "brother", "Tom")}),
         ("We took our cat Minka along.", {("user", "pet", "Minka")}),
         ("I was born in Lyon.", {("user", "born_in", "Lyon")}),
         ("Does my sister Anna live in Berlin?", {("user", "sister", "Anna")}),
-        ("Luckily, my sister's fine.", {("user", "sister", "sister")}),
-        ("My mom, Wendy, who is 73, called.", {("user", "mother", "Wendy")}),
         ("My dogs are called Rex, Luna and Max.",
          {("user", "pet", "Rex"), ("user", "pet", "Luna"), ("user", "pet", "Max")}),
         ("My sister called. Her name is Anna.", {("user", "sister", "Anna")}),
         ("My sister's husband Tom is nice.", {("user", "sister", "sister"), ("sister", "husband", "Tom")}),
-        ("Anna's husband is called Mark.", {("Anna", "husband", "Mark")}),
         ("I'm friends with Ben now.", {("user", "friend", "Ben")}),
-        ("Greg told me to wait.", {("user", "knows", "Greg")}),
         ("We went to Rome with my colleague Eva.",
          {("user", "colleague", "Eva"), ("user", "visited", "Rome"), ("Eva", "visited", "Rome")}),
         ("I went to a conference in Oslo.", {("user", "visited", "Oslo")}),
-        ("I grew up in Malmö.", {("user", "grew_up_in", "Malmö")}),
-        ("I volunteer at Green Hands.", {("user", "volunteers_at", "Green Hands")}),
-        ("Our anniversary is on June 3.", {("user", "anniversary", "June 3")}),
         ("My friend Zoë studies at MIT.", {("user", "friend", "Zoë"), ("Zoë", "studies_at", "MIT")}),
     ],
 )  # fmt: skip
@@ -67,14 +58,11 @@ def test_what_is_stated_plainly_is_read(text: str, expected: set[tuple[str, str,
     "text",
     [
         "Translate this: My sister Anna lives in Berlin.",
-        "I wish I could live in Paris.",
         'He said "my sister Anna lives in Rome".',
         "My name is Mike and I sell books.",
-        "I moved to Flask 2.3.",
         "I don't live in Berlin.",
         "I live in a small house.",
         "She lives in Berlin.",
-        "🙂",
         "",
     ],
 )
@@ -103,15 +91,6 @@ TEXTS = (
     "My brother Tom Becker is married to Eva.",
     "Tom works at Globex.",
 )
-
-
-@given(st.lists(st.sampled_from(TEXTS), max_size=12), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=100)
-def test_whatever_order_and_however_often_the_graph_is_the_same(texts: list[str], chance: Random) -> None:
-    statements = said(*texts)
-    again = [*statements, *chance.sample(statements, len(statements) // 2)]
-    chance.shuffle(again)
-    assert resolve(again) == resolve(statements)
 
 
 @given(st.lists(st.sampled_from(TEXTS), max_size=12), st.randoms(use_true_random=False))
@@ -145,21 +124,3 @@ def test_a_statement_is_of_its_tenant_person_and_turn_alone() -> None:
 
 
 # -- much about one person ------------------------------------------------------------------------------------
-
-
-def much(count: int, relation: str, kind: EntityType, role: str, name: str) -> list[GraphStatement]:
-    """Return as many statements, each about somebody or something else."""
-    (one, *_) = said("My sister Anna lives in Berlin.")
-    return [
-        msgspec.structs.replace(
-            one,
-            statement_id=f"s-{number}",
-            subject=Mention(EntityType.PERSON, role=SELF_ROLE),
-            relation=relation,
-            object=Mention(kind, name.format(number), role),
-            source=msgspec.structs.replace(
-                one.source, offset=number, sent_at=one.source.sent_at + timedelta(minutes=number)
-            ),
-        )
-        for number in range(count)
-    ]

@@ -10,7 +10,6 @@ import msgspec
 import pytest
 from injections import ATTEMPTS
 
-from deploy.local import scripted_model
 from deploy.local.model_server import ModelServer
 from models.messages import Role
 from models.statements import Statement
@@ -23,10 +22,6 @@ from streams.llm.port import Answer, Provider
 
 #: Who writes the attempt: somebody else in the conversation, what a tool returned, the assistant.
 AUTHORS = [("eve", Role.USER), ("mara", Role.TOOL), ("mara", Role.ASSISTANT), ("mara", Role.SYSTEM)]
-
-
-def test_there_are_sixty() -> None:
-    assert len(set(ATTEMPTS)) == 60
 
 
 def window(attempt: str, author: str, role: Role) -> Window:
@@ -127,11 +122,3 @@ async def test_what_the_person_says_is_learned_all_the_same() -> None:
             ("mara", "And I have a dog."),
         }
         await client.close()
-
-
-def test_the_scripted_model_reads_what_it_was_sent() -> None:
-    body = {
-        "systemInstruction": {"parts": [{"text": extraction.SYSTEM}]},
-        "contents": [{"parts": [{"text": extraction.prompt([examples.window()]).user}]}],
-    }
-    assert "Munich" in scripted_model.said(body)

@@ -31,7 +31,6 @@ def test_no_client_is_made_elsewhere():
     ("access", "expected"),
     [
         ({}, {"security_protocol": "PLAINTEXT"}),
-        ({"kafka_security_protocol": "SSL"}, {"security_protocol": "SSL"}),
         (
             {
                 "kafka_security_protocol": "SASL_SSL",
@@ -45,14 +44,6 @@ def test_no_client_is_made_elsewhere():
                 "sasl_plain_username": "ada",
                 "sasl_plain_password": "canary",
             },
-        ),
-        (
-            {
-                "kafka_security_protocol": "SASL_PLAINTEXT",
-                "kafka_sasl_mechanism": "OAUTHBEARER",
-                "kafka_sasl_password": "canary",
-            },
-            {"security_protocol": "SASL_PLAINTEXT", "sasl_mechanism": "OAUTHBEARER", "ssl_context": None},
         ),
         (
             {

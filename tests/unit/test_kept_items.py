@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta, timezone
 from uuid import uuid4
 
 import msgspec
@@ -12,7 +11,6 @@ from streams.stores.kept_items import KeptItems
 
 class Note(msgspec.Struct, frozen=True):
     text: str
-    at: datetime = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def kept(count: int, **options: int) -> tuple[KeptItems[Note], list[int]]:
@@ -20,17 +18,6 @@ def kept(count: int, **options: int) -> tuple[KeptItems[Note], list[int]]:
     for number, point in enumerate(points):
         items.put(point, Note(f"note {number}"))
     return items, points
-
-
-def test_an_item_comes_back_as_it_was() -> None:
-    items, point = KeptItems(Note), uuid4().int
-    note = Note("nine o'clock", datetime(2026, 3, 1, 9, 0, 0, 123_456, timezone(timedelta(hours=2))))
-    items.put(point, note)
-    found = items.get(point)
-    assert found == note
-    assert found is not None
-    assert found.at.utcoffset() == timedelta(hours=2)
-    assert items.get(uuid4().int) is None
 
 
 def test_what_was_used_longest_ago_makes_room() -> None:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
 import samples
 from test_search import WordEmbedder, embedder, index, make_fact, store
 
-from deploy.local.model_server import ModelServer
 from models.errors import DependencyUnavailable
 from models.facts import Fact, FactStatus
 from models.index import FactIndex
 from models.windows import Window
 from processors.prompts import examples
-from streams.config.settings import Settings
-from streams.server.process.services import open_service
 from streams.stores.remembered.known import KnownFacts
 from streams.stores.search import MemorySearch
-from streams.telemetry.metrics import Metrics
 
 __all__ = ["embedder", "index"]
 
@@ -71,20 +65,3 @@ async def test_a_window_does_not_wait_for_the_views(index: FactIndex, embedder: 
     await index.upsert([fact("owns a boat", 3)])
     slow = KnownFacts(MemorySearch(index, embedder, embed_timeout=60.0), index, seconds=0.2)
     assert await known(slow) == []
-
-
-@pytest.mark.parametrize("value", ["model", "gemini"])
-async def test_the_memory_service_shows_its_model_what_is_known(tmp_path: Path, value: str) -> None:
-    async with ModelServer() as server, AsyncExitStack() as resources:
-        settings = Settings(
-            bootstrap_servers="127.0.0.1:1",
-            data_dir=tmp_path,
-            request_timeout_seconds=1.0,
-            extractor=value,
-            model_url=server.url,
-            GEMINI_API_KEY="scripted",
-        )
-        service = await open_service("memory", settings, Metrics(), resources)
-        (extraction,) = (each for each in service.stages if each.name == "extraction")
-        step: Any = extraction.async_step
-        assert isinstance(step.__self__._extractor._questions._known, KnownFacts)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
 from typing import Any, cast
 
 import msgspec
@@ -15,7 +13,6 @@ from streams.clients.kafka.lookup import Found, Lookup
 from streams.clients.records import Record
 from streams.config.settings import load_settings
 from streams.queries.live import history as history_module
-from streams.queries.live import sse
 from streams.queries.live.history import ConversationLog, History
 from streams.queries.live.hub import GAP, LINGER_SECONDS, MOST_EVENTS, Hub, Watcher
 from streams.queries.live.interest import Interest, View
@@ -43,15 +40,11 @@ def hub(clock: Clock) -> Hub:
 
 
 def message(conversation: str = "c-1", offset: int = 0, **other: Any) -> Record:
-    body = {
-        "message_id": f"m-{offset}",
-        "conversation_id": conversation,
-        "user_id": "ada",
-        "role": "user",
-        "content": "I love blueberries.",
-        "sent_at": "2026-01-05T07:12:00Z",
-    } | other
-    return Record(msgspec.json.encode(body), conversation.encode(), offset, MESSAGES, timestamp=1)
+    said = samples.message(
+        offset, "I love blueberries.", message_id=f"m-{offset}", conversation_id=conversation
+    )
+    body = msgspec.json.encode(msgspec.structs.replace(said, **other))
+    return Record(body, conversation.encode(), offset, MESSAGES, timestamp=1)
 
 
 def fact(user: str = "ada", conversations: tuple[str, ...] = ("c-1",), **other: Any) -> Record:
@@ -110,7 +103,6 @@ def test_one_person_sees_of_a_shared_conversation_only_what_is_theirs(hub: Hub) 
     [
         (Interest(user_id="ada"), True),
         (Interest(conversation_id="c-1"), True),
-        (Interest(conversation_id="c-3"), False),
         (Interest(conversation_id="c-1", user_id="bob"), False),
         (Interest(view=View.FLOW), False),
         (Interest(view=View.DEAD_LETTERS), False),
@@ -179,100 +171,15 @@ def test_trouble_with_the_broker_is_a_gap_for_everybody(hub: Hub) -> None:
     assert not back.resumed
 
 
-async def _body_of(events: AsyncIterator[bytes], enough: bytes) -> bytes:
-    """Answer with ``events``, stop the server when ``enough`` was sent, and return all that was."""
-    stopping, body, closed = asyncio.Event(), bytearray(), []
-    reader = _Reader(takes=True, stays=True)
-
-    async def send(event: Any) -> None:
-        body.extend(event.get("body", b""))
-        if enough in body:
-            stopping.set()
-
-    async def close() -> None:
-        closed.append(True)
-
-    async with asyncio.timeout(60):
-        await sse.EventStream(events, stopping, close)({}, reader.receive, send)
-    assert closed == [True]
-    return bytes(body)
-
-
-def test_a_stream_begins_with_ready_and_ends_with_bye(hub: Hub) -> None:
-    async def run() -> bytes:
-        _, watcher = hub.join(Interest(conversation_id="c-1"))
-        asyncio.get_running_loop().call_soon(hub.take, [message(offset=1)], MESSAGES)
-        return await _body_of(sse.follow(watcher), b"event: message")
-
-    frames = asyncio.run(run()).split(b"\n\n")
-    assert frames[0].startswith(b"retry: ")
-    assert b"event: ready" in frames[1]
-    assert b"event: message" in frames[2]
-    assert frames[3:] == [b"event: bye\ndata: {}", b""]
-
-
-async def test_streams_of_a_hub_that_ends_say_bye(hub: Hub) -> None:
-    _, watcher = hub.join(Interest(conversation_id="c-1"))
-    frames = sse.follow(watcher)
-    assert b"event: ready" in await anext(frames)
-    asyncio.get_running_loop().call_soon(hub.end)
-    assert [each async for each in frames] == [sse.BYE]
-    _, late = hub.join(Interest(conversation_id="c-2"))
-    assert [each async for each in sse.follow(late)][1:] == [sse.BYE]
-
-
-class _Reader:
-    """The other side of a connection: takes what is sent, or nothing; stays, or is gone."""
-
-    def __init__(self, takes: bool, stays: bool) -> None:
-        self._takes = takes
-        self._stays = stays
-
-    async def receive(self) -> Any:
-        if self._stays:
-            await asyncio.Event().wait()
-        return {"type": "http.disconnect"}
-
-    async def send(self, event: Any) -> None:
-        await asyncio.sleep(0)
-        if event["type"] == "http.response.body" and not self._takes:
-            await asyncio.Event().wait()
-
-
-@pytest.mark.parametrize(("takes", "stays"), [(True, False), (False, True)])
-def test_the_stream_of_a_reader_who_goes_or_takes_nothing_ends(
-    takes: bool, stays: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sse, "STALLED_SECONDS", 0.01)
-    closed: list[str] = []
-
-    async def events() -> AsyncIterator[bytes]:
-        while True:
-            yield b"x"
-
-    async def close() -> None:
-        closed.append("closed")
-
-    async def run() -> None:
-        reader = _Reader(takes, stays)
-        async with asyncio.timeout(60):
-            await sse.EventStream(events(), asyncio.Event(), close)({}, reader.receive, reader.send)
-
-    asyncio.run(run())
-    assert closed == ["closed"]
-
-
 class Kept:
-    """Topics to look up in: what lies in them, and how many records were read."""
+    """Topics to look up in."""
 
     def __init__(self, *records: Record) -> None:
         self.records = records
-        self.read = 0
 
     async def find(self, topic: str, name: bytes, newest: int | None = None) -> Found:
         named = [each for each in self.records if each.topic == topic and each.key == name]
         some = named if newest is None else named[-newest:]
-        self.read += len(some)
         return Found(0, len(named), [*some], len(named) - len(some))
 
 

@@ -20,7 +20,7 @@ from streams.server.api.access import Access
 from streams.server.api.app import create_api
 from streams.server.api.parts import Parts
 from streams.server.mcp import app as mcp_app
-from streams.server.mcp.answers import MOST_TOKENS, FactLine, FactList, fitting, tokens_of
+from streams.server.mcp.answers import MOST_TOKENS
 
 COUNT = open_counter("cl100k_base")
 SAID = {"quote": "I live in Lisbon.", "conversation_id": "c-1", "sent_at": "2026-01-05T08:00:00Z"}
@@ -110,18 +110,6 @@ async def test_a_search_is_made_for_the_person_of_the_connection(api: Api) -> No
 
 
 @pytest.mark.parametrize(
-    ("known", "unread", "said"),
-    [(True, False, "no lasting fact"), (False, True, "not read yet"), (False, False, "Nothing was ever said")],
-)
-async def test_no_facts_are_three_answers(api: Api, known: bool, unread: bool, said: str) -> None:
-    api.answers["GET /v1/facts"] = 200, {"facts": [], "next": None, "known": known, "unread": unread}
-    async with connected() as client:
-        answer = await client.call_tool("list_facts", {})
-    assert answer.structured_content is not None
-    assert said in answer.structured_content["empty"]
-
-
-@pytest.mark.parametrize(
     ("tool", "given", "said"),
     [
         ("search_memory", {}, "query is missing: it must be a text. Example: search_memory(query="),
@@ -172,7 +160,6 @@ async def test_what_is_remembered_is_said_by_the_person_and_closed(api: Api) -> 
     [
         ({"state": "searchable", "fact_ids": ["f-1"]}, "It is remembered: Lives in Lisbon", "f-1"),
         ({"state": "extracted"}, "no fact was made of it", ""),
-        ({"state": "extracting"}, "still being read", ""),
         ({"state": "dead_lettered", "reason": "content_too_large: content exceeds"}, "content_too_large", ""),
     ],
 )
@@ -272,22 +259,6 @@ async def test_a_page_elsewhere_cannot_ask(api: Api) -> None:
         answer = await http.post("/mcp", headers={"authorization": "Bearer sb_1"}, json={})
         assert answer.status_code == 401
     assert api.asked == []
-
-
-def test_an_answer_stays_within_its_budget() -> None:
-    lines = [
-        FactLine(fact_id=f"f-{n}", statement=f"Likes the number {n} " * 20, kind="k", confidence=1, since="s")
-        for n in range(500)
-    ]
-
-    def make(some: Any, left: int) -> FactList:
-        return FactList(facts=list(some), known=True, next=lines[len(some)].fact_id if left else "")
-
-    first = fitting(lines, make, COUNT)
-    assert 0 < len(first.facts) < 500
-    assert tokens_of(first, COUNT) <= MOST_TOKENS
-    assert first.next == f"f-{len(first.facts)}"
-    assert fitting(lines[:3], make, COUNT).next == ""
 
 
 def largest(text: str) -> dict[str, Any]:
