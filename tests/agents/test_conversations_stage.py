@@ -146,30 +146,6 @@ class TestWindows:
         headers = dict(harness.last.outputs[0].headers)
         assert headers["ce_id"] == window.window_id.encode()
 
-    @pytest.mark.parametrize("cut", [1, 2, 7, 60])
-    def test_batches_do_not_change_the_windows(self, cut: int) -> None:
-        harness, one_by_one = Harness(), Harness()
-        records = [
-            harness.record(message)
-            for pair in zip(messages(30), messages(30, conversation="d"), strict=True)
-            for message in pair
-        ]
-        for at in range(0, len(records), cut):
-            harness.feed(*records[at : at + cut])
-        for record in records:
-            one_by_one.feed(record)
-        assert sorted(harness.windows, key=str) == sorted(one_by_one.windows, key=str)
-        assert harness.payload() == one_by_one.payload()
-
-    def test_a_replay_writes_nothing_again(self) -> None:
-        harness = Harness()
-        records = [harness.record(message) for message in messages(24)]
-        harness.feed(*records)
-        before = harness.payload()
-        effects = harness.feed(*records)
-        assert (effects.outputs, effects.changes) == ([], {})
-        assert harness.payload() == before
-
     def test_a_producers_retry_counts_once(self) -> None:
         harness = Harness()
         for message in messages(9):
@@ -222,18 +198,6 @@ class TestIdle:
         for message in messages(6, first=6, sent_at=START + timedelta(minutes=17)):
             harness.feed(harness.record(message))
         assert spans(harness.windows) == [(1, 5), (3, 12)], "the next window keeps the overlap"
-
-    def test_a_pause_between_arrivals_flushes_what_came_before(self) -> None:
-        """Whatever the messages say of when they were sent: by then the clock would have."""
-        harness = Harness()
-        harness.feed(*[harness.record(message) for message in messages(5)])
-        harness.arrived += timedelta(seconds=899)
-        harness.feed(harness.record(next(messages(1, first=5))))
-        harness.arrived += timedelta(seconds=900)
-        harness.feed(harness.record(next(messages(1, first=6))))
-        assert [(window.reason, *spans([window])) for window in harness.windows] == [
-            (WindowReason.IDLE, (1, 6))
-        ]
 
     @pytest.mark.parametrize("pause", [11, 35, 600])
     def test_a_backfill_that_stands_still_for_a_while_is_not_cut(self, pause: int) -> None:
@@ -375,19 +339,6 @@ class TestForgetting:
         assert (latest.tenant_id, latest.user_id, latest.from_index) == ("other", "eve", 14)
         assert len({window.window_id for window in told.windows}) == len(told.windows)
 
-    @pytest.mark.parametrize("together", [True, False])
-    def test_batches_do_not_matter(self, together: bool) -> None:
-        """Not even for the request that was due before it was forgotten."""
-        harness = Harness(token_threshold=100)
-        records = [harness.record(message) for message in messages(12)]
-        harness.arrived += 100 * self.DAY
-        records += [harness.record(message) for message in messages(3, first=12)]
-        for batch in [records] if together else [[record] for record in records]:
-            harness.feed(*batch)
-        assert [window.to_index for window in harness.windows] == [9, 11]
-        assert len(harness.requests) == 1
-        assert harness.payload().next_index == 3
-
 
 class TestTokens:
     def test_crossing_the_threshold_asks_once_until_answered(self) -> None:
@@ -418,23 +369,6 @@ class TestTokens:
         assert (repeated.request_id, repeated.attempt) == (request.request_id, 2)
         assert repeated.messages == request.messages
 
-    def test_summaries_that_fill_the_context_are_rolled_up(self) -> None:
-        harness = Harness(token_threshold=100)
-        n = 0
-        while not any(request.roll_up for request in harness.requests):
-            harness.feed(*[harness.record(message) for message in messages(10, first=n)])
-            n += 10
-            answered = len(harness.requests)
-            if harness.payload().tokens.open is not None and not harness.requests[-1].roll_up:
-                harness.answer(harness.requests[answered - 1], tokens=30)
-            assert n < 500
-        roll_up = harness.requests[-1]
-        assert roll_up.messages == ()
-        assert len(roll_up.previous) == len(roll_up.replaces) == 2
-        harness.answer(roll_up, tokens=20)
-        assert len(harness.payload().tokens.summaries) == 1
-        assert len(harness.payload().summaries) == 1
-
 
 class TestPages:
     def test_state_does_not_grow_while_a_summary_takes_its_time(self) -> None:
@@ -448,64 +382,7 @@ class TestPages:
         assert len(harness.state.read(b"c")[1] or b"") < 4000
 
 
-BAD = {
-    "null_value": {"value": None},
-    "empty_value": {"value": b""},
-    "invalid_utf8": {"value": b'{"message_id":"\xff\xfe"}'},
-    "invalid_json": {"value": b"{not json"},
-    "invalid_field": {"value": b'{"message_id":"1"}'},
-    "key_mismatch": {"key": b"somebody-else"},
-}
-
-
 class TestBadInput:
-    @pytest.mark.parametrize("reason", BAD)
-    def test_a_bad_record_is_dead_lettered_and_its_neighbours_are_processed(self, reason: str) -> None:
-        harness = Harness()
-        before, bad, *after = messages(10)
-        effects = harness.feed(
-            harness.record(before),
-            harness.record(bad, **BAD[reason]),
-            *[harness.record(message) for message in after],
-        )
-        assert [letter.reason for letter in effects.dead_letters] == [reason]
-        assert effects.dead_letters[0].record.offset == 1
-        assert harness.payload().next_index == 9
-
-    @pytest.mark.parametrize(
-        ("reason", "field", "value"),
-        [
-            ("content_too_large", "content", "é" * 32_769),
-            ("control_characters", "message_id", "tab\tbed"),
-            ("absurd_time", "sent_at", datetime(1999, 12, 31, tzinfo=UTC)),
-            ("absurd_time", "sent_at", START + timedelta(days=400)),
-        ],
-    )
-    def test_a_bad_field_is_dead_lettered(self, reason: str, field: str, value: Any) -> None:
-        harness = Harness()
-        effects = harness.feed(harness.record(next(messages(1, **{field: value}))))
-        assert [letter.reason for letter in effects.dead_letters] == [reason]
-
-    @pytest.mark.parametrize(
-        ("value", "said"),
-        [
-            (b"\x00\x00\x00\x00\x2a\x08c-av\x06ada\xff", "schema id 42"),
-            (b'\x00\x00\x00\x00\x07{"message_id": "m"}', "schema id 7"),
-        ],
-    )
-    def test_the_frame_of_a_schema_registry_is_named(self, value: bytes, said: str) -> None:
-        harness = Harness()
-        [letter] = harness.feed(harness.record(next(messages(1)), value=value)).dead_letters
-        assert (letter.reason, said in letter.message) == ("schema_registry", True)
-
-    @pytest.mark.parametrize("depth", [40, 5000])
-    def test_deep_nesting_is_dead_lettered(self, depth: int) -> None:
-        harness = Harness()
-        nested = b'{"a":' * depth + b"1" + b"}" * depth
-        value = msgspec.json.encode(next(messages(1))).replace(b'"metadata":{}', b'"metadata":' + nested)
-        effects = harness.feed(harness.record(next(messages(1)), value=value))
-        assert [letter.reason for letter in effects.dead_letters] == ["nested_too_deep"]
-
     def test_a_record_without_a_key_goes_to_its_conversations_partition(self) -> None:
         harness = Harness()
         effects = harness.feed(harness.record(next(messages(1)), key=None))

@@ -87,13 +87,6 @@ def test_only_quotations_end_each_other(text: str) -> None:
     assert not steps(harness)
 
 
-def test_one_fact_more_ends_nothing() -> None:
-    harness = Harness()
-    know(harness, "I love tea.", 1, kind=Kind.PREFERENCE)
-    know(harness, "I love coffee.", 30, NEAR, kind=Kind.PREFERENCE)
-    assert not steps(harness)
-
-
 def test_what_is_said_unsurely_ends_nothing() -> None:
     harness = Harness()
     know(harness, CAR, 1)
@@ -108,10 +101,6 @@ def test_a_replay_changes_nothing() -> None:
         harness.feed(harness.record(record.value, record.topic, key=record.key))
     assert harness.topic() == before
     assert len(harness.values(FACTS, Fact)) == count
-
-
-def test_the_same_log_gives_the_same_steps() -> None:
-    assert [each.step_id for each in steps(sold())] == [each.step_id for each in steps(sold())]
 
 
 @pytest.mark.parametrize("what", ["fact", "conversation"])

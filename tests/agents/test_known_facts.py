@@ -81,15 +81,6 @@ def test_a_correction_within_a_slot_takes_the_value_back() -> None:
     assert not steps(harness)
 
 
-def test_a_slot_of_one_value_decides_itself() -> None:
-    harness = Harness()
-    ulm = told(harness, "The user lives in Ulm.", 1, attribute="home", value="Ulm")
-    change = {"change": Change.REPLACES, "known": ulm.fact_id}
-    told(harness, "The user lives in Bonn.", 9, attribute="home", value="Bonn", **change)
-    assert [each.status for each in standing(harness).values()] == [FactStatus.SUPERSEDED, FactStatus.ACTIVE]
-    assert not steps(harness)
-
-
 @pytest.mark.parametrize("change", [Change.AGAIN, Change.REPLACES, Change.ENDS, Change.CORRECTS])
 @pytest.mark.parametrize("known", ["nothing", "somebody else's"])
 def test_what_is_not_theirs_is_left_alone(change: Change, known: str) -> None:
@@ -115,12 +106,3 @@ def test_erasing_what_ended_a_known_fact_revives_it() -> None:
     harness.arrived += timedelta(days=60)
     harness.take(harness.record(None, FACTS, key=over.fact_id.encode()))
     assert harness.fact(FOOTBALL).status is FactStatus.ACTIVE
-
-
-def test_a_replay_changes_nothing() -> None:
-    harness, football = played()
-    told(harness, "The user gave up football.", 9, change=Change.ENDS, known=football.fact_id)
-    before, count = harness.topic(), len(harness.values(FACTS, Fact))
-    for record in [*harness.log]:
-        harness.feed(harness.record(record.value, record.topic, key=record.key))
-    assert (harness.topic(), len(harness.values(FACTS, Fact))) == (before, count)

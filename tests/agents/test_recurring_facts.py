@@ -150,11 +150,8 @@ def test_what_is_said_in_two_conversations_becomes_one_candidate_with_its_eviden
         spoken(BOAT, 3, "b", FAR),
         spoken(BOAT, 3, "b", user="bob"),
         spoken("I never row the old ferry on Sunday mornings.", 3, "b"),
-        spoken("I row the old ferry on Friday mornings.", 3, "b"),
-        spoken("I row the old ferry with Marta on Sunday mornings.", 3, "b"),
-        spoken("I row the 2 old ferries on Sunday mornings.", 3, "b"),
     ],
-    ids=["one conversation", "far", "another person", "denial", "another day", "a name", "a number"],
+    ids=["one conversation", "far", "another person", "denial"],
 )
 def test_what_is_no_more_than_alike_does_not(harness: Harness, other: EmbeddingResult) -> None:
     harness.tell(spoken(FERRY, 1, "a"), other)

@@ -68,14 +68,6 @@ def test_the_stage_gives_what_the_processor_gives(size: int, batch: int) -> None
     assert "bus 13" in text_of(harness), "sentences that differ in a number are no duplicates"
 
 
-def test_a_replay_writes_nothing_again() -> None:
-    harness = responses()
-    records = [harness.record(chunk) for chunk in chunks(TEXT, 20)]
-    harness.feed(*records)
-    effects = harness.feed(*records)
-    assert (effects.outputs, effects.changes) == ([], {})
-
-
 def test_held_text_is_released_when_its_time_is_over() -> None:
     harness = responses(max_repeat_hold_ms=500)
     said = "The old harbour is best seen at sunrise. "
@@ -124,35 +116,6 @@ def test_a_crash_between_the_changes_of_a_batch_forgets_nothing_that_was_said() 
         again = f"again{cut}"
         harness.feed(*[harness.record(chunk, key=b"c") for chunk in chunks("".join(sentences), 50, again)])
         assert text_of(harness, again).strip() == "", cut
-
-
-@pytest.mark.parametrize(
-    ("reason", "replace"),
-    [
-        ("null_value", {"value": None}),
-        ("invalid_json", {"value": b"{"}),
-        ("invalid_field", {"value": b'{"response_id":"r"}'}),
-        # After which no number could be stored; by the timer, where an error stops the worker.
-        (
-            "invalid_field",
-            {"value": b'{"response_id":"r","conversation_id":"c","sequence":18446744073709551615,"text":""}'},
-        ),
-        ("key_mismatch", {"key": b"other"}),
-        (
-            "control_characters",
-            {"value": b'{"response_id":"\\u0001c","conversation_id":"c","sequence":0,"text":""}'},
-        ),
-    ],
-)
-def test_bad_chunks_are_dead_lettered_and_their_neighbours_filtered(
-    reason: str, replace: dict[str, Any]
-) -> None:
-    harness = responses()
-    good = chunks("All is well here today.", 100)
-    bad = harness.record(good[0], **replace)
-    harness.feed(bad, *[harness.record(chunk) for chunk in good])
-    assert [letter.reason for letter in harness.last.dead_letters] == [reason]
-    assert text_of(harness) == "All is well here today."
 
 
 def test_a_failing_detection_lets_the_text_through_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:

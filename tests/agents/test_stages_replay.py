@@ -8,16 +8,15 @@ read in another order, ``test_facts_stage.py``.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from random import Random
 from typing import Any
 
 import msgspec
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_samples import ScriptedExtractor, candidate, said, statement, window
+from memory_samples import ScriptedExtractor, said, statement, window
 
 from models.messages import ChatMessage, Role
 from models.statements import Statement
@@ -27,7 +26,6 @@ from processors.conversations.state import ConversationState, Kept, is_page, pag
 from streams.agents.ingest.conversations import PAGE, REQUESTS, STATE, Conversations
 from streams.agents.ingest.summary_ledger import is_ledger
 from streams.agents.memory.extraction import Extraction
-from streams.agents.memory.facts import Facts
 from streams.clients.records import Record
 from streams.clients.topics import SUMMARIES
 from streams.config.settings import Settings
@@ -148,23 +146,7 @@ def essence(state: ConversationState) -> ConversationState:
     return msgspec.structs.replace(state, tokens=table, kept=(), kept_from=0, pages=())
 
 
-# -- the other stages -----------------------------------------------------------------------------------------
-
-STATEMENTS = ("likes tea", "likes green tea", "likes green tea from Uji", "likes long walks")
-
-
-def facts_log(chance: Random) -> list[Record]:
-    """People repeat themselves and become more precise."""
-    harness = StageHarness(Facts(Settings()).stage())
-    log = []
-    for number in range(chance.randint(1, 20)):
-        harness.arrived += timedelta(seconds=1)
-        which = chance.randrange(len(STATEMENTS))
-        partial = chance.sample(STATEMENTS[:which], chance.randint(0, min(2, which)))
-        user = chance.choice(("ada", "ada", "bob"))
-        said = candidate(STATEMENTS[which], number, user=user, refines=partial)
-        log.append(harness.record(chance.choice((said,) * 9 + (b"{not json",)), key=user.encode()))
-    return log
+# -- extraction -----------------------------------------------------------------------------------------
 
 
 def extraction_stage() -> Stage:
@@ -196,12 +178,6 @@ def extraction_log(chance: Random) -> list[Record]:
     return log
 
 
-STAGES: dict[str, tuple[Callable[[], Stage], Callable[[Random], list[Record]]]] = {
-    "facts": (lambda: Facts(Settings()).stage(), facts_log),
-    "extraction": (extraction_stage, extraction_log),
-}
-
-
 @settings(max_examples=80)
 @given(seed=st.integers(0, 2**64), crashes=st.integers(1, 6))
 def test_no_crash_changes_conversations(seed: int, crashes: int) -> None:
@@ -211,13 +187,11 @@ def test_no_crash_changes_conversations(seed: int, crashes: int) -> None:
     assert written(trial.outputs) == written(calm.outputs)
 
 
-@pytest.mark.parametrize("name", STAGES)
 @settings(max_examples=80)
 @given(seed=st.integers(0, 2**64), crashes=st.integers(1, 6))
-def test_no_crash_changes_outputs_and_state(name: str, seed: int, crashes: int) -> None:
+def test_no_crash_changes_candidates_and_state(seed: int, crashes: int) -> None:
     chance = Random(seed)
-    stage, log = STAGES[name][0](), STAGES[name][1](chance)
-    calm, trial = trials(stage, log, chance, crashes)
+    calm, trial = trials(extraction_stage(), extraction_log(chance), chance, crashes)
     assert trial.state() == calm.state()
     assert last_of_each_key(trial.outputs) == last_of_each_key(calm.outputs)
     assert written(trial.outputs) == written(calm.outputs)

@@ -379,12 +379,6 @@ def test_what_is_stored_now_is_read(codec: Codec[Any], packed: bool) -> None:
     assert codec.decode(codec.encode(VALUES[codec], packed=packed)) == VALUES[codec]
 
 
-def test_no_two_formats_share_a_file() -> None:
-    names = {file_of(*each).name for each in FORMATS}
-    assert len(names) == len(FORMATS)
-    assert {file.name for file in GOLDEN.iterdir()} == names
-
-
 @pytest.fixture
 async def stages(tmp_path: Path) -> AsyncIterator[list[Stage]]:
     """The stages of all services, as a worker opens them."""
@@ -417,11 +411,6 @@ def test_an_unreadable_value_is_a_state_error(codec: Codec[Any]) -> None:
         with pytest.raises(ConsistencyError, match=rf"{codec.name} of b'k'.*state reset"):
             codec.decode(value, b"k")
             pytest.fail(how)
-
-
-def test_a_later_format_is_named() -> None:
-    with pytest.raises(ConsistencyError, match="it has format 9, and this program reads 1"):
-        facts.STATE.decode(b"\x09{}", b"f-1")
 
 
 async def test_good_records_on_damaged_state_are_not_dead_lettered(stages: list[Stage]) -> None:

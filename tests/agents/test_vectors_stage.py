@@ -115,21 +115,6 @@ async def test_vectors_of_another_model_are_left_out_and_counted(harness: Harnes
     assert await harness.nearest(ONE) == [("plays the cello", 1.0)]
 
 
-BAD: dict[str, EmbeddingResult] = {
-    "invalid_id": result(TEA, ONE, id="fact-7"),
-    "invalid_vector": result(TEA, ONE, dimensions=5),
-}
-
-
-@pytest.mark.parametrize("reason", BAD)
-async def test_a_bad_record_is_dead_lettered_alone(harness: Harness, reason: str) -> None:
-    await harness.index.upsert([CELLO])
-    bad = harness.record(BAD[reason])
-    effects = await harness.call(bad, harness.record(result(CELLO, ONE)))
-    assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, reason)]
-    assert await harness.nearest(ONE) == [("plays the cello", 1.0)]
-
-
 async def test_an_index_that_is_down_is_waited_for(harness: Harness) -> None:
     await harness.index.close()
     with pytest.raises(DependencyUnavailable, match="qdrant"):
