@@ -123,9 +123,6 @@ def test_the_last_turn_waits_for_what_follows_it() -> None:
 def test_who_gets_no_vector_for_a_day_gets_an_empty_one_in_the_log() -> None:
     harness = Harness()
     harness.feed(*[harness.turn() for _ in range(3)])
-    harness.feed(
-        harness.vector(1, GARDEN), harness.punctuation("close")._replace(topic=TURNS)
-    ) if False else None
     harness.feed(harness.punctuation("close"))
     assert harness.spans == []
     harness.wait(timedelta(hours=23))

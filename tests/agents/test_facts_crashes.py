@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from datetime import timedelta
 
-import pytest
 from memory_samples import candidate
-from msgspec import structs
 from test_consolidation import Harness, consolidate
 from test_ending_facts import said
 
 from models.consolidation import ConsolidationStep, Saying, Step
-from models.facts import Fact, FactCandidate
 from models.ids import text_fact_id
 from processors.facts.lines import Line
 from streams.agents.memory.consolidation_records import CONSOLIDATION
@@ -25,12 +21,6 @@ LIKES, LOVES, ADORES = "User likes hiking", "User loves hiking", "User adores hi
 
 def fact_id(text: str) -> str:
     return text_fact_id("default", "ada", text)
-
-
-def refined() -> list[FactCandidate]:
-    """Each one completes the one before, and the first is said again and again."""
-    chain = [candidate(TEA), candidate(MILK, 1, refines=[TEA]), candidate(OAT, 3, refines=[MILK])]
-    return [*chain[:2], candidate(TEA, 2), chain[2], candidate(TEA, 4)]
 
 
 def merged(harness: Harness) -> list[Record]:
@@ -56,28 +46,6 @@ def separated(harness: Harness) -> list[Record]:
 def states(harness: Harness) -> dict[bytes, Line]:
     stored = harness.stored(STATE, lambda key: b"/" not in key)
     return {key: line for key, line in stored.items() if isinstance(line, Line)}
-
-
-def latest(harness: Harness) -> dict[str, Fact]:
-    """The facts, without the next one of a chain of merges: what is read again names the last."""
-    known = [fact for fact in harness.topic().values() if fact is not None]
-    return {fact.fact_id: structs.replace(fact, merged_into_id=None, changes=()) for fact in known}
-
-
-@pytest.mark.parametrize("batch", [merged, separated, lambda harness: [*map(harness.record, refined())]])
-def test_chains_stored_in_part_lose_no_evidence(batch: Callable[[Harness], Sequence[Record]]) -> None:
-    whole = Harness()
-    whole.feed(*batch(whole))
-    count = len(whole.last.changes)
-    assert count > 2
-    for stored in range(1, count):
-        harness = Harness()
-        records = batch(harness)
-        before = len(harness.changelog)
-        harness.feed(*records)
-        harness.recover(before + stored)
-        harness.feed(*records)
-        assert (stored, latest(harness)) == (stored, latest(whole))
 
 
 def test_an_ending_fact_keeps_its_link_when_it_ends() -> None:

@@ -107,16 +107,6 @@ async def problem(client: httpx.AsyncClient, status: int, path: str, method: str
     return detail
 
 
-async def test_search_stays_with_the_person_and_the_tenant(client: httpx.AsyncClient) -> None:
-    tea = await get(client, "/v1/search", q="tea", user_id="bob")
-    assert [result["fact"]["user_id"] for result in tea["results"]] == ["bob"]
-    acme = await get(client, "/v1/search", q="tea", user_id="ada", tenant_id="acme")
-    assert [result["fact"]["statement"] for result in acme["results"]] == ["Ada prefers rooibos"]
-    assert (await get(client, "/v1/search", q="tea", user_id="nobody"))["results"] == []
-    sure = await get(client, "/v1/search", q="coffee", user_id="ada", minimum_confidence=0.9)
-    assert sure["results"] == []
-
-
 async def test_facts_of_a_person_page_by_page(client: httpx.AsyncClient) -> None:
     seen: list[str] = []
     start: dict[str, str] = {}
@@ -128,49 +118,6 @@ async def test_facts_of_a_person_page_by_page(client: httpx.AsyncClient) -> None
             break
         start = {"start": page["next"]}
     assert sorted(seen) == sorted(fact.statement for fact in FACTS[:4])
-
-
-async def test_one_fact(client: httpx.AsyncClient) -> None:
-    deprecated, acme = FACTS[4], FACTS[6]
-    found = await get(client, f"/v1/facts/{deprecated.fact_id}", user_id="ada")
-    assert found["status"] == "deprecated"
-    found = await get(client, f"/v1/facts/{acme.fact_id}", user_id="ada", tenant_id="acme")
-    assert found["statement"] == acme.statement
-    assert "ada in tenant default" in await problem(client, 404, f"/v1/facts/{acme.fact_id}?user_id=ada")
-    assert "nothing-like-it" in await problem(client, 404, "/v1/facts/nothing-like-it?user_id=ada")
-
-
-@pytest.mark.parametrize(
-    ("path", "hint"),
-    [
-        ("/v1/search?q=tea", "user_id"),
-        ("/v1/search?q=tea&user_id=ada&search_type=dreams", "search_type"),
-        ("/v1/search?q=tea&user_id=ada&from=monday", "from"),
-        ("/v1/search?q=tea&user_id=", "user_id"),
-        ("/v1/search?q=tea&user_id=ada&minimum_confidence=2", "minimum_confidence"),
-        ("/v1/facts", "user_id"),
-        (f"/v1/facts/{FACTS[0].fact_id}?user_id=ada&user=ada", "user"),
-    ],
-)
-async def test_a_bad_request_is_told_what_to_do(client: httpx.AsyncClient, path: str, hint: str) -> None:
-    detail = await problem(client, 400, path)
-    assert hint in detail
-    assert "Use /v1/" in detail
-
-
-async def test_a_question_too_long_for_a_path_is_told_where_it_may_go(client: httpx.AsyncClient) -> None:
-    url = client.base_url.join("/v1/search")
-
-    async def ask() -> bytes:
-        reader, writer = await asyncio.open_connection(url.host, url.port)
-        writer.write(b"GET /v1/search?user_id=ada&q=" + b"x" * 70_000)
-        answer = await asyncio.wait_for(reader.read(), 30)
-        writer.close()
-        return answer
-
-    head, _, body = (await ask()).partition(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 431 ")
-    assert b"goes into the body of a POST" in body
 
 
 async def test_503_while_the_index_is_down(service: Service, client: httpx.AsyncClient) -> None:

@@ -249,19 +249,3 @@ async def test_everybody_finds_their_own_and_nobody_elses(app: Starlette, asker:
     assert succeeded == tried, "each path answers who may ask"
     paths = {each.path for each in OPERATIONS if each.scope not in (Scope.NONE, Scope.SELF)}
     assert {route for route, _ in tried} | ELSEWHERE == paths, "a new path is attacked, too"
-
-
-async def test_nothing_to_find_is_told_apart_from_nobody(app: Starlette) -> None:
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
-        for user, tenant, known in (
-            ("ada", "default", True),
-            ("eve", "default", False),
-            ("ada", "none", False),
-        ):
-            who = {"user_id": user, "tenant_id": tenant}
-            found = (
-                await client.get("/v1/search", params={"q": "trees", "from": "2090-01-01T00:00:00Z", **who})
-            ).json()
-            assert (found["results"], found["known"]) == ([], known)
-            listed = (await client.get("/v1/facts", params={"status": "ended", **who})).json()
-            assert (listed["facts"], listed["known"]) == ([], known)

@@ -170,12 +170,6 @@ class TestTurns:
         assert await indices(log, "c") == []
         assert await log.extent("default", "c") is None
 
-    async def test_a_persons_conversations_the_latest_first(self, log: ConversationLog) -> None:
-        await log.write([(turn(0, "early"), 0), (turn(9, "late"), 1), (turn(5, "théirs", user_id="bob"), 2)])
-        assert await log.conversations("default", "ada", 10) == ["late", "early"]
-        assert await log.conversations("default", "ada", 1) == ["late"]
-        assert await log.conversations("default", "bob", 9) == ["théirs"]
-
     async def test_all_conversations_of_a_person_however_many(self, log: ConversationLog, redis: Redis) -> None:
         names = [f"c{number:05}" for number in range(12_001)]
         person = log._person("default", "ada")
@@ -211,10 +205,6 @@ class TestExpiring:
     async def expect(self, redis: Redis, days: float) -> None:
         left = await self.days_left(redis)
         assert [*left.values()] == pytest.approx([days] * 3, abs=0.1), "a log, whose it is, who takes part"
-
-    async def test_after_its_latest_turn_arrived(self, log: ConversationLog, redis: Redis) -> None:
-        await log.write([self.said(0, 0)])
-        await self.expect(redis, 90)
 
     async def test_read_again_it_is_kept_for_no_longer_than_it_was(
         self, log: ConversationLog, redis: Redis
@@ -416,16 +406,6 @@ class TestWhatIsWrongWithRedis:
         await log.write([(turn(0), 0)])
         assert await indices(log) == [0]
 
-    async def test_another_type_where_the_marks_are(self, redis: Redis, log: ConversationLog) -> None:
-        place, key = ("memory.turns.v1", 0), "test-switchboard:log-marks"
-        await redis.lpush(key, "theirs")
-        for ask in (lambda: log.set_mark(place, 3), lambda: log.marks([place])):
-            with pytest.raises(DependencyUnavailable, match=f"the key {key} holds a list.*TOPIC_PREFIX"):
-                await ask()
-        await redis.delete(key)
-        await log.set_mark(place, 3)
-        assert await log.marks([place]) == {place: 3}
-
     async def test_gone_in_mid_answer(self, valkey: LocalValkey, log: ConversationLog) -> None:
         await log.write([(turn(0), 0)])
         assert valkey.pid is not None
@@ -479,14 +459,6 @@ class TestLocalValkey:
         await server.ensure()
         assert len(str(server.socket)) <= 100
         await server.close()
-
-    async def test_a_folder_that_takes_no_socket_is_said(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        server = LocalValkey(tmp_path, "n")
-        server.socket = Path("/no/such/folder")  # the temporary folder may be too deep to be told so
-        with pytest.raises(DependencyUnavailable, match=r"Valkey does not start: .*No such file or directory"):
-            await server.ensure()
 
     def test_it_dies_with_its_process(self, tmp_path: Path) -> None:
         script = (

@@ -35,12 +35,6 @@ async def test_facts_and_what_is_tied_are_asked_for_in_one_call(rig: Rig) -> Non
     assert over is not None and await over.relate([other]) == [(home,)], "known, whatever the budget is"
 
 
-async def test_over_the_budget_nothing_is_asked(rig: Rig) -> None:
-    reader = (await rig.readers(graph_reader="gemini", model_budget_usd=0.0)).graph
-    assert reader is not None and await reader.relate([examples.window()]) == [()]
-    assert rig.server.count() == 0
-
-
 def told(count: int) -> list[Window]:
     """Return windows of one person, each of which says where a friend lives."""
     base, found = examples.window(), []
