@@ -762,30 +762,6 @@ class TestHalfStored:
         line = line_state(harness, stays.fact_id).fact(stays.fact_id)
         assert line is not None and line.evidence_count == stays.evidence_count
 
-    def test_several_merges_of_one_batch_that_were_half_stored_can_be_taken_back(
-        self, harness: Harness
-    ) -> None:
-        for number, verb in enumerate(("likes", "loves", "adores")):
-            harness.know(f"User {verb} hiking", number, confidence=0.6)
-        stays, *others = (_id(f"User {verb} hiking") for verb in ("loves", "likes", "adores"))
-        before, confidence = len(harness.changelog), harness.fact("User loves hiking").confidence
-        steps = [
-            harness.record(
-                consolidate(step=Step.MERGE, step_id=f"s-{other}", fact_id=stays, other_id=other), CONSOLIDATION
-            )
-            for other in others
-        ]
-        harness.feed(*steps)
-        assert harness.fact("User loves hiking").evidence_count == 3
-        harness.recover(before + 1)
-        harness.feed(*steps)
-        assert harness.fact("User loves hiking").evidence_count == 3
-        for verb in ("likes", "adores"):
-            separate(harness, f"User {verb} hiking")
-        after = harness.fact("User loves hiking")
-        assert (after.evidence_count, [each.window_id for each in after.provenance]) == (1, ["w1"])
-        assert after.confidence == pytest.approx(confidence)
-
     def test_a_merge_is_taken_back_once(self, harness: Harness) -> None:
         self.told(harness)
         pair = _id("User loves hiking"), _id("User likes hiking")
@@ -966,17 +942,6 @@ class TestToldApart:
         assert harness.topic() == facts
         harness.take(self.instead(harness))
         self.check(harness)
-
-    def test_whatever_was_stored_before_a_crash(self, harness: Harness) -> None:
-        self.merged(harness)
-        said = self.instead(harness)
-        before = len(harness.changelog)
-        harness.feed(said)
-        self.check(harness)
-        for stored in reversed(range(before, len(harness.changelog))):
-            harness.recover(stored)
-            harness.feed(said)
-            self.check(harness)
 
     @pytest.mark.parametrize("reset", [False, True])
     def test_once_something_else_is_said_instead_of_the_other_it_is_back_when_it_is_said(

@@ -25,7 +25,6 @@ from streams.agents.ingest.conversations import (
     WINDOWS,
     Conversations,
 )
-from streams.clients.records import rerouted
 from streams.clients.topics import COMMANDS, SUMMARIES
 from streams.config.settings import Settings
 from streams.llm.builtin_summarizer import BuiltinSummarizer
@@ -146,16 +145,6 @@ class TestWindows:
         headers = dict(harness.last.outputs[0].headers)
         assert headers["ce_id"] == window.window_id.encode()
 
-    def test_a_producers_retry_counts_once(self) -> None:
-        harness = Harness()
-        for message in messages(9):
-            harness.feed(harness.record(message))
-        effects = harness.feed(harness.record(next(messages(1, first=8))))
-        assert harness.windows == []
-        assert effects.counts["skipped_records_total", ("conversations", "duplicate")] == 1
-        harness.feed(harness.record(next(messages(1, first=9))))
-        assert spans(harness.windows) == [(1, 10)]
-
     def test_another_tenants_message_is_not_mixed_in(self) -> None:
         """Or what its people say would be learned about, and found by, the tenant that was here first."""
         harness = Harness(window_size=4, window_overlap=1)
@@ -187,18 +176,6 @@ class TestIds:
 
 
 class TestIdle:
-    def test_a_pause_between_messages_flushes_what_came_before(self) -> None:
-        harness = Harness()
-        for message in messages(5):
-            harness.feed(harness.record(message))
-        harness.feed(harness.record(next(messages(1, first=5, sent_at=START + timedelta(minutes=16)))))
-        assert [(window.reason, *spans([window])) for window in harness.windows] == [
-            (WindowReason.IDLE, (1, 5))
-        ]
-        for message in messages(6, first=6, sent_at=START + timedelta(minutes=17)):
-            harness.feed(harness.record(message))
-        assert spans(harness.windows) == [(1, 5), (3, 12)], "the next window keeps the overlap"
-
     @pytest.mark.parametrize("pause", [11, 35, 600])
     def test_a_backfill_that_stands_still_for_a_while_is_not_cut(self, pause: int) -> None:
         """Its messages are old, and one after the other all the same; others of the partition say nothing."""
@@ -279,40 +256,12 @@ class TestClose:
             harness.feed(harness.record(mark.value, MESSAGES, key=mark.key, headers=mark.headers))
         assert spans(harness.windows) == [(1, 5)]
 
-    def test_a_command_that_is_read_again_closes_nothing_else(self) -> None:
-        """On a replay commands are copied among the messages again, behind everything."""
-        harness = Harness()
-        harness.feed(*[harness.record(message) for message in messages(5)])
-        command = harness.record(closing("c"), COMMANDS)
-        for _ in range(2):
-            harness.feed(command)
-            harness.come_back()
-            harness.feed(
-                *[harness.record(message) for message in messages(2, first=harness.payload().next_index)]
-            )
-        assert spans(harness.windows) == [(1, 5)]
-        harness.close()
-        assert spans(harness.windows) == [(1, 5), (3, 9)], "the next command is another"
-
     def test_another_tenant_cannot_close_it(self) -> None:
         harness = Harness()
         harness.feed(*[harness.record(message) for message in messages(5)])
         harness.close(tenant_id="other")
         assert harness.windows == []
         assert [letter.reason for letter in harness.last.dead_letters] == ["tenant_mismatch"]
-
-
-class TestCopies:
-    @pytest.mark.parametrize("key", [None, b"c"], ids=["without a key", "in a wrong partition"])
-    def test_a_record_that_was_sent_home_counts_once_however_often_it_is_read(self, key: bytes | None) -> None:
-        harness = Harness()
-        strays = [harness.record(message, key=key) for message in messages(24)]
-        for _ in range(2):
-            for stray in strays:
-                copy = rerouted(stray._replace(partition=2, topic="chat.messages.v1"))
-                harness.feed(harness.record(stray.value, MESSAGES, key=b"c", headers=copy))
-        assert spans(harness.windows) == [(1, 10), (8, 17), (15, 24)]
-        assert harness.payload().next_index == 24
 
 
 class TestForgetting:

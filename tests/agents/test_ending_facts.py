@@ -94,15 +94,6 @@ def test_what_is_said_unsurely_ends_nothing() -> None:
     assert not steps(harness)
 
 
-def test_a_replay_changes_nothing() -> None:
-    harness = sold()
-    before, count = harness.topic(), len(harness.values(FACTS, Fact))
-    for record in [*harness.log]:
-        harness.feed(harness.record(record.value, record.topic, key=record.key))
-    assert harness.topic() == before
-    assert len(harness.values(FACTS, Fact)) == count
-
-
 @pytest.mark.parametrize("what", ["fact", "conversation"])
 def test_erasing_what_ended_a_fact_revives_it(what: str) -> None:
     harness = sold()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-from memory_samples import candidate
 from test_consolidation import Harness, consolidate
 from test_ending_facts import said
 
@@ -21,26 +20,6 @@ LIKES, LOVES, ADORES = "User likes hiking", "User loves hiking", "User adores hi
 
 def fact_id(text: str) -> str:
     return text_fact_id("default", "ada", text)
-
-
-def merged(harness: Harness) -> list[Record]:
-    for number, text in enumerate((LIKES, LOVES, ADORES)):
-        harness.feed(harness.record(candidate(text, number)))
-    return [merge(harness, LIKES, LOVES), merge(harness, LOVES, ADORES)]
-
-
-def merge(harness: Harness, text: str, into: str) -> Record:
-    step = consolidate(step=Step.MERGE, step_id=text, fact_id=fact_id(into), other_id=fact_id(text))
-    return harness.record(step, CONSOLIDATION)
-
-
-def separated(harness: Harness) -> list[Record]:
-    """A merged fact is separated, then the fact that it was part of is merged."""
-    harness.feed(*merged(harness)[:1])
-    step = consolidate(
-        step=Step.SEPARATE, step_id="apart", fact_id=fact_id(LIKES), at=START + timedelta(days=1)
-    )
-    return [harness.record(step, CONSOLIDATION), merge(harness, LOVES, ADORES)]
 
 
 def states(harness: Harness) -> dict[bytes, Line]:

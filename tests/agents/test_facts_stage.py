@@ -7,7 +7,6 @@ from datetime import timedelta
 
 import msgspec
 import pytest
-from hypothesis import strategies as st
 from memory_samples import candidate
 
 from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus
@@ -184,17 +183,6 @@ class TestErasure:
         assert anew.erased_until == START + timedelta(seconds=10)
         assert harness.asked == [PARTIAL, "", PARTIAL]
 
-    def test_what_was_said_before_it_never_comes_back(self) -> None:
-        """Not from a candidate that was on its way, nor from a replay."""
-        harness = Harness()
-        said = [harness.record(candidate(PARTIAL, n)) for n in (1, 2)]
-        harness.feed(*said)
-        self.erase(harness, harness.published[0], until=10)
-        for records in (said, [harness.record(candidate(PARTIAL, n)) for n in (1, 3)]):
-            effects = harness.feed(*records)
-            assert effects.outputs == []
-        assert harness.stored() == {}
-
     def test_a_merged_fact_that_is_erased_stands_for_nothing(self) -> None:
         harness = Harness()
         harness.learn(candidate(PARTIAL, 1), candidate(COMPLETE, 2, refines=[PARTIAL]))
@@ -221,20 +209,6 @@ class TestErasure:
         effects = harness.feed(harness.record(None, FACTS, key=key, headers=headers))
         assert not effects
         assert len(harness.stored()) == 1
-
-
-STATEMENTS = ("likes tea", "likes green tea", "likes green tea from Uji", "likes long walks")
-
-
-@st.composite
-def said(draw: st.DrawFn) -> list[FactCandidate]:
-    """A person repeats themselves and becomes more precise."""
-    found = []
-    for number in range(draw(st.integers(1, 8))):
-        which = draw(st.integers(0, len(STATEMENTS) - 1))
-        partial = draw(st.lists(st.integers(0, which - 1), max_size=2, unique=True)) if which else []
-        found.append(candidate(STATEMENTS[which], number, refines=[STATEMENTS[n] for n in partial]))
-    return found
 
 
 class TestCrash:

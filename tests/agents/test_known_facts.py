@@ -97,12 +97,3 @@ def test_what_was_said_earlier_ends_nothing(change: Change) -> None:
     harness, football = played()
     told(harness, "The user runs.", 0, change=change, known=football.fact_id)
     assert standing(harness)[football.fact_id].status is FactStatus.ACTIVE
-
-
-def test_erasing_what_ended_a_known_fact_revives_it() -> None:
-    harness, football = played()
-    over = told(harness, "The user gave up football.", 9, change=Change.ENDS, known=football.fact_id)
-    assert harness.fact(FOOTBALL).status is FactStatus.ENDED
-    harness.arrived += timedelta(days=60)
-    harness.take(harness.record(None, FACTS, key=over.fact_id.encode()))
-    assert harness.fact(FOOTBALL).status is FactStatus.ACTIVE

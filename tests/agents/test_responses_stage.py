@@ -68,21 +68,6 @@ def test_the_stage_gives_what_the_processor_gives(size: int, batch: int) -> None
     assert "bus 13" in text_of(harness), "sentences that differ in a number are no duplicates"
 
 
-def test_held_text_is_released_when_its_time_is_over() -> None:
-    harness = responses(max_repeat_hold_ms=500)
-    said = "The old harbour is best seen at sunrise. "
-    pieces = [said, "The old harbour is best seen at sun"]
-    for n, text in enumerate(pieces):
-        chunk = ResponseChunk(response_id="r", conversation_id="c", sequence=n, text=text)
-        harness.feed(harness.record(chunk))
-    assert text_of(harness).strip() == said.strip(), "what may become a duplicate is held"
-    due = harness.last.timers[b"r"]
-    assert due == (START + timedelta(milliseconds=500)).timestamp()
-    tick(harness, 0.5)
-    assert text_of(harness) == "".join(pieces)
-    assert [metric for metric, _, _ in harness.last.observations] == ["response_hold_seconds"]
-
-
 def test_a_memory_that_spans_the_conversation() -> None:
     harness = responses(response_memory="conversation")
     assert harness.spec.sources == (ROUTED,)

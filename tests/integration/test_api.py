@@ -107,19 +107,6 @@ async def problem(client: httpx.AsyncClient, status: int, path: str, method: str
     return detail
 
 
-async def test_facts_of_a_person_page_by_page(client: httpx.AsyncClient) -> None:
-    seen: list[str] = []
-    start: dict[str, str] = {}
-    for _ in range(3):
-        page = await get(client, "/v1/facts", user_id="ada", limit=3, **start)
-        seen += [fact["statement"] for fact in page["facts"]]
-        assert (page["user_id"], page["tenant_id"]) == ("ada", "default"), "whose they are"
-        if page["next"] is None:
-            break
-        start = {"start": page["next"]}
-    assert sorted(seen) == sorted(fact.statement for fact in FACTS[:4])
-
-
 async def test_503_while_the_index_is_down(service: Service, client: httpx.AsyncClient) -> None:
     await service.index.close()
     assert "qdrant" in await problem(client, 503, "/v1/search?q=tea&user_id=ada")

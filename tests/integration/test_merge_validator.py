@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 from memo_rig import Rig, rig
 
 from models.consolidation import (
-    ConsolidationReport,
     ConsolidationStep,
     Likeness,
     MergeCluster,
@@ -19,7 +17,7 @@ from models.consolidation import (
 )
 from models.statements import Kind
 from processors.prompts import fence
-from streams.agents.memory.consolidation_records import CONSOLIDATION, REPORTS
+from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.merge_validation import MergeValidation
 from streams.llm.validator import ModelMergeValidator
 from streams.runtime.testing import StageHarness
@@ -72,20 +70,6 @@ async def test_all_clusters_are_one_call_and_it_is_made_once(rig: Rig) -> None:
     await rig.empty_redis()
     assert await follows(rig, await validator(rig)) == steps
     assert rig.server.count() == 1
-
-
-async def test_what_it_took_is_reported(rig: Rig) -> None:
-    stage = StageHarness(MergeValidation(rig.settings, await validator(rig)).stage())
-    await stage.call(stage.record(MergeQuestion(question_id="q-1", user_id="ada", at=NOW, clusters=CLUSTERS)))
-    (report,) = stage.values(REPORTS, ConsolidationReport)
-    ((_, memo),) = await rig.memos()
-    assert memo is not None
-    assert (report.calls, report.cost_usd, report.asked) == (1, memo.cost_usd, 2)
-    assert report.cost_usd > 0
-
-
-def one(number: Any, decision: str, facts: Sequence[Any]) -> dict[str, Any]:
-    return {"cluster": number, "decision": decision, "facts": list(facts)}
 
 
 async def test_what_is_shown_has_no_ids(rig: Rig) -> None:

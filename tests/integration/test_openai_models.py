@@ -40,11 +40,3 @@ async def test_a_window_is_asked_once_and_cached_tokens_cost_less(rig: Rig) -> N
     await rig.empty_redis()
     assert await (await rig.extractor(**asked_of(rig))).extract([examples.window()]) == [found]
     assert rig.server.count() == 1
-
-
-async def test_a_window_beyond_the_context_is_read_by_the_built_in(rig: Rig) -> None:
-    rig.server.context_tokens = 200
-    extractor = await rig.extractor(**asked_of(rig))
-    (found,) = await extractor.extract([examples.window()])
-    assert isinstance(found, Extracted)
-    assert found.by.endswith("(beyond the model's context)")

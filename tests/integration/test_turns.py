@@ -281,25 +281,6 @@ def test_two_at_once_are_refused_and_one_can_be_stopped(deployment: ServeRig, mo
 
 
 @pytest.mark.parametrize(
-    ("fault", "problem"),
-    [
-        ("internal", "down"),
-        ("wrong-key", "misconfigured"),
-        ("cut", "cut"),
-    ],
-)
-def test_a_model_that_fails_is_said_and_the_message_is_kept(
-    deployment: ServeRig, model: Model, fault: str, problem: str
-) -> None:
-    chat = Chat(deployment, model.api)
-    model.fail(fault)
-    events = chat.say(f"What do you think of the number {uuid.uuid4().hex[:6]}, and why?")
-    assert one(events, "notice")["problem"] == problem, events
-    assert one(events, "end")["status"] == "answered"
-    assert [role for _, role, _ in chat.said()][:1] == ["user"]
-
-
-@pytest.mark.parametrize(
     ("people", "kills"),
     [(3, 1), pytest.param(20, 30, marks=[pytest.mark.soak, pytest.mark.faults, pytest.mark.timeout(0)])],
 )
