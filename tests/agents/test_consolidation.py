@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_samples import candidate
+from memory_samples import candidate, vector_of
 
 from models import ids
 from models.consolidation import (
@@ -35,7 +35,6 @@ from processors.facts.evidence import PROVENANCE_LIMIT
 from processors.facts.lines import Line
 from processors.facts.merging.plan import CLUSTERS_LIMIT
 from processors.facts.rebuilding import rebuilt
-from processors.retrieval.embedding.vectors import pack
 from streams.agents.memory.commands import COMMANDS, Commands
 from streams.agents.memory.consolidation_records import CONSOLIDATION, QUESTIONS, REPORTS
 from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX, SPOKEN, Person
@@ -58,16 +57,8 @@ def result(
     text: str, vector: Sequence[float] = NEAR, user: str = "ada", tenant: str = "default"
 ) -> EmbeddingResult:
     """The vector of the fact that :func:`memory_samples.candidate` is about."""
-    return EmbeddingResult(
-        kind=VectorKind.FACT,
-        id=ids.text_fact_id(tenant, user, text),
-        user_id=user,
-        text_hash=ids.text_hash(text),
-        model="test-1",
-        dimensions=len(vector),
-        vector=pack(np.array(vector, dtype=np.float32)),
-        tenant_id=tenant,
-    )
+    names = {"user_id": user, "tenant_id": tenant, "text_hash": ids.text_hash(text)}
+    return vector_of(VectorKind.FACT, ids.text_fact_id(tenant, user, text), vector, **names)
 
 
 def consolidate(user: str = "ada", **changes: Any) -> ConsolidationStep:
@@ -105,6 +96,10 @@ class Harness(StageHarness):
     def consolidate(self, user: str = "ada", **changes: Any) -> ConsolidationReport:
         self.take(self.record(consolidate(user, **changes), CONSOLIDATION))
         return self.values(REPORTS, ConsolidationReport)[-1]
+
+    def merge(self, stays: str, goes: str, **changes: Any) -> None:
+        step = consolidate(step=Step.MERGE, fact_id=_id(stays), other_id=_id(goes), **changes)
+        self.take(self.record(step, CONSOLIDATION))
 
     def topic(self) -> dict[str, Fact | None]:
         """The latest of each fact, by statement; ``None`` for one that was erased."""
@@ -223,16 +218,8 @@ def spoken(
 ) -> None:
     """Have the vector of a turn of the person arrive."""
     at = START + timedelta(hours=hours)
-    arrived = EmbeddingResult(
-        kind=VectorKind.TURN,
-        id=name,
-        user_id=user,
-        text_hash="0" * 32,
-        model=model,
-        dimensions=len(vector),
-        vector=pack(np.array(vector, dtype=np.float32)),
-        saying=Saying(conversation_id=conversation, sent_at=at, arrived_at=at, denies=denies),
-    )
+    saying = Saying(conversation_id=conversation, sent_at=at, arrived_at=at, denies=denies)
+    arrived = vector_of(VectorKind.TURN, name, vector, user_id=user, model=model, saying=saying)
     harness.take(harness.record(arrived, EMBEDDINGS, key=f"turn/{name}".encode()))
 
 
@@ -250,11 +237,8 @@ class TestValidatedContradictions:
     async def decide(self, harness: Harness, asked: MergeQuestion, *decisions: Decision) -> None:
         (cluster,) = asked.clusters
         for number, decision in enumerate(decisions):
-            validator = Validator(MergeVerdict(cluster.cluster_id, decision))
-            stage = StageHarness(MergeValidation(Settings(), validator).stage())
-            await stage.call(stage.record(msgspec.structs.replace(asked, question_id=f"q-{number}")))
-            for step in stage.values(CONSOLIDATION, ConsolidationStep):
-                harness.take(harness.record(step, CONSOLIDATION))
+            question = msgspec.structs.replace(asked, question_id=f"q-{number}")
+            await validated(harness, question, Validator(MergeVerdict(cluster.cluster_id, decision)))
 
     async def test_both_can_be_so_makes_them_as_sure_as_before(self, harness: Harness) -> None:
         await self.decide(harness, self.told(harness), Decision.KEEP_BOTH)
@@ -655,6 +639,15 @@ class Validator:
         return Validated(self.verdicts, calls=1, cost_usd=0.001)
 
 
+async def validated(harness: Harness, asked: MergeQuestion, validator: Validator) -> StageHarness:
+    """Have the validator decide, and what follows be done."""
+    stage = StageHarness(MergeValidation(Settings(), validator).stage())
+    await stage.call(stage.record(asked))
+    for step in stage.values(CONSOLIDATION, ConsolidationStep):
+        harness.take(harness.record(step, CONSOLIDATION))
+    return stage
+
+
 def question(harness: Harness) -> MergeQuestion:
     harness.know("User likes films", 1)
     harness.know("User likes movies", 2)
@@ -666,10 +659,7 @@ def question(harness: Harness) -> MergeQuestion:
 async def test_what_a_model_decides_is_done(harness: Harness) -> None:
     asked = question(harness)
     validator = Validator(MergeVerdict(asked.clusters[0].cluster_id, Decision.MERGE))
-    stage = StageHarness(MergeValidation(Settings(), validator).stage())
-    await stage.call(stage.record(asked))
-    for step in stage.values(CONSOLIDATION, ConsolidationStep):
-        harness.take(harness.record(step, CONSOLIDATION))
+    stage = await validated(harness, asked, validator)
     assert {each.status for each in map(harness.fact, harness.topic())} == {
         FactStatus.MERGED_INTO,
         FactStatus.ACTIVE,
@@ -694,10 +684,7 @@ async def test_what_a_model_says_is_out_of_date_ends_if_the_other_was_said_later
     verdict = MergeVerdict(
         asked.clusters[0].cluster_id, Decision.SUPERSEDES, named if is_newer else named[::-1]
     )
-    stage = StageHarness(MergeValidation(Settings(), Validator(verdict)).stage())
-    await stage.call(stage.record(asked))
-    for step in stage.values(CONSOLIDATION, ConsolidationStep):
-        harness.take(harness.record(step, CONSOLIDATION))
+    stage = await validated(harness, asked, Validator(verdict))
     status = FactStatus.SUPERSEDED if is_newer else FactStatus.ACTIVE
     assert harness.fact("User likes films").status is status
     assert harness.fact("User likes movies").status is FactStatus.ACTIVE
@@ -718,8 +705,7 @@ async def test_a_model_that_names_what_it_was_not_asked_about_does_nothing(
 ) -> None:
     asked = question(harness)
     verdict = msgspec.structs.replace(verdict, cluster_id=verdict.cluster_id or asked.clusters[0].cluster_id)
-    stage = StageHarness(MergeValidation(Settings(), Validator(verdict)).stage())
-    await stage.call(stage.record(asked))
+    stage = await validated(harness, asked, Validator(verdict))
     (report,) = stage.values(REPORTS, ConsolidationReport)
     assert [output.topic for output in stage.outputs] == [REPORTS]
     assert (report.merged, report.contradicted) == ((), ())
@@ -764,11 +750,9 @@ class TestHalfStored:
 
     def test_a_merge_is_taken_back_once(self, harness: Harness) -> None:
         self.told(harness)
-        pair = _id("User loves hiking"), _id("User likes hiking")
-        merge = consolidate(step=Step.MERGE, fact_id=pair[0], other_id=pair[1])
-        harness.take(harness.record(merge, CONSOLIDATION))
+        harness.merge("User loves hiking", "User likes hiking")
         harness.take(harness.record(candidate("User loves hiking", 101)))
-        step = consolidate(step=Step.SEPARATE, step_id="s-2", fact_id=pair[1])
+        step = consolidate(step=Step.SEPARATE, step_id="s-2", fact_id=_id("User likes hiking"))
         record, stays = self.half(harness, step)
         assert stays.evidence_count == 2
         harness.feed(record)
@@ -814,13 +798,15 @@ def of_person(harness: Harness) -> Person:
     return person
 
 
-class TestSeparating:
-    def merge(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.7)
-        harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
-        harness.consolidate()
-        assert harness.fact("User likes hiking").status is FactStatus.MERGED_INTO
+def hike(harness: Harness) -> None:
+    """Have a fact that is part of another."""
+    harness.know("User likes hiking", 1, confidence=0.7)
+    harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
+    harness.consolidate()
+    assert harness.fact("User likes hiking").merged_into_id == _id("User loves hiking")
 
+
+class TestSeparating:
     def test_what_was_archived_is_back_with_what_it_rested_on(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1, confidence=0.7)
         harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
@@ -842,9 +828,7 @@ class TestSeparating:
         for each in (harness, other):
             each.know("User likes hiking", 1, confidence=0.95)
             each.know("User loves hiking", 2, NEARBY, confidence=0.6)
-            pair = _id("User loves hiking"), _id("User likes hiking")
-            merge = consolidate(step=Step.MERGE, fact_id=pair[0], other_id=pair[1])
-            each.take(each.record(merge, CONSOLIDATION))
+            each.merge("User loves hiking", "User likes hiking")
         harness.reset(replay=replay)
         for each in (harness, other):
             each.take(each.record(candidate("User likes hiking", 3)))
@@ -852,7 +836,7 @@ class TestSeparating:
         assert harness.topic() == other.topic()
 
     def test_a_merge_is_not_taken_back_by_what_was_said_of_one_before(self, harness: Harness) -> None:
-        self.merge(harness)
+        hike(harness)
         harness.arrived += timedelta(hours=1)
         step = consolidate(
             at=harness.arrived, step=Step.SEPARATE, step_id="s-9", fact_id=_id("User likes hiking")
@@ -860,16 +844,14 @@ class TestSeparating:
         harness.take(harness.record(step, CONSOLIDATION))
         harness.know("User enjoys hiking", 3, confidence=0.9)
         harness.arrived += timedelta(hours=1)
-        pair = _id("User enjoys hiking"), _id("User likes hiking")
-        merge = consolidate(at=harness.arrived, step=Step.MERGE, fact_id=pair[0], other_id=pair[1])
-        harness.take(harness.record(merge, CONSOLIDATION))
+        harness.merge("User enjoys hiking", "User likes hiking", at=harness.arrived)
         facts = harness.topic()
-        assert harness.fact("User likes hiking").merged_into_id == pair[0]
+        assert harness.fact("User likes hiking").merged_into_id == _id("User enjoys hiking")
         harness.reset(replay=True)
         assert harness.topic() == facts
 
     def test_they_are_not_merged_again(self, harness: Harness) -> None:
-        self.merge(harness)
+        hike(harness)
         separate(harness, "User likes hiking")
         assert [output.topic for output in harness.outputs][-1] == "memory.embedding-requests.v1"
         harness.take(harness.record(result("User likes hiking"), EMBEDDINGS))
@@ -878,14 +860,11 @@ class TestSeparating:
         facts = harness.topic()
         report = harness.consolidate(step_id="s-2")
         assert (report.facts, report.merged, report.asked) == (2, (), 0)
-        merge = consolidate(
-            step=Step.MERGE, fact_id=_id("User loves hiking"), other_id=_id("User likes hiking")
-        )
-        harness.take(harness.record(merge, CONSOLIDATION))
+        harness.merge("User loves hiking", "User likes hiking")
         assert harness.topic() == facts
 
     def test_nothing_comes_back_of_what_was_erased(self, harness: Harness) -> None:
-        self.merge(harness)
+        hike(harness)
         blank, erased = harness.record(None, FACTS), erasing("", "c")
         harness.take(erased._replace(offset=blank.offset, timestamp=blank.timestamp, partition=PARTITION))
         separate(harness, "User likes hiking")
@@ -895,12 +874,6 @@ class TestSeparating:
 
 class TestToldApart:
     """What was merged by mistake, and is then said instead of the fact that stands for it."""
-
-    def merged(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.7)
-        harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
-        harness.consolidate()
-        assert harness.fact("User likes hiking").merged_into_id == _id("User loves hiking")
 
     def instead(self, harness: Harness, number: int = 3) -> Record:
         said = candidate("User likes hiking", number)
@@ -922,7 +895,7 @@ class TestToldApart:
         assert (gone.status, gone.superseded_by) == (FactStatus.DEPRECATED, back.fact_id)
 
     def test_it_is_back_with_what_it_rested_on_and_the_other_never_was_so(self, harness: Harness) -> None:
-        self.merged(harness)
+        hike(harness)
         said = self.instead(harness)
         harness.take(said)
         self.check(harness)
@@ -936,7 +909,7 @@ class TestToldApart:
 
     @pytest.mark.parametrize("replay", [False, True])
     def test_it_is_back_after_a_reset_too(self, harness: Harness, replay: bool) -> None:
-        self.merged(harness)
+        hike(harness)
         facts = harness.topic()
         harness.reset(replay=replay)
         assert harness.topic() == facts
@@ -947,7 +920,7 @@ class TestToldApart:
     def test_once_something_else_is_said_instead_of_the_other_it_is_back_when_it_is_said(
         self, harness: Harness, reset: bool
     ) -> None:
-        self.merged(harness)
+        hike(harness)
         said = candidate("User hates hiking", 3)
         corrects = _id("User loves hiking")
         harness.take(

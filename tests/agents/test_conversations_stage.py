@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,10 +13,9 @@ import samples
 from models.commands import Command
 from models.ids import window_id
 from models.messages import ChatMessage, Role
-from models.summaries import SessionSummary, Summary, SummaryRequest
+from models.summaries import SummaryRequest
 from models.windows import Window, WindowReason, WindowSource
 from processors.conversations.token_table import ranges
-from processors.summaries.building import build_summary
 from streams.agents.ingest.conversations import (
     MESSAGES,
     REQUESTS,
@@ -27,7 +25,6 @@ from streams.agents.ingest.conversations import (
 )
 from streams.clients.topics import COMMANDS, SUMMARIES
 from streams.config.settings import Settings
-from streams.llm.builtin_summarizer import BuiltinSummarizer
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.effects import Effects
 from streams.runtime.testing import START, StageHarness
@@ -50,28 +47,7 @@ class Harness(StageHarness):
         return self.values(REQUESTS, SummaryRequest)
 
     def answer(self, request: SummaryRequest, tokens: int = 80) -> Effects:
-        summary = Summary(
-            summary_id=request.request_id,
-            request_id=request.request_id,
-            conversation_id=request.conversation_id,
-            user_id=request.user_id,
-            from_index=request.from_index,
-            to_index=request.to_index,
-            summary=SessionSummary(key_facts=("fact",)),
-            tokens=tokens,
-            source=request.source,
-            summarizer="test",
-            created_at=START,
-        )
-        return self.feed(self.record(summary, SUMMARIES))
-
-    def summarize(self, request: SummaryRequest) -> None:
-        """Answer as the built-in summarizer does."""
-        summarizer = BuiltinSummarizer(COUNT)
-        summary = build_summary(
-            request, asyncio.run(summarizer.summarize(request)).summary, COUNT, summarizer.name
-        )
-        self.feed(self.record(summary, SUMMARIES))
+        return self.feed(self.record(samples.answer(request, tokens=tokens), SUMMARIES))
 
     def come_back(self) -> None:
         """Read what the latest call wrote among the messages."""

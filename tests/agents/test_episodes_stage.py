@@ -42,8 +42,8 @@ def stage(**changed: Any) -> Stage:
 class Harness(StageHarness):
     """The stage with these settings; conversations have turns as long as they speak."""
 
-    def __init__(self, **changed: Any) -> None:
-        super().__init__(stage(**changed))
+    def __init__(self, made: Stage | None = None, **changed: Any) -> None:
+        super().__init__(made or stage(**changed))
         self.indices: dict[str, int] = {}
 
     @property

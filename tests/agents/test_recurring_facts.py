@@ -8,11 +8,10 @@ from random import Random
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_samples import MESSAGES, candidate
+from memory_samples import MESSAGES, candidate, vector_of
 
 from models import ids
 from models.consolidation import ConsolidationReport, ConsolidationStep, Step
@@ -20,7 +19,6 @@ from models.facts import Fact, FactCandidate, FactStatus
 from models.policies import NeverKept, Rules
 from models.vectors import EmbeddingResult, SpokenSentence, VectorKind
 from processors.facts.recurring.sentences import sentence_id
-from processors.retrieval.embedding.vectors import pack
 from streams.agents.memory import sentence_vectors
 from streams.agents.memory.consolidation_records import CONSOLIDATION, REPORTS
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
@@ -49,14 +47,12 @@ def spoken(
 ) -> EmbeddingResult:
     """The vector of the one sentence of turn ``number``."""
     at = START + timedelta(minutes=number, hours=hours)
-    return EmbeddingResult(
-        kind=VectorKind.SENTENCE,
-        id=sentence_id(f"t{number}", 0),
+    return vector_of(
+        VectorKind.SENTENCE,
+        sentence_id(f"t{number}", 0),
+        vector,
         user_id=user,
         text_hash=ids.text_hash(text),
-        model="test-1",
-        dimensions=len(vector),
-        vector=pack(np.array(vector, dtype=np.float32)),
         sentence=SpokenSentence(
             turn_id=f"t{number}",
             message_id=f"m{number}",

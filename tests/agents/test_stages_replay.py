@@ -2,7 +2,7 @@
 
 A crash keeps any beginning of what was under way (:mod:`streams.runtime.trial`), the state of a batch in part.
 For responses, whose timers are part of it, see ``test_responses_replay.py``; for facts, whose sources may be
-read in another order, ``test_facts_stage.py``.
+read in another order, ``test_consolidation.py``.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from random import Random
 from typing import Any
 
 import msgspec
+import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_samples import ScriptedExtractor, said, statement, window
 
 from models.messages import ChatMessage, Role
 from models.statements import Statement
-from models.summaries import SessionSummary, Summary, SummaryRequest
+from models.summaries import SummaryRequest
 from models.windows import Window
 from processors.conversations.state import ConversationState, Kept, is_page, page_key
 from streams.agents.ingest.conversations import PAGE, REQUESTS, STATE, Conversations
@@ -32,7 +33,7 @@ from streams.config.settings import Settings
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.effects import Output
 from streams.runtime.stage import Stage
-from streams.runtime.testing import START, StageHarness
+from streams.runtime.testing import StageHarness
 from streams.runtime.trial import Trial
 
 COUNT = cl100k_counter()
@@ -79,12 +80,11 @@ def conversations_log(chance: Random) -> list[Record]:
     for n in range(chance.randint(1, 80)):
         harness.arrived += timedelta(seconds=chance.choice((1, 1, 1, 1, 1200)))
         conversation = chance.choice("abc")
-        message = ChatMessage(
+        message = samples.message(
+            n,
             message_id=f"{conversation}-m{n}",
             conversation_id=conversation,
-            user_id="ada",
             role=Role.ASSISTANT if n % 2 else Role.USER,
-            content=f"message number {n}",
             sent_at=harness.arrived,
             tenant_id=chance.choice(("default",) * 9 + ("other",)),
         )
@@ -96,27 +96,11 @@ def conversations_log(chance: Random) -> list[Record]:
         requests = harness.values(REQUESTS, SummaryRequest)
         while answered < len(requests) and chance.random() < 0.5:
             harness.arrived += timedelta(milliseconds=1)
-            log.append(harness.record(answer_to(requests[answered]), SUMMARIES))
+            log.append(harness.record(samples.answer(requests[answered]), SUMMARIES))
             harness.feed(log[-1])
             answered += 1
             requests = harness.values(REQUESTS, SummaryRequest)
     return log
-
-
-def answer_to(request: SummaryRequest) -> Summary:
-    return Summary(
-        summary_id=request.request_id,
-        request_id=request.request_id,
-        conversation_id=request.conversation_id,
-        user_id=request.user_id,
-        from_index=request.from_index,
-        to_index=request.to_index,
-        summary=SessionSummary(key_facts=(f"from {request.from_index}",)),
-        tokens=20,
-        source=request.source,
-        summarizer="test",
-        created_at=START,
-    )
 
 
 def conversations_known(trial: Trial) -> dict[bytes, Any]:

@@ -6,20 +6,17 @@ import asyncio
 import re
 import socket
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import samples
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from models.errors import ConfigurationError
-from models.facts import Fact, FactStatus
 from models.index import VectorSpace
 from streams.llm.onnx_embedder import OnnxEmbedder
 from streams.server.api.access import Access
@@ -29,27 +26,6 @@ from streams.server.api.server import ApiServer, serve
 from streams.stores.qdrant_edge import QdrantEdgeIndex
 from streams.stores.qdrant_kinds import FACTS as FACT_KIND
 from streams.stores.search import MemorySearch, Results
-
-
-def make_fact(statement: str, status: FactStatus = FactStatus.ACTIVE, **changes: Any) -> Fact:
-    said = samples.evidence(statement, at=datetime(2026, 3, 1, tzinfo=UTC), window_end_id="m-2")
-    heard = datetime.now(UTC)
-    return samples.fact(statement, status=status, provenance=(said,), last_evidence_at=heard, **changes)
-
-
-FACTS = [
-    make_fact("Ada drinks an espresso every morning"),
-    make_fact("Ada works as a structural engineer"),
-    make_fact("Ada is allergic to peanuts"),
-    make_fact("Ada has just adopted a greyhound"),
-    make_fact("Ada once owned a boat", FactStatus.DEPRECATED),
-    make_fact("Bob prefers green tea", user_id="bob"),
-    make_fact("Ada prefers rooibos", tenant_id="acme"),
-]
-
-
-#: Its vector has not come yet.
-WAITING = FACTS[3]
 
 
 class Service:
@@ -64,10 +40,6 @@ class Service:
 async def service(tmp_path: Path) -> AsyncIterator[Service]:
     embedder = OnnxEmbedder()
     index = QdrantEdgeIndex(tmp_path, FACT_KIND, VectorSpace(embedder.model, embedder.dimensions))
-    await index.upsert(FACTS)
-    embedded = [fact for fact in FACTS if fact is not WAITING]
-    vectors = await embedder.embed([fact.statement for fact in embedded])
-    await index.store_vectors([fact.fact_id for fact in embedded], vectors, embedder.model)
     yield Service(index, embedder)
     await index.close()
     await embedder.close()

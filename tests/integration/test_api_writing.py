@@ -120,13 +120,6 @@ def test_a_conversation_that_is_closed_becomes_facts(rig: ServeRig, client: http
 
     best = eventually(lambda: [each for each in found() or () if each["kind"] == "fact"], "a fact is found")[0]
     assert "peanuts" in best["text"] and best["parts"]
-    plain = client.post("/v1/search", json={"q": "peanuts", "user_id": person, "explain": False}).json()
-    assert plain["results"] and not any(each["parts"] for each in plain["results"])
-    explained = client.post("/v1/search", json={"q": "what must she not eat?", "user_id": person}).json()
-    told = explained["explanation"]
-    assert {"read", "find", "rank"} <= told["milliseconds"].keys()
-    assert told["candidates"] == len(explained["results"]) + sum(told["left_out"].values())
-    assert plain["explanation"] is None
     exported = [json.loads(line) for line in client.get(f"/v1/people/{person}/export").text.splitlines()]
     assert best["fact"]["fact_id"] in {line["fact"]["fact_id"] for line in exported if line["type"] == "fact"}
     lines = [line for line in exported if line["type"] == "message"]
@@ -215,9 +208,6 @@ def test_how_far_a_message_has_come(rig: ServeRig, client: httpx.Client, person:
     assert (
         client.get("/v1/progress", params={"position": positions[0], "user_id": "mallory"}).status_code == 404
     )
-    for position in ("0:999999999", "99:0"):
-        assert client.get("/v1/progress", params={"position": position}).status_code == 404
-    assert client.get("/v1/progress", params={"position": "here"}).status_code == 400
 
     async def spoil() -> str:
         async with AIOKafkaProducer(bootstrap_servers=rig.settings.bootstrap_servers) as producer:
