@@ -11,17 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_samples import candidate
-from test_consolidation import Harness, erasing, line_state, result
+from test_consolidation import Harness, _id, consolidate, erasing, line_state, result
 
 from models import ids
-from models.consolidation import ConsolidationStep, Step
+from models.consolidation import ConsolidationStep, Saying, Step
 from models.facts import Fact, FactCandidate, FactChange, FactStatus
 from models.statements import Kind
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from streams.agents.memory.consolidation_records import CONSOLIDATION
+from streams.agents.memory.fact_store import STATE
 from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.vectors.requests import EMBEDDINGS
+from streams.clients.records import Record
 from streams.config.settings import Settings
 from streams.runtime.testing import START
 from streams.runtime.trial import Trial
@@ -229,3 +231,45 @@ def test_erasing_what_was_said_after_its_day_leaves_a_plan_ended() -> None:
     tea = ids.text_fact_id("default", "ada", "I love tea.")
     harness.take(harness.record(None, FACTS, key=tea.encode()))
     assert harness.fact(EXAM).status is FactStatus.ENDED
+
+
+def states(harness: Harness) -> dict[bytes, Line]:
+    stored = harness.stored(STATE, lambda key: b"/" not in key)
+    return {key: line for key, line in stored.items() if isinstance(line, Line)}
+
+
+def test_an_ending_fact_keeps_its_link_when_it_ends() -> None:
+    """A ends B, and C ends A in the same batch: an erasure of A must find B after any crash."""
+    texts = "User plays chess", "User gave up chess", "User plays chess again"
+
+    def batch(harness: Harness) -> list[Record]:
+        for day, text in enumerate(texts):
+            harness.feed(harness.record(said(text, day)))
+        return [
+            harness.record(ended(texts[0], by=texts[1], day=1), CONSOLIDATION),
+            harness.record(ended(texts[1], by=texts[2], day=2), CONSOLIDATION),
+        ]
+
+    whole = Harness()
+    whole.feed(*batch(whole))
+    for stored in range(1, len(whole.last.changes)):
+        harness = Harness()
+        records = batch(harness)
+        before = len(harness.changelog)
+        harness.feed(*records)
+        harness.recover(before + stored)
+        harness.feed(*records)
+        assert states(harness) == states(whole)
+
+
+def ended(text: str, by: str, day: int) -> ConsolidationStep:
+    at = START + timedelta(days=day)
+    saying = Saying(conversation_id=f"c{day}", sent_at=at, arrived_at=at)
+    return consolidate(
+        step=Step.ENDS,
+        step_id=f"end-{text}",
+        fact_id=_id(by),
+        other_id=_id(text),
+        at=at,
+        saying=saying,
+    )

@@ -67,8 +67,6 @@ async def test_what_the_page_shows_is_opened_by_its_name_and_makes_candidates(
     ("where", "why"),
     [
         ("no_such_package:Reader", "No module named 'no_such_package'"),
-        ("{shown}:Other", "no attribute 'Other'"),
-        ("{shown}:number", "not callable"),
         ("{shown}:broken", "OSError: no model"),
         ("builtins:dict", "no attribute 'name'"),
     ],

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from streams.agents.respond.responses import RESPONSES, Responses
 from streams.agents.respond.routing import ROUTED
 from streams.clients.topics import DUPLICATES
 from streams.config.settings import Settings
-from streams.runtime.testing import START, StageHarness
+from streams.runtime.testing import StageHarness
 
 TEXT = (
     "The old harbour is best seen at sunrise. Bring a warm jacket, because the wind is cold.\n\n"
@@ -38,12 +37,6 @@ def chunks(text: str, size: int, response: str = "r", conversation: str = "c") -
         )
         for n, piece in enumerate(pieces)
     ]
-
-
-def tick(harness: StageHarness, seconds: float, response: str = "r", **context: Any) -> None:
-    """Let a response's timer fire: once to note the time, once more to do what was due then."""
-    for _ in range(2):
-        harness.tick(START + timedelta(seconds=seconds), response.encode(), **context)
 
 
 def text_of(harness: StageHarness, response: str = "r") -> str:

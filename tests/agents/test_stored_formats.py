@@ -16,12 +16,12 @@ from typing import Any
 
 import msgspec
 import pytest
+import samples
 
 from models.episodes import EpisodeReason
 from models.errors import ConsistencyError
-from models.facts import Erasure, Fact, FactChange, FactStatus, Period, Provenance, Revision
+from models.facts import Erasure, FactChange, Period, Revision
 from models.graph import EntityType, GraphSource, GraphStatement, Mention
-from models.statements import Kind as FactKind
 from models.statements import Polarity, Precision
 from models.vectors import EmbeddingRequest, Saying, SpokenSentence, TurnPlace, VectorKind
 from processors.conversations.episodes.state import EpisodesState, KeptTurn, Seen
@@ -65,37 +65,22 @@ KEPT = (
     Kept(9, "m-9", b'{"content":"n\xc3\xb6ne"}', 1772359201.25),
 )
 
-PROVENANCE = Provenance(
-    conversation_id="c-1",
-    window_id="w-1",
-    window_end_id="m-9",
-    message_ids=("m-7", "m-9"),
-    quote="I love blueberries.",
-    topic="chat.messages.v1",
-    partition=5,
-    offsets=(7, 9),
-    sent_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
-    arrived_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
+AT = datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC)
+PROVENANCE = samples.evidence(
+    "I love blueberries.", at=AT, message_ids=("m-7", "m-9"), partition=5, offsets=(7, 9)
 )
 
 SAID = Said("The harbour is lovely.", Kind.SENTENCE, True)
 
-FACT = Fact(
+FACT = samples.fact(
+    "User likes blueberries",
+    at=AT,
     fact_id="f-1",
     slot_id="s-1",
-    user_id="ada",
-    kind=FactKind.PREFERENCE,
-    statement="User likes blueberries",
     confidence=0.81,
-    status=FactStatus.ACTIVE,
-    change=FactChange.CREATED,
     version=2,
-    evidence_count=1,
     provenance=(PROVENANCE,),
     valid_from=datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=2))),
-    learned_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
-    changed_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
-    last_evidence_at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
     valid_to=datetime(2026, 4, 1, tzinfo=UTC),
     attribute="like",
     value="blueberries",
@@ -108,7 +93,7 @@ FACT = Fact(
         Revision(
             version=2,
             change=FactChange.CREATED,
-            at=datetime(2026, 3, 1, 10, 0, 1, 250000, tzinfo=UTC),
+            at=AT,
             confidence_before=0.8,
             confidence_after=0.81,
             window_id="w-1",

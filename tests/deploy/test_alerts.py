@@ -102,18 +102,9 @@ def confirms(seconds: int) -> dict[str, str]:
 
 CASES = [
     Case(
-        "ServiceDown", "its target does not answer", all_up(memory="1x8 0x40"), "6m", ({"service": "memory"},)
-    ),
-    Case(
         "ServiceDown", "its container is gone", all_up(memory="1x8 stale _x60"), "6m", ({"service": "memory"},)
     ),
     Case("ServiceDown", "a restart of half a minute", all_up(memory="1x8 stale _x1 1x60"), "4m"),
-    Case(
-        "ServiceDown",
-        "one of two workers of a service is down",
-        all_up() | {up("memory", "b:9464"): "0x120"},
-        "10m",
-    ),
     Case(
         "WorkerDown",
         "one of two workers of a service is down",
@@ -141,13 +132,6 @@ CASES = [
         "it has counted, and stopped",
         {LAG: "500x80", READ: "0+100x20 2000x60"},
         "18m",
-        ({"stage": "facts", "instance": "a:9464"},),
-    ),
-    Case(
-        "Stalled",
-        "it was restarted and has counted nothing since",
-        {LAG: "_x4 500x80", READ: "100x3 stale _x80"},
-        "12m",
         ({"stage": "facts", "instance": "a:9464"},),
     ),
     Case("Stalled", "it reads, slowly", {LAG: "500x80", READ: "0+1x80"}, "12m"),

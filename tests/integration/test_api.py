@@ -55,14 +55,6 @@ async def client(service: Service) -> AsyncIterator[httpx.AsyncClient]:
     await server.stop()
 
 
-async def get(client: httpx.AsyncClient, path: str, **parameters: Any) -> dict[str, Any]:
-    answer = await client.get(path, params=parameters)
-    assert answer.status_code == 200, answer.text
-    assert answer.headers["content-type"] == "application/json"
-    body: dict[str, Any] = answer.json()
-    return body
-
-
 async def problem(client: httpx.AsyncClient, status: int, path: str, method: str = "GET") -> str:
     """Return the detail of the problem that ``path`` must answer with."""
     answer = await client.request(method, path)

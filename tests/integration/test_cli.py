@@ -15,9 +15,7 @@ from deploy.local.kafka import LocalKafka
 from processors.conversations.state import ConversationState
 from streams.agents.ingest.conversations import STATE
 from streams.cli import main
-from streams.cli import waiting as waiting_messages
 from streams.clients.partitioner import partition_of
-from streams.config.settings import load_settings
 from streams.queries.conversations import states as conversation_states
 from streams.runtime.marks import Layout
 from streams.telemetry.health import HealthServer, HealthState
@@ -192,11 +190,4 @@ def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
     assert main.run(["conversations", "show", "c-1"]) == 0
     assert "chat.messages.v1" in capsys.readouterr().out
     assert main.run(["conversations", "show", "c-3"]) == 66
-    waiting = asyncio.run(waiting_messages.describe(load_settings(), "amara", "default"))
-    assert [line.split(";")[0] for line in waiting] == [
-        "Waiting: c-1, 12 of 10 messages",
-        "Waiting: c-2, 9 of 10 messages",
-    ]
-    assert "closes at 1970-01-01 00:15:00 UTC, or: switchboard conversations close c-1" in waiting[0]
-    assert asyncio.run(waiting_messages.describe(load_settings(), "tomas", "default")) == []
     assert "no conversation 'c-3'" in capsys.readouterr().err

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +15,7 @@ from pathlib import Path
 import pytest
 import samples
 from redis.asyncio import Redis
+from waiting import eventually, is_alive
 
 from models.context import Context
 from models.errors import ConsistencyError, DependencyUnavailable
@@ -477,13 +477,4 @@ class TestLocalValkey:
         os.kill(pid, 0)
         process.kill()
         process.wait()
-        while is_alive(pid):
-            time.sleep(0.02)
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return False
-    return state != "Z"
+        eventually(lambda: not is_alive(pid), "the server has ended")

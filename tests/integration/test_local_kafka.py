@@ -7,30 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
 
 import pytest
+from waiting import eventually, is_alive
 
 pytestmark = pytest.mark.kafka
 
 PATIENCE = 60.0
-
-
-def wait_for(condition: Callable[[], bool], what: str) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline, f"waited in vain: {what}"
-        time.sleep(0.02)
-
-
-def is_alive(pid: int) -> bool:
-    """Whether the process runs: one that has ended but was not yet collected by its parent does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 def test_the_broker_does_not_outlive_a_killed_parent(tmp_path):
@@ -53,7 +36,7 @@ def test_the_broker_does_not_outlive_a_killed_parent(tmp_path):
         parent.kill()
         parent.communicate()
     try:
-        wait_for(lambda: not is_alive(pid), "the broker ends with its parent")
+        eventually(lambda: not is_alive(pid), "the broker ends with its parent")
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)

@@ -87,10 +87,8 @@ async def test_the_model_searches_and_is_told(rig: Rig) -> None:
     ("fault", "problem", "words"),
     [
         (Fault.RATE_LIMITED, Trouble.THROTTLED, "429"),
-        (Fault.UNAVAILABLE, Trouble.DOWN, "overloaded"),
         (Fault.HTML_ERROR, Trouble.DOWN, "502"),
         (Fault.NO_RIGHTS, Trouble.MISCONFIGURED, "GEMINI_API_KEY"),
-        (Fault.BLOCKED_PROMPT, Trouble.REFUSED, "PROHIBITED_CONTENT"),
         (Fault.NO_TEXT, Trouble.EMPTY, "nothing"),
         (Fault.SLOW, Trouble.SLOW, "no answer within"),
     ],
