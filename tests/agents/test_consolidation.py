@@ -395,15 +395,6 @@ class TestFading:
         assert harness.fact("User likes hiking").status is FactStatus.DEPRECATED
         assert harness.timers == {}
 
-    def test_a_contradiction_that_leaves_it_unsure_deprecates_it_at_once(self, harness: Harness) -> None:
-        harness.know("User is going to the fair", 1, confidence=0.5)
-        harness.know("User is not going to the fair", 2, confidence=0.9)
-        harness.consolidate()
-        assert harness.fact("User is going to the fair").status is FactStatus.DEPRECATED
-        facts = harness.topic()
-        harness.consolidate(step_id="s-2")
-        assert harness.topic() == facts
-
 
 class TestSchedule:
     def test_what_changed_is_looked_at_at_night(self, harness: Harness) -> None:

@@ -1,10 +1,4 @@
-"""The same log, the same result: however topics are cut, read against each other, ticked at and read again.
-
-A run of the ingest stage reads what producers sent from three topics, in batches of any size, in any order of
-the topics, while timers fire at any time and say any time.  What it writes among the messages lies in their
-topic from then on.  Somebody answers its requests.  Then its state is lost, and other runs read the same topics
-from their beginning: they must make the same windows, requests and summaries of them.
-"""
+"""The same log, the same result: however topics are cut, read against each other, ticked at and read again."""
 
 from __future__ import annotations
 

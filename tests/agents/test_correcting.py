@@ -217,16 +217,6 @@ def test_a_fact_that_is_only_over_ends(harness: Harness) -> None:
     assert (harness.holding(), harness.by_id()[berlin.fact_id].status) == ([], FactStatus.ENDED)
 
 
-def test_the_part_of_a_whole_may_be_right(harness: Harness) -> None:
-    part = harness.know("like", "blueberries")
-    says = told("like", "blueberries in smoothies", 2)
-    harness.take(harness.record(msgspec.structs.replace(says, refines=(part.fact_id,))))
-    whole = harness.facts()["Likes blueberries in smoothies"]
-    assert harness.holding() == [whole.statement]
-    harness.correct(whole, "blueberries")
-    assert harness.holding() == ["Likes blueberries"]
-
-
 def test_a_command_that_is_sent_twice_is_done_once(harness: Harness) -> None:
     berlin = harness.know("home", "Berlin")
     harness.correct(berlin, "Munich")

@@ -95,13 +95,6 @@ class TestCandidates:
         assert (output.topic, output.key, output.route) == (CANDIDATES, b"bob", None)
         assert dict(output.headers)["ce_id"] == harness.candidates[0].candidate_id.encode()
 
-    async def test_the_windows_of_a_batch_are_extracted_in_one_call(self) -> None:
-        extractor = ScriptedExtractor(each_message)
-        harness = Harness(extractor)
-        other = window(said("hello", conversation="d"), conversation="d")
-        await harness.call(*[harness.record(each) for each in (FIRST, other, SECOND)])
-        assert extractor.asked == [FIRST, other, SECOND]
-
 
 class TestMasking:
     """Secrets are known by what stands before them, so they are gone before anybody makes a value of them."""
@@ -232,13 +225,6 @@ class TestNothingTwice:
         )
         await harness.call(harness.record(restarted))
         assert len(harness.candidates) == before + len(again)
-
-    async def test_a_window_is_not_skipped_for_another_conversations_sake(self) -> None:
-        harness = Harness(ScriptedExtractor(each_message))
-        await harness.call(harness.record(SECOND))
-        other = window(said("hello", conversation="d"), conversation="d")
-        await harness.call(harness.record(other))
-        assert harness.statements[-1] == "hello"
 
     async def test_state_stays_small_in_a_long_conversation(self) -> None:
         harness = Harness(ScriptedExtractor(each_message))

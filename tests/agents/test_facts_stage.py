@@ -111,18 +111,6 @@ class TestRecords:
 
 
 class TestReplay:
-    def test_candidates_that_are_replayed_add_nothing(self) -> None:
-        harness = Harness()
-        records = [
-            harness.record(candidate(PARTIAL, 1)),
-            harness.record(candidate(COMPLETE, 2, refines=[PARTIAL])),
-            harness.record(candidate(PARTIAL, 3)),
-        ]
-        harness.feed(*records)
-        effects = harness.feed(*records)
-        assert (effects.outputs, effects.changes) == ([], {})
-        assert effects.counts["skipped_records_total", ("facts", "replayed")] == 3
-
     def test_the_sources_have_marks_of_their_own(self) -> None:
         """A tombstone at a high offset must not hide a candidate at a low one, nor the reverse."""
         harness = Harness()

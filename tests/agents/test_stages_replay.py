@@ -1,9 +1,4 @@
-"""However a log is cut into batches, and whenever a worker crashes: the same outputs, the same state.
-
-A crash keeps any beginning of what was under way (:mod:`streams.runtime.trial`), the state of a batch in part.
-For responses, whose timers are part of it, see ``test_responses_replay.py``; for facts, whose sources may be
-read in another order, ``test_consolidation.py``.
-"""
+"""However a log is cut into batches, and whenever a worker crashes: the same outputs, the same state."""
 
 from __future__ import annotations
 

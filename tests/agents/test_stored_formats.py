@@ -1,9 +1,7 @@
 """What earlier releases have stored is read, and what cannot be read stops the worker.
 
-``golden/<kind>.v<version>.hex`` holds a value of each kind in each format that is read, as it lies in a
-changelog without its marks.  A test that fails after a change of a struct says that stored state would not be
-read as it was meant: give the codec a new version and a reader of the old one.  A missing file is written by
-the test, which then fails once.
+A test that fails after a change of a struct wants a new version of the codec and a reader of the old one.  A
+missing golden file is written by the test, which then fails once.
 """
 
 from __future__ import annotations

@@ -45,12 +45,10 @@ class ScriptedSummarizer:
     def __init__(self, waits: dict[int, int] | None = None) -> None:
         self._waits = waits or {}
         self.open = 0
-        self.most_open = 0
         self.cancelled = 0
 
     async def summarize(self, request: SummaryRequest) -> Summarized:
         self.open += 1
-        self.most_open = max(self.most_open, self.open)
         try:
             for _ in range(self._waits.get(request.from_index, 1)):
                 await asyncio.sleep(0)

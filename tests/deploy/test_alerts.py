@@ -1,8 +1,4 @@
-"""Every alert rings when it should and keeps still when it should: Prometheus itself is asked (promtool).
-
-The cases are what a scrape really gives: series that end when their container does, counters that are not
-there before they first count, gauges that count partitions.
-"""
+"""Every alert rings when it should and keeps still when it should: Prometheus itself is asked (promtool)."""
 
 from __future__ import annotations
 

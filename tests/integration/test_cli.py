@@ -54,29 +54,15 @@ Sender = Callable[..., None]
 
 @pytest.fixture
 def send(environment: dict[str, str], topic_prefix: str) -> Sender:
-    """Publish ``(key, value)`` pairs; ``place`` picks the partition of a key (murmur2 by default)."""
+    """Publish ``(key, value)`` pairs."""
 
-    def publish(
-        topic: str,
-        pairs: Sequence[tuple[bytes | None, bytes | None]],
-        place: Callable[[bytes], int] = lambda key: partition_of(key, PARTITIONS),
-        headers: Sequence[tuple[str, bytes]] = (),
-        transaction: str | None = None,
-    ) -> None:
+    def publish(topic: str, pairs: Sequence[tuple[bytes, bytes]]) -> None:
         async def go() -> None:
-            producer = AIOKafkaProducer(
-                bootstrap_servers=environment["SWITCHBOARD_BOOTSTRAP_SERVERS"], transactional_id=transaction
-            )
-            async with producer:
-                if transaction is not None:
-                    await producer.begin_transaction()
+            servers = environment["SWITCHBOARD_BOOTSTRAP_SERVERS"]
+            async with AIOKafkaProducer(bootstrap_servers=servers) as producer:
                 for key, value in pairs:
-                    partition = 0 if key is None else place(key)
-                    await producer.send_and_wait(
-                        topic_prefix + topic, key=key, value=value, partition=partition, headers=headers
-                    )
-                if transaction is not None:
-                    await producer.abort_transaction()
+                    partition = partition_of(key, PARTITIONS)
+                    await producer.send_and_wait(topic_prefix + topic, value, key, partition=partition)
 
         asyncio.run(go())
 

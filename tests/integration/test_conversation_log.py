@@ -369,13 +369,6 @@ class TestMarks:
 
 
 class TestWhatIsWrongWithRedis:
-    async def test_a_password(self, valkey: LocalValkey, redis: Redis, log: ConversationLog) -> None:
-        await redis.config_set("requirepass", "secret")
-        stranger = ConversationLog(valkey.client(), SPACE)
-        with pytest.raises(DependencyUnavailable, match=r"does not let us in.*SWITCHBOARD_REDIS_PASSWORD"):
-            await stranger.write([(turn(0), 0)])
-        await stranger.close()
-
     async def test_full(self, redis: Redis, log: ConversationLog) -> None:
         await redis.config_set("maxmemory", "1")
         with pytest.raises(DependencyUnavailable, match=r"full \(maxmemory\).*SWITCHBOARD_TURN_LOG_DAYS"):
@@ -417,12 +410,6 @@ class TestWhatIsWrongWithRedis:
             await asked
         await log.write([(turn(0), 0)])  # it is started again
         assert await indices(log) == [0]
-
-    async def test_nobody_there(self, tmp_path: Path) -> None:
-        log = ConversationLog(Redis(unix_socket_path=str(tmp_path / "nobody")), SPACE)
-        with pytest.raises(DependencyUnavailable, match="no usable answer"):
-            await log.turns("default", "c", 0, 9)
-        await log.close()
 
 
 class TestManyAtOnce:

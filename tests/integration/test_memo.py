@@ -96,6 +96,42 @@ async def test_an_answer_is_in_the_log_before_anything_follows_from_it(rig: Rig)
     assert memo.cost_usd == pytest.approx(expected)
 
 
+async def test_facts_and_what_is_tied_are_asked_for_in_one_call(rig: Rig) -> None:
+    readers = await rig.readers(graph_reader="gemini")
+    reader = readers.graph
+    assert reader is not None and reader.name == "gemini-2.5-flash-lite/extraction-5-graph"
+    (found,) = await readers.extractor.extract([examples.window()])
+    assert isinstance(found, Extracted) and found.statements
+    [[home]] = await reader.relate([examples.window()])
+    assert (home.user_id, home.relation, home.object.name) == ("mara", "lives_in", "Munich")
+    await rig.empty_redis()
+    again = (await rig.readers(graph_reader="gemini")).graph
+    assert again is not None and await again.relate([examples.window()]) == [(home,)]
+    assert rig.server.count() == 1
+    [(_, memo)] = await rig.memos()
+    assert memo is not None and (memo.purpose, memo.user_id) == ("extraction", "mara") and memo.cost_usd > 0
+    over = (await rig.readers(graph_reader="gemini", model_budget_usd=0.0)).graph
+    assert over is not None and await over.relate([examples.window()]) == [(home,)], (
+        "known, whatever the budget is"
+    )
+
+
+async def test_openais_api_is_asked_once_and_cached_tokens_cost_less(rig: Rig) -> None:
+    asked = {"model_api": "openai", "model_url": f"{rig.server.url}/v1", "model_name": "scripted"}
+    extractor = await rig.extractor(**asked, model_prices="scripted=1/2/0.5")
+    found = await extract(extractor, [examples.window()])
+    assert len(found[0].statements) > 2
+    (memo,) = [memo for _, memo in await rig.memos() if memo is not None]
+    assert (memo.outcome, memo.model) == (Outcome.ANSWERED, "scripted")
+    cached = memo.cached_tokens
+    assert 0 < cached < memo.input_tokens
+    paid = (memo.input_tokens - cached + 0.5 * cached + 2 * memo.output_tokens) / 1_000_000
+    assert memo.cost_usd == pytest.approx(paid)
+    await rig.empty_redis()
+    assert await extract(await rig.extractor(**asked), [examples.window()]) == found
+    assert rig.server.count() == 1
+
+
 async def test_known_notes_are_asked_about_once_and_a_replay_needs_none(rig: Rig) -> None:
     (asked,) = windows(1)
     note = KnownNote("f-ulm", "mara", "The user lives in Ulm.", asked.messages[0].sent_at)
