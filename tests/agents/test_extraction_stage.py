@@ -226,6 +226,14 @@ class TestNothingTwice:
         await harness.call(harness.record(restarted))
         assert len(harness.candidates) == before + len(again)
 
+    async def test_a_replay_writes_nothing_again(self) -> None:
+        harness = Harness(ScriptedExtractor(each_message))
+        records = [harness.record(each) for each in (FIRST, SECOND)]
+        await harness.call(*records)
+        harness.recover()
+        effects = await harness.call(*records)
+        assert (effects.outputs, effects.changes) == ([], {})
+
     async def test_state_stays_small_in_a_long_conversation(self) -> None:
         harness = Harness(ScriptedExtractor(each_message))
         for n in range(0, 994, 7):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -13,7 +14,6 @@ import msgspec
 import pytest
 import samples
 from starlette.applications import Starlette
-from test_api import make_fact
 from test_conversation_log import turn
 
 from models.episodes import Episode
@@ -102,7 +102,8 @@ def said(tenant: str, user: str) -> list[Turn]:
 
 
 def known(tenant: str, user: str) -> Fact:
-    return make_fact(f"Keeps a {WORDS[tenant, user]} tree", user_id=user, tenant_id=tenant)
+    names = {"user_id": user, "tenant_id": tenant, "last_evidence_at": datetime.now(UTC)}
+    return samples.fact(f"Keeps a {WORDS[tenant, user]} tree", **names)
 
 
 def episode(tenant: str, user: str) -> Episode:
