@@ -151,6 +151,7 @@ def refused(secured: LocalKafka, tmp_path: Path) -> dict[str, tuple[dict[str, An
     assert secured.security is not None and secured.security.authority is not None
     ours = secured.security.client("blind")
     stranger = Authority(tmp_path / "stranger", "Somebody else")
+    theirs = stranger.sign("client")
     expired = secured.security.authority.sign("late", days=-1)
     plain = {"kafka_security_protocol": "SASL_PLAINTEXT", "kafka_ssl_ca_file": None}
     return {
@@ -161,6 +162,10 @@ def refused(secured: LocalKafka, tmp_path: Path) -> dict[str, tuple[dict[str, An
         "wrong authority": (
             ours | {"kafka_ssl_ca_file": str(stranger.certificate)},
             "its certificate is signed by nobody that is trusted",
+        ),
+        "certificate of a stranger": (
+            ours | {"kafka_ssl_cert_file": str(theirs.certificate), "kafka_ssl_key_file": str(theirs.key)},
+            "it refuses our certificate",
         ),
         "expired certificate": (
             ours | {"kafka_ssl_cert_file": str(expired.certificate), "kafka_ssl_key_file": str(expired.key)},
@@ -175,7 +180,15 @@ def refused(secured: LocalKafka, tmp_path: Path) -> dict[str, tuple[dict[str, An
 
 
 @pytest.mark.parametrize(
-    "case", ["wrong password", "wrong authority", "expired certificate", "no TLS", "no user"]
+    "case",
+    [
+        "wrong password",
+        "wrong authority",
+        "certificate of a stranger",
+        "expired certificate",
+        "no TLS",
+        "no user",
+    ],
 )
 def test_why_a_broker_does_not_let_us_in_is_one_line(secured, switchboard, tmp_path, case):
     access, expected = refused(secured, tmp_path)[case]
