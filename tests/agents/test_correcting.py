@@ -160,13 +160,6 @@ def test_who_corrects_is_told_what_will_stand_and_sends_no_secret(harness: Harne
         correcting(berlin, "4222222222222 ".ljust(1024, "x"), "eve", mask_of(Settings()))
 
 
-def test_the_other_values_of_its_slot_stay(harness: Harness) -> None:
-    tea, jazz = harness.know("like", "tea"), harness.know("like", "jazz", 2)
-    harness.correct(tea, "coffee")
-    harness.correct(jazz, "blues", 2)
-    assert harness.holding() == ["Likes blues", "Likes coffee"]
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [

@@ -194,12 +194,6 @@ def test_what_arrives_after_the_step_waits_for_the_next(harness: Harness) -> Non
     assert len(harness.candidates()) == 1
 
 
-def test_everybody_is_looked_at_of_whom_there_are_only_sentences(harness: Harness) -> None:
-    harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b"))
-    harness.consolidate(user_id="")
-    assert len(harness.candidates()) == 1
-
-
 def test_by_default_nothing_is_kept(harness: Harness) -> None:
     harness = Harness(recurring_fact_similarity=1.0)
     harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b"))

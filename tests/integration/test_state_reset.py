@@ -619,6 +619,28 @@ async def test_what_was_erased_stays_erased_and_what_is_no_fact_is_left_out(bare
     assert erasures[f"{anew.fact_id}/erased"].until == NOW < erasures[f"{unlearned.fact_id}/erased"].until
 
 
+async def test_erased_episodes_are_known_after_a_reset_of_memory(bare_place):
+    """Without them nobody would erase a copy that a worker taken for dead still writes."""
+    place = bare_place
+    await place.make_topics_of("memory")
+    layout = Layout(Episodes(Settings()).stage().sources)
+    table = "switchboard-memory-episodes-changelog"
+    graves = {name: GRAVES.encode((Grave(str(uuid4()), 7),)) for name in ("a", "b", "b")}
+    stored = [
+        (graves_key(name.encode()).decode(), layout.seal(None, graves[name], 2, 40)) for name in ("a", "b")
+    ]
+    stored += [
+        ("a", layout.seal(None, b"what a reset forgets", 0, 3)),
+        ("a\0000", layout.seal(None, b"!", 0, 3)),
+    ]
+    stored += [(graves_key(b"c").decode(), layout.seal(None, b"not to be read", 0, 3))]
+    stored += [(graves_key(b"b").decode(), layout.seal(None, None, 2, 41))]
+    await send_facts(place, table, stored)
+    await reset.reset_state(place.catalog, place.settings, "memory")
+    kept = dict(await place.records(table))
+    assert kept == {graves_key(b"a"): layout.seal(None, graves["a"], 0, None)}
+
+
 async def test_an_interrupted_reset_lets_no_worker_start_and_is_finished_by_the_next(bare_place, monkeypatch):
     place = bare_place
     made = await place.make_topics_of("memory")
