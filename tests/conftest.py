@@ -57,7 +57,6 @@ _SHARED = ("kafka", "deployment")
 #: Files that take more than twenty seconds, the longest first.
 _LONGEST = (
     *(
-        "test_road",
         "test_demo",
         "test_state_reset",
         "test_benchmarks",

@@ -12,6 +12,7 @@ from models.episodes import Episode, EpisodeReason
 from models.facts import Fact, FactChange, FactStatus, Provenance
 from models.messages import ChatMessage, Role
 from models.statements import Kind
+from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.turns import Turn, TurnSource
 from models.windows import WindowSource
 
@@ -93,6 +94,25 @@ def evidence(quote: str = "I like blueberries", *, at: datetime = START, **chang
         arrived_at=at,
     )
     return msgspec.structs.replace(made, **changes)
+
+
+def answer(request: SummaryRequest, *key_facts: str, tokens: int = 80, at: datetime = START) -> Summary:
+    """Return the summary that answers a request."""
+    return Summary(
+        summary_id=request.request_id,
+        request_id=request.request_id,
+        conversation_id=request.conversation_id,
+        user_id=request.user_id,
+        from_index=request.from_index,
+        to_index=request.to_index,
+        summary=SessionSummary(key_facts=key_facts or ("fact",)),
+        tokens=tokens,
+        source=request.source,
+        summarizer="test",
+        created_at=at,
+        replaces=request.replaces,
+        tenant_id=request.tenant_id,
+    )
 
 
 def fact(statement: str = "Ada likes blueberries", *, at: datetime = START, **changes: Any) -> Fact:

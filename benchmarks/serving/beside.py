@@ -18,7 +18,7 @@ from benchmarks.serving import latency
 from benchmarks.serving.deployment import PATIENCE, Deployment, percentiles
 from models.messages import ChatMessage, Role
 
-#: Messages that the replay reads, and how many of them a second at most, so that it lasts longer than the probes.
+#: Messages that the replay reads, and how many a second at most, so that it lasts longer than the probes.
 _BACKLOG, _BACKLOG_SHORT = 6_000, 600
 _RATE = 20
 

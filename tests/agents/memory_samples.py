@@ -16,7 +16,9 @@ from models.index import Vectors
 from models.messages import Role
 from models.ports import Extracted, Extraction
 from models.statements import Kind, Statement
+from models.vectors import EmbeddingResult, VectorKind
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from processors.retrieval.embedding.vectors import pack
 from streams.agents.memory.facts import FACTS, Facts
 from streams.config.settings import Settings
 from streams.runtime.testing import PARTITION, START, StageHarness
@@ -116,6 +118,20 @@ def candidate(
         extractor="test",
         refines=tuple(ids.text_fact_id("default", user, partial) for partial in refines),
     )
+
+
+def vector_of(kind: VectorKind, name: str, numbers: Sequence[float], **changes: Any) -> EmbeddingResult:
+    """Return the vector of something of Ada's."""
+    made = EmbeddingResult(
+        kind=kind,
+        id=name,
+        user_id="ada",
+        text_hash="0" * 32,
+        model="test-1",
+        dimensions=len(numbers),
+        vector=pack(np.array(numbers, dtype=np.float32)),
+    )
+    return msgspec.structs.replace(made, **changes)
 
 
 def fact(text: str = "likes blueberries", **changes: Any) -> Fact:

@@ -7,70 +7,44 @@ from datetime import timedelta
 from random import Random
 from typing import Any
 
-import msgspec
 import numpy as np
-import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_episodes_stage import Harness as Episodic
 
 from models import ids
 from models.episodes import Episode
-from models.messages import PUNCTUATION_HEADER, Punctuation
-from models.turns import TurnSource
 from models.vectors import TurnVector
 from streams.agents.recall.episodes import EPISODES, STATE, Episodes
 from streams.agents.recall.punctuations import TURNS
-from streams.agents.recall.turn_log import CONVERSATION_HEADER
 from streams.agents.recall.turn_vectors import TURN_VECTORS
 from streams.clients.records import Record
 from streams.config.settings import Settings
 from streams.runtime.stage import Stage
-from streams.runtime.testing import START, StageHarness
+from streams.runtime.testing import START
 from streams.runtime.trial import Trial
 
 GARDEN, TRAIN, SCHOOL = np.eye(4, dtype=np.float16)[:3]
 ROW_MARK = b"\x01"
 
 
-def stage(**changed: Any) -> Stage:
-    return Episodes(
-        Settings(episodes="adaptive", **{"episode_size": 6, "episode_overlap": 1, **changed})
-    ).stage()
+def stage() -> Stage:
+    return Episodes(Settings(episodes="adaptive", episode_size=6, episode_overlap=1)).stage()
 
 
-class Harness(StageHarness):
-    """The stage; conversations have turns as long as they speak, about something."""
+class Harness(Episodic):
+    """Whose episodes end with what is spoken about."""
 
-    def __init__(self, **changed: Any) -> None:
-        super().__init__(stage(**changed))
-        self.indices: dict[str, int] = {}
-
-    @property
-    def spans(self) -> list[tuple[int, int, str]]:
-        found = [
-            msgspec.json.decode(output.value, type=Episode)
-            for output in self.outputs
-            if output.topic == EPISODES and output.value
-        ]
-        return [(each.from_index, each.to_index, each.reason.value) for each in found]
+    def __init__(self) -> None:
+        super().__init__(stage())
 
     @property
     def rows(self) -> list[bytes]:
         return [key for key, _ in self.state.items() if ROW_MARK in key]
 
-    def turn(self, text: str = "", conversation: str = "c") -> Record:
+    def turn(self, text: str = "", conversation: str = "c", **changes: Any) -> Record:
         index = self.indices.get(conversation, 0)
-        self.indices[conversation] = index + 1
-        said = samples.turn(
-            index,
-            text or f"I will say number {index}",
-            at=START,
-            conversation_id=conversation,
-            sent_at=self.arrived,
-            arrived_at=self.arrived,
-            source=TurnSource(topic="chat.messages.v1", partition=5, offset=index),
-        )
-        return self.record(said)
+        return super().turn(conversation, text=text or f"I will say number {index}", **changes)
 
     def vector(self, index: int, about: Any, conversation: str = "c") -> Record:
         turn_id = ids.turn_id("default", conversation, f"m{index}")
@@ -84,15 +58,6 @@ class Harness(StageHarness):
             vector=about.tobytes(),
         )
         return self.record(value, TURN_VECTORS)
-
-    def punctuation(self, kind: str, conversation: str = "c") -> Record:
-        value = Punctuation(punctuation=kind, conversation_id=conversation)
-        key = ids.deterministic_id("test", kind, conversation, self.arrived.isoformat()).encode()
-        return self.record(msgspec.json.encode(value), key=key, headers=[(PUNCTUATION_HEADER, kind.encode())])
-
-    def erasure(self, index: int, conversation: str = "c") -> Record:
-        key = ids.turn_id("default", conversation, f"m{index}").encode()
-        return self.record(None, key=key, headers=[(CONVERSATION_HEADER, conversation.encode())])
 
 
 def talk(harness: Harness, *about: Any) -> None:
@@ -123,9 +88,6 @@ def test_the_last_turn_waits_for_what_follows_it() -> None:
 def test_who_gets_no_vector_for_a_day_gets_an_empty_one_in_the_log() -> None:
     harness = Harness()
     harness.feed(*[harness.turn() for _ in range(3)])
-    harness.feed(
-        harness.vector(1, GARDEN), harness.punctuation("close")._replace(topic=TURNS)
-    ) if False else None
     harness.feed(harness.punctuation("close"))
     assert harness.spans == []
     harness.wait(timedelta(hours=23))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_samples import candidate
+from memory_samples import candidate, vector_of
 
 from models import ids
 from models.consolidation import (
@@ -28,14 +28,13 @@ from models.consolidation import (
 )
 from models.facts import Fact, FactChange, FactStatus
 from models.ports import MergeVerdict, Validated
-from models.statements import Assertion
+from models.statements import Assertion, Polarity
 from models.vectors import EmbeddingRequest, EmbeddingResult, Saying, VectorKind
 from processors.facts.confidence import ACTIVE_FROM
 from processors.facts.evidence import PROVENANCE_LIMIT
 from processors.facts.lines import Line
 from processors.facts.merging.plan import CLUSTERS_LIMIT
 from processors.facts.rebuilding import rebuilt
-from processors.retrieval.embedding.vectors import pack
 from streams.agents.memory.commands import COMMANDS, Commands
 from streams.agents.memory.consolidation_records import CONSOLIDATION, QUESTIONS, REPORTS
 from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX, SPOKEN, Person
@@ -58,16 +57,8 @@ def result(
     text: str, vector: Sequence[float] = NEAR, user: str = "ada", tenant: str = "default"
 ) -> EmbeddingResult:
     """The vector of the fact that :func:`memory_samples.candidate` is about."""
-    return EmbeddingResult(
-        kind=VectorKind.FACT,
-        id=ids.text_fact_id(tenant, user, text),
-        user_id=user,
-        text_hash=ids.text_hash(text),
-        model="test-1",
-        dimensions=len(vector),
-        vector=pack(np.array(vector, dtype=np.float32)),
-        tenant_id=tenant,
-    )
+    names = {"user_id": user, "tenant_id": tenant, "text_hash": ids.text_hash(text)}
+    return vector_of(VectorKind.FACT, ids.text_fact_id(tenant, user, text), vector, **names)
 
 
 def consolidate(user: str = "ada", **changes: Any) -> ConsolidationStep:
@@ -105,6 +96,10 @@ class Harness(StageHarness):
     def consolidate(self, user: str = "ada", **changes: Any) -> ConsolidationReport:
         self.take(self.record(consolidate(user, **changes), CONSOLIDATION))
         return self.values(REPORTS, ConsolidationReport)[-1]
+
+    def merge(self, stays: str, goes: str, **changes: Any) -> None:
+        step = consolidate(step=Step.MERGE, fact_id=_id(stays), other_id=_id(goes), **changes)
+        self.take(self.record(step, CONSOLIDATION))
 
     def topic(self) -> dict[str, Fact | None]:
         """The latest of each fact, by statement; ``None`` for one that was erased."""
@@ -159,11 +154,6 @@ class TestMerging:
         assert {each.window_id for each in winner.provenance} == {"w1", "w2"}
         assert winner.learned_at == loser.learned_at
 
-    def test_what_is_near_but_far_enough_stays(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1)
-        harness.know("User loves hiking", 2, FAR)
-        assert harness.consolidate().merged == ()
-
     def test_consolidating_again_changes_nothing(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
         harness.know("User loves hiking", 2, confidence=0.9)
@@ -193,6 +183,20 @@ class TestContradictions:
         harness.take(harness.record(changed, EMBEDDINGS))
         assert harness.consolidate(step_id="s-2").contradicted == ()
 
+    @pytest.mark.parametrize("is_first", [True, False])
+    def test_a_value_and_its_denial_in_one_line_are_half_as_sure(
+        self, harness: Harness, is_first: bool
+    ) -> None:
+        names = {"attribute": "like", "value": "hiking"}
+        for number, polarity in ((20, Polarity.AFFIRMED), (10, Polarity.NEGATED)):
+            said = msgspec.structs.replace(candidate(f"like {polarity}", number), polarity=polarity, **names)
+            harness.take(harness.record(said))
+        denied, held = (harness.fact(f"like {each}").fact_id for each in (Polarity.NEGATED, Polarity.AFFIRMED))
+        one, other = (held, denied) if is_first else (denied, held)
+        step = consolidate(step=Step.CONTRADICTION, fact_id=one, other_id=other)
+        harness.take(harness.record(step, CONSOLIDATION))
+        assert [each.confidence for each in line_state(harness, held).facts] == [0.4, 0.4]
+
     def test_new_evidence_makes_it_sure_again(self, harness: Harness) -> None:
         harness.know("User is going to the fair", 1, confidence=0.8)
         harness.know("User is not going to the fair", 2, confidence=0.5)
@@ -214,16 +218,8 @@ def spoken(
 ) -> None:
     """Have the vector of a turn of the person arrive."""
     at = START + timedelta(hours=hours)
-    arrived = EmbeddingResult(
-        kind=VectorKind.TURN,
-        id=name,
-        user_id=user,
-        text_hash="0" * 32,
-        model=model,
-        dimensions=len(vector),
-        vector=pack(np.array(vector, dtype=np.float32)),
-        saying=Saying(conversation_id=conversation, sent_at=at, arrived_at=at, denies=denies),
-    )
+    saying = Saying(conversation_id=conversation, sent_at=at, arrived_at=at, denies=denies)
+    arrived = vector_of(VectorKind.TURN, name, vector, user_id=user, model=model, saying=saying)
     harness.take(harness.record(arrived, EMBEDDINGS, key=f"turn/{name}".encode()))
 
 
@@ -241,11 +237,8 @@ class TestValidatedContradictions:
     async def decide(self, harness: Harness, asked: MergeQuestion, *decisions: Decision) -> None:
         (cluster,) = asked.clusters
         for number, decision in enumerate(decisions):
-            validator = Validator(MergeVerdict(cluster.cluster_id, decision))
-            stage = StageHarness(MergeValidation(Settings(), validator).stage())
-            await stage.call(stage.record(msgspec.structs.replace(asked, question_id=f"q-{number}")))
-            for step in stage.values(CONSOLIDATION, ConsolidationStep):
-                harness.take(harness.record(step, CONSOLIDATION))
+            question = msgspec.structs.replace(asked, question_id=f"q-{number}")
+            await validated(harness, question, Validator(MergeVerdict(cluster.cluster_id, decision)))
 
     async def test_both_can_be_so_makes_them_as_sure_as_before(self, harness: Harness) -> None:
         await self.decide(harness, self.told(harness), Decision.KEEP_BOTH)
@@ -272,34 +265,6 @@ class TestValidatedContradictions:
         assert [len(each.clusters) for each in questions] == [20, 20, 3]
         assert all(fact is not None and fact.confidence == 0.4 for fact in harness.topic().values())
         assert not of_person(harness).waits
-
-
-class TestManyQuestions:
-    """What no rule decides about, of a person who has more of it than one call may hold."""
-
-    COUNT = CLUSTERS_LIMIT + 5
-
-    def tell(self, harness: Harness) -> None:
-        for number in range(self.COUNT):
-            vector = np.eye(self.COUNT)[number].tolist()
-            harness.know(f"User likes film{number}", 2 * number, vector, confidence=0.7)
-            harness.know(f"User likes movie{number}", 2 * number + 1, vector, confidence=0.75)
-
-    def asked(self, harness: Harness) -> list[set[str]]:
-        return [
-            {fact.statement for cluster in each.clusters for fact in cluster.facts}
-            for each in harness.values(QUESTIONS, MergeQuestion)
-        ]
-
-    def test_all_of_it_is_asked_about_without_another_change(self, harness: Harness) -> None:
-        self.tell(harness)
-        harness.consolidate()
-        first, second = self.asked(harness)
-        assert (len(first), len(second)) == (2 * CLUSTERS_LIMIT, 2 * 5)
-        assert not first & second
-        assert not of_person(harness).waits
-        harness.consolidate(step_id="s-2")
-        assert len(self.asked(harness)) == 2, "and once"
 
 
 class TestSupport:
@@ -430,15 +395,6 @@ class TestFading:
         assert harness.fact("User likes hiking").status is FactStatus.DEPRECATED
         assert harness.timers == {}
 
-    def test_a_contradiction_that_leaves_it_unsure_deprecates_it_at_once(self, harness: Harness) -> None:
-        harness.know("User is going to the fair", 1, confidence=0.5)
-        harness.know("User is not going to the fair", 2, confidence=0.9)
-        harness.consolidate()
-        assert harness.fact("User is going to the fair").status is FactStatus.DEPRECATED
-        facts = harness.topic()
-        harness.consolidate(step_id="s-2")
-        assert harness.topic() == facts
-
 
 class TestSchedule:
     def test_what_changed_is_looked_at_at_night(self, harness: Harness) -> None:
@@ -487,13 +443,6 @@ class TestBadSteps:
         self.step(harness, "User likes hiking", "User loves hiking", "mallory")
         assert harness.fact("User loves hiking").status is FactStatus.ACTIVE
 
-    def test_what_denies_each_other_is_not_merged_whoever_says_so(self, harness: Harness) -> None:
-        harness.know("User is going to the fair", 1)
-        harness.know("User is not going to the fair", 2)
-        self.step(harness, "User is going to the fair", "User is not going to the fair")
-        assert harness.fact("User is going to the fair").status is FactStatus.ACTIVE
-        assert harness.fact("User is not going to the fair").status is FactStatus.ACTIVE
-
 
 def _id(text: str, user: str = "ada") -> str:
     return ids.text_fact_id("default", user, text)
@@ -532,6 +481,9 @@ STORY = st.lists(
 )
 
 
+UNTIMED = Settings(consolidate_at="off")
+
+
 def told(story: Sequence[tuple[str, str, float, bool]]) -> Harness:
     harness = Harness()
     for number, (verb, thing, confidence, again) in enumerate(story):
@@ -540,6 +492,22 @@ def told(story: Sequence[tuple[str, str, float, bool]]) -> Harness:
             harness.consolidate(step_id=f"s-{number}")
     harness.consolidate(step_id="s-last")
     return harness
+
+
+def calmly(log: Sequence[Record]) -> Trial:
+    """Read the log record by record."""
+    calm = Trial(Facts(UNTIMED).stage(), log, Random(0), latencies=[0.0], batches=[1], causal=True)
+    calm.run()
+    return calm
+
+
+def crashing(log: Sequence[Record], chance: Random) -> Trial:
+    """Read the log with four crashes."""
+    trial = Trial(Facts(UNTIMED).stage(), log, chance, batches=(1, 4, 100), causal=True)
+    for _ in range(4):
+        trial.run(chance.randint(1, 8))
+    trial.run()
+    return trial
 
 
 @given(STORY)
@@ -563,37 +531,11 @@ def test_no_evidence_is_lost_and_every_fact_is_reached(story: list[tuple[str, st
 
 @given(STORY, st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=25)
-def test_the_same_facts_in_any_order_of_vectors(
-    story: list[tuple[str, str, float, bool]], chance: Random
-) -> None:
-    found = []
-    for _ in range(2):
-        harness = Harness()
-        texts = []
-        for number, (verb, thing, confidence, _) in enumerate(story):
-            harness.take(harness.record(candidate(f"User {verb} {thing}", number, confidence=confidence)))
-            texts.append(f"User {verb} {thing}")
-        chance.shuffle(texts)
-        for text in texts:
-            harness.take(harness.record(result(text), EMBEDDINGS))
-        harness.consolidate()
-        found.append(harness.topic())
-    assert found[0] == found[1]
-
-
-@given(STORY, st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=25)
 def test_however_often_it_crashes_the_facts_are_the_same(
     story: list[tuple[str, str, float, bool]], chance: Random
 ) -> None:
     log = told(story).log
-    stage = Facts(Settings(consolidate_at="off")).stage()
-    calm = Trial(stage, log, Random(0), latencies=[0.0], batches=[1], causal=True)
-    calm.run()
-    trial = Trial(stage, log, chance, batches=(1, 4, 100), causal=True)
-    for _ in range(4):
-        trial.run(chance.randint(1, 8))
-    trial.run()
+    calm, trial = calmly(log), crashing(log, chance)
 
     def latest(outputs: Sequence[Any]) -> dict[bytes, object]:
         found: dict[bytes, object] = {}
@@ -688,6 +630,15 @@ class Validator:
         return Validated(self.verdicts, calls=1, cost_usd=0.001)
 
 
+async def validated(harness: Harness, asked: MergeQuestion, validator: Validator) -> StageHarness:
+    """Have the validator decide, and what follows be done."""
+    stage = StageHarness(MergeValidation(Settings(), validator).stage())
+    await stage.call(stage.record(asked))
+    for step in stage.values(CONSOLIDATION, ConsolidationStep):
+        harness.take(harness.record(step, CONSOLIDATION))
+    return stage
+
+
 def question(harness: Harness) -> MergeQuestion:
     harness.know("User likes films", 1)
     harness.know("User likes movies", 2)
@@ -699,10 +650,7 @@ def question(harness: Harness) -> MergeQuestion:
 async def test_what_a_model_decides_is_done(harness: Harness) -> None:
     asked = question(harness)
     validator = Validator(MergeVerdict(asked.clusters[0].cluster_id, Decision.MERGE))
-    stage = StageHarness(MergeValidation(Settings(), validator).stage())
-    await stage.call(stage.record(asked))
-    for step in stage.values(CONSOLIDATION, ConsolidationStep):
-        harness.take(harness.record(step, CONSOLIDATION))
+    stage = await validated(harness, asked, validator)
     assert {each.status for each in map(harness.fact, harness.topic())} == {
         FactStatus.MERGED_INTO,
         FactStatus.ACTIVE,
@@ -727,10 +675,7 @@ async def test_what_a_model_says_is_out_of_date_ends_if_the_other_was_said_later
     verdict = MergeVerdict(
         asked.clusters[0].cluster_id, Decision.SUPERSEDES, named if is_newer else named[::-1]
     )
-    stage = StageHarness(MergeValidation(Settings(), Validator(verdict)).stage())
-    await stage.call(stage.record(asked))
-    for step in stage.values(CONSOLIDATION, ConsolidationStep):
-        harness.take(harness.record(step, CONSOLIDATION))
+    stage = await validated(harness, asked, Validator(verdict))
     status = FactStatus.SUPERSEDED if is_newer else FactStatus.ACTIVE
     assert harness.fact("User likes films").status is status
     assert harness.fact("User likes movies").status is FactStatus.ACTIVE
@@ -751,8 +696,7 @@ async def test_a_model_that_names_what_it_was_not_asked_about_does_nothing(
 ) -> None:
     asked = question(harness)
     verdict = msgspec.structs.replace(verdict, cluster_id=verdict.cluster_id or asked.clusters[0].cluster_id)
-    stage = StageHarness(MergeValidation(Settings(), Validator(verdict)).stage())
-    await stage.call(stage.record(asked))
+    stage = await validated(harness, asked, Validator(verdict))
     (report,) = stage.values(REPORTS, ConsolidationReport)
     assert [output.topic for output in stage.outputs] == [REPORTS]
     assert (report.merged, report.contradicted) == ((), ())
@@ -795,37 +739,11 @@ class TestHalfStored:
         line = line_state(harness, stays.fact_id).fact(stays.fact_id)
         assert line is not None and line.evidence_count == stays.evidence_count
 
-    def test_several_merges_of_one_batch_that_were_half_stored_can_be_taken_back(
-        self, harness: Harness
-    ) -> None:
-        for number, verb in enumerate(("likes", "loves", "adores")):
-            harness.know(f"User {verb} hiking", number, confidence=0.6)
-        stays, *others = (_id(f"User {verb} hiking") for verb in ("loves", "likes", "adores"))
-        before, confidence = len(harness.changelog), harness.fact("User loves hiking").confidence
-        steps = [
-            harness.record(
-                consolidate(step=Step.MERGE, step_id=f"s-{other}", fact_id=stays, other_id=other), CONSOLIDATION
-            )
-            for other in others
-        ]
-        harness.feed(*steps)
-        assert harness.fact("User loves hiking").evidence_count == 3
-        harness.recover(before + 1)
-        harness.feed(*steps)
-        assert harness.fact("User loves hiking").evidence_count == 3
-        for verb in ("likes", "adores"):
-            separate(harness, f"User {verb} hiking")
-        after = harness.fact("User loves hiking")
-        assert (after.evidence_count, [each.window_id for each in after.provenance]) == (1, ["w1"])
-        assert after.confidence == pytest.approx(confidence)
-
     def test_a_merge_is_taken_back_once(self, harness: Harness) -> None:
         self.told(harness)
-        pair = _id("User loves hiking"), _id("User likes hiking")
-        merge = consolidate(step=Step.MERGE, fact_id=pair[0], other_id=pair[1])
-        harness.take(harness.record(merge, CONSOLIDATION))
+        harness.merge("User loves hiking", "User likes hiking")
         harness.take(harness.record(candidate("User loves hiking", 101)))
-        step = consolidate(step=Step.SEPARATE, step_id="s-2", fact_id=pair[1])
+        step = consolidate(step=Step.SEPARATE, step_id="s-2", fact_id=_id("User likes hiking"))
         record, stays = self.half(harness, step)
         assert stays.evidence_count == 2
         harness.feed(record)
@@ -871,13 +789,15 @@ def of_person(harness: Harness) -> Person:
     return person
 
 
-class TestSeparating:
-    def merge(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.7)
-        harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
-        harness.consolidate()
-        assert harness.fact("User likes hiking").status is FactStatus.MERGED_INTO
+def hike(harness: Harness) -> None:
+    """Have a fact that is part of another."""
+    harness.know("User likes hiking", 1, confidence=0.7)
+    harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
+    harness.consolidate()
+    assert harness.fact("User likes hiking").merged_into_id == _id("User loves hiking")
 
+
+class TestSeparating:
     def test_what_was_archived_is_back_with_what_it_rested_on(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1, confidence=0.7)
         harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
@@ -899,9 +819,7 @@ class TestSeparating:
         for each in (harness, other):
             each.know("User likes hiking", 1, confidence=0.95)
             each.know("User loves hiking", 2, NEARBY, confidence=0.6)
-            pair = _id("User loves hiking"), _id("User likes hiking")
-            merge = consolidate(step=Step.MERGE, fact_id=pair[0], other_id=pair[1])
-            each.take(each.record(merge, CONSOLIDATION))
+            each.merge("User loves hiking", "User likes hiking")
         harness.reset(replay=replay)
         for each in (harness, other):
             each.take(each.record(candidate("User likes hiking", 3)))
@@ -909,7 +827,7 @@ class TestSeparating:
         assert harness.topic() == other.topic()
 
     def test_a_merge_is_not_taken_back_by_what_was_said_of_one_before(self, harness: Harness) -> None:
-        self.merge(harness)
+        hike(harness)
         harness.arrived += timedelta(hours=1)
         step = consolidate(
             at=harness.arrived, step=Step.SEPARATE, step_id="s-9", fact_id=_id("User likes hiking")
@@ -917,16 +835,14 @@ class TestSeparating:
         harness.take(harness.record(step, CONSOLIDATION))
         harness.know("User enjoys hiking", 3, confidence=0.9)
         harness.arrived += timedelta(hours=1)
-        pair = _id("User enjoys hiking"), _id("User likes hiking")
-        merge = consolidate(at=harness.arrived, step=Step.MERGE, fact_id=pair[0], other_id=pair[1])
-        harness.take(harness.record(merge, CONSOLIDATION))
+        harness.merge("User enjoys hiking", "User likes hiking", at=harness.arrived)
         facts = harness.topic()
-        assert harness.fact("User likes hiking").merged_into_id == pair[0]
+        assert harness.fact("User likes hiking").merged_into_id == _id("User enjoys hiking")
         harness.reset(replay=True)
         assert harness.topic() == facts
 
     def test_they_are_not_merged_again(self, harness: Harness) -> None:
-        self.merge(harness)
+        hike(harness)
         separate(harness, "User likes hiking")
         assert [output.topic for output in harness.outputs][-1] == "memory.embedding-requests.v1"
         harness.take(harness.record(result("User likes hiking"), EMBEDDINGS))
@@ -935,14 +851,11 @@ class TestSeparating:
         facts = harness.topic()
         report = harness.consolidate(step_id="s-2")
         assert (report.facts, report.merged, report.asked) == (2, (), 0)
-        merge = consolidate(
-            step=Step.MERGE, fact_id=_id("User loves hiking"), other_id=_id("User likes hiking")
-        )
-        harness.take(harness.record(merge, CONSOLIDATION))
+        harness.merge("User loves hiking", "User likes hiking")
         assert harness.topic() == facts
 
     def test_nothing_comes_back_of_what_was_erased(self, harness: Harness) -> None:
-        self.merge(harness)
+        hike(harness)
         blank, erased = harness.record(None, FACTS), erasing("", "c")
         harness.take(erased._replace(offset=blank.offset, timestamp=blank.timestamp, partition=PARTITION))
         separate(harness, "User likes hiking")
@@ -952,12 +865,6 @@ class TestSeparating:
 
 class TestToldApart:
     """What was merged by mistake, and is then said instead of the fact that stands for it."""
-
-    def merged(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.7)
-        harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
-        harness.consolidate()
-        assert harness.fact("User likes hiking").merged_into_id == _id("User loves hiking")
 
     def instead(self, harness: Harness, number: int = 3) -> Record:
         said = candidate("User likes hiking", number)
@@ -979,7 +886,7 @@ class TestToldApart:
         assert (gone.status, gone.superseded_by) == (FactStatus.DEPRECATED, back.fact_id)
 
     def test_it_is_back_with_what_it_rested_on_and_the_other_never_was_so(self, harness: Harness) -> None:
-        self.merged(harness)
+        hike(harness)
         said = self.instead(harness)
         harness.take(said)
         self.check(harness)
@@ -993,29 +900,18 @@ class TestToldApart:
 
     @pytest.mark.parametrize("replay", [False, True])
     def test_it_is_back_after_a_reset_too(self, harness: Harness, replay: bool) -> None:
-        self.merged(harness)
+        hike(harness)
         facts = harness.topic()
         harness.reset(replay=replay)
         assert harness.topic() == facts
         harness.take(self.instead(harness))
         self.check(harness)
 
-    def test_whatever_was_stored_before_a_crash(self, harness: Harness) -> None:
-        self.merged(harness)
-        said = self.instead(harness)
-        before = len(harness.changelog)
-        harness.feed(said)
-        self.check(harness)
-        for stored in reversed(range(before, len(harness.changelog))):
-            harness.recover(stored)
-            harness.feed(said)
-            self.check(harness)
-
     @pytest.mark.parametrize("reset", [False, True])
     def test_once_something_else_is_said_instead_of_the_other_it_is_back_when_it_is_said(
         self, harness: Harness, reset: bool
     ) -> None:
-        self.merged(harness)
+        hike(harness)
         said = candidate("User hates hiking", 3)
         corrects = _id("User loves hiking")
         harness.take(
@@ -1027,13 +923,6 @@ class TestToldApart:
         harness.take(harness.record(candidate("User likes hiking", 4)))
         back = harness.fact("User likes hiking")
         assert (back.status, {each.window_id for each in back.provenance}) == (FactStatus.ACTIVE, {"w1", "w4"})
-
-    def corrected(self, harness: Harness, text: str, wrong: str, number: int) -> None:
-        said = candidate(text, number)
-        # It arrives when it was sent: a clock that is far ahead would count as said at its arrival.
-        evidence = msgspec.structs.replace(said.provenance, arrived_at=said.provenance.sent_at)
-        said = msgspec.structs.replace(said, provenance=evidence, assertion=Assertion.CORRECTED)
-        harness.take(harness.record(msgspec.structs.replace(said, corrects=_id(wrong))))
 
 
 def merged_texts(harness: Harness) -> list[str]:
@@ -1086,15 +975,7 @@ def test_taken_back_however_often_it_crashes(story: list[tuple[str, str, float, 
     harness = told([(verb, thing, confidence, False) for verb, thing, confidence, _ in story])
     for text in merged_texts(harness):
         separate(harness, text)
-    stage = Facts(Settings(consolidate_at="off")).stage()
-    calm = Trial(stage, harness.log, Random(0), latencies=[0.0], batches=[1], causal=True)
-    calm.run()
-    trial = Trial(stage, harness.log, chance, batches=(1, 4, 100), causal=True)
-    for _ in range(4):
-        trial.run(chance.randint(1, 8))
-    trial.run()
-
-    assert latest(trial.outputs) == latest(calm.outputs)
+    assert latest(crashing(harness.log, chance).outputs) == latest(calmly(harness.log).outputs)
 
 
 def latest(outputs: Sequence[Any]) -> dict[bytes, object]:
@@ -1127,13 +1008,7 @@ def test_told_apart_however_often_it_crashes(story: list[tuple[str, str, float, 
             harness.take(harness.record(said))
     harness.consolidate(step_id="s-after")
     # Which came first, a sentence or the step that merged its fact, is up to whoever reads them.
-    trial = Trial(
-        Facts(Settings(consolidate_at="off")).stage(), harness.log, chance, batches=(1, 4, 100), causal=True
-    )
-    for _ in range(4):
-        trial.run(chance.randint(1, 8))
-    trial.run()
-    for outputs in (harness.outputs, trial.outputs):
+    for outputs in (harness.outputs, crashing(harness.log, chance).outputs):
         told_last = {output.key: output.value for output in outputs if output.topic == FACTS}
         facts = [msgspec.json.decode(value, type=Fact) for value in told_last.values() if value is not None]
         standing = [fact for fact in facts if fact.merged_into_id is None and not fact.is_void]

@@ -1,10 +1,4 @@
-"""The same log, the same result: however topics are cut, read against each other, ticked at and read again.
-
-A run of the ingest stage reads what producers sent from three topics, in batches of any size, in any order of
-the topics, while timers fire at any time and say any time.  What it writes among the messages lies in their
-topic from then on.  Somebody answers its requests.  Then its state is lost, and other runs read the same topics
-from their beginning: they must make the same windows, requests and summaries of them.
-"""
+"""The same log, the same result: however topics are cut, read against each other, ticked at and read again."""
 
 from __future__ import annotations
 
@@ -13,12 +7,12 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 import msgspec
+import samples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from models.commands import Command
-from models.messages import ChatMessage, Role
-from models.summaries import SessionSummary, Summary, SummaryRequest
+from models.summaries import Summary, SummaryRequest
 from models.windows import Window
 from streams.agents.ingest.conversations import (
     MESSAGES,
@@ -117,12 +111,10 @@ class Deployment:
             # A producer's retry.  Days later, when the conversation is forgotten, it would be a message.
             self.append(MESSAGES, latest, key)
             return
-        message = ChatMessage(
-            message_id=f"m{number}",
+        message = samples.message(
+            number,
+            sent.text,
             conversation_id=sent.conversation,
-            user_id="ada",
-            role=Role.USER,
-            content=sent.text,
             sent_at=self.now - timedelta(seconds=sent.late),
             tenant_id="other" if sent.what == "other tenant" else "default",
         )
@@ -197,21 +189,8 @@ class Deployment:
 
 def answer(request: SummaryRequest) -> Summary:
     """The same request is answered in the same way."""
-    return Summary(
-        summary_id=request.request_id,
-        request_id=request.request_id,
-        conversation_id=request.conversation_id,
-        user_id=request.user_id,
-        from_index=request.from_index,
-        to_index=request.to_index,
-        summary=SessionSummary(key_facts=(request.request_id,)),
-        tokens=10 + request.from_index % 7,
-        source=request.source,
-        summarizer="test",
-        created_at=request.arrived_at,
-        replaces=request.replaces,
-        tenant_id=request.tenant_id,
-    )
+    tokens = 10 + request.from_index % 7
+    return samples.answer(request, request.request_id, tokens=tokens, at=request.arrived_at)
 
 
 def run(deployment: Deployment, steps: list[Read], then: Callable[[], None]) -> tuple[object, ...]:

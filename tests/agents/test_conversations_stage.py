@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,10 +13,9 @@ import samples
 from models.commands import Command
 from models.ids import window_id
 from models.messages import ChatMessage, Role
-from models.summaries import SessionSummary, Summary, SummaryRequest
+from models.summaries import SummaryRequest
 from models.windows import Window, WindowReason, WindowSource
 from processors.conversations.token_table import ranges
-from processors.summaries.building import build_summary
 from streams.agents.ingest.conversations import (
     MESSAGES,
     REQUESTS,
@@ -25,10 +23,8 @@ from streams.agents.ingest.conversations import (
     WINDOWS,
     Conversations,
 )
-from streams.clients.records import rerouted
 from streams.clients.topics import COMMANDS, SUMMARIES
 from streams.config.settings import Settings
-from streams.llm.builtin_summarizer import BuiltinSummarizer
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.effects import Effects
 from streams.runtime.testing import START, StageHarness
@@ -51,28 +47,7 @@ class Harness(StageHarness):
         return self.values(REQUESTS, SummaryRequest)
 
     def answer(self, request: SummaryRequest, tokens: int = 80) -> Effects:
-        summary = Summary(
-            summary_id=request.request_id,
-            request_id=request.request_id,
-            conversation_id=request.conversation_id,
-            user_id=request.user_id,
-            from_index=request.from_index,
-            to_index=request.to_index,
-            summary=SessionSummary(key_facts=("fact",)),
-            tokens=tokens,
-            source=request.source,
-            summarizer="test",
-            created_at=START,
-        )
-        return self.feed(self.record(summary, SUMMARIES))
-
-    def summarize(self, request: SummaryRequest) -> None:
-        """Answer as the built-in summarizer does."""
-        summarizer = BuiltinSummarizer(COUNT)
-        summary = build_summary(
-            request, asyncio.run(summarizer.summarize(request)).summary, COUNT, summarizer.name
-        )
-        self.feed(self.record(summary, SUMMARIES))
+        return self.feed(self.record(samples.answer(request, tokens=tokens), SUMMARIES))
 
     def come_back(self) -> None:
         """Read what the latest call wrote among the messages."""
@@ -146,40 +121,6 @@ class TestWindows:
         headers = dict(harness.last.outputs[0].headers)
         assert headers["ce_id"] == window.window_id.encode()
 
-    @pytest.mark.parametrize("cut", [1, 2, 7, 60])
-    def test_batches_do_not_change_the_windows(self, cut: int) -> None:
-        harness, one_by_one = Harness(), Harness()
-        records = [
-            harness.record(message)
-            for pair in zip(messages(30), messages(30, conversation="d"), strict=True)
-            for message in pair
-        ]
-        for at in range(0, len(records), cut):
-            harness.feed(*records[at : at + cut])
-        for record in records:
-            one_by_one.feed(record)
-        assert sorted(harness.windows, key=str) == sorted(one_by_one.windows, key=str)
-        assert harness.payload() == one_by_one.payload()
-
-    def test_a_replay_writes_nothing_again(self) -> None:
-        harness = Harness()
-        records = [harness.record(message) for message in messages(24)]
-        harness.feed(*records)
-        before = harness.payload()
-        effects = harness.feed(*records)
-        assert (effects.outputs, effects.changes) == ([], {})
-        assert harness.payload() == before
-
-    def test_a_producers_retry_counts_once(self) -> None:
-        harness = Harness()
-        for message in messages(9):
-            harness.feed(harness.record(message))
-        effects = harness.feed(harness.record(next(messages(1, first=8))))
-        assert harness.windows == []
-        assert effects.counts["skipped_records_total", ("conversations", "duplicate")] == 1
-        harness.feed(harness.record(next(messages(1, first=9))))
-        assert spans(harness.windows) == [(1, 10)]
-
     def test_another_tenants_message_is_not_mixed_in(self) -> None:
         """Or what its people say would be learned about, and found by, the tenant that was here first."""
         harness = Harness(window_size=4, window_overlap=1)
@@ -211,30 +152,6 @@ class TestIds:
 
 
 class TestIdle:
-    def test_a_pause_between_messages_flushes_what_came_before(self) -> None:
-        harness = Harness()
-        for message in messages(5):
-            harness.feed(harness.record(message))
-        harness.feed(harness.record(next(messages(1, first=5, sent_at=START + timedelta(minutes=16)))))
-        assert [(window.reason, *spans([window])) for window in harness.windows] == [
-            (WindowReason.IDLE, (1, 5))
-        ]
-        for message in messages(6, first=6, sent_at=START + timedelta(minutes=17)):
-            harness.feed(harness.record(message))
-        assert spans(harness.windows) == [(1, 5), (3, 12)], "the next window keeps the overlap"
-
-    def test_a_pause_between_arrivals_flushes_what_came_before(self) -> None:
-        """Whatever the messages say of when they were sent: by then the clock would have."""
-        harness = Harness()
-        harness.feed(*[harness.record(message) for message in messages(5)])
-        harness.arrived += timedelta(seconds=899)
-        harness.feed(harness.record(next(messages(1, first=5))))
-        harness.arrived += timedelta(seconds=900)
-        harness.feed(harness.record(next(messages(1, first=6))))
-        assert [(window.reason, *spans([window])) for window in harness.windows] == [
-            (WindowReason.IDLE, (1, 6))
-        ]
-
     @pytest.mark.parametrize("pause", [11, 35, 600])
     def test_a_backfill_that_stands_still_for_a_while_is_not_cut(self, pause: int) -> None:
         """Its messages are old, and one after the other all the same; others of the partition say nothing."""
@@ -315,40 +232,12 @@ class TestClose:
             harness.feed(harness.record(mark.value, MESSAGES, key=mark.key, headers=mark.headers))
         assert spans(harness.windows) == [(1, 5)]
 
-    def test_a_command_that_is_read_again_closes_nothing_else(self) -> None:
-        """On a replay commands are copied among the messages again, behind everything."""
-        harness = Harness()
-        harness.feed(*[harness.record(message) for message in messages(5)])
-        command = harness.record(closing("c"), COMMANDS)
-        for _ in range(2):
-            harness.feed(command)
-            harness.come_back()
-            harness.feed(
-                *[harness.record(message) for message in messages(2, first=harness.payload().next_index)]
-            )
-        assert spans(harness.windows) == [(1, 5)]
-        harness.close()
-        assert spans(harness.windows) == [(1, 5), (3, 9)], "the next command is another"
-
     def test_another_tenant_cannot_close_it(self) -> None:
         harness = Harness()
         harness.feed(*[harness.record(message) for message in messages(5)])
         harness.close(tenant_id="other")
         assert harness.windows == []
         assert [letter.reason for letter in harness.last.dead_letters] == ["tenant_mismatch"]
-
-
-class TestCopies:
-    @pytest.mark.parametrize("key", [None, b"c"], ids=["without a key", "in a wrong partition"])
-    def test_a_record_that_was_sent_home_counts_once_however_often_it_is_read(self, key: bytes | None) -> None:
-        harness = Harness()
-        strays = [harness.record(message, key=key) for message in messages(24)]
-        for _ in range(2):
-            for stray in strays:
-                copy = rerouted(stray._replace(partition=2, topic="chat.messages.v1"))
-                harness.feed(harness.record(stray.value, MESSAGES, key=b"c", headers=copy))
-        assert spans(harness.windows) == [(1, 10), (8, 17), (15, 24)]
-        assert harness.payload().next_index == 24
 
 
 class TestForgetting:
@@ -374,19 +263,6 @@ class TestForgetting:
         latest = told.windows[-1]
         assert (latest.tenant_id, latest.user_id, latest.from_index) == ("other", "eve", 14)
         assert len({window.window_id for window in told.windows}) == len(told.windows)
-
-    @pytest.mark.parametrize("together", [True, False])
-    def test_batches_do_not_matter(self, together: bool) -> None:
-        """Not even for the request that was due before it was forgotten."""
-        harness = Harness(token_threshold=100)
-        records = [harness.record(message) for message in messages(12)]
-        harness.arrived += 100 * self.DAY
-        records += [harness.record(message) for message in messages(3, first=12)]
-        for batch in [records] if together else [[record] for record in records]:
-            harness.feed(*batch)
-        assert [window.to_index for window in harness.windows] == [9, 11]
-        assert len(harness.requests) == 1
-        assert harness.payload().next_index == 3
 
 
 class TestTokens:
@@ -418,23 +294,6 @@ class TestTokens:
         assert (repeated.request_id, repeated.attempt) == (request.request_id, 2)
         assert repeated.messages == request.messages
 
-    def test_summaries_that_fill_the_context_are_rolled_up(self) -> None:
-        harness = Harness(token_threshold=100)
-        n = 0
-        while not any(request.roll_up for request in harness.requests):
-            harness.feed(*[harness.record(message) for message in messages(10, first=n)])
-            n += 10
-            answered = len(harness.requests)
-            if harness.payload().tokens.open is not None and not harness.requests[-1].roll_up:
-                harness.answer(harness.requests[answered - 1], tokens=30)
-            assert n < 500
-        roll_up = harness.requests[-1]
-        assert roll_up.messages == ()
-        assert len(roll_up.previous) == len(roll_up.replaces) == 2
-        harness.answer(roll_up, tokens=20)
-        assert len(harness.payload().tokens.summaries) == 1
-        assert len(harness.payload().summaries) == 1
-
 
 class TestPages:
     def test_state_does_not_grow_while_a_summary_takes_its_time(self) -> None:
@@ -448,64 +307,7 @@ class TestPages:
         assert len(harness.state.read(b"c")[1] or b"") < 4000
 
 
-BAD = {
-    "null_value": {"value": None},
-    "empty_value": {"value": b""},
-    "invalid_utf8": {"value": b'{"message_id":"\xff\xfe"}'},
-    "invalid_json": {"value": b"{not json"},
-    "invalid_field": {"value": b'{"message_id":"1"}'},
-    "key_mismatch": {"key": b"somebody-else"},
-}
-
-
 class TestBadInput:
-    @pytest.mark.parametrize("reason", BAD)
-    def test_a_bad_record_is_dead_lettered_and_its_neighbours_are_processed(self, reason: str) -> None:
-        harness = Harness()
-        before, bad, *after = messages(10)
-        effects = harness.feed(
-            harness.record(before),
-            harness.record(bad, **BAD[reason]),
-            *[harness.record(message) for message in after],
-        )
-        assert [letter.reason for letter in effects.dead_letters] == [reason]
-        assert effects.dead_letters[0].record.offset == 1
-        assert harness.payload().next_index == 9
-
-    @pytest.mark.parametrize(
-        ("reason", "field", "value"),
-        [
-            ("content_too_large", "content", "é" * 32_769),
-            ("control_characters", "message_id", "tab\tbed"),
-            ("absurd_time", "sent_at", datetime(1999, 12, 31, tzinfo=UTC)),
-            ("absurd_time", "sent_at", START + timedelta(days=400)),
-        ],
-    )
-    def test_a_bad_field_is_dead_lettered(self, reason: str, field: str, value: Any) -> None:
-        harness = Harness()
-        effects = harness.feed(harness.record(next(messages(1, **{field: value}))))
-        assert [letter.reason for letter in effects.dead_letters] == [reason]
-
-    @pytest.mark.parametrize(
-        ("value", "said"),
-        [
-            (b"\x00\x00\x00\x00\x2a\x08c-av\x06ada\xff", "schema id 42"),
-            (b'\x00\x00\x00\x00\x07{"message_id": "m"}', "schema id 7"),
-        ],
-    )
-    def test_the_frame_of_a_schema_registry_is_named(self, value: bytes, said: str) -> None:
-        harness = Harness()
-        [letter] = harness.feed(harness.record(next(messages(1)), value=value)).dead_letters
-        assert (letter.reason, said in letter.message) == ("schema_registry", True)
-
-    @pytest.mark.parametrize("depth", [40, 5000])
-    def test_deep_nesting_is_dead_lettered(self, depth: int) -> None:
-        harness = Harness()
-        nested = b'{"a":' * depth + b"1" + b"}" * depth
-        value = msgspec.json.encode(next(messages(1))).replace(b'"metadata":{}', b'"metadata":' + nested)
-        effects = harness.feed(harness.record(next(messages(1)), value=value))
-        assert [letter.reason for letter in effects.dead_letters] == ["nested_too_deep"]
-
     def test_a_record_without_a_key_goes_to_its_conversations_partition(self) -> None:
         harness = Harness()
         effects = harness.feed(harness.record(next(messages(1)), key=None))

@@ -125,13 +125,8 @@ def harness() -> Harness:
     ("attribute", "value", "text", "becomes"),
     [
         ("home", "Berlin", "Munich", "Lives in Munich"),
-        ("home", "Berlin", "sorry, it's Munich.", "Lives in Munich"),
         ("home", "Berlin", "I live in Munich now.", "I live in Munich now."),
-        ("home", "Berlin", "Lives in Munich", "Lives in Munich"),
-        ("home", "Berlin", "The user lives in Munich", "The user lives in Munich"),
-        ("home", "Berlin", "They are somewhere else these days", "They are somewhere else these days"),
         ("like", "tea", "coffee", "Likes coffee"),
-        ("pet", "a dog", "a cat", "Has a cat"),
         ("", "Hums in the kitchen", "Hums in the bathroom.", "Hums in the bathroom"),
     ],
 )
@@ -165,23 +160,12 @@ def test_who_corrects_is_told_what_will_stand_and_sends_no_secret(harness: Harne
         correcting(berlin, "4222222222222 ".ljust(1024, "x"), "eve", mask_of(Settings()))
 
 
-def test_the_other_values_of_its_slot_stay(harness: Harness) -> None:
-    tea, jazz = harness.know("like", "tea"), harness.know("like", "jazz", 2)
-    harness.correct(tea, "coffee")
-    harness.correct(jazz, "blues", 2)
-    assert harness.holding() == ["Likes blues", "Likes coffee"]
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [
         ("tea", "I don't like tea"),
-        ("tea", "Does not like tea"),
         ("tea", "No, I never drink tea."),
         ("Tee", "Ich mag Tee gar nicht"),
-        ("Tee", "Ich trinke keinen Tee"),
-        ("thé", "Je n'aime pas le thé"),
-        ("chá", "Não gosto de chá"),
         ("té", "No me gusta el té"),
     ],
 )
@@ -199,12 +183,9 @@ def test_a_negated_value_denies_the_fact(harness: Harness, value: str, text: str
 @pytest.mark.parametrize(
     "text",
     [
-        "I don't grow protea",
         "I don't like tea in the evening",
         "I can't live without tea",
-        "Not only tea",
         "Coffee, not tea",
-        "I don't like tea, I like coffee",
         "No I like green tea",
     ],
 )
@@ -229,16 +210,6 @@ def test_a_fact_that_is_only_over_ends(harness: Harness) -> None:
     assert (harness.holding(), harness.by_id()[berlin.fact_id].status) == ([], FactStatus.ENDED)
 
 
-def test_the_part_of_a_whole_may_be_right(harness: Harness) -> None:
-    part = harness.know("like", "blueberries")
-    says = told("like", "blueberries in smoothies", 2)
-    harness.take(harness.record(msgspec.structs.replace(says, refines=(part.fact_id,))))
-    whole = harness.facts()["Likes blueberries in smoothies"]
-    assert harness.holding() == [whole.statement]
-    harness.correct(whole, "blueberries")
-    assert harness.holding() == ["Likes blueberries"]
-
-
 def test_a_command_that_is_sent_twice_is_done_once(harness: Harness) -> None:
     berlin = harness.know("home", "Berlin")
     harness.correct(berlin, "Munich")
@@ -254,8 +225,6 @@ def test_a_command_that_is_sent_twice_is_done_once(harness: Harness) -> None:
         ("Munich", {"user_id": "mallory"}, "unknown_fact"),
         ("Munich", {"tenant_id": "another"}, "unknown_fact"),
         ("berlin.", {}, "same_value"),
-        ("I live in Berlin.", {}, "same_value"),
-        ("...", {}, "no_text"),
         ("  ", {}, "no_text"),
         ("Munich", {"user_id": ""}, "no_user_id"),
         ("Munich", {"fact_id": ""}, "no_fact_id"),

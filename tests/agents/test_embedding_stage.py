@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
-import numpy as np
 import pytest
 from memory_samples import WordEmbedder
 
@@ -21,8 +20,6 @@ from streams.agents.recall.embedding import Building, Embedding
 from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
 from streams.clients.records import Record
 from streams.config.settings import Settings
-from streams.llm.onnx_embedder import OnnxEmbedder
-from streams.llm.onnx_model import DIMENSIONS, MODEL
 from streams.runtime.testing import StageHarness
 
 ESPRESSO, ENGINEER, CELLO = (
@@ -78,16 +75,6 @@ class TestVectors:
         await harness.call(*[harness.record(each) for each in (first, second, repeated, first)])
         assert embedder.asked == [[CELLO, ENGINEER]]
         assert [result.id for result in harness.results] == [first.id, second.id, repeated.id]
-
-    async def test_the_real_model_is_near_what_means_the_same(self) -> None:
-        embedder = OnnxEmbedder()
-        harness = Harness(embedder)
-        await harness.call(*[harness.record(request(text)) for text in (ESPRESSO, ENGINEER, CELLO)])
-        vectors = np.stack([unpack(result) for result in harness.results])
-        asked = await embedder.embed(["coffee habits", "what instrument?"])
-        assert (asked @ vectors.T).argmax(axis=1).tolist() == [0, 2]
-        assert {(result.model, result.dimensions) for result in harness.results} == {(MODEL, DIMENSIONS)}
-        await embedder.close()
 
 
 class TestErasure:

@@ -11,17 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_samples import candidate
-from test_consolidation import Harness, erasing, line_state, result
+from test_consolidation import Harness, _id, consolidate, erasing, line_state, result
 
 from models import ids
-from models.consolidation import ConsolidationStep, Step
+from models.consolidation import ConsolidationStep, Saying, Step
 from models.facts import Fact, FactCandidate, FactChange, FactStatus
-from models.statements import Kind
+from models.statements import Change, Kind
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from streams.agents.memory.consolidation_records import CONSOLIDATION
+from streams.agents.memory.fact_store import STATE
 from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.vectors.requests import EMBEDDINGS
+from streams.clients.records import Record
 from streams.config.settings import Settings
 from streams.runtime.testing import START
 from streams.runtime.trial import Trial
@@ -87,31 +89,11 @@ def test_only_quotations_end_each_other(text: str) -> None:
     assert not steps(harness)
 
 
-def test_one_fact_more_ends_nothing() -> None:
-    harness = Harness()
-    know(harness, "I love tea.", 1, kind=Kind.PREFERENCE)
-    know(harness, "I love coffee.", 30, NEAR, kind=Kind.PREFERENCE)
-    assert not steps(harness)
-
-
 def test_what_is_said_unsurely_ends_nothing() -> None:
     harness = Harness()
     know(harness, CAR, 1)
     know(harness, SOLD, 30, NEAR, confidence=0.4)
     assert not steps(harness)
-
-
-def test_a_replay_changes_nothing() -> None:
-    harness = sold()
-    before, count = harness.topic(), len(harness.values(FACTS, Fact))
-    for record in [*harness.log]:
-        harness.feed(harness.record(record.value, record.topic, key=record.key))
-    assert harness.topic() == before
-    assert len(harness.values(FACTS, Fact)) == count
-
-
-def test_the_same_log_gives_the_same_steps() -> None:
-    assert [each.step_id for each in steps(sold())] == [each.step_id for each in steps(sold())]
 
 
 @pytest.mark.parametrize("what", ["fact", "conversation"])
@@ -249,3 +231,131 @@ def test_erasing_what_was_said_after_its_day_leaves_a_plan_ended() -> None:
     tea = ids.text_fact_id("default", "ada", "I love tea.")
     harness.take(harness.record(None, FACTS, key=tea.encode()))
     assert harness.fact(EXAM).status is FactStatus.ENDED
+
+
+def states(harness: Harness) -> dict[bytes, Line]:
+    stored = harness.stored(STATE, lambda key: b"/" not in key)
+    return {key: line for key, line in stored.items() if isinstance(line, Line)}
+
+
+def test_an_ending_fact_keeps_its_link_when_it_ends() -> None:
+    """A ends B, and C ends A in the same batch: an erasure of A must find B after any crash."""
+    texts = "User plays chess", "User gave up chess", "User plays chess again"
+
+    def batch(harness: Harness) -> list[Record]:
+        for day, text in enumerate(texts):
+            harness.feed(harness.record(said(text, day)))
+        return [
+            harness.record(ended(texts[0], by=texts[1], day=1), CONSOLIDATION),
+            harness.record(ended(texts[1], by=texts[2], day=2), CONSOLIDATION),
+        ]
+
+    whole = Harness()
+    whole.feed(*batch(whole))
+    for stored in range(1, len(whole.last.changes)):
+        harness = Harness()
+        records = batch(harness)
+        before = len(harness.changelog)
+        harness.feed(*records)
+        harness.recover(before + stored)
+        harness.feed(*records)
+        assert states(harness) == states(whole)
+
+
+def ended(text: str, by: str, day: int) -> ConsolidationStep:
+    at = START + timedelta(days=day)
+    saying = Saying(conversation_id=f"c{day}", sent_at=at, arrived_at=at)
+    return consolidate(
+        step=Step.ENDS,
+        step_id=f"end-{text}",
+        fact_id=_id(by),
+        other_id=_id(text),
+        at=at,
+        saying=saying,
+    )
+
+
+# -- what an extractor that was shown a fact says of it ---
+
+FOOTBALL = "The user plays football on Tuesdays."
+HABIT: dict[str, Any] = {"attribute": "habit", "value": "football"}
+
+
+def told(harness: Harness, text: str, day: int, **changes: Any) -> Fact:
+    """Let the person say something; return the fact that was written last."""
+    harness.take(harness.record(said(text, day, **changes)))
+    return {each.statement: each for each in harness.values(FACTS, Fact)}.get(text) or harness.values(
+        FACTS, Fact
+    )[-1]
+
+
+def standing(harness: Harness) -> dict[str, Fact]:
+    return {each.fact_id: each for each in harness.values(FACTS, Fact)}
+
+
+def played() -> tuple[Harness, Fact]:
+    harness = Harness()
+    return harness, told(harness, FOOTBALL, 1, **HABIT)
+
+
+def test_the_same_in_other_words_is_evidence_for_what_is_known() -> None:
+    harness, football = played()
+    told(harness, "The user is a regular five-a-side player.", 9, change=Change.AGAIN, known=football.fact_id)
+    (fact,) = standing(harness).values()
+    assert (fact.fact_id, fact.evidence_count, fact.statement) == (football.fact_id, 2, FOOTBALL)
+
+
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        (Change.ENDS, FactStatus.ENDED),
+        (Change.REPLACES, FactStatus.SUPERSEDED),
+        (Change.CORRECTS, FactStatus.SUPERSEDED),
+    ],
+)
+def test_a_known_fact_ends_when_it_was_said(change: Change, status: FactStatus) -> None:
+    harness, football = played()
+    over = told(harness, "The user runs now instead.", 9, change=change, known=football.fact_id)
+    ended = standing(harness)[football.fact_id]
+    assert (ended.status, ended.valid_to, ended.superseded_by) == (
+        status,
+        START + timedelta(days=9),
+        over.fact_id,
+    )
+    assert over.status is FactStatus.ACTIVE
+    (step,) = steps(harness)
+    assert (step.step, step.by) == (Step.ENDS if change is Change.ENDS else Step.REPLACES, "test")
+
+
+def test_a_correction_within_a_slot_takes_the_value_back() -> None:
+    harness = Harness()
+    cat = told(harness, "The user has a cat.", 1, attribute="pet", value="cat")
+    told(
+        harness,
+        "The user has a dog.",
+        2,
+        attribute="pet",
+        value="dog",
+        change=Change.CORRECTS,
+        known=cat.fact_id,
+    )
+    assert [each.status for each in standing(harness).values()] == [FactStatus.DEPRECATED, FactStatus.ACTIVE]
+    assert not steps(harness)
+
+
+@pytest.mark.parametrize("change", [Change.AGAIN, Change.REPLACES, Change.ENDS, Change.CORRECTS])
+@pytest.mark.parametrize("known", ["nothing", "somebody else's"])
+def test_what_is_not_theirs_is_left_alone(change: Change, known: str) -> None:
+    harness, football = played()
+    whose: dict[str, Any] = {"user_id": "bob"} if known == "somebody else's" else {}
+    fact_id = "f-none" if known == "nothing" else football.fact_id
+    found = told(harness, "The user runs.", 9, change=change, known=fact_id, **whose)
+    assert standing(harness)[football.fact_id].status is FactStatus.ACTIVE
+    assert (found.statement, found.status) == ("The user runs.", FactStatus.ACTIVE)
+
+
+@pytest.mark.parametrize("change", [Change.REPLACES, Change.ENDS, Change.CORRECTS])
+def test_what_was_said_earlier_ends_nothing(change: Change) -> None:
+    harness, football = played()
+    told(harness, "The user runs.", 0, change=change, known=football.fact_id)
+    assert standing(harness)[football.fact_id].status is FactStatus.ACTIVE

@@ -76,23 +76,6 @@ async def test_an_episode_is_found_by_its_words_at_once_by_its_meaning_later(
     assert found.item == episode(0)
 
 
-async def test_only_episodes_of_the_person_the_tenant_the_conversation_and_the_time(
-    index: QdrantEdgeIndex,
-) -> None:
-    harness = StageHarness(EpisodeIndex(Settings(), index).stage())
-    every = [episode(0), episode(2), episode(4, user_id="bob"), episode(6, tenant_id="acme")]
-    every.append(episode(8, conversation_id="d"))
-    await harness.call(*map(harness.record, every))
-    names = [each.episode_id for each in every]
-    assert await ids_of(index, ADA) == sorted([names[0], names[1], names[4]])
-    assert await ids_of(index, EpisodeFilter(user_id="ada", tenant_id="acme")) == [names[3]]
-    assert await ids_of(index, EpisodeFilter(user_id="ada", conversation_id="d")) == [names[4]]
-    within = EpisodeFilter(user_id="ada", since=NOON + timedelta(minutes=10), until=NOON + timedelta(hours=1))
-    assert await ids_of(index, within) == [names[0]]
-    after = EpisodeFilter(user_id="ada", since=NOON + timedelta(minutes=31), until=NOON + timedelta(hours=2))
-    assert await ids_of(index, after) == []
-
-
 @pytest.mark.parametrize("at_once", [False, True])
 async def test_what_is_erased_is_gone_and_an_old_copy_stays_out_however_the_log_is_cut(
     index: QdrantEdgeIndex, at_once: bool
@@ -118,13 +101,3 @@ async def test_what_is_erased_is_gone_and_an_old_copy_stays_out_however_the_log_
     await read(harness.record(None, key=name.encode()), harness.record(again))
     assert await ids_of(index, ADA) == []
     assert harness.dead_letters == []
-
-
-@pytest.mark.parametrize("bad", [b"{not json", None], ids=["text", "tombstone"])
-async def test_what_is_no_episode_is_dead_lettered_alone(index: QdrantEdgeIndex, bad: bytes | None) -> None:
-    harness = StageHarness(EpisodeIndex(Settings(), index).stage())
-    named = harness.record(msgspec.structs.replace(episode(1), episode_id="the first"))
-    await harness.call(harness.record(bad, key=b"k"), named, harness.record(episode(0)))
-    reasons = [letter.reason for letter in harness.dead_letters]
-    assert reasons == ["invalid_json" if bad else "invalid_episode_id", "invalid_episode_id"]
-    assert await ids_of(index, ADA) == [episode(0).episode_id]

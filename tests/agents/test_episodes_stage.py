@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from random import Random
 from typing import Any
 
 import msgspec
-import pytest
 import samples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -20,7 +19,7 @@ from models.policies import NeverKept, Rules
 from models.turns import TurnSource
 from models.vectors import EmbeddingRequest, VectorKind
 from streams.agents.recall.episode_pages import PAGE, PAGE_EPISODES
-from streams.agents.recall.episodes import EPISODES, STATE, Episodes
+from streams.agents.recall.episodes import EPISODES, Episodes
 from streams.agents.recall.punctuations import TURNS
 from streams.agents.recall.turn_log import CONVERSATION_HEADER
 from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
@@ -43,8 +42,8 @@ def stage(**changed: Any) -> Stage:
 class Harness(StageHarness):
     """The stage with these settings; conversations have turns as long as they speak."""
 
-    def __init__(self, **changed: Any) -> None:
-        super().__init__(stage(**changed))
+    def __init__(self, made: Stage | None = None, **changed: Any) -> None:
+        super().__init__(made or stage(**changed))
         self.indices: dict[str, int] = {}
 
     @property
@@ -108,12 +107,6 @@ def test_an_episode_is_published_and_asks_for_its_vector() -> None:
     assert harness.last.counts["episodes_total", ("window",)] == 1
 
 
-def test_conversations_are_told_apart() -> None:
-    harness = Harness()
-    harness.feed(*[harness.turn(conversation) for _ in range(4) for conversation in "ab"])
-    assert [(each.conversation_id, each.to_index) for each in harness.episodes] == [("a", 3), ("b", 3)]
-
-
 def test_one_turn_is_an_episode_once_nothing_follows() -> None:
     harness = Harness()
     harness.say(1)
@@ -148,15 +141,6 @@ def test_a_tick_that_was_overtaken_by_a_turn_ends_nothing() -> None:
     harness.arrived += timedelta(minutes=3)
     harness.feed(harness.record(tick.value, key=tick.key, headers=list(tick.headers)))
     assert harness.spans == []
-
-
-def test_a_closed_conversation_has_its_last_episode() -> None:
-    harness = Harness()
-    harness.say(2)
-    harness.feed(harness.punctuation("close"))
-    harness.say(1)
-    harness.feed(harness.punctuation("close"))
-    assert harness.spans == [(0, 1, "closed"), (1, 2, "closed")]
 
 
 def test_an_erased_turn_takes_its_episodes_with_it() -> None:
@@ -242,15 +226,6 @@ def test_a_late_copy_of_an_erased_episode_is_erased_behind_it() -> None:
     assert harness.last.outputs == [], "the same turns, said again after that"
 
 
-def test_what_is_no_episode_on_its_topic_is_left_to_the_index() -> None:
-    harness = Harness()
-    harness.say(4)
-    harness.feed(harness.erasure(1))
-    for bad in (b"{not json", b'{"episode_id": "x"}', None):
-        harness.feed(harness.record(bad, EPISODES, key=harness.episodes[0].episode_id.encode()))
-        assert harness.last.outputs == []
-
-
 def test_the_graves_of_a_conversation_go_with_it() -> None:
     harness = Harness(turn_retention_days=30)
     harness.say(4)
@@ -294,18 +269,6 @@ def test_what_the_topic_has_let_go_of_is_forgotten() -> None:
     assert {*dict(harness.state.items())} == {b"c", b"c\x000"}
     harness.wait(2 * DAY)
     assert dict(harness.state.items()) == {}
-
-
-@pytest.mark.parametrize(
-    "bad",
-    [b"{not json", b'{"turn_id": "x"}', b'{"punctuation": 7}', None],
-    ids=["text", "half", "mark", "gone"],
-)
-def test_what_is_no_turn_is_left_to_the_log_of_turns(bad: bytes | None) -> None:
-    harness = Harness()
-    headers = [(PUNCTUATION_HEADER, b"tick")] if bad and b"punct" in bad else []
-    harness.feed(harness.record(bad, key=b"k", headers=headers))
-    assert (harness.dead_letters, harness.outputs, dict(harness.state.items())) == ([], [], {})
 
 
 def log_of(chance: Random) -> list[Record]:
@@ -353,15 +316,6 @@ def test_no_crash_and_no_cut_changes_an_episode(seed: int, crashes: int) -> None
         (each.topic, each.key, each.value) for each in calm.outputs
     }
     assert trial.state() == calm.state()
-
-
-def test_state_of_an_idle_conversation_is_small() -> None:
-    harness = Harness(episode_size=20, episode_overlap=3)
-    harness.feed(*[harness.turn(text="so it is, indeed. " * 50) for _ in range(20)])
-    payload = dict(harness.state.items())[b"c"]
-    assert STATE.decode(payload, b"c").formed == 1
-    assert len(payload) < 1_000
-    assert datetime.fromtimestamp(harness.timers[b"c"], UTC) > START + 300 * DAY
 
 
 def test_nothing_that_a_policy_never_keeps_gets_into_the_graph() -> None:

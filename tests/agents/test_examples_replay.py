@@ -1,7 +1,4 @@
-"""Every example of every topic that a service reads goes through the stage that reads it, as deployed.
-
-Those of the respond service's outputs are what it makes of its inputs.
-"""
+"""Every example of every topic that a service reads goes through the stage that reads it, as deployed."""
 
 from __future__ import annotations
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from random import Random
-from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from memory_samples import candidate
 
 from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus
@@ -21,7 +17,7 @@ from processors.facts.stubs import Stub
 from processors.retrieval.embedding.wording import request_for_fact
 from streams.agents.memory import tombstones
 from streams.agents.memory.fact_store import STATE
-from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
+from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
 from streams.clients.records import Record
 from streams.config.settings import Settings
@@ -100,31 +96,6 @@ class TestChanges:
         harness.learn(candidate(COMPLETE, 5, refines=[PARTIAL]))
         assert harness.asked == [PARTIAL, "home is Porto", COMPLETE], "without the person"
 
-    def test_a_complete_statement_ends_the_partial_one(self) -> None:
-        harness = Harness()
-        harness.learn(candidate(PARTIAL, 1, confidence=0.9))
-        harness.learn(candidate(COMPLETE, 2, refines=[PARTIAL], confidence=0.8))
-        partial, complete = text_fact_id("default", "ada", PARTIAL), text_fact_id("default", "ada", COMPLETE)
-        assert story([f for f in harness.published if f.fact_id == partial]) == [
-            (1, FactChange.CREATED, FactStatus.ACTIVE),
-            (2, FactChange.MERGED, FactStatus.MERGED_INTO),
-        ]
-        assert story([f for f in harness.published if f.fact_id == complete]) == [
-            (1, FactChange.CREATED, FactStatus.ACTIVE),
-            (2, FactChange.MERGED, FactStatus.ACTIVE),
-        ]
-        assert harness.stubs()[partial].into == complete
-        whole = harness.stored()[complete]
-        assert (whole.confidence, whole.evidence_count) == (0.9, 2)
-        assert whole.valid_from == START + timedelta(minutes=1)
-
-    def test_what_restates_a_merged_fact_reinforces_the_one_that_stands_for_it(self) -> None:
-        harness = Harness()
-        harness.learn(candidate(PARTIAL, 1), candidate(COMPLETE, 2, refines=[PARTIAL]))
-        harness.learn(candidate(PARTIAL, 3))
-        last = harness.published[-1]
-        assert (last.statement, last.change, last.evidence_count) == (COMPLETE, FactChange.REINFORCED, 3)
-
 
 class TestRecords:
     def test_a_fact_is_keyed_by_its_id_and_routed_by_its_person(self) -> None:
@@ -138,28 +109,8 @@ class TestRecords:
         assert (headers["ce_type"], headers["ce_subject"]) == (b"memory.fact.v1", b"bob")
         assert headers["ce_id"] == f"{fact.fact_id}/1".encode()
 
-    def test_times_are_the_messages_and_not_those_of_the_records_in_between(self) -> None:
-        harness = Harness()
-        harness.arrived = START + timedelta(days=30)
-        harness.learn(candidate(PARTIAL, 1))
-        (created,) = harness.published
-        assert created.learned_at == created.last_evidence_at == candidate(PARTIAL, 1).provenance.arrived_at
-        assert created.valid_from == START + timedelta(minutes=1)
-
 
 class TestReplay:
-    def test_candidates_that_are_replayed_add_nothing(self) -> None:
-        harness = Harness()
-        records = [
-            harness.record(candidate(PARTIAL, 1)),
-            harness.record(candidate(COMPLETE, 2, refines=[PARTIAL])),
-            harness.record(candidate(PARTIAL, 3)),
-        ]
-        harness.feed(*records)
-        effects = harness.feed(*records)
-        assert (effects.outputs, effects.changes) == ([], {})
-        assert effects.counts["skipped_records_total", ("facts", "replayed")] == 3
-
     def test_the_sources_have_marks_of_their_own(self) -> None:
         """A tombstone at a high offset must not hide a candidate at a low one, nor the reverse."""
         harness = Harness()
@@ -220,35 +171,6 @@ class TestErasure:
         assert anew.erased_until == START + timedelta(seconds=10)
         assert harness.asked == [PARTIAL, "", PARTIAL]
 
-    def test_what_was_said_before_it_never_comes_back(self) -> None:
-        """Not from a candidate that was on its way, nor from a replay."""
-        harness = Harness()
-        said = [harness.record(candidate(PARTIAL, n)) for n in (1, 2)]
-        harness.feed(*said)
-        self.erase(harness, harness.published[0], until=10)
-        for records in (said, [harness.record(candidate(PARTIAL, n)) for n in (1, 3)]):
-            effects = harness.feed(*records)
-            assert effects.outputs == []
-        assert harness.stored() == {}
-
-    def test_a_crash_anywhere_in_between_is_made_up_for(self) -> None:
-        whole = Harness()
-        records = [whole.record(candidate(PARTIAL, 1)), whole.record(candidate(COMPLETE, 2, refines=[PARTIAL]))]
-        whole.feed(*records)
-        key, headers = tombstone(whole.published[-1], 10)
-        erasing = whole.record(None, FACTS, key=key, headers=headers)
-        before = len(whole.changelog)
-        whole.feed(erasing)
-        expected = whole.stored()
-        for cut in range(before, len(whole.changelog) + 1):
-            harness = Harness()
-            harness.feed(*records)
-            harness.feed(erasing)
-            harness.recover(cut)
-            harness.feed(*records)
-            harness.feed(erasing)
-            assert harness.stored() == expected
-
     def test_a_merged_fact_that_is_erased_stands_for_nothing(self) -> None:
         harness = Harness()
         harness.learn(candidate(PARTIAL, 1), candidate(COMPLETE, 2, refines=[PARTIAL]))
@@ -277,61 +199,7 @@ class TestErasure:
         assert len(harness.stored()) == 1
 
 
-STATEMENTS = ("likes tea", "likes green tea", "likes green tea from Uji", "likes long walks")
-
-
-@st.composite
-def said(draw: st.DrawFn) -> list[FactCandidate]:
-    """A person repeats themselves and becomes more precise."""
-    found = []
-    for number in range(draw(st.integers(1, 8))):
-        which = draw(st.integers(0, len(STATEMENTS) - 1))
-        partial = draw(st.lists(st.integers(0, which - 1), max_size=2, unique=True)) if which else []
-        found.append(candidate(STATEMENTS[which], number, refines=[STATEMENTS[n] for n in partial]))
-    return found
-
-
-def essence(fact: Fact) -> tuple[object, ...]:
-    """Everything but how the versions were counted on the way."""
-    evidence = frozenset(provenance.message_ids for provenance in fact.provenance)
-    confidence = round(fact.confidence, 9)
-    return fact.fact_id, fact.status, fact.merged_into_id, fact.evidence_count, evidence, confidence
-
-
 class TestCrash:
-    @settings(max_examples=150, deadline=None)
-    @given(candidates=said(), chance=st.randoms(use_true_random=False))
-    def test_the_sources_may_be_read_again_in_another_order(
-        self, candidates: list[FactCandidate], chance: Random
-    ) -> None:
-        harness = Harness()
-        batches: list[tuple[list[Record], int]] = []
-
-        def feed(source: str, values: Sequence[FactCandidate | Fact]) -> None:
-            records = [harness.record(value, source) for value in values]
-            harness.feed(*records)
-            batches.append((records, len(harness.changelog)))
-
-        said, heard = list(candidates), 0
-        while said or heard < len(harness.published):
-            if said and chance.random() < 0.5:
-                count = chance.randint(1, len(said))
-                feed(CANDIDATES, said[:count])
-                del said[:count]
-            elif heard < len(harness.published):
-                feed(FACTS, harness.published[heard:])
-                heard = len(harness.published)
-        before = {*map(essence, harness.stored().values())}
-
-        cut = chance.randint(0, len(harness.changelog))
-        harness.recover(cut)
-        done = next((n for n, (_, length) in enumerate(batches) if length > cut), len(batches))
-        again = [record for records, _ in batches[chance.randint(0, done) :] for record in records]
-        sources = {each: iter([r for r in again if r.topic == each]) for each in (CANDIDATES, FACTS)}
-        for source in chance.sample([record.topic for record in again], len(again)):
-            harness.feed(next(sources[source]))
-        assert {*map(essence, harness.stored().values())} == before
-
     def test_a_whole_fact_is_stored_before_the_partial_one_that_it_has_taken_in(self) -> None:
         """The partial one is a stub then: the other way round, a crash would lose what it rested on.  And the
         slot, which says that a candidate was folded in, comes last."""
@@ -343,26 +211,7 @@ class TestCrash:
         assert [*effects.changes] == [*stored, slot_id("default", "ada", "", "").encode()]
 
 
-BAD: dict[str, Any] = {
-    "null_value": None,
-    "empty_value": b"",
-    "invalid_utf8": b'{"fact_id":"\xff"}',
-    "invalid_json": b"{not json",
-    "invalid_field": b'{"fact_id":"f"}',
-}
-
-
 class TestBadInput:
-    @pytest.mark.parametrize("reason", BAD)
-    def test_a_bad_candidate_is_dead_lettered_and_its_neighbours_are_processed(self, reason: str) -> None:
-        harness = Harness()
-        bad = harness.record(BAD[reason], key=b"ada")
-        effects = harness.feed(
-            harness.record(candidate(PARTIAL, 1)), bad, harness.record(candidate(PARTIAL, 2))
-        )
-        assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, reason)]
-        assert [fact.version for fact in harness.published] == [1, 2]
-
     def test_a_candidate_cannot_end_another_persons_fact(self) -> None:
         harness = Harness()
         harness.learn(candidate(PARTIAL, 1))

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from models.graph import Entity, EntityType, GraphStatement, Relation
+from models.graph import Entity, GraphStatement, Relation
 from models.index import VectorSpace
 from processors.conversations.episodes.state import KeptTurn
 from processors.extraction.graph.reading import read
@@ -327,18 +327,3 @@ def tie(n: int, from_id: str = HUB, to_id: str = "", **changes: Any) -> Relation
         version=1,
     )
     return msgspec.structs.replace(made, **changes)
-
-
-def hub() -> Entity:
-    return Entity(
-        entity_id=HUB,
-        user_id="ada",
-        type=EntityType.PERSON,
-        name="Max",
-        aliases=(),
-        mentions=1,
-        first_said_at=AT,
-        last_said_at=AT,
-        changed_at=AT,
-        version=1,
-    )

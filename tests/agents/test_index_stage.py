@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ import pytest
 from memory_samples import fact
 
 from models.errors import DependencyUnavailable
-from models.facts import Erasure, Fact, FactChange, FactStatus
+from models.facts import Erasure, Fact, FactChange
 from models.index import FactFilter, VectorSpace
 from streams.agents.memory import tombstones
 from streams.agents.recall.index import FACTS, Index
@@ -71,26 +71,12 @@ class TestStoring:
         assert await harness.found("blueberry") == ["likes blueberries"]
         assert await harness.index.get([fact().fact_id]) == [fact()]
 
-    async def test_a_newer_version_replaces_and_an_older_one_does_not(self, harness: Harness) -> None:
-        newer = reinforced(fact(), 2)
-        await harness.call(harness.record(fact()))
-        await harness.call(harness.record(newer))
-        await harness.call(harness.record(reinforced(fact())))
-        assert await harness.index.get([newer.fact_id]) == [newer]
-
     async def test_the_newest_of_a_batch_wins_wherever_it_stands(self, harness: Harness) -> None:
         """After a crash, or from a worker that came back from the dead, older versions follow newer ones."""
         newest = reinforced(fact(), 5)
         records = [fact(), newest, reinforced(fact(), 2)]
         await harness.call(*[harness.record(each) for each in records])
         assert await harness.index.get([newest.fact_id]) == [newest]
-
-    async def test_a_tombstone_removes(self, harness: Harness) -> None:
-        await harness.call(harness.record(fact()), harness.record(fact("plays the cello")))
-        effects = await harness.call(harness.tombstone(fact()))
-        assert effects.dead_letters == []
-        assert await harness.index.get([fact().fact_id]) == []
-        assert await harness.found("blueberries cello") == ["plays the cello"]
 
     async def test_the_order_of_fact_and_tombstone_in_a_batch_counts(self, harness: Harness) -> None:
         gone, back = fact("gone"), fact("back")
@@ -114,16 +100,6 @@ class TestStoring:
             await harness.call(*records[at : at + -(-len(records) // batches)])
         assert await harness.index.get([new.fact_id]) == [new]
 
-    async def test_an_old_version_after_the_deletion_stays_out(self, harness: Harness) -> None:
-        """As a worker that was taken for dead may write it, or a topic that is read again."""
-        old = reinforced(fact(), 8)
-        await harness.call(harness.record(old))
-        await harness.call(harness.tombstone(old))
-        for late in (old, fact()):
-            await harness.call(harness.record(late))
-        assert await harness.index.get([old.fact_id]) == []
-        assert await harness.found("blueberries") == []
-
     async def test_a_topic_that_is_read_again_does_not_erase_what_began_anew(self, harness: Harness) -> None:
         """Its old tombstone comes by while the newer life is stored."""
         old, new = reinforced(fact(), 8), begun_anew(fact(), 10)
@@ -144,31 +120,6 @@ class TestStoring:
         await harness.call(harness.record(reinforced(fact(), 7)))
         assert len(await harness.index.get([fact().fact_id])) == 1
 
-    async def test_a_replay_changes_nothing(self, harness: Harness) -> None:
-        records = [harness.record(each) for each in (fact(), reinforced(fact()), fact("plays the cello"))]
-        await harness.call(*records)
-        before, _ = await harness.index.page(ADA, 10)
-        for record in records:
-            await harness.call(record)
-        assert await harness.index.page(ADA, 10) == (before, None)
-
-    async def test_merged_facts_are_kept_and_not_found(self, harness: Harness) -> None:
-        merged = msgspec.structs.replace(
-            reinforced(fact()), status=FactStatus.MERGED_INTO, merged_into_id=fact("other").fact_id
-        )
-        await harness.call(harness.record(fact()))
-        await harness.call(harness.record(merged))
-        assert await harness.found("blueberries") == []
-        assert await harness.index.get([merged.fact_id]) == [merged]
-
-
-@pytest.mark.parametrize("key", [b"fact-7", b"\xff\xfe", fact().fact_id.upper().encode()])
-async def test_a_tombstone_for_what_is_no_fact_is_dead_lettered_alone(harness: Harness, key: bytes) -> None:
-    bad = harness.record(None, key=key)
-    effects = await harness.call(harness.record(fact()), bad, harness.tombstone(fact("plays the cello")))
-    assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, "invalid_fact_id")]
-    assert await harness.index.count() == 1
-
 
 class TestDependencies:
     async def test_an_index_that_is_down_is_waited_for(self, harness: Harness) -> None:
@@ -176,23 +127,6 @@ class TestDependencies:
         with pytest.raises(DependencyUnavailable, match="qdrant"):
             await harness.call(harness.record(fact()))
         assert harness.outputs == []
-
-    async def test_a_batch_that_broke_off_is_simply_done_again(self, index: QdrantEdgeIndex) -> None:
-        class BreaksOff:
-            """Stores, and is gone before it answers."""
-
-            marks = index.marks
-
-            async def upsert(self, facts: Sequence[Fact]) -> None:
-                await index.upsert(facts)
-                raise DependencyUnavailable("qdrant", "connection reset")
-
-        record = Harness(index).record(fact())
-        with pytest.raises(DependencyUnavailable):
-            await Harness(BreaksOff()).call(record)
-        harness = Harness(index)
-        await harness.call(record)
-        assert await index.get([fact().fact_id]) == [fact()]
 
 
 async def test_the_index_says_how_far_it_was_filled(harness: Harness) -> None:

@@ -5,23 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AsyncExitStack
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from memory_samples import ScriptedExtractor, said, statement, window
+from memory_samples import said, window
 
 from models.errors import ConfigurationError
 from models.facts import FactCandidate
 from models.memo import Erased
-from models.ports import Extracted
 from streams.agents.memory.extraction import Extraction
 from streams.clients.topics import CANDIDATES
 from streams.config.settings import Settings
 from streams.llm.extraction_models import open_extraction_models
 from streams.llm.own_extractor import OwnExtractor, load
 from streams.llm.tokenizer import cl100k_counter
-from streams.runtime.testing import START, StageHarness
+from streams.runtime.testing import StageHarness
 from streams.telemetry.metrics import Metrics
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "extractor.md"
@@ -65,29 +63,10 @@ async def test_what_the_page_shows_is_opened_by_its_name_and_makes_candidates(
     assert harness.dead_letters == []
 
 
-async def test_what_was_erased_while_its_window_waited_is_not_shown_to_it() -> None:
-    other = window(said("I live in Leeds.", conversation="d"), conversation="d")
-    gone = {
-        ("default", "c"): Erased({"": START + timedelta(seconds=2)}),
-        ("default", "d"): Erased({"ada": START + timedelta(hours=1)}),
-    }
-
-    async def erased(_: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], Erased]:
-        return gone
-
-    inner = ScriptedExtractor(lambda each: [statement(one.content, one.message_id) for one in each.messages])
-    left, nothing = await OwnExtractor(inner, erased).extract([TALK, other])
-    assert [[each.content for each in asked.messages] for asked in inner.asked] == [["I drink juice."]]
-    assert isinstance(left, Extracted) and left.by == "scripted-1 (erased)" and len(left.statements) == 1
-    assert nothing == Extracted()
-
-
 @pytest.mark.parametrize(
     ("where", "why"),
     [
         ("no_such_package:Reader", "No module named 'no_such_package'"),
-        ("{shown}:Other", "no attribute 'Other'"),
-        ("{shown}:number", "not callable"),
         ("{shown}:broken", "OSError: no model"),
         ("builtins:dict", "no attribute 'name'"),
     ],

@@ -8,11 +8,10 @@ from random import Random
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_samples import MESSAGES, candidate
+from memory_samples import MESSAGES, candidate, vector_of
 
 from models import ids
 from models.consolidation import ConsolidationReport, ConsolidationStep, Step
@@ -20,7 +19,6 @@ from models.facts import Fact, FactCandidate, FactStatus
 from models.policies import NeverKept, Rules
 from models.vectors import EmbeddingResult, SpokenSentence, VectorKind
 from processors.facts.recurring.sentences import sentence_id
-from processors.retrieval.embedding.vectors import pack
 from streams.agents.memory import sentence_vectors
 from streams.agents.memory.consolidation_records import CONSOLIDATION, REPORTS
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
@@ -49,14 +47,12 @@ def spoken(
 ) -> EmbeddingResult:
     """The vector of the one sentence of turn ``number``."""
     at = START + timedelta(minutes=number, hours=hours)
-    return EmbeddingResult(
-        kind=VectorKind.SENTENCE,
-        id=sentence_id(f"t{number}", 0),
+    return vector_of(
+        VectorKind.SENTENCE,
+        sentence_id(f"t{number}", 0),
+        vector,
         user_id=user,
         text_hash=ids.text_hash(text),
-        model="test-1",
-        dimensions=len(vector),
-        vector=pack(np.array(vector, dtype=np.float32)),
         sentence=SpokenSentence(
             turn_id=f"t{number}",
             message_id=f"m{number}",
@@ -150,11 +146,8 @@ def test_what_is_said_in_two_conversations_becomes_one_candidate_with_its_eviden
         spoken(BOAT, 3, "b", FAR),
         spoken(BOAT, 3, "b", user="bob"),
         spoken("I never row the old ferry on Sunday mornings.", 3, "b"),
-        spoken("I row the old ferry on Friday mornings.", 3, "b"),
-        spoken("I row the old ferry with Marta on Sunday mornings.", 3, "b"),
-        spoken("I row the 2 old ferries on Sunday mornings.", 3, "b"),
     ],
-    ids=["one conversation", "far", "another person", "denial", "another day", "a name", "a number"],
+    ids=["one conversation", "far", "another person", "denial"],
 )
 def test_what_is_no_more_than_alike_does_not(harness: Harness, other: EmbeddingResult) -> None:
     harness.tell(spoken(FERRY, 1, "a"), other)
@@ -198,12 +191,6 @@ def test_what_arrives_after_the_step_waits_for_the_next(harness: Harness) -> Non
     assert harness.candidates() == []
     harness.arrived += timedelta(hours=6)
     harness.consolidate("s-2")
-    assert len(harness.candidates()) == 1
-
-
-def test_everybody_is_looked_at_of_whom_there_are_only_sentences(harness: Harness) -> None:
-    harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b"))
-    harness.consolidate(user_id="")
     assert len(harness.candidates()) == 1
 
 

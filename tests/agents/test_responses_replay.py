@@ -1,7 +1,4 @@
-"""Whenever the respond service crashes, and whatever the clock says then: no number goes out with two texts.
-
-The runtime's promises are played by :mod:`streams.runtime.trial`.
-"""
+"""Whenever the respond service crashes, and whatever the clock says then: no number goes out with two texts."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from streams.agents.respond.responses import RESPONSES, Responses
 from streams.agents.respond.routing import ROUTED
 from streams.clients.topics import DUPLICATES
 from streams.config.settings import Settings
-from streams.runtime.testing import START, StageHarness
+from streams.runtime.testing import StageHarness
 
 TEXT = (
     "The old harbour is best seen at sunrise. Bring a warm jacket, because the wind is cold.\n\n"
@@ -40,12 +39,6 @@ def chunks(text: str, size: int, response: str = "r", conversation: str = "c") -
     ]
 
 
-def tick(harness: StageHarness, seconds: float, response: str = "r", **context: Any) -> None:
-    """Let a response's timer fire: once to note the time, once more to do what was due then."""
-    for _ in range(2):
-        harness.tick(START + timedelta(seconds=seconds), response.encode(), **context)
-
-
 def text_of(harness: StageHarness, response: str = "r") -> str:
     out = [chunk for chunk in harness.values(RESPONSES, ResponseChunk) if chunk.response_id == response]
     assert [chunk.sequence for chunk in out] == list(range(len(out)))
@@ -66,29 +59,6 @@ def test_the_stage_gives_what_the_processor_gives(size: int, batch: int) -> None
     assert [event.kept for event in events] == [False, True]
     assert {event.session_id for event in events} == {"c"}
     assert "bus 13" in text_of(harness), "sentences that differ in a number are no duplicates"
-
-
-def test_a_replay_writes_nothing_again() -> None:
-    harness = responses()
-    records = [harness.record(chunk) for chunk in chunks(TEXT, 20)]
-    harness.feed(*records)
-    effects = harness.feed(*records)
-    assert (effects.outputs, effects.changes) == ([], {})
-
-
-def test_held_text_is_released_when_its_time_is_over() -> None:
-    harness = responses(max_repeat_hold_ms=500)
-    said = "The old harbour is best seen at sunrise. "
-    pieces = [said, "The old harbour is best seen at sun"]
-    for n, text in enumerate(pieces):
-        chunk = ResponseChunk(response_id="r", conversation_id="c", sequence=n, text=text)
-        harness.feed(harness.record(chunk))
-    assert text_of(harness).strip() == said.strip(), "what may become a duplicate is held"
-    due = harness.last.timers[b"r"]
-    assert due == (START + timedelta(milliseconds=500)).timestamp()
-    tick(harness, 0.5)
-    assert text_of(harness) == "".join(pieces)
-    assert [metric for metric, _, _ in harness.last.observations] == ["response_hold_seconds"]
 
 
 def test_a_memory_that_spans_the_conversation() -> None:
@@ -124,35 +94,6 @@ def test_a_crash_between_the_changes_of_a_batch_forgets_nothing_that_was_said() 
         again = f"again{cut}"
         harness.feed(*[harness.record(chunk, key=b"c") for chunk in chunks("".join(sentences), 50, again)])
         assert text_of(harness, again).strip() == "", cut
-
-
-@pytest.mark.parametrize(
-    ("reason", "replace"),
-    [
-        ("null_value", {"value": None}),
-        ("invalid_json", {"value": b"{"}),
-        ("invalid_field", {"value": b'{"response_id":"r"}'}),
-        # After which no number could be stored; by the timer, where an error stops the worker.
-        (
-            "invalid_field",
-            {"value": b'{"response_id":"r","conversation_id":"c","sequence":18446744073709551615,"text":""}'},
-        ),
-        ("key_mismatch", {"key": b"other"}),
-        (
-            "control_characters",
-            {"value": b'{"response_id":"\\u0001c","conversation_id":"c","sequence":0,"text":""}'},
-        ),
-    ],
-)
-def test_bad_chunks_are_dead_lettered_and_their_neighbours_filtered(
-    reason: str, replace: dict[str, Any]
-) -> None:
-    harness = responses()
-    good = chunks("All is well here today.", 100)
-    bad = harness.record(good[0], **replace)
-    harness.feed(bad, *[harness.record(chunk) for chunk in good])
-    assert [letter.reason for letter in harness.last.dead_letters] == [reason]
-    assert text_of(harness) == "All is well here today."
 
 
 def test_a_failing_detection_lets_the_text_through_and_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,40 +1,34 @@
-"""However a log is cut into batches, and whenever a worker crashes: the same outputs, the same state.
-
-A crash keeps any beginning of what was under way (:mod:`streams.runtime.trial`), the state of a batch in part.
-For responses, whose timers are part of it, see ``test_responses_replay.py``; for facts, whose sources may be
-read in another order, ``test_facts_stage.py``.
-"""
+"""However a log is cut into batches, and whenever a worker crashes: the same outputs, the same state."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import timedelta
 from random import Random
 from typing import Any
 
 import msgspec
-import pytest
+import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_samples import ScriptedExtractor, candidate, said, statement, window
+from memory_samples import ScriptedExtractor, said, statement, window
 
 from models.messages import ChatMessage, Role
 from models.statements import Statement
-from models.summaries import SessionSummary, Summary, SummaryRequest
+from models.summaries import SummaryRequest
 from models.windows import Window
 from processors.conversations.state import ConversationState, Kept, is_page, page_key
 from streams.agents.ingest.conversations import PAGE, REQUESTS, STATE, Conversations
 from streams.agents.ingest.summary_ledger import is_ledger
 from streams.agents.memory.extraction import Extraction
-from streams.agents.memory.facts import Facts
 from streams.clients.records import Record
 from streams.clients.topics import SUMMARIES
 from streams.config.settings import Settings
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.effects import Output
 from streams.runtime.stage import Stage
-from streams.runtime.testing import START, StageHarness
+from streams.runtime.testing import StageHarness
 from streams.runtime.trial import Trial
 
 COUNT = cl100k_counter()
@@ -81,12 +75,11 @@ def conversations_log(chance: Random) -> list[Record]:
     for n in range(chance.randint(1, 80)):
         harness.arrived += timedelta(seconds=chance.choice((1, 1, 1, 1, 1200)))
         conversation = chance.choice("abc")
-        message = ChatMessage(
+        message = samples.message(
+            n,
             message_id=f"{conversation}-m{n}",
             conversation_id=conversation,
-            user_id="ada",
             role=Role.ASSISTANT if n % 2 else Role.USER,
-            content=f"message number {n}",
             sent_at=harness.arrived,
             tenant_id=chance.choice(("default",) * 9 + ("other",)),
         )
@@ -98,27 +91,11 @@ def conversations_log(chance: Random) -> list[Record]:
         requests = harness.values(REQUESTS, SummaryRequest)
         while answered < len(requests) and chance.random() < 0.5:
             harness.arrived += timedelta(milliseconds=1)
-            log.append(harness.record(answer_to(requests[answered]), SUMMARIES))
+            log.append(harness.record(samples.answer(requests[answered]), SUMMARIES))
             harness.feed(log[-1])
             answered += 1
             requests = harness.values(REQUESTS, SummaryRequest)
     return log
-
-
-def answer_to(request: SummaryRequest) -> Summary:
-    return Summary(
-        summary_id=request.request_id,
-        request_id=request.request_id,
-        conversation_id=request.conversation_id,
-        user_id=request.user_id,
-        from_index=request.from_index,
-        to_index=request.to_index,
-        summary=SessionSummary(key_facts=(f"from {request.from_index}",)),
-        tokens=20,
-        source=request.source,
-        summarizer="test",
-        created_at=START,
-    )
 
 
 def conversations_known(trial: Trial) -> dict[bytes, Any]:
@@ -148,23 +125,7 @@ def essence(state: ConversationState) -> ConversationState:
     return msgspec.structs.replace(state, tokens=table, kept=(), kept_from=0, pages=())
 
 
-# -- the other stages -----------------------------------------------------------------------------------------
-
-STATEMENTS = ("likes tea", "likes green tea", "likes green tea from Uji", "likes long walks")
-
-
-def facts_log(chance: Random) -> list[Record]:
-    """People repeat themselves and become more precise."""
-    harness = StageHarness(Facts(Settings()).stage())
-    log = []
-    for number in range(chance.randint(1, 20)):
-        harness.arrived += timedelta(seconds=1)
-        which = chance.randrange(len(STATEMENTS))
-        partial = chance.sample(STATEMENTS[:which], chance.randint(0, min(2, which)))
-        user = chance.choice(("ada", "ada", "bob"))
-        said = candidate(STATEMENTS[which], number, user=user, refines=partial)
-        log.append(harness.record(chance.choice((said,) * 9 + (b"{not json",)), key=user.encode()))
-    return log
+# -- extraction -----------------------------------------------------------------------------------------
 
 
 def extraction_stage() -> Stage:
@@ -196,12 +157,6 @@ def extraction_log(chance: Random) -> list[Record]:
     return log
 
 
-STAGES: dict[str, tuple[Callable[[], Stage], Callable[[Random], list[Record]]]] = {
-    "facts": (lambda: Facts(Settings()).stage(), facts_log),
-    "extraction": (extraction_stage, extraction_log),
-}
-
-
 @settings(max_examples=80)
 @given(seed=st.integers(0, 2**64), crashes=st.integers(1, 6))
 def test_no_crash_changes_conversations(seed: int, crashes: int) -> None:
@@ -211,13 +166,11 @@ def test_no_crash_changes_conversations(seed: int, crashes: int) -> None:
     assert written(trial.outputs) == written(calm.outputs)
 
 
-@pytest.mark.parametrize("name", STAGES)
 @settings(max_examples=80)
 @given(seed=st.integers(0, 2**64), crashes=st.integers(1, 6))
-def test_no_crash_changes_outputs_and_state(name: str, seed: int, crashes: int) -> None:
+def test_no_crash_changes_candidates_and_state(seed: int, crashes: int) -> None:
     chance = Random(seed)
-    stage, log = STAGES[name][0](), STAGES[name][1](chance)
-    calm, trial = trials(stage, log, chance, crashes)
+    calm, trial = trials(extraction_stage(), extraction_log(chance), chance, crashes)
     assert trial.state() == calm.state()
     assert last_of_each_key(trial.outputs) == last_of_each_key(calm.outputs)
     assert written(trial.outputs) == written(calm.outputs)

@@ -11,9 +11,9 @@ import pytest
 from memory_samples import MESSAGES, said
 
 from models.errors import DependencyUnavailable
-from models.ids import roll_up_id, summary_id
+from models.ids import summary_id
 from models.ports import Summarized, Summarizer
-from models.summaries import SessionSummary, Summary, SummaryRequest, UserProfile
+from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.windows import WindowSource
 from processors.summaries.building import summary_tokens
 from streams.agents.memory.summaries import Summaries
@@ -45,12 +45,10 @@ class ScriptedSummarizer:
     def __init__(self, waits: dict[int, int] | None = None) -> None:
         self._waits = waits or {}
         self.open = 0
-        self.most_open = 0
         self.cancelled = 0
 
     async def summarize(self, request: SummaryRequest) -> Summarized:
         self.open += 1
-        self.most_open = max(self.most_open, self.open)
         try:
             for _ in range(self._waits.get(request.from_index, 1)):
                 await asyncio.sleep(0)
@@ -116,44 +114,6 @@ class TestAnswers:
         await harness.call(harness.record(request_for(lines=1, messages=secret)))
         (output,) = harness.outputs
         assert told.encode() in (output.value or b"")
-
-
-class TestBuiltin:
-    async def test_a_summary_and_its_roll_up(self) -> None:
-        harness = Harness(BuiltinSummarizer(COUNT))
-        requests = [request_for(0), request_for(5)]
-        await harness.call(*[harness.record(request) for request in requests])
-        parts = harness.summaries
-        assert all(part.summary != SessionSummary() for part in parts)
-        replaces = tuple(part.summary_id for part in parts)
-        roll_up = request_for(
-            0,
-            10,
-            request_id=roll_up_id("default", "c", replaces),
-            messages=(),
-            previous=tuple(part.summary for part in parts),
-            replaces=replaces,
-            roll_up=True,
-        )
-        await harness.call(harness.record(roll_up))
-        whole = harness.summaries[-1]
-        assert whole.summary_id == roll_up.request_id
-        assert whole.replaces == replaces
-        said_before = {line for part in parts for line in lines_of(part.summary)}
-        assert {*lines_of(whole.summary)} <= said_before
-
-
-def lines_of(summary: SessionSummary) -> list[str]:
-    profile: UserProfile = summary.profile
-    lists = (
-        profile.preferences,
-        profile.constraints,
-        summary.key_facts,
-        summary.decisions,
-        summary.open_questions,
-        summary.todos,
-    )
-    return [line for each in lists for line in each]
 
 
 class TestDependencies:

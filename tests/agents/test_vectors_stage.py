@@ -10,12 +10,12 @@ import msgspec
 import numpy as np
 import pytest
 from memory_samples import fact as made
+from memory_samples import vector_of
 
 from models.errors import DependencyUnavailable
 from models.facts import Fact
 from models.index import FactFilter, VectorSpace
 from models.vectors import EmbeddingResult, VectorKind
-from processors.retrieval.embedding.vectors import pack
 from streams.agents.recall.index import Index
 from streams.agents.recall.vectors import VectorViews
 from streams.config.settings import Settings
@@ -59,16 +59,7 @@ TEA, CELLO = fact("likes tea"), fact("plays the cello")
 
 
 def result(of: Fact, vector: Any, **changes: Any) -> EmbeddingResult:
-    made = EmbeddingResult(
-        kind=VectorKind.FACT,
-        id=of.fact_id,
-        user_id="ada",
-        text_hash="h",
-        model="words-1",
-        dimensions=len(vector),
-        vector=pack(vector),
-    )
-    return msgspec.structs.replace(made, **changes)
+    return vector_of(VectorKind.FACT, of.fact_id, vector, **{"model": "words-1"} | changes)
 
 
 def key(of: Fact) -> bytes:
@@ -112,21 +103,6 @@ async def test_vectors_of_another_model_are_left_out_and_counted(harness: Harnes
     )
     assert effects.dead_letters == []
     assert harness.skipped("other_model") == 1
-    assert await harness.nearest(ONE) == [("plays the cello", 1.0)]
-
-
-BAD: dict[str, EmbeddingResult] = {
-    "invalid_id": result(TEA, ONE, id="fact-7"),
-    "invalid_vector": result(TEA, ONE, dimensions=5),
-}
-
-
-@pytest.mark.parametrize("reason", BAD)
-async def test_a_bad_record_is_dead_lettered_alone(harness: Harness, reason: str) -> None:
-    await harness.index.upsert([CELLO])
-    bad = harness.record(BAD[reason])
-    effects = await harness.call(bad, harness.record(result(CELLO, ONE)))
-    assert [(letter.record, letter.reason) for letter in effects.dead_letters] == [(bad, reason)]
     assert await harness.nearest(ONE) == [("plays the cello", 1.0)]
 
 

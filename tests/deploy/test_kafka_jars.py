@@ -47,16 +47,6 @@ def maven(monkeypatch) -> Maven:
     return maven
 
 
-def test_the_committed_lock_names_kafka_its_tools_and_its_logging():
-    jars = kafka_jars.locked_jars()
-    coordinates = {jar.coordinate for jar in jars}
-    assert len(coordinates) == len({jar.file_name for jar in jars}) == len(jars)
-    for needed in ("kafka_2.13", "kafka-tools", "kafka-clients", "kafka-metadata"):
-        assert f"org.apache.kafka:{needed}:{kafka_jars.KAFKA_VERSION}" in coordinates
-    assert any("log4j-slf4j-impl" in coordinate for coordinate in coordinates)
-    assert "://" not in kafka_jars.LOCK_FILE.read_text()
-
-
 def test_a_damaged_jar_is_fetched_again_and_only_that(tmp_path, lock_file, maven):
     folder = kafka_jars.ensure_jars(tmp_path / "cache", lock_file)
     (folder / "part-1-1.0.jar").write_bytes(b"half of i")

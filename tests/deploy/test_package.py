@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import ast
-import re
 import shutil
 import subprocess
 import sys
-import tomllib
 import zipfile
-from importlib.metadata import packages_distributions
 from pathlib import Path
-
-import yaml
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = ["models", "processors", "streams", "schemas", "deploy"]
@@ -35,40 +29,3 @@ def test_the_wheel_holds_every_file_of_the_packages(tmp_path):
         if path.is_file()
     }
     assert expected - packed == set()
-
-
-def test_the_hooks_before_a_commit_run_what_make_check_runs():
-    recipe = re.search(r"^check:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    assert recipe is not None
-    commands = [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe[1].splitlines()]
-    [local] = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
-    assert local["repo"] == "local"
-    assert [hook["entry"] for hook in local["hooks"]] == commands
-    assert {hook["language"] for hook in local["hooks"]} == {"system"}, "nothing is downloaded"
-
-
-def imported() -> set[str]:
-    """The distributions that the packages import, in lower case and with hyphens."""
-    modules = set()
-    for package in PACKAGES:
-        for path in (ROOT / package).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if isinstance(node, ast.Import):
-                    modules |= {each.name for each in node.names}
-                elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                    modules.add(node.module)
-                elif isinstance(node, ast.Call) and getattr(node.func, "id", "") in (
-                    "import_module",
-                    "find_spec",
-                ):
-                    modules |= {str(each.value) for each in node.args if isinstance(each, ast.Constant)}
-    names = packages_distributions()
-    return {
-        each.lower().replace("_", "-") for module in modules for each in names.get(module.partition(".")[0], ())
-    }
-
-
-def test_no_dependency_is_declared_without_a_use():
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    wanted = {re.match(r"[A-Za-z0-9_.-]+", each)[0].lower().replace("_", "-") for each in declared}
-    assert wanted - imported() == set()

@@ -18,7 +18,7 @@ import msgspec
 import numpy as np
 import samples
 
-from models.context import Context, ContextItem, ContextRequest, Tier
+from models.context import Context, ContextRequest, Tier
 from models.episodes import Episode
 from models.facts import Fact
 from models.index import EpisodeFilter, FactIndex, SearchIndex, TurnFilter, Vectors, VectorSpace
@@ -189,11 +189,6 @@ def published(effects: Effects) -> list[Context]:
 def inside(context: Context, tier: Tier) -> list[str]:
     """Return the texts of a tier that are in the prompt."""
     return [item.text for item in context.items if item.tier is tier and item.left_out is None]
-
-
-def outside(context: Context) -> dict[str, ContextItem]:
-    """Return what was left out, by text."""
-    return {item.text: item for item in context.items if item.left_out is not None}
 
 
 @asynccontextmanager

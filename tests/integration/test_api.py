@@ -6,20 +6,17 @@ import asyncio
 import re
 import socket
 from collections.abc import AsyncIterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-import samples
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
 from models.errors import ConfigurationError
-from models.facts import Fact, FactStatus
 from models.index import VectorSpace
 from streams.llm.onnx_embedder import OnnxEmbedder
 from streams.server.api.access import Access
@@ -29,27 +26,6 @@ from streams.server.api.server import ApiServer, serve
 from streams.stores.qdrant_edge import QdrantEdgeIndex
 from streams.stores.qdrant_kinds import FACTS as FACT_KIND
 from streams.stores.search import MemorySearch, Results
-
-
-def make_fact(statement: str, status: FactStatus = FactStatus.ACTIVE, **changes: Any) -> Fact:
-    said = samples.evidence(statement, at=datetime(2026, 3, 1, tzinfo=UTC), window_end_id="m-2")
-    heard = datetime.now(UTC)
-    return samples.fact(statement, status=status, provenance=(said,), last_evidence_at=heard, **changes)
-
-
-FACTS = [
-    make_fact("Ada drinks an espresso every morning"),
-    make_fact("Ada works as a structural engineer"),
-    make_fact("Ada is allergic to peanuts"),
-    make_fact("Ada has just adopted a greyhound"),
-    make_fact("Ada once owned a boat", FactStatus.DEPRECATED),
-    make_fact("Bob prefers green tea", user_id="bob"),
-    make_fact("Ada prefers rooibos", tenant_id="acme"),
-]
-
-
-#: Its vector has not come yet.
-WAITING = FACTS[3]
 
 
 class Service:
@@ -64,10 +40,6 @@ class Service:
 async def service(tmp_path: Path) -> AsyncIterator[Service]:
     embedder = OnnxEmbedder()
     index = QdrantEdgeIndex(tmp_path, FACT_KIND, VectorSpace(embedder.model, embedder.dimensions))
-    await index.upsert(FACTS)
-    embedded = [fact for fact in FACTS if fact is not WAITING]
-    vectors = await embedder.embed([fact.statement for fact in embedded])
-    await index.store_vectors([fact.fact_id for fact in embedded], vectors, embedder.model)
     yield Service(index, embedder)
     await index.close()
     await embedder.close()
@@ -81,14 +53,6 @@ async def client(service: Service) -> AsyncIterator[httpx.AsyncClient]:
     async with httpx.AsyncClient(base_url=server.url, trust_env=False, timeout=30.0) as opened:
         yield opened
     await server.stop()
-
-
-async def get(client: httpx.AsyncClient, path: str, **parameters: Any) -> dict[str, Any]:
-    answer = await client.get(path, params=parameters)
-    assert answer.status_code == 200, answer.text
-    assert answer.headers["content-type"] == "application/json"
-    body: dict[str, Any] = answer.json()
-    return body
 
 
 async def problem(client: httpx.AsyncClient, status: int, path: str, method: str = "GET") -> str:
@@ -105,72 +69,6 @@ async def problem(client: httpx.AsyncClient, status: int, path: str, method: str
     assert body["instance"] == path.split("?")[0]
     detail: str = body["detail"]
     return detail
-
-
-async def test_search_stays_with_the_person_and_the_tenant(client: httpx.AsyncClient) -> None:
-    tea = await get(client, "/v1/search", q="tea", user_id="bob")
-    assert [result["fact"]["user_id"] for result in tea["results"]] == ["bob"]
-    acme = await get(client, "/v1/search", q="tea", user_id="ada", tenant_id="acme")
-    assert [result["fact"]["statement"] for result in acme["results"]] == ["Ada prefers rooibos"]
-    assert (await get(client, "/v1/search", q="tea", user_id="nobody"))["results"] == []
-    sure = await get(client, "/v1/search", q="coffee", user_id="ada", minimum_confidence=0.9)
-    assert sure["results"] == []
-
-
-async def test_facts_of_a_person_page_by_page(client: httpx.AsyncClient) -> None:
-    seen: list[str] = []
-    start: dict[str, str] = {}
-    for _ in range(3):
-        page = await get(client, "/v1/facts", user_id="ada", limit=3, **start)
-        seen += [fact["statement"] for fact in page["facts"]]
-        assert (page["user_id"], page["tenant_id"]) == ("ada", "default"), "whose they are"
-        if page["next"] is None:
-            break
-        start = {"start": page["next"]}
-    assert sorted(seen) == sorted(fact.statement for fact in FACTS[:4])
-
-
-async def test_one_fact(client: httpx.AsyncClient) -> None:
-    deprecated, acme = FACTS[4], FACTS[6]
-    found = await get(client, f"/v1/facts/{deprecated.fact_id}", user_id="ada")
-    assert found["status"] == "deprecated"
-    found = await get(client, f"/v1/facts/{acme.fact_id}", user_id="ada", tenant_id="acme")
-    assert found["statement"] == acme.statement
-    assert "ada in tenant default" in await problem(client, 404, f"/v1/facts/{acme.fact_id}?user_id=ada")
-    assert "nothing-like-it" in await problem(client, 404, "/v1/facts/nothing-like-it?user_id=ada")
-
-
-@pytest.mark.parametrize(
-    ("path", "hint"),
-    [
-        ("/v1/search?q=tea", "user_id"),
-        ("/v1/search?q=tea&user_id=ada&search_type=dreams", "search_type"),
-        ("/v1/search?q=tea&user_id=ada&from=monday", "from"),
-        ("/v1/search?q=tea&user_id=", "user_id"),
-        ("/v1/search?q=tea&user_id=ada&minimum_confidence=2", "minimum_confidence"),
-        ("/v1/facts", "user_id"),
-        (f"/v1/facts/{FACTS[0].fact_id}?user_id=ada&user=ada", "user"),
-    ],
-)
-async def test_a_bad_request_is_told_what_to_do(client: httpx.AsyncClient, path: str, hint: str) -> None:
-    detail = await problem(client, 400, path)
-    assert hint in detail
-    assert "Use /v1/" in detail
-
-
-async def test_a_question_too_long_for_a_path_is_told_where_it_may_go(client: httpx.AsyncClient) -> None:
-    url = client.base_url.join("/v1/search")
-
-    async def ask() -> bytes:
-        reader, writer = await asyncio.open_connection(url.host, url.port)
-        writer.write(b"GET /v1/search?user_id=ada&q=" + b"x" * 70_000)
-        answer = await asyncio.wait_for(reader.read(), 30)
-        writer.close()
-        return answer
-
-    head, _, body = (await ask()).partition(b"\r\n\r\n")
-    assert head.startswith(b"HTTP/1.1 431 ")
-    assert b"goes into the body of a POST" in body
 
 
 async def test_503_while_the_index_is_down(service: Service, client: httpx.AsyncClient) -> None:

@@ -13,9 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.pipeline.suite import LONG_ONLY
-from benchmarks.quality import costs
 from benchmarks.table import TARGETS
-from models.messages import Role
 
 ROOT = Path(__file__).parents[2]
 
@@ -46,16 +44,3 @@ def test_the_short_form_measures_everything(tmp_path: Path) -> None:
     assert [what for what in named if what not in done.stdout] == []
     figures = json.loads(figures_at.read_text())
     assert all(math.isfinite(number) and number >= 0 for number in numbers(figures)), figures
-
-
-async def test_costs_are_measured_with_the_calls_that_were_made() -> None:
-    rows, lengths = await costs.measure(people=1, per_day=20, chats=1, seed=1)
-    # Ten sittings a day of two messages: each but the last one is over when somebody comes back.
-    windows = 7 * 10 - 1
-    assert rows["extraction"].calls == windows, "relations come with it"
-    assert (rows["understanding"].calls, rows["answer"].calls) == (7 * 10, 7 * 10)
-    assert rows["summary"].calls > 0 and 0 < rows["merging"].calls <= 7
-    assert all(row.input_tokens and row.calls for row in rows.values())
-    assert lengths[Role.USER] > 0
-    spent = costs.costs(rows, "gemini-2.5-flash-lite", people=1, chats=1)
-    assert all(0 < spent[each] < 0.1 for each in spent)

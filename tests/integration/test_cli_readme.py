@@ -19,7 +19,6 @@ from streams.clients.catalog import load_catalog
 from streams.config.settings import Settings
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
 PAGE = (ROOT / "docs" / "how-to" / "kafka.md").read_text()
 
 

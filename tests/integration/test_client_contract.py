@@ -7,7 +7,7 @@ import inspect
 import socket
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -20,8 +20,6 @@ from waiting import eventually
 pytestmark = pytest.mark.kafka
 
 PATIENT = Policy(attempts=10, first_wait=0.05, longest_wait=0.5)
-
-Ask = Callable[..., Any]
 
 
 class Asker:

@@ -70,17 +70,6 @@ class TestMaking:
         assert inside(made, Tier.FACTS) == ["Is allergic to blueberries"]
         assert inside(made, Tier.INSTRUCTIONS) == ["Never praise blueberries"]
 
-    async def test_allergies_and_constraints_are_in_whatever_is_spoken_of(self, rig: Rig) -> None:
-        sure = [fact("Is allergic to wasps", attribute="allergy", kind=Kind.STATE)]
-        sure += [fact("Cannot climb stairs", attribute="constraint", kind=Kind.STATE)]
-        await rig.know(*sure, *[fact(f"Likes blueberries number {n} for breakfast") for n in range(30)])
-        made = await rig.say(turn(0, QUESTION))
-        facts = [item for item in made.items if item.tier is Tier.FACTS and item.left_out is None]
-        assert {item.text for item in facts if item.found_by is FoundBy.KIND} == {
-            each.statement for each in sure
-        }
-        assert [item for item in facts if item.found_by is not FoundBy.KIND]
-
 
 class TestOthersMemory:
     async def test_no_context_holds_what_is_of_another_person_or_tenant(self, rig: Rig) -> None:

@@ -117,22 +117,6 @@ async def test_what_differs_is_named_with_its_fields(
     assert "and 3 more (--limit)" in said
 
 
-async def test_a_topic_alone_has_a_digest_that_a_replay_does_not_change(
-    broker: Broker, capsys: pytest.CaptureFixture[str]
-) -> None:
-    await broker.create("a")
-    digests = []
-    for records in ([fact(0), fact(1)], [fact(0), fact(1)], [fact(1, version=2)]):
-        await broker.send("a", records)
-        assert await run(FACTS, "--exact", "--json") == 0
-        [topic] = json.loads(capsys.readouterr().out)["topics"]
-        digests.append(topic["digest"])
-    assert digests[0] == digests[1] != digests[2]
-    assert await run(FACTS) == 0
-    assert digests[2] != digests[0]
-    assert [line.split()[1:3] for line in capsys.readouterr().out.splitlines()[-1:]] == [["all", "2"]]
-
-
 async def test_what_cannot_be_compared_is_refused_with_a_reason(
     broker: Broker, capsys: pytest.CaptureFixture[str]
 ) -> None:

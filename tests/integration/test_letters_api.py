@@ -72,9 +72,6 @@ def test_they_are_listed_read_tried_again_and_dropped(deployment: ServeRig) -> N
         assert sum(each["count"] for each in groups()) >= 3
         by_two = pages(2)
         assert [len(page) for page in by_two[:-1]] == [2] * (len(by_two) - 1) and len(by_two) > 1
-        listed = [(each["partition"], each["offset"]) for page in by_two for each in page]
-        assert len(set(listed)) == len(listed)
-        assert {each["source"] for page in by_two for each in page} >= set(sources)
         [oldest] = of(sources[:1])
         place = {name: oldest[name] for name in ("partition", "offset")}
         at = f"/v1/dead-letters/{TOPIC}/{place['partition']}/{place['offset']}"

@@ -144,16 +144,3 @@ async def test_who_closes_the_stream_at_each_event_misses_none_and_sees_none_twi
         while any(each.readers for each in live.hub._channels.values()):
             await asyncio.sleep(0.01)
     assert seen == [f"m-{number}" for number in range(20)]
-
-
-@pytest.mark.parametrize(
-    "query", [{}, {"kinds": "nonsense", "user_id": "ada"}, {"view": "flow", "conversation_id": "c"}]
-)
-async def test_what_cannot_be_watched_is_said(query: dict[str, str]) -> None:
-    app = create_api(Parts())
-    async with httpx.AsyncClient(
-        transport=httpx.ASGITransport(app), base_url="http://127.0.0.1", timeout=30
-    ) as client:
-        answer = await client.get("/v1/events", params=query)
-    assert answer.status_code == 400, answer.text
-    assert answer.headers["content-type"].startswith("application/problem+json")

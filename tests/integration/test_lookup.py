@@ -12,7 +12,6 @@ from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local.kafka import LocalKafka
-from models.errors import NotFound
 from streams.admin.topics import admin
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker
@@ -20,9 +19,7 @@ from streams.clients.kafka.lookup import Lookup
 from streams.clients.kafka.readers import Readers
 from streams.clients.partitioner import partition_of
 from streams.clients.records import SourceRecord
-from streams.clients.sending import Sender
 from streams.config.settings import Settings
-from streams.queries.conversations.listing import Conversations, NotReadYet
 
 pytestmark = pytest.mark.kafka
 
@@ -136,52 +133,3 @@ async def test_a_topic_that_was_deleted_and_made_again_is_another(settings: Sett
     found = await lookup.find(topic, name.encode())
     assert found is not None
     assert [each["n"] for each in said(found.records)] == list(range(10, 17))
-
-
-class NothingRead:
-    """The log before the recall service has read anything."""
-
-    async def length(self, tenant_id: str, conversation_id: str) -> int:
-        return 0
-
-    async def takes_part(self, tenant_id: str, user_id: str, conversation_id: str) -> bool:
-        return False
-
-
-async def test_what_nobody_has_read_yet_is_told_from_what_is_not_there(settings: Settings) -> None:
-    name = "lookup-5"
-    said = {
-        "message_id": "m",
-        "conversation_id": name,
-        "user_id": "ada",
-        "role": "user",
-        "content": "Hello.",
-        "sent_at": "2026-03-01T00:00:00Z",
-    }
-    place = await write(settings, MESSAGES, name, [(name, said)])
-    reader = AIOKafkaConsumer(
-        bootstrap_servers=settings.bootstrap_servers,
-        group_id=settings.group("recall"),
-        enable_auto_commit=False,
-    )
-    await reader.start()
-    reader.assign([place])
-    await reader.commit({place: 0})
-    sender = Sender(settings)
-    found = Conversations(settings, NothingRead(), sender, Lookup(settings))  # type: ignore[arg-type]
-    for user in ("ada", None):
-        with pytest.raises(NotReadYet):
-            await found.check("default", user, name)
-    for tenant, user, conversation in (
-        ("default", "bob", name),
-        ("acme", "ada", name),
-        ("default", "ada", "c"),
-    ):
-        with pytest.raises(NotFound) as caught:
-            await found.check(tenant, user, conversation)
-        assert not isinstance(caught.value, NotReadYet)
-    await reader.commit({place: (await reader.end_offsets([place]))[place]})
-    await reader.stop()
-    with pytest.raises(NotFound) as caught:
-        await found.check("default", "ada", name)
-    assert not isinstance(caught.value, NotReadYet), "it was read, and is not there: it was erased"

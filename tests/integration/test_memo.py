@@ -12,11 +12,9 @@ from typing import Any
 
 import msgspec
 import pytest
-from aiokafka import TopicPartition
 from memo_rig import NOON, Rig, rig
 
 from deploy.local.model_faults import Fault
-from models.errors import DependencyUnavailable
 from models.memo import Memo, Outcome, memo_id
 from models.ports import Extracted, Extractor, KnownNote, Refused, TryLater
 from models.statements import Change
@@ -36,7 +34,7 @@ from streams.clients.topics import COMMANDS, SUMMARIES
 from streams.llm.builtin_extractor import NAME as BUILTIN_EXTRACTOR
 from streams.llm.erasure_answers import ConversationAnswers
 from streams.llm.extraction_models import ExtractionModels
-from streams.llm.memo.topic import Entry, MemoTopic
+from streams.llm.memo.topic import MemoTopic
 from streams.llm.memo.view import MemoView
 from streams.llm.tokenizer import cl100k_counter
 from streams.queries.erasure.erasing import erase_person
@@ -98,6 +96,42 @@ async def test_an_answer_is_in_the_log_before_anything_follows_from_it(rig: Rig)
     assert memo.cost_usd == pytest.approx(expected)
 
 
+async def test_facts_and_what_is_tied_are_asked_for_in_one_call(rig: Rig) -> None:
+    readers = await rig.readers(graph_reader="gemini")
+    reader = readers.graph
+    assert reader is not None and reader.name == "gemini-2.5-flash-lite/extraction-5-graph"
+    (found,) = await readers.extractor.extract([examples.window()])
+    assert isinstance(found, Extracted) and found.statements
+    [[home]] = await reader.relate([examples.window()])
+    assert (home.user_id, home.relation, home.object.name) == ("mara", "lives_in", "Munich")
+    await rig.empty_redis()
+    again = (await rig.readers(graph_reader="gemini")).graph
+    assert again is not None and await again.relate([examples.window()]) == [(home,)]
+    assert rig.server.count() == 1
+    [(_, memo)] = await rig.memos()
+    assert memo is not None and (memo.purpose, memo.user_id) == ("extraction", "mara") and memo.cost_usd > 0
+    over = (await rig.readers(graph_reader="gemini", model_budget_usd=0.0)).graph
+    assert over is not None and await over.relate([examples.window()]) == [(home,)], (
+        "known, whatever the budget is"
+    )
+
+
+async def test_openais_api_is_asked_once_and_cached_tokens_cost_less(rig: Rig) -> None:
+    asked = {"model_api": "openai", "model_url": f"{rig.server.url}/v1", "model_name": "scripted"}
+    extractor = await rig.extractor(**asked, model_prices="scripted=1/2/0.5")
+    found = await extract(extractor, [examples.window()])
+    assert len(found[0].statements) > 2
+    (memo,) = [memo for _, memo in await rig.memos() if memo is not None]
+    assert (memo.outcome, memo.model) == (Outcome.ANSWERED, "scripted")
+    cached = memo.cached_tokens
+    assert 0 < cached < memo.input_tokens
+    paid = (memo.input_tokens - cached + 0.5 * cached + 2 * memo.output_tokens) / 1_000_000
+    assert memo.cost_usd == pytest.approx(paid)
+    await rig.empty_redis()
+    assert await extract(await rig.extractor(**asked), [examples.window()]) == found
+    assert rig.server.count() == 1
+
+
 async def test_known_notes_are_asked_about_once_and_a_replay_needs_none(rig: Rig) -> None:
     (asked,) = windows(1)
     note = KnownNote("f-ulm", "mara", "The user lives in Ulm.", asked.messages[0].sent_at)
@@ -146,27 +180,6 @@ async def test_what_was_erased_is_asked_again_and_nothing_else(rig: Rig) -> None
     assert rig.server.count() == 2
     await extract(extractor, mara)
     assert rig.server.count() == 3
-
-
-async def test_partitions_without_answers_are_not_waited_for(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    topic = MemoTopic(rig.settings)
-    polls: list[tuple[TopicPartition, ...]] = []
-    try:
-        await topic.write([Entry(b"no-answer", None, 1)])
-        reader = await topic._connected_reader()
-        poll = reader.getmany
-
-        async def counted(*places: TopicPartition, **options: Any) -> Any:
-            polls.append(places)
-            return await poll(*places, **options)
-
-        monkeypatch.setattr(reader, "getmany", counted)
-        assert await topic.forget(lambda memo, entry: True) == 0
-        empty = [number for number, end in enumerate(await topic.ends()) if end == 0]
-    finally:
-        await topic.close()
-    assert empty
-    assert not {place.partition for places in polls for place in places} & {*empty}
 
 
 async def test_a_command_that_erases_erases_answers_whoever_has_sent_it(rig: Rig) -> None:
@@ -303,25 +316,6 @@ async def test_two_workers_that_ask_at_once_use_the_first_answer(rig: Rig) -> No
     assert await two.find([first.memo_id]) == {first.memo_id: first}
     # A compaction keeps the last record of a key.
     assert dict(await rig.memos())[first.memo_id] == first
-
-
-async def test_a_round_that_fails_fails_for_all_who_share_it_and_not_for_the_next(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log, good = rig.log(), memo("good")
-    await log.write([good])
-    marks, down = log._view.marks, True
-
-    async def failing(partitions: int) -> list[int]:
-        if down:
-            raise DependencyUnavailable("redis", "gone")
-        return await marks(partitions)
-
-    monkeypatch.setattr(log._view, "marks", failing)
-    asked = await asyncio.gather(*(log.find([good.memo_id]) for _ in range(3)), return_exceptions=True)
-    assert [str(each) for each in asked] == ["redis: gone"] * 3
-    down = False
-    assert await log.find([good.memo_id]) == {good.memo_id: good}
 
 
 def memo(text: str, user_id: str = "mara") -> Memo:

@@ -163,14 +163,6 @@ async def test_above_the_budget_it_waits_for_the_next_day(recall: Recall) -> Non
     assert recall.calls == 1
 
 
-async def test_a_tenant_over_its_budget_keeps_nobody_else_waiting(recall: Recall) -> None:
-    await recall.spend(1.0)
-    tight = await recall.start(model_budget_usd=1.0)
-    theirs = request("drinks green tea", "acme")
-    assert [*await recall.embed(tight, CELLO, theirs)] == [key_of(theirs)]
-    assert [*tight.timers] == [key_of(CELLO)]
-
-
 async def test_where_nothing_may_be_left_out_nothing_is_called_for(recall: Recall) -> None:
     await recall.spend(1.0)
     _, paid = await recall.opened(model_budget_usd=1.0)
@@ -183,19 +175,6 @@ async def test_where_nothing_may_be_left_out_nothing_is_called_for(recall: Recal
         assert waiting.value.dependency == "budget"
     assert recall.calls == 0
     assert recall.counted("over_budget") == 1, "each request once, however often it is tried"
-
-
-async def test_what_fails_is_counted_and_costs_nothing(rig: Rig, recall: Recall) -> None:
-    stage = await recall.start()
-    rig.server.fail(Fault.INTERNAL)
-    with pytest.raises(DependencyUnavailable):
-        await recall.embed(stage, TEA)
-    assert await rig.memos() == []
-    outcomes = [
-        rig.metrics.model_calls_total.labels("embedding", "gemini-embedding-001", outcome)._value.get()
-        for outcome in ("failed", "answered")
-    ]
-    assert outcomes == [1, 0]
 
 
 async def test_a_wait_that_was_asked_for_is_kept_by_the_next_vectors(

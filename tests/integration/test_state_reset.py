@@ -26,7 +26,7 @@ from aiokafka.admin import AIOKafkaAdminClient, RecordsToDelete
 
 from models import ids
 from models.errors import ConfigurationError, DependencyUnavailable
-from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus, Provenance
+from models.facts import Erasure, Fact, FactCandidate, Provenance
 from models.index import VectorSpace
 from models.messages import ChatMessage
 from models.statements import Kind
@@ -56,6 +56,7 @@ from streams.stores.qdrant_kinds import FACTS as KIND
 from streams.stores.remembered.recall_rpc import ask_recall
 from streams.stores.search import SearchType, Wanted
 from streams.telemetry.version import code_version
+from tests import samples
 from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka
@@ -240,14 +241,7 @@ def chat(life: str, conversations: int, length: int) -> Iterator[tuple[str, Chat
         for number in range(conversations):
             yield (
                 f"c-{number}",
-                ChatMessage(
-                    message_id=f"{life}-{number}-{at}",
-                    conversation_id=f"c-{number}",
-                    user_id="ada",
-                    role="user" if at % 2 == 0 else "assistant",
-                    content=f"Message {at} of the {life} life.",
-                    sent_at=NOW + timedelta(seconds=at),
-                ),
+                samples.message(at, at=NOW, message_id=f"{life}-{number}-{at}", conversation_id=f"c-{number}"),
             )
 
 
@@ -370,29 +364,13 @@ async def test_every_partition_of_every_source_is_read_from_what_it_still_has(ba
     assert committed == dict.fromkeys(places, 0) | {trimmed: 3}
 
 
-async def test_a_missing_source_is_named_with_the_way_out(bare_place, topic_prefix):
-    place = bare_place
-    unused = load_catalog(f"{topic_prefix}none-")
-    with pytest.raises(ConfigurationError, match=r"chat\.messages\.v1.*switchboard topics apply"):
-        await reset.reset_state(unused, place.settings, "ingest")
-
-
 # --- memory ----------------------------------------------------------------------------------------------
 
 
 def provenance(number: int) -> Provenance:
-    return Provenance(
-        conversation_id=f"c-{number}",
-        window_id=f"w-{number}",
-        window_end_id=f"m-{number}",
-        message_ids=(f"m-{number}",),
-        quote="Just an espresso for me.",
-        topic=MESSAGES,
-        partition=0,
-        offsets=(number,),
-        sent_at=NOW + timedelta(seconds=number),
-        arrived_at=NOW + timedelta(seconds=number),
-    )
+    names = {"conversation_id": f"c-{number}", "window_id": f"w-{number}", "window_end_id": f"m-{number}"}
+    places = {"message_ids": (f"m-{number}",), "offsets": (number,)}
+    return samples.evidence("Just an espresso for me.", at=NOW + timedelta(seconds=number), **names, **places)
 
 
 def candidate(statement: str, number: int) -> tuple[str, FactCandidate]:
@@ -598,58 +576,8 @@ async def test_a_reset_of_memory_keeps_the_facts_and_counts_nothing_twice(place)
     assert versions == {"drinks espresso": [1, 2], "owns three cats": [1]}
 
 
-async def test_a_tombstone_of_anybodys_erases_and_what_is_said_later_begins_anew(place):
-    await place.send(CANDIDATES, [candidate("drinks espresso", 0)])
-    worker = House(place)
-    api = await worker.serves()
-    before = (await eventually(lambda: all_found(api, {"drinks espresso"}), "the fact is found"))[
-        "drinks espresso"
-    ]
-    await send_facts(place, FACTS, [(before["fact_id"], None)])
-
-    async def last_headers() -> dict[str, bytes]:
-        *_, (_, headers) = await place.headers(FACTS)
-        return dict(headers) if dict(headers).get("erased_version") else {}
-
-    headers = await eventually(last_headers, "the stage has learned of it and ends the log with its own")
-    assert headers["erased_version"] == str(before["version"]).encode()
-
-    # On its way when the fact was erased; and said after that.
-    await place.send(CANDIDATES, [candidate("drinks espresso", 1)])
-    _, again = candidate("drinks espresso", 2)
-    later = msgspec.structs.replace(
-        again.provenance, arrived_at=datetime.now(UTC) + timedelta(hours=1), quote="Two."
-    )
-    await place.send(CANDIDATES, [("ada", msgspec.structs.replace(again, provenance=later))])
-
-    async def anew() -> dict:
-        found = (await all_found(api, {"drinks espresso"})).get("drinks espresso", before)
-        return found if found["version"] > before["version"] else {}
-
-    found = await eventually(anew, "it is found anew")
-    assert [evidence["quote"] for evidence in found["provenance"]] == ["Two."]
-    assert await worker.stops() == [0, 0]
-
-
 def fact(statement: str, **changes: object) -> Fact:
-    made = Fact(
-        fact_id=ids.text_fact_id("default", "ada", statement),
-        slot_id=ids.slot_id("default", "ada", "", ""),
-        user_id="ada",
-        kind=Kind.PREFERENCE,
-        statement=statement,
-        confidence=0.8,
-        status=FactStatus.ACTIVE,
-        change=FactChange.CREATED,
-        version=2,
-        evidence_count=1,
-        provenance=(provenance(0),),
-        valid_from=NOW,
-        learned_at=NOW,
-        changed_at=NOW,
-        last_evidence_at=NOW,
-    )
-    return msgspec.structs.replace(made, **changes)
+    return samples.fact(statement, at=NOW, **{"version": 2, "provenance": (provenance(0),)} | changes)
 
 
 def line_of(known: Fact) -> Line:

@@ -9,14 +9,12 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import msgspec
 import pytest
-from aiokafka import TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 from aiokafka.admin.config_resource import ConfigResource, ConfigResourceType
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.admin.topics.admin import apply, check, list_topics
 from streams.clients.catalog import Catalog, load_catalog
-from streams.clients.kafka.broker import ends_of, reading
 from streams.config.settings import Settings
 
 pytestmark = pytest.mark.kafka
@@ -152,25 +150,6 @@ async def test_if_one_topic_is_refused_none_is_created(broker, small, settings):
     with pytest.raises(ConfigurationError, match=f"refuses to create .*{changelog}"):
         await apply(wrong, settings)
     assert not {spec.name for spec in small} & set(await broker.list_topics())
-
-
-async def test_the_ends_of_many_topics_take_one_look_at_the_cluster(broker, prefix, settings, monkeypatch):
-    names = [f"{prefix}many-{number}" for number in range(6)]
-    await make(broker, *(NewTopic(name, 2, 1) for name in names))
-    looks = 0
-
-    async with reading(settings) as consumer:
-        update = consumer._client._metadata_update
-
-        async def counted(*args):
-            nonlocal looks
-            looks += 1
-            return await update(*args)
-
-        monkeypatch.setattr(consumer._client, "_metadata_update", counted)
-        ends = await ends_of(consumer, [TopicPartition(name, number) for name in names for number in (0, 1)])
-    assert len(ends) == 12
-    assert looks <= 2  # aiokafka alone: one for each topic, each after a pause
 
 
 @pytest.fixture

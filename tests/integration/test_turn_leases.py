@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from models.errors import DependencyUnavailable, NotFound
-from streams.chat import leases as chat_leases
 from streams.chat.events import TurnNames
 from streams.chat.leases import Holder, TurnRunning
 from streams.clients.local_valkey import LocalValkey
@@ -89,24 +88,6 @@ async def test_a_lease_that_nobody_renews_ends(leases: TurnLeases, valkey: Local
     with pytest.raises(TurnRunning, match="t-1"):
         await dead.take(names("t-2"))
     await short.close()
-
-
-async def test_who_has_lost_a_lease_is_told(leases: TurnLeases, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat_leases, "RENEW_SECONDS", 0.01)
-    never: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    slow, other = Holder(leases), Holder(leases)
-    await slow.take(names("t-1"))
-    keeping = asyncio.create_task(slow.keep(names("t-1"), never))
-    await slow.release(names("t-1"))
-    async with asyncio.timeout(30):
-        while await leases.claim("default", "c", "t-2", "another") is not None:
-            await slow.release(names("t-1"))  # it renews, until the other is there in between
-        assert await keeping is False
-    await leases.release("default", "c", "t-2", "another")
-    await other.take(names("t-3"))
-    ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-    ended.set_result(None)
-    assert await other.keep(names("t-3"), ended)
 
 
 async def test_a_turn_is_stopped_by_whoever_may_and_tells_how_it_ended(leases: TurnLeases) -> None:

@@ -11,7 +11,6 @@ from aiokafka import AIOKafkaProducer
 from test_conversation_log import turn
 
 from deploy.local.kafka import LocalKafka
-from models.errors import DependencyUnavailable
 from models.turns import Turn
 from streams.admin.topics import admin
 from streams.clients.catalog import Catalog, catalog_for
@@ -53,8 +52,3 @@ async def test_the_latest_life_of_a_conversation_in_order_without_what_was_erase
     assert await topic.turns("default", name) == [new[0], *new[2:]]
     assert [each.tenant_id for each in await topic.turns("acme", name)] == ["acme"]
     assert await topic.turns("default", "unknown") == []
-
-
-async def test_a_broker_that_is_not_there() -> None:
-    with pytest.raises(DependencyUnavailable):
-        await TurnTopic(Settings(bootstrap_servers="127.0.0.1:9")).turns("default", "c")

@@ -8,7 +8,6 @@ import os
 import random
 import subprocess
 import sys
-import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -177,15 +176,7 @@ class Model:
 
 @pytest.fixture(scope="module")
 def model(deployment: ServeRig) -> Iterator[Model]:
-    """Leave it running.  Two turns at once are enough for each test, and one of them says a third."""
-    deployment.need(*SERVICES)
-    made = Model(deployment, chat_turns_at_once=2)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def own_model(deployment: ServeRig) -> Iterator[Model]:
+    """Leave it running."""
     deployment.need(*SERVICES)
     made = Model(deployment)
     yield made
@@ -227,6 +218,7 @@ def test_past_the_threshold_a_summary_takes_the_place_of_messages_and_the_count_
     places = ["Lisbon", "Porto", "Braga", "Faro", "Evora", "Sintra", "Tomar", "Aveiro", "Lagos", "Viseu"]
     totals: list[int] = []
     turns: list[str] = []
+    summaries: list[tuple[int, int]] = []
 
     def fell() -> bool:
         place = places[len(turns) % len(places)]
@@ -235,31 +227,20 @@ def test_past_the_threshold_a_summary_takes_the_place_of_messages_and_the_count_
         )
         events = chat.say(f"I booked a trip to {place} for {400 + len(turns)} euros. {told}")
         totals.extend(data["total"] for name, data in events if name == "tokens")
+        told_of = [data for name, data in events if name == "summary"]
+        summaries.extend((each["from_index"], each["to_index"]) for each in told_of)
         turns.append(place)
         eventually(lambda: chat.is_kept(2 * len(turns)), "the turn is kept, and what it made due is there")
         return any(after < before for before, after in pairwise(totals))
 
     eventually(fell, "the counter falls")
+    assert summaries and len({*summaries}) == len(summaries), "each is told once"
     conversation = f"/v1/conversations/{chat.conversation}"
     listed = chat.http.get(f"{conversation}/summaries", params={"user_id": chat.user}).json()["summaries"]
     assert listed[0]["from_index"] == 0
     exported = chat.http.get(f"{conversation}/export", params={"user_id": chat.user}).text.splitlines()
     first = json.loads(exported[0])
     assert (first["index"], first["is_summarized"]) == (0, True)
-
-
-def test_who_closes_the_stream_at_each_event_misses_none_and_hears_none_twice(chat: Chat) -> None:
-    told: list[tuple[str, Any]] = []
-    with chat.saying("I have a goat called Berta.") as events:
-        told.append(next(events))
-    turn, where = told[0][1]["turn_id"], {"user_id": chat.user, "conversation_id": chat.conversation}
-    while told[-1][0] != "end":
-        seen = {"last-event-id": str(len(told))}
-        with chat.http.stream("GET", f"/v1/turns/{turn}/events", params=where, headers=seen) as answer:
-            told.append(next(_stream(answer)))
-    assert told == events_of(chat.events(turn).text)
-    assert one(told, "end")["status"] == "answered"
-    assert [role for _, role, _ in chat.said()] == ["user", "assistant"]
 
 
 def test_nobody_talks_or_listens_in_anothers_conversation(chat: Chat) -> None:
@@ -297,77 +278,6 @@ def test_two_at_once_are_refused_and_one_can_be_stopped(deployment: ServeRig, mo
     assert rest[-1][0] == "end" and rest[-1][1]["status"] == "stopped"
     went_on = second.say("I live in Porto, with my sister.")
     assert one(went_on, "end")["status"] == "answered", "the conversation goes on"
-
-
-def test_a_turn_beyond_those_that_may_run_is_refused_unwritten_and_finds_room_later(
-    deployment: ServeRig, model: Model
-) -> None:
-    first, second, late = (Chat(deployment, model.api) for _ in range(3))
-    before = model.failed("slow")
-    model.fail("slow", "slow")  # neither ends by itself
-    with (
-        first.saying("What do you think of the number 211, and why?") as one_runs,
-        second.saying("What do you think of the number 877, and why?") as other,
-    ):
-        turns = [next(one_runs)[1]["turn_id"], next(other)[1]["turn_id"]]
-        refused = late.post("I live in Porto, with my sister.", turn_id="t-late")
-        assert refused.status_code == 503 and refused.json()["type"].endswith("too-many-turns"), refused.text
-        assert refused.headers["retry-after"] == "2" and late.said() == []
-        # Not before: a fault that no call has had would be the next turn's.
-        eventually(lambda: model.failed("slow") == before + 2, "the model is asked by both")
-        for each, turn in zip((first, second), turns, strict=True):
-            assert each.http.post(f"/v1/turns/{turn}/stop", json={"user_id": each.user}).is_success
-    went_on = late.say("I live in Porto, with my sister.", turn_id="t-late")
-    assert one(went_on, "end")["status"] == "answered"
-    assert [role for _, role, _ in late.said()] == ["user", "assistant"]
-
-
-@pytest.mark.parametrize(
-    ("fault", "problem"),
-    [
-        ("internal", "down"),
-        ("wrong-key", "misconfigured"),
-        ("cut", "cut"),
-    ],
-)
-def test_a_model_that_fails_is_said_and_the_message_is_kept(
-    deployment: ServeRig, model: Model, fault: str, problem: str
-) -> None:
-    chat = Chat(deployment, model.api)
-    model.fail(fault)
-    events = chat.say(f"What do you think of the number {uuid.uuid4().hex[:6]}, and why?")
-    assert one(events, "notice")["problem"] == problem, events
-    assert one(events, "end")["status"] == "answered"
-    assert [role for _, role, _ in chat.said()][:1] == ["user"]
-
-
-def test_a_serve_that_dies_in_the_middle_leaves_a_turn_to_try_again_once(
-    deployment: ServeRig, own_model: Model
-) -> None:
-    chat = Chat(deployment, own_model.api)
-    question = f"What do you think of the number {uuid.uuid4().hex[:6]}, and why?"
-    chat.say("I have a dog called Bello.")
-    own_model.fail("slow")  # it would not end by itself
-    with pytest.raises(httpx.TransportError), chat.saying(question) as events:
-        turn = next(events)[1]["turn_id"]
-        killing = threading.Thread(target=own_model.kill_serve)
-        killing.start()
-        list(events)
-    killing.join()
-    chat.http = httpx.Client(base_url=deployment.url, timeout=60, trust_env=False)
-    told = eventually(
-        lambda: (answer := chat.events(turn)).status_code == 200 and events_of(answer.text),
-        "the log knows the turn",
-    )
-    assert one(told, "end") | {"message": ""} == {"status": "interrupted", "try_again": True, "message": ""}
-    again = chat.say(turn_id=turn)
-    assert one(again, "turn")["turn_id"] == turn and one(again, "end")["status"] == "answered"
-    texts = [text for _, role, text in chat.said() if role == "user"]
-    assert texts.count(question) == 1
-    twice = eventually(
-        lambda: (answer := chat.post(turn_id=turn)).status_code == 404 and answer, "it has its answer"
-    )
-    assert twice.json()["type"].endswith("unknown-turn")
 
 
 @pytest.mark.parametrize(
