@@ -37,12 +37,14 @@ def spawn(
     output: IO[bytes] | int | None = None,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
+    nice: int = 0,
 ) -> subprocess.Popen[bytes]:
     """Start ``command`` in a session of its own: Ctrl-C reaches its parent, which stops it in order.
 
-    ``output`` takes both stdout and stderr.  The returned pid is that of the command itself.
+    ``output`` takes both stdout and stderr.  ``nice``: 19 leaves the processors to whoever else wants them.
+    The returned pid is that of the command itself.
     """
-    arguments = [sys.executable, "-I", "-S", __file__, str(os.getpid()), *map(str, command)]
+    arguments = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(nice), *map(str, command)]
 
     def start() -> subprocess.Popen[bytes]:
         _children.difference_update([child for child in _children if child.returncode is not None])
@@ -123,7 +125,7 @@ def _end_children() -> None:
                 child.wait(_KILL_SECONDS)
 
 
-def _become(parent: int, command: list[str]) -> None:
+def _become(parent: int, nice: int, command: list[str]) -> None:
     if sys.platform == "linux":
         import ctypes
 
@@ -132,6 +134,11 @@ def _become(parent: int, command: list[str]) -> None:
             sys.exit(f"prctl: {os.strerror(ctypes.get_errno())}")
     if os.getppid() != parent:  # it died before the kernel was asked
         sys.exit("the parent process is gone")
+    if nice:
+        os.nice(nice)
+        # Where Linux shares processors out by sessions, how nice one is counts only within it.
+        with contextlib.suppress(OSError):
+            Path("/proc/self/autogroup").write_text(str(nice))
     try:
         os.execvp(command[0], command)
     except OSError as error:
@@ -139,4 +146,4 @@ def _become(parent: int, command: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    _become(int(sys.argv[1]), sys.argv[2:])
+    _become(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3:])

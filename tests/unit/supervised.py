@@ -2,12 +2,14 @@
 
 ``python supervised.py FOLDER NAME=HOW...``: a child writes its pid to ``FOLDER/NAME.pid`` once it can be
 signalled, and counts its lives in ``FOLDER/NAME.lives``.  HOW: ``stop`` ends with 0 on SIGTERM, ``ignore`` does
-not end, ``fail`` ends with 70 on SIGTERM, and a number is an exit status at once.
+not end, ``fail`` ends with 70 on SIGTERM, and a number is an exit status at once.  Children are as nice as can
+be; on SIGUSR1 all start again, as nice as others.
 """
 
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 
 from streams.config.settings import load_settings
@@ -39,10 +41,13 @@ def main(folder: str, *children: str) -> int:
     processes = []
     for child in children:
         name, how = child.split("=")
-        processes.append(Process(name, [sys.executable, "-I", "-S", "-c", _CHILD, folder, name, how]))
+        command = [sys.executable, "-I", "-S", "-c", _CHILD, folder, name, how]
+        processes.append(Process(name, command, nice=19))
 
     async def run() -> int:
-        return await Supervisor(processes, settings).run()
+        supervisor = Supervisor(processes, settings)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, supervisor.restart, 0)
+        return await supervisor.run()
 
     return asyncio.run(run())
 

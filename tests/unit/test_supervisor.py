@@ -91,6 +91,16 @@ def test_what_is_killed_comes_back_under_its_own_name_and_the_others_notice_noth
     assert supervised.says("ended by itself")[0]["how"] == "killed by SIGKILL"
 
 
+def test_all_restart_with_another_priority_and_that_is_no_failure(supervise) -> None:
+    supervised = supervise("a=stop", "b=stop")
+    first = supervised.pids()
+    assert [os.getpriority(os.PRIO_PROCESS, pid) for pid in first] == [19, 19]
+    supervised.process.send_signal(signal.SIGUSR1)
+    eventually(lambda: not any(map(is_alive, first)), "both have ended")
+    assert [os.getpriority(os.PRIO_PROCESS, pid) for pid in supervised.pids()] == [0, 0]
+    assert not supervised.says("ended by itself")
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_one_signal_stops_all_cleanly(supervise, number: signal.Signals) -> None:
     supervised = supervise("a=stop", "b=stop", "c=stop")

@@ -3,6 +3,7 @@
 =====================================  ======================================================================
 a process ends by itself, however      it is started again under its own name, after a jittered backoff that
                                        begins anew once a process has lived for a while
+:meth:`Supervisor.restart`             every process is told to stop, and started again with another priority
 a process says that a setting or a     starting it again would change nothing: all are stopped, exit 78
 topic is wrong (it exits with 78)
 SIGTERM, SIGINT or SIGHUP              every process is told to stop and given the time that a clean stop may
@@ -45,12 +46,13 @@ log = structlog.get_logger("streams.server.process.supervisor")
 class Process(NamedTuple):
     """One process to keep running: the name of its instance, and the command that starts it.
 
-    ``env``: its environment, where that is not ours.
+    ``env``: its environment, where that is not ours.  ``nice``: as for :func:`child_process.spawn`.
     """
 
     name: str
     command: Sequence[str]
     env: Mapping[str, str] | None = None
+    nice: int = 0
 
 
 class Supervisor:
@@ -60,7 +62,8 @@ class Supervisor:
     """
 
     def __init__(self, processes: Sequence[Process], settings: Settings) -> None:
-        self._processes = processes
+        self._processes = {process.name: process for process in processes}
+        self._restarting: set[str] = set()
         self._first_wait = settings.retry_min_seconds
         self._longest_wait = settings.retry_max_seconds
         self._patience = settings.shutdown_timeout_seconds + _GRACE_SECONDS
@@ -75,25 +78,38 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in stop_signals():
             loop.add_signal_handler(number, self._signalled, number)
-        await asyncio.gather(*(self._keep(process) for process in self._processes))
+        await asyncio.gather(*map(self._keep, self._processes))
         self._waiters.shutdown()
         log.info("all processes have ended", status=self._status)
         return self._status
 
     # -- one process --------------------------------------------------------------------------------------
 
-    async def _keep(self, process: Process) -> None:
+    def restart(self, nice: int) -> None:
+        """Have every process stop and start again, this nice."""
+        self._processes = {name: each._replace(nice=nice) for name, each in self._processes.items()}
+        for name, child in self._running.items():
+            self._restarting.add(name)
+            child.terminate()
+
+    async def _keep(self, name: str) -> None:
         """Run one process, again and again, until all are to stop."""
         attempt = 0
         while not self._stopping.is_set():
-            child = self._running[process.name] = child_process.spawn(process.command, env=process.env)
+            process = self._processes[name]
+            child = child_process.spawn(process.command, env=process.env, nice=process.nice)
+            self._running[name] = child
             log.info("process started", instance=process.name, child=child.pid)
             began = time.monotonic()
             code = await asyncio.get_running_loop().run_in_executor(self._waiters, child.wait)
             lived = time.monotonic() - began
-            del self._running[process.name]
+            del self._running[name]
+            is_wanted = name in self._restarting
+            self._restarting.discard(name)
             if self._stopping.is_set():
                 self._ended_on_request(process, code)
+            elif is_wanted:
+                log.info("process restarts", instance=name, how=_in_words(code))
             elif code == EXIT_CONFIGURATION:
                 log.error("a process cannot run; its last lines say what to change", instance=process.name)
                 self._status = code

@@ -31,6 +31,9 @@ _POLL_SECONDS = 2.0
 #: How often in a row nothing must be left to read: between two stages nothing is anywhere for a moment.
 _CALM_POLLS = 2
 
+#: While it has much to read, a replay leaves the processors to the live services.
+_NICE = 19
+
 #: How much longer than a clean stop takes `pause` waits.
 _MARGIN_SECONDS = 10.0
 
@@ -80,7 +83,7 @@ async def run(live: Settings, replayed: Settings, replay: Replay, *, until_caugh
     """
     environment = replay.environment(os.environ)
     supervisor = Supervisor(
-        [Process(f"{replay.name}-{service}", _command(service), environment) for service in REPLAYED],
+        [Process(f"{replay.name}-{service}", _command(service), environment, _NICE) for service in REPLAYED],
         replayed,
     )
     too_much: list[str] = []
@@ -109,7 +112,10 @@ def _command(service: str) -> list[str]:
 
 
 async def _follow(replayed: Settings, replay: Replay, supervisor: Supervisor, stop: bool) -> None:
-    """Say when everything is read, note how fast it was, and ``stop`` the workers then if told to."""
+    """Say when everything is read, note how fast it was, and ``stop`` the workers then if told to.
+
+    Else they start again as live ones run: they may serve from now on.
+    """
     began, before, calm = time.monotonic(), -1, 0
     while calm < _CALM_POLLS:
         await asyncio.sleep(_POLL_SECONDS)
@@ -127,6 +133,8 @@ async def _follow(replayed: Settings, replay: Replay, supervisor: Supervisor, st
         record.write(replayed, msgspec.structs.replace(replay, measured_rate=rate))
     if stop:
         supervisor.stop("the replay has caught up")
+    else:
+        supervisor.restart(nice=0)
 
 
 async def pause(replayed: Settings) -> bool:
