@@ -100,3 +100,5 @@ def test_a_late_producer_brings_nobody_back(deployment: ServeRig) -> None:
     assert send("I sing in a choir.") != "refused"
     eventually(lambda: found(deployment, person, "choir"), "who comes back is remembered")
     assert "quokkas" not in json.dumps(found(deployment, person))
+    erasure = httpx.get(f"{deployment.url}/v1/erasures/{accepted.json()['erasure_id']}", timeout=60.0).json()
+    assert erasure["state"] == "erased", f"what was said since then does not count: {erasure}"

@@ -40,6 +40,8 @@ class Search:
     async def knows(self, user_id: str, tenant_id: str) -> bool:
         return True
 
+    has_turns = knows
+
 
 _NOT_ASKED = {name for port in (Facts, Graph) for name in vars(port)}
 

@@ -57,11 +57,18 @@ class Unread:
         self._reading, self._committed = readers.reading, readers.committed
         self._room = asyncio.Semaphore(_AT_ONCE)
 
-    async def waits(self, tenant_id: str, user_id: str, is_known: Callable[[], Awaitable[bool]]) -> bool:
+    async def waits(
+        self,
+        tenant_id: str,
+        user_id: str,
+        is_known: Callable[[], Awaitable[bool]],
+        until: datetime | None = None,
+    ) -> bool:
         """Tell of a person of whom no view has anything whether something was said by or to them all the same.
 
         So it is, too, while more is unread than can be looked through: theirs may be among it.  If the broker
         does not answer, they are as unknown as anybody else.  ``is_known`` looks at the views once more.
+        ``until``: only what had arrived by then counts.
         """
         is_behind = False
         try:
@@ -71,6 +78,8 @@ class Unread:
                 if sum(ends[place] - begins[place] for place in ends) > MOST_UNREAD:
                     return True
                 said = await _of_person(consumer, begins, ends, tenant_id, user_id)
+                if until is not None:
+                    said = [each for each in said if each[1] <= until.timestamp() * 1000]
                 if said and await self._counts(tenant_id, user_id, said):
                     return True
         except (DependencyUnavailable, TimeoutError):

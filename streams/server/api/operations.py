@@ -28,6 +28,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_type_hints
 
@@ -74,17 +75,22 @@ class Call:
         return self.parts.part(name)
 
     async def is_unread(
-        self, tenant_id: str, user_id: str, is_known: Callable[[], Awaitable[bool]] | None = None
+        self,
+        tenant_id: str,
+        user_id: str,
+        is_known: Callable[[], Awaitable[bool]] | None = None,
+        until: datetime | None = None,
     ) -> bool:
         """Tell of a person of whom nothing is known whether something of theirs is only not read yet.
 
-        ``is_known``: as it was found that nothing is known, unless that was by searching.
+        ``is_known``: as it was found that nothing is known, unless that was by searching.  ``until``: only what
+        had arrived by then counts.
         """
         unread = self.parts.unread
         if unread is None:
             return False
         return await unread.waits(
-            tenant_id, user_id, is_known or partial(self.part("search").knows, user_id, tenant_id)
+            tenant_id, user_id, is_known or partial(self.part("search").knows, user_id, tenant_id), until
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple, Protocol
 
 from models.context import Context
@@ -26,6 +27,10 @@ class Search(Protocol):
 
     async def knows(self, user_id: str, tenant_id: str) -> bool:
         """Say whether there is anything of a person."""
+        ...
+
+    async def has_turns(self, user_id: str, tenant_id: str, until: datetime) -> bool:
+        """Say whether there is anything that a person said before a moment."""
         ...
 
 

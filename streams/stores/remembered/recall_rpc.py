@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -54,6 +55,8 @@ class _FarSearch(Protocol):
 
     async def knows(self, user_id: str, tenant_id: str) -> bool: ...
 
+    async def has_turns(self, user_id: str, tenant_id: str, until: datetime) -> bool: ...
+
 
 class _Answering:
     """A search as the socket has it."""
@@ -61,7 +64,7 @@ class _Answering:
     def __init__(self, search: Search) -> None:
         self._search = search
         self._room = asyncio.Semaphore(_SEARCHES)
-        self.knows = search.knows
+        self.knows, self.has_turns = search.knows, search.has_turns
 
     async def search(self, wanted: Wanted) -> _Found:
         async with self._room:
@@ -74,7 +77,7 @@ class _Asking:
 
     def __init__(self, far: _FarSearch) -> None:
         self._far = far
-        self.knows = far.knows
+        self.knows, self.has_turns = far.knows, far.has_turns
 
     async def search(self, wanted: Wanted) -> Results:
         found = await self._far.search(wanted)

@@ -201,6 +201,15 @@ class MemorySearch:
         where = TurnFilter(user_id=user_id, tenant_id=tenant_id)
         return self._turns is not None and bool((await self._turns.page(where, 1))[0])
 
+    async def has_turns(self, user_id: str, tenant_id: str, until: datetime) -> bool:
+        """Say whether anything is kept that a person sent before a moment.
+
+        Raises:
+            DependencyUnavailable: the index is down.
+        """
+        where = TurnFilter(user_id=user_id, tenant_id=tenant_id, until=until)
+        return self._turns is not None and bool((await self._turns.page(where, 1))[0])
+
     async def _has_facts(self, user_id: str, tenant_id: str) -> bool:
         where = FactFilter(user_id=user_id, tenant_id=tenant_id, statuses=())
         return bool((await self._facts.page(where, 1))[0])

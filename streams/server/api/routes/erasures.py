@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any, Literal
 
 import msgspec
 import orjson
 
 from models.errors import NotFound
-from models.facts import FactStatus
+from models.facts import Fact, FactStatus
 from models.index import FactFilter
 from models.messages import Identifier
 from streams.queries.erasure.proving import Erasures
@@ -17,7 +19,7 @@ from streams.server.api.operations import Call, Parameters, Scope, operation
 from streams.server.api.problems import UNKNOWN_ERASURE, Problem
 from streams.stores.remembered.ports import Facts, Log, Search
 
-#: How many facts are looked at in one call.
+#: How many facts or turns are looked at in one call.
 _PAGE = 100
 
 
@@ -49,7 +51,9 @@ class Erasure(msgspec.Struct, frozen=True, kw_only=True):
     problems=[UNKNOWN_ERASURE],
 )
 async def get_erasure(call: Call, wanted: ErasureParameters) -> Erasure:
-    """State of an erasure: the views are asked now. Once they are empty, with the signed certificate of it.
+    """State of an erasure: the views are asked now. Once nothing is left, with the signed certificate of it.
+
+    What the person has said since then does not count.
 
     A `serve` knows the ids of those with the same key (`SWITCHBOARD_ERASURE_KEY_FILE`), for ever.
     """
@@ -68,16 +72,17 @@ async def get_erasure(call: Call, wanted: ErasureParameters) -> Erasure:
 
 
 async def _of_person(call: Call, asked: Asked) -> str:
-    facts: Facts = call.part("facts")
     log: Log = call.part("log")
     search: Search = call.part("search")
-    if await facts.count(_all_facts(asked)):
+    if await _any_fact(call, asked, lambda fact: fact.learned_at <= asked.asked_at):
         return "facts"
-    if await log.conversations(asked.tenant_id, asked.user_id, 1):
-        return "conversations"
-    if await search.knows(asked.user_id, asked.tenant_id):
+    for name in await log.conversations(asked.tenant_id, asked.user_id, None):
+        if await _has_said(log, asked, name):
+            return "conversations"
+    searchable = partial(search.has_turns, asked.user_id, asked.tenant_id, asked.asked_at)
+    if await searchable():
         return "search"
-    unread = await call.is_unread(asked.tenant_id, asked.user_id)
+    unread = await call.is_unread(asked.tenant_id, asked.user_id, searchable, asked.asked_at)
     return "messages that are not read yet" if unread else ""
 
 
@@ -90,16 +95,31 @@ async def _of_conversation(call: Call, asked: Asked) -> str:
         is_there = await log.length(asked.tenant_id, conversation_id) > 0
     if is_there:
         return "messages"
-    return "facts" if asked.owner and await _rests_on(call, asked, conversation_id) else ""
+
+    def rests_on_it(fact: Fact) -> bool:
+        return any(each.conversation_id == conversation_id for each in fact.provenance)
+
+    return "facts" if asked.owner and await _any_fact(call, asked, rests_on_it) else ""
 
 
-async def _rests_on(call: Call, asked: Asked, conversation_id: str) -> bool:
-    """Return whether a fact rests on the conversation."""
+async def _has_said(log: Log, asked: Asked, conversation_id: str) -> bool:
+    """Say whether the person said something in a conversation that had arrived by the erasure."""
+    for first in range(0, await log.length(asked.tenant_id, conversation_id), _PAGE):
+        turns = await log.turns(asked.tenant_id, conversation_id, first, first + _PAGE - 1)
+        if any(each.user_id == asked.user_id and each.arrived_at <= asked.asked_at for each in turns):
+            return True
+        if any(each.arrived_at > asked.asked_at for each in turns):
+            break  # they stand in the order of their arrival
+    return False
+
+
+async def _any_fact(call: Call, asked: Asked, is_left: Callable[[Fact], bool]) -> bool:
+    """Say whether a fact about the person is one that had to go."""
     facts: Facts = call.part("facts")
     start: str | None = None
     while True:
         page, start = await facts.page(_all_facts(asked), _PAGE, start)
-        if any(each.conversation_id == conversation_id for fact in page for each in fact.provenance):
+        if any(map(is_left, page)):
             return True
         if start is None:
             return False
