@@ -1,4 +1,4 @@
-"""What a replay costs the living system beside which it runs: the latency of messages, with it and without."""
+"""Cost of a replay to the living system beside it: the latency of messages, with it and without."""
 
 from __future__ import annotations
 
