@@ -1,7 +1,7 @@
 # What people and CI run.  `make install` first; everything else uses the .venv that it makes.
 
 .DEFAULT_GOAL := help
-.PHONY: help install lock vendor screenshots check format test test-long test-all coverage test-model image test-image demo down bench train mutants soak clean
+.PHONY: help install lock vendor screenshots check format test test-long test-all coverage test-model image test-image test-upgrade demo down bench train mutants soak clean
 MAKEFLAGS += --no-print-directory
 
 VENV := .venv
@@ -112,6 +112,12 @@ IMAGE ?= switchboard
 
 test-image: $(STAMP)  ## Build the image and run every service of it (root; Debian: apt install buildah debootstrap)
 	$(BIN)/python -m pytest -q -s -p no:cacheprovider --timeout=0 tests/image/services.py
+
+test-upgrade: $(STAMP)  ## Replace workers of another version (make test-upgrade BEFORE=COMMIT) one by one under load, and back
+	before=$$(mktemp -d) && trap 'git worktree remove --force "$$before"' EXIT && git worktree add -q --detach "$$before" $(BEFORE) && \
+		SWITCHBOARD_TEST_BEFORE="$$before" $(BIN)/python -m pytest -q -p no:cacheprovider tests/faults/test_upgrade.py
+
+BEFORE ?= HEAD~1
 
 test-model: $(STAMP) $(ENGINE)/.installed  ## Extraction and an answer by a real engine: Gemma 3 270M on llama.cpp (240 MB)
 	SWITCHBOARD_TEST_ENGINE=$(CURDIR)/$(ENGINE)/bin/python $(BIN)/python -m pytest -q -m engine tests/integration/test_real_model.py
