@@ -9,7 +9,8 @@ import os
 import sys
 
 import pytest
-from harness import SHORT_SESSION
+from harness import SHORT_SESSION, Deployment
+from workers import Worker
 
 BEFORE = os.environ.get("SWITCHBOARD_TEST_BEFORE", "")
 
@@ -28,7 +29,7 @@ def of_before() -> list[str]:
     return ["env", f"PYTHONPATH={BEFORE}", sys.executable, "-P", "-c", RUN, "worker", "ingest"]
 
 
-async def test_workers_are_replaced_one_by_one_and_back(stream):
+async def test_workers_are_replaced_one_by_one_and_back(stream: Deployment) -> None:
     old = {name: stream.start(of_before(), name, **SHORT_SESSION) for name in "ab"}
     load = stream.load(rate=2000)
     for worker in old.values():
@@ -50,6 +51,6 @@ async def test_workers_are_replaced_one_by_one_and_back(stream):
     await stream.verdict()
 
 
-def code_of(worker) -> str:
+def code_of(worker: Worker) -> str:
     """The version that a worker says it is."""
-    return worker.says("stage")[-1]["code"]
+    return str(worker.says("stage")[-1]["code"])
