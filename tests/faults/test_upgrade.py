@@ -9,8 +9,7 @@ import os
 import sys
 
 import pytest
-from harness import SHORT_SESSION, Deployment
-from workers import Worker
+from harness import SHORT_SESSION
 
 BEFORE = os.environ.get("SWITCHBOARD_TEST_BEFORE", "")
 
@@ -29,7 +28,7 @@ def of_before() -> list[str]:
     return ["env", f"PYTHONPATH={BEFORE}", sys.executable, "-P", "-c", RUN, "worker", "ingest"]
 
 
-async def test_workers_are_replaced_one_by_one_and_back(stream: Deployment) -> None:
+async def test_workers_are_replaced_one_by_one_and_back(stream):
     old = {name: stream.start(of_before(), name, **SHORT_SESSION) for name in "ab"}
     load = stream.load(rate=2000)
     for worker in old.values():
@@ -51,6 +50,6 @@ async def test_workers_are_replaced_one_by_one_and_back(stream: Deployment) -> N
     await stream.verdict()
 
 
-def code_of(worker: Worker) -> str:
+def code_of(worker) -> str:
     """The version that a worker says it is."""
     return str(worker.says("stage")[-1]["code"])
