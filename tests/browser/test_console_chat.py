@@ -64,16 +64,6 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
     eventually(lambda: asked(rig, f"/v1/conversations/{conversation}", user_id="dora") is None, "it is gone")
 
 
-def test_who_leaves_a_chat_has_it_read_at_once(tab: Tab, rig: ServeRig) -> None:
-    """Else what was said last waits a quarter of an hour."""
-    rig.need("respond")
-    page = tab.open("/chat?user_id=gwen")
-    page.get_by_role("button", name="+ New").first.click()
-    say(page, "I am allergic to walnuts.", 1)
-    page.get_by_role("link", name="People").click()
-    known(rig, "gwen", "walnuts")
-
-
 def test_a_sentence_is_followed_from_the_chat_to_its_offset_and_to_the_answers_that_it_shaped(
     tab: Tab, rig: ServeRig
 ) -> None:
