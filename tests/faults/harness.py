@@ -12,7 +12,7 @@ from aiokafka.errors import KafkaError
 from chat_load import Load, Shape, conversations
 from topic_reader import undrained
 from verdict import COMMANDS, MESSAGES, SUMMARIES, Fault, Totals, Verdict, policy
-from workers import PATIENCE, Worker, eventually, ingest_command, misbehaving_command
+from workers import PATIENCE, Worker, eventually, misbehaving_command, worker_command
 
 from streams.admin.topics import admin
 from streams.admin.topics.rights import topics_of
@@ -37,6 +37,7 @@ class Deployment:
     """
 
     services: tuple[str, ...] = ("ingest",)
+    sources: tuple[str, ...] = (MESSAGES, SUMMARIES, COMMANDS)
 
     def __init__(self, servers: str, prefix: str, folder: Path, logs, seed: int) -> None:
         self.servers = servers
@@ -51,8 +52,8 @@ class Deployment:
 
     @property
     def group(self) -> str:
-        """The consumer group of the ingest service."""
-        return f"{self.prefix}switchboard-ingest"
+        """The consumer group of the first of the services."""
+        return f"{self.prefix}switchboard-{self.services[0]}"
 
     @property
     def topic(self) -> str:
@@ -99,7 +100,7 @@ class Deployment:
 
     def worker(self, instance: str = "a", *, how: str = "", host: str = "", **changes: object) -> Worker:
         """Start a worker: the real one, or one that misbehaves (see misbehaving.py), on ``host``."""
-        command = misbehaving_command(how, self.control) if how else ingest_command()
+        command = misbehaving_command(how, self.control) if how else worker_command("ingest")
         return self.start(command, instance, host=host, **changes)
 
     def start(self, command: list[str], instance: str, *, host: str = "", **changes: object) -> Worker:
@@ -131,7 +132,7 @@ class Deployment:
     async def behind(self) -> object:
         """What the group has not committed yet: ``{}`` when it is at the end of all its sources."""
         try:
-            return await undrained(self.servers, self.catalog, self.group, [MESSAGES, SUMMARIES, COMMANDS])
+            return await undrained(self.servers, self.catalog, self.group, self.sources)
         except KafkaError as error:  # the broker's own topic for commits may not be there yet
             return error
 

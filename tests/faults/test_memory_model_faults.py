@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
@@ -17,7 +16,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from harness import Deployment
 from topic_reader import read_topic, undrained
-from workers import Worker, eventually
+from workers import Worker, eventually, worker_command
 
 from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
@@ -29,7 +28,7 @@ from streams.clients.partitioner import partition_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
-MEMORY = [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "memory"]
+MEMORY = worker_command("memory")
 WINDOWS, CANDIDATES, FACTS, MEMOS = (
     "memory.windows.v1",
     "memory.fact-candidates.v1",
@@ -58,7 +57,7 @@ def windows(group: str) -> list[Window]:
     return found
 
 
-class Remembering(Deployment):
+class Stream(Deployment):
     """The memory service alone."""
 
     services = ("memory",)
@@ -168,12 +167,6 @@ class Memory:
 def _cats(body: Mapping[str, Any]) -> int:
     [number] = re.findall(r"I own (\d+) cats", json.dumps(body))
     return int(number)
-
-
-@pytest.fixture
-async def stream(kafka, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIterator[Deployment]:
-    async with Remembering(kafka.bootstrap_servers, topic_prefix, tmp_path, worker_logs, seed) as deployment:
-        yield deployment
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from kills import dies, dying_command, has_processed
 from summary_verdict import SummaryVerdict
 from topic_reader import undrained
 from verdict import REQUESTS
-from workers import Worker, eventually
+from workers import Worker, eventually, worker_command
 
 from streams.llm.builtin_summarizer import BuiltinSummarizer
 from streams.llm.tokenizer import cl100k_counter
@@ -23,10 +22,10 @@ from streams.llm.tokenizer import cl100k_counter
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 SUMMARIZING = [sys.executable, str(Path(__file__).with_name("summarizing.py"))]
-MEMORY = [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "memory"]
+MEMORY = worker_command("memory")
 
 
-class Summarizing(Deployment):
+class Stream(Deployment):
     """The ingest service, and a service that answers its requests."""
 
     services = ("ingest", "memory")
@@ -71,12 +70,6 @@ class Summarizing(Deployment):
         assert verdict.accepted
         assert verdict.roll_ups
         return verdict
-
-
-@pytest.fixture
-async def stream(kafka, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIterator[Summarizing]:
-    async with Summarizing(kafka.bootstrap_servers, topic_prefix, tmp_path, worker_logs, seed) as deployment:
-        yield deployment
 
 
 async def test_killed_while_summaries_come_back(stream, seed):

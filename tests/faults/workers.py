@@ -180,9 +180,9 @@ def process_is_alive(pid: int) -> bool:
         return False
 
 
-def ingest_command() -> list[str]:
-    """``switchboard worker ingest``, as it is installed."""
-    return [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "ingest"]
+def worker_command(service: str) -> list[str]:
+    """``switchboard worker``, as it is installed."""
+    return [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", service]
 
 
 def misbehaving_command(how: str, control: Path) -> list[str]:
