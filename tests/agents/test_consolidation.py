@@ -246,7 +246,6 @@ def spoken(
     user: str = "ada",
     model: str = "test-1",
 ) -> None:
-    """Have the vector of a turn of the person arrive."""
     at = START + timedelta(hours=hours)
     saying = Saying(conversation_id=conversation, sent_at=at, arrived_at=at, denies=denies)
     arrived = vector_of(VectorKind.TURN, name, vector, user_id=user, model=model, saying=saying)
@@ -469,7 +468,6 @@ def told(story: Sequence[tuple[str, str, float, bool]]) -> Harness:
 
 
 def calmly(log: Sequence[Record]) -> Trial:
-    """Read the log record by record."""
     calm = Trial(Facts(UNTIMED).stage(), log, Random(0), latencies=[0.0], batches=[1], causal=True)
     calm.run()
     return calm
@@ -588,8 +586,6 @@ class TestCommands:
 
 
 class Validator:
-    """Says what it is told to."""
-
     name = "scripted-1"
 
     def __init__(self, *verdicts: MergeVerdict) -> None:
@@ -756,7 +752,6 @@ def test_a_person_of_whom_very_much_changed_is_looked_at_in_steps(
 
 
 def hike(harness: Harness) -> None:
-    """Have a fact that is part of another."""
     harness.know("User likes hiking", 1, confidence=0.7)
     harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
     harness.consolidate()

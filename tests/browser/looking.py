@@ -72,7 +72,6 @@ class Tab:
             self.wrong.append(f"asked another host: {request.url}")
 
     def open(self, path: str) -> Page:
-        """Go to an address of the console and wait for its heading."""
         self.page.goto(self.base + path)
         expect(self.page.locator("h1, .state h2").first).to_be_visible()
         return self.page
@@ -119,8 +118,6 @@ def see_focus(page: Page) -> str:
 
 
 class Visitor:
-    """Somebody with a browser of their own."""
-
     def __init__(self, browser: Browser, base: str) -> None:
         self._context: BrowserContext = browser.new_context(viewport=WIDE)  # type: ignore[arg-type]
         self._base = base
@@ -144,7 +141,6 @@ def _told(violations: list[dict[str, Any]]) -> list[tuple[str, str]]:
 def speak(
     rig: ServeRig, conversation: str, user: str, lines: Iterable[tuple[str, str]], first: int = 0
 ) -> None:
-    """Publish what was said, each line confirmed."""
     messages = [
         ChatMessage(
             message_id=f"{conversation}-{number}",
@@ -175,8 +171,6 @@ def ended(page: Page, turn: int) -> None:
 
 
 def publish(rig: ServeRig, key: bytes, *values: bytes, headers: Sequence[tuple[str, bytes]] = ()) -> None:
-    """Publish records to the topic of messages, each confirmed."""
-
     async def send() -> None:
         spec = rig.catalog.get("chat.messages.v1")
         place = {"key": key, "partition": partition_of(key, spec.partitions), "headers": [*headers]}

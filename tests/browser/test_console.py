@@ -213,7 +213,6 @@ def test_a_fact_is_corrected_by_hand(tab: Tab, rig: ServeRig) -> None:
 
 
 def refusals(rig: ServeRig) -> list[int]:
-    """Return how often each dead letter was refused."""
     found = []
     for group in asked(rig, "/v1/dead-letters")["groups"]:
         of = {"reason": group["reason"], "stage": group["stage"]}

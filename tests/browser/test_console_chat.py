@@ -16,7 +16,6 @@ pytestmark = [pytest.mark.kafka, pytest.mark.browser, pytest.mark.long]
 
 
 def tokens(page: Page) -> int:
-    """What the counter shows."""
     found = re.search(r"Context: ([\d,]+) /", page.locator(".tokens").inner_text())
     assert found is not None
     return int(found[1].replace(",", ""))

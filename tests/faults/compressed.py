@@ -48,13 +48,11 @@ def zeros_in(codec: int, length: int) -> bytes:
 
 
 def gzip(content: bytes) -> bytes:
-    """Return ``content`` as one member."""
     packer = zlib.compressobj(9, wbits=31)
     return packer.compress(content) + packer.flush()
 
 
 def lz4(content: bytes) -> bytes:
-    """Return a frame of independent blocks."""
     descriptor = bytes([0x60, 0x70])
     frame = b"\x04\x22\x4d\x18" + descriptor + bytes([_xxh32(descriptor) >> 8 & 0xFF])
     for start in range(0, len(content), 4 << 20):

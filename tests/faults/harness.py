@@ -52,12 +52,10 @@ class Deployment:
 
     @property
     def group(self) -> str:
-        """The consumer group of the first of the services."""
         return f"{self.prefix}switchboard-{self.services[0]}"
 
     @property
     def topic(self) -> str:
-        """The messages' topic."""
         return self.catalog.name(MESSAGES)
 
     async def __aenter__(self) -> Self:
@@ -85,7 +83,6 @@ class Deployment:
                 await client.close()
 
     def settings(self, instance: str, **changes: object) -> dict[str, object]:
-        """The settings of a worker that is called ``instance``."""
         return {
             "bootstrap_servers": self.servers,
             "topic_prefix": self.prefix,
@@ -104,7 +101,6 @@ class Deployment:
         return self.start(command, instance, host=host, **changes)
 
     def start(self, command: list[str], instance: str, *, host: str = "", **changes: object) -> Worker:
-        """Start a worker process by its command; it is ended with the deployment."""
         log = self._logs.register(self.folder / f"worker-{instance}-{len(self.workers)}.log")
         place = self.folder / f"host-{host}" if host else None
         if place is not None:
@@ -120,11 +116,9 @@ class Deployment:
         return folder
 
     def messages(self, shape: Shape | None = None, name: str = "c") -> Iterator[tuple[bytes, bytes]]:
-        """Records of conversations, the same for the same seed."""
         return conversations(self.seed, shape or Shape(), name=name)
 
     def load(self, total: int | None = None, *, rate: float = 4000, records=None, **options) -> Load:
-        """Send messages in the background."""
         load = Load(self.servers, self.topic, records or self.messages(), rate=rate, total=total, **options)
         self._loads.append(load)
         return load
@@ -137,7 +131,6 @@ class Deployment:
             return error
 
     async def drained(self, timeout: float = 180.0) -> None:
-        """Wait until the group has committed every record of its sources."""
         latest: object = None
 
         async def empty() -> bool:

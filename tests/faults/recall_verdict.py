@@ -48,7 +48,6 @@ class RecallVerdict(Comparison):
         self.vectors: dict[str, np.ndarray] = {}
 
     async def topics(self) -> None:
-        """Compare the topics with each other."""
         self.turns = self._expected(await self._read(MESSAGES))
         written: dict[str, Turn] = {}
         for record in await self._read(TURNS):
@@ -114,7 +113,6 @@ class RecallVerdict(Comparison):
                 self._problem(f"point {name} has not the vector that was computed")
 
     def finish(self) -> None:
-        """Raise AssertionError that names what is missing, wrong or invented."""
         self._raise()
         print(f"{len(self.turns)} turns, {len(self.vectors)} vectors: as expected in topics, Redis and index")
 

@@ -55,7 +55,6 @@ class Incoming:
 
     @property
     def text(self) -> str:
-        """The text of those chunks."""
         return "".join(self.texts[number] for number in range(self.count))
 
 
@@ -93,7 +92,6 @@ class RespondVerdict(Comparison):
         self.released = 0
 
     async def check(self) -> None:
-        """Compare; raise AssertionError that names what is missing, wrong or invented."""
         chunks = await self._read(CHUNKS)
         letters = {CHUNKS: self._check_chunks(chunks)}
         if self._spans_conversation:
@@ -122,7 +120,6 @@ class RespondVerdict(Comparison):
     # -- what came in ----------------------------------------------------------------------------------------
 
     def _check_chunks(self, records: Sequence[ConsumerRecord]) -> set[tuple]:
-        """Return the dead letters of what is no chunk."""
         letters = set()
         for record in records:
             try:

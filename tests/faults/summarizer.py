@@ -48,7 +48,6 @@ class Summarizer:
         await self._producer.stop()
 
     async def has_answered_all(self) -> bool:
-        """Whether every request that is there now is answered."""
         if self._task.done():
             self._task.result()
         ends = await self._consumer.end_offsets(self._partitions)

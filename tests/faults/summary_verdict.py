@@ -42,7 +42,6 @@ class SummaryVerdict(Comparison):
         self.repeats = 0
 
     async def check(self) -> None:
-        """Compare; raise AssertionError that names what is missing, wrong or invented."""
         tokens = self._recount(await self._read(MESSAGES))
         self._take_requests(await self._read(REQUESTS))
         await self._take_summaries(await self._read(SUMMARIES))

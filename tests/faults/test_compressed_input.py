@@ -63,8 +63,6 @@ def _status(worker, field: str) -> int:
 
 
 class Sender:
-    """Sends odd batches into one partition, each between messages of one conversation."""
-
     def __init__(self, stream, producer: AIOKafkaProducer) -> None:
         self._stream = stream
         self._producer = producer

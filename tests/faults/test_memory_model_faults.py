@@ -58,14 +58,10 @@ def windows(group: str) -> list[Window]:
 
 
 class Stream(Deployment):
-    """The memory service alone."""
-
     services = ("memory",)
 
 
 class Memory:
-    """The memory service, and a model that falls silent."""
-
     def __init__(self, stream: Deployment, server: ModelServer, valkey: LocalValkey) -> None:
         self._stream = stream
         self._valkey = valkey
@@ -106,7 +102,6 @@ class Memory:
         return answered, told().keys() - answered
 
     async def told(self, group: str) -> None:
-        """Send the windows of a group."""
         catalog = self._stream.catalog
         async with AIOKafkaProducer(bootstrap_servers=self._stream.servers) as producer:
             for window in windows(group):
@@ -115,7 +110,6 @@ class Memory:
                 await producer.send(catalog.name(WINDOWS), msgspec.json.encode(window), key, place)
 
     async def drained(self) -> None:
-        """Wait until every window, and then every candidate, is dealt with."""
         group = f"{self._stream.prefix}switchboard-memory"
         for topic in (WINDOWS, CANDIDATES):
 
@@ -125,7 +119,6 @@ class Memory:
             await eventually(empty, f"all of {topic} is processed and committed", poll=0.2)
 
     async def latest(self, topic: str) -> dict[bytes, Any]:
-        """Return what a compacted topic says of each key."""
         catalog = self._stream.catalog
         records = await read_topic(self._stream.servers, catalog.name(topic), catalog.partitions(topic))
         return {record.key: json.loads(record.value) for record in records if record.value}

@@ -34,8 +34,6 @@ SHAPE = Shape(conversations=20, length=20)
 
 
 class Stream(Deployment):
-    """The topics of the recall service."""
-
     services = ("recall",)
     sources = tuple(spec.contract_name for spec in reset.sources_of(load_catalog(), "recall"))
 
@@ -73,7 +71,6 @@ class House:
         return LocalValkey(self.settings.folder, "recall").client()
 
     async def emptied(self) -> None:
-        """Empty Redis under the worker."""
         client = self.redis()
         try:
             await client.flushall()
@@ -81,7 +78,6 @@ class House:
             await client.aclose()
 
     async def valkey(self) -> int:
-        """The process of the worker's own Valkey."""
         client = self.redis()
         try:
             return int((await client.info("server"))["process_id"])
@@ -110,7 +106,6 @@ class House:
         await self.worker.ready()
 
     async def verdict(self) -> RecallVerdict:
-        """Account for every turn and every vector, in the topics and in the views."""
         for _ in range(2):  # of what that leads to as well
             await self._stream.drained()
         verdict = RecallVerdict(self._stream.servers, self._stream.catalog, self.settings)

@@ -54,13 +54,11 @@ class Stream(Deployment):
         return self.start(command, instance, host="", **changes)
 
     def chunks(self, *, rate: float, shape: Shape | None = None) -> Load:
-        """Send chunks in the background."""
         return self.load(rate=rate, records=response_chunks(self.seed, shape or Shape()))
 
     async def verdict(  # type: ignore[override]  # on another service
         self, *, clock: bool = False
     ) -> RespondVerdict:
-        """Wait until everything is processed, then account for every record in every topic."""
         await self.drained()
         spans = self.memory == "conversation"
         verdict = RespondVerdict(self.servers, self.catalog, spans_conversation=spans, clock=clock)

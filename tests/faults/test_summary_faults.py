@@ -38,11 +38,9 @@ class Stream(Deployment):
         return self.start(dying_command("ingest", self.control), "a")
 
     def summaries(self, command: list[str] = SUMMARIZING) -> Worker:
-        """Start the service that answers."""
         return self.start(command, "s")
 
     def long_conversations(self) -> Load:
-        """Send messages of conversations that cross the threshold again and again."""
         return self.load(rate=800, records=self.messages(Shape(conversations=30, length=200)))
 
     async def behind(self) -> object:
@@ -56,8 +54,6 @@ class Stream(Deployment):
         return unanswered or await super().behind()
 
     async def check(self) -> SummaryVerdict:
-        """Wait until every request is answered and every answer taken; then account for every record."""
-
         async def settled() -> bool:
             # An answer that the second look finds taken may have led to a request: look until none is left.
             return [await self.behind() for _ in range(3)] == [{}, {}, {}]
@@ -118,7 +114,6 @@ async def test_killed_again_and_again_while_the_memory_service_answers(stream, s
 
 
 async def has_repeated(ingest: Worker) -> None:
-    """Wait until this life of the worker has repeated a request."""
     await ingest.ready()
 
     async def repeated() -> bool:

@@ -48,7 +48,6 @@ def _consumer(servers: str) -> AIOKafkaConsumer:
 
 
 async def read_topic(servers: str, topic: str, partitions: int) -> list[ConsumerRecord]:
-    """Return the committed records of a topic, partition by partition."""
     return (await records_of(servers, {topic: partitions}))[topic]
 
 

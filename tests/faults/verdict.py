@@ -120,7 +120,6 @@ class Verdict(Comparison):
         self.totals = Totals()
 
     async def check(self) -> Totals:
-        """Compare; raise AssertionError that names what is missing, wrong or invented."""
         for partition in range(self._catalog.partitions(MESSAGES)):
             self.expected = Expected()
             await self._fold(self._partition(MESSAGES, partition))

@@ -90,7 +90,6 @@ class Place:
         self._workers: list[Worker] = []
 
     def start(self, *command: str) -> Worker:
-        """Start a ``switchboard`` command."""
         log = self._worker_logs.register(self._folder / f"{len(self._workers)}-{command[0]}-{command[1]}.log")
         ours = {name: getattr(self.settings, name) for name in self.settings.model_fields_set}
         self._workers.append(Worker([sys.executable, "-m", "streams.cli", *command], ours, log))
@@ -115,15 +114,12 @@ class Place:
                 await producer.send(spec.name, raw, key.encode(), partition=partition)
 
     async def records(self, topic: str) -> list[tuple[bytes, bytes]]:
-        """Return all (key, value) records of a topic, in order within each partition."""
         return [(record.key, record.value) for record in await self.read(topic)]
 
     async def headers(self, topic: str) -> list[tuple[bytes, Sequence[tuple[str, bytes]]]]:
-        """Return (key, headers) of all records of a topic."""
         return [(record.key, record.headers) for record in await self.read(topic)]
 
     async def read(self, topic: str) -> list:
-        """Return all records of a topic, in order within each partition."""
         spec = self.catalog.get(topic)
         servers = self.settings.bootstrap_servers
         return (await records_of(servers, {spec.name: spec.partitions}))[spec.name]
@@ -187,7 +183,6 @@ def chat(life: str, conversations: int, length: int) -> Iterator[tuple[str, Chat
 
 
 async def windows_of(place: Place, life: str) -> set[tuple[str, ...]]:
-    """The message ids of every window over messages of ``life``."""
     windows = [json.loads(value) for _, value in await place.records(WINDOWS)]
     return {tuple(w["message_ids"]) for w in windows if w["message_ids"][0].startswith(life)}
 
@@ -234,7 +229,6 @@ async def all_there(expected: set, found) -> bool:
 
 
 async def refused_while_it_runs(place: Place) -> None:
-    """A running worker is never robbed of its state."""
     state = await eventually(lambda: place.records(INGEST_CHANGELOG), "state")
     # Side by side: each waits for as long as a worker that is gone may be counted as a member.
     for status, said in await asyncio.gather(
@@ -350,8 +344,6 @@ async def all_found(api: str, statements: set[str]) -> dict[str, dict]:
 
 
 class House:
-    """Workers of memory and recall, started and stopped together."""
-
     def __init__(self, place: Place) -> None:
         self.memory, self.recall = place.start("worker", "memory"), place.start("worker", "recall")
 
@@ -713,7 +705,6 @@ async def test_a_replay_of_memory_writes_the_same_again_byte_for_byte(place):
 
 
 def lines_of(*people: str) -> Iterator[bytes]:
-    """The lines of the examples of these people."""
     for person in people:
         yield from (Path(__file__).parents[2] / "examples" / f"{person}.jsonl").read_bytes().splitlines()
 

@@ -63,8 +63,6 @@ class Log:
 
 
 class Leases:
-    """Leases that are always to be had."""
-
     def __init__(self) -> None:
         self.held_by: dict[tuple[str, str], str] = {}
         self.begun_by: dict[tuple[str, str], str] = {}
@@ -135,8 +133,6 @@ class Sending:
 
 
 class Looks:
-    """Looks for what turns need, and tells for which."""
-
     def __init__(self) -> None:
         self.looking: dict[str, asyncio.Task[None]] = {}
 
@@ -146,16 +142,12 @@ class Looks:
 
 
 class Silent(Looks):
-    """Never answers."""
-
     async def answer(self, turn: Turn, looking: Any) -> AsyncGenerator[Any]:
         await asyncio.Event().wait()
         yield
 
 
 class Answers(Looks):
-    """Answers at once."""
-
     text = "Noted."
 
     async def answer(self, turn: Turn, looking: Any) -> AsyncGenerator[Any]:

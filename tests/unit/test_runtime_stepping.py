@@ -92,13 +92,11 @@ class Bench:
         return await self.take(*found)
 
     async def take(self, *records: Record | UnreadBatch) -> Prepared:
-        """Have the stepper of their partition process records."""
         prepared = await self.stepper(records[0].partition).run(RecordBatch([*records], source=SOURCE))
         self.ready.append(prepared)
         return prepared
 
     def letter(self) -> dict[str, bytes]:
-        """The headers of the one dead letter."""
         [headers] = [headers for each in self.ready for topic, _, _, headers in read(each) if topic != OUT]
         return dict(headers)
 
@@ -106,7 +104,6 @@ class Bench:
         return [value for prepared in self.ready for where, _, value, _ in read(prepared) if where == topic]
 
     def letters(self) -> list[tuple[bytes | None, str]]:
-        """What was dead-lettered, and why."""
         return [
             (value, dict(headers)["dlq_reason"].decode())
             for prepared in self.ready
