@@ -18,6 +18,7 @@ from workers import eventually
 from streams.admin.topics import admin
 from streams.clients.partitioner import partition_of
 from streams.config.settings import Settings
+from tests import samples
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
@@ -103,19 +104,17 @@ async def test_aborted_records_are_no_messages_and_leave_nothing_waiting(stream)
 def conversation(round_: int, outcome: str) -> list[bytes]:
     """Four messages, said two hours ago."""
     said_at = datetime.now(UTC) - timedelta(hours=2)
-    return [
-        msgspec.json.encode(
-            {
-                "message_id": f"{outcome}-{round_}-{number}",
-                "conversation_id": "transacted",
-                "user_id": "somebody",
-                "role": "user",
-                "content": f"{outcome} {round_} {number}",
-                "sent_at": said_at,
-            }
+    said = [
+        samples.message(
+            number,
+            f"{outcome} {round_} {number}",
+            at=said_at,
+            message_id=f"{outcome}-{round_}-{number}",
+            conversation_id="transacted",
         )
         for number in range(4)
     ]
+    return [*map(msgspec.json.encode, said)]
 
 
 async def test_a_first_commit_that_was_never_made_skips_nothing(stream):
