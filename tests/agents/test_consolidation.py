@@ -33,11 +33,10 @@ from models.vectors import EmbeddingRequest, EmbeddingResult, Saying, VectorKind
 from processors.facts.confidence import ACTIVE_FROM
 from processors.facts.evidence import PROVENANCE_LIMIT
 from processors.facts.lines import Line
-from processors.facts.merging.plan import CLUSTERS_LIMIT
 from processors.facts.rebuilding import rebuilt
 from streams.agents.memory.commands import COMMANDS, Commands
 from streams.agents.memory.consolidation_records import CONSOLIDATION, QUESTIONS, REPORTS
-from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX, SPOKEN, Person
+from streams.agents.memory.fact_vectors import PERSON, PERSON_SUFFIX, SPOKEN
 from streams.agents.memory.facts import FACTS, STATE, Facts
 from streams.agents.memory.merge_validation import MergeValidation
 from streams.agents.vectors.requests import EMBEDDINGS
@@ -92,6 +91,23 @@ class Harness(StageHarness):
         evidence = msgspec.structs.replace(found.provenance, sent_at=START + timedelta(minutes=minute))
         self.take(self.record(msgspec.structs.replace(found, provenance=evidence)))
         self.take(self.record(result(text, vector, changes.get("user", "ada")), EMBEDDINGS))
+
+    def say(self, text: str, number: int, *, corrects: str = "", **changes: Any) -> Record:
+        said = candidate(text, number, **changes)
+        if corrects:
+            said = msgspec.structs.replace(said, assertion=Assertion.CORRECTED, corrects=corrects)
+        self.take(record := self.record(said))
+        return record
+
+    def reword(self, text: str) -> None:
+        """Have a fact count as changed: its vector is of another text."""
+        changed = msgspec.structs.replace(result(text), text_hash="0" * 32)
+        self.take(self.record(changed, EMBEDDINGS))
+
+    def erase(self, user: str, conversation: str, days: int = 1) -> None:
+        erased = Erasing("default", conversation, user, START + timedelta(days=days))
+        record = self.record(None, FACTS, key=erased.key(PARTITION).encode())
+        self.take(record._replace(headers=erased.headers()))
 
     def consolidate(self, user: str = "ada", **changes: Any) -> ConsolidationReport:
         self.take(self.record(consolidate(user, **changes), CONSOLIDATION))
@@ -164,7 +180,7 @@ class TestMerging:
 
     def test_vectors_of_another_model_are_not_compared(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
-        harness.take(harness.record(candidate("User loves hiking", 2)))
+        harness.say("User loves hiking", 2)
         other = msgspec.structs.replace(result("User loves hiking"), model="test-2")
         harness.take(harness.record(other, EMBEDDINGS))
         assert harness.consolidate().merged == ()
@@ -179,8 +195,7 @@ class TestContradictions:
         assert (one.confidence, other.confidence) == (0.4, 0.45)
         assert {one.change, other.change} == {FactChange.CONTRADICTED}
         assert {one.status, other.status} == {FactStatus.ACTIVE}
-        changed = msgspec.structs.replace(result("User is going to the fair"), text_hash="0" * 32)
-        harness.take(harness.record(changed, EMBEDDINGS))
+        harness.reword("User is going to the fair")
         assert harness.consolidate(step_id="s-2").contradicted == ()
 
     @pytest.mark.parametrize("is_first", [True, False])
@@ -197,11 +212,26 @@ class TestContradictions:
         harness.take(harness.record(step, CONSOLIDATION))
         assert [each.confidence for each in line_state(harness, held).facts] == [0.4, 0.4]
 
+    async def test_a_model_that_keeps_both_makes_them_as_sure_as_before(self, harness: Harness) -> None:
+        harness.know("User is going to the fair", 1, confidence=0.8)
+        harness.know("User is not going to the fair", 2, confidence=0.9)
+        report = harness.consolidate()
+        assert (len(report.contradicted), report.asked) == (1, 1)
+        (asked,) = harness.values(QUESTIONS, MergeQuestion)
+        verdict = MergeVerdict(asked.clusters[0].cluster_id, Decision.KEEP_BOTH)
+        await validated(harness, asked, Validator(verdict))
+        one, other = harness.fact("User is going to the fair"), harness.fact("User is not going to the fair")
+        assert (one.confidence, other.confidence) == (0.8, 0.9)
+        assert {one.change, other.change} == {FactChange.KEPT}
+        harness.reword("User is going to the fair")
+        report = harness.consolidate(step_id="s-2")
+        assert (report.contradicted, report.asked) == ((), 0)
+
     def test_new_evidence_makes_it_sure_again(self, harness: Harness) -> None:
         harness.know("User is going to the fair", 1, confidence=0.8)
         harness.know("User is not going to the fair", 2, confidence=0.5)
         harness.consolidate()
-        harness.take(harness.record(candidate("User is going to the fair", 3, confidence=0.8)))
+        harness.say("User is going to the fair", 3, confidence=0.8)
         assert harness.fact("User is going to the fair").confidence > 0.8
 
 
@@ -216,55 +246,10 @@ def spoken(
     user: str = "ada",
     model: str = "test-1",
 ) -> None:
-    """Have the vector of a turn of the person arrive."""
     at = START + timedelta(hours=hours)
     saying = Saying(conversation_id=conversation, sent_at=at, arrived_at=at, denies=denies)
     arrived = vector_of(VectorKind.TURN, name, vector, user_id=user, model=model, saying=saying)
     harness.take(harness.record(arrived, EMBEDDINGS, key=f"turn/{name}".encode()))
-
-
-class TestValidatedContradictions:
-    """What the rules took for a contradiction is asked about, too, and may be taken back."""
-
-    def told(self, harness: Harness) -> MergeQuestion:
-        harness.know("User is going to the fair", 1, confidence=0.8)
-        harness.know("User is not going to the fair", 2, confidence=0.9)
-        report = harness.consolidate()
-        assert (len(report.contradicted), report.asked) == (1, 1)
-        (asked,) = harness.values(QUESTIONS, MergeQuestion)
-        return asked
-
-    async def decide(self, harness: Harness, asked: MergeQuestion, *decisions: Decision) -> None:
-        (cluster,) = asked.clusters
-        for number, decision in enumerate(decisions):
-            question = msgspec.structs.replace(asked, question_id=f"q-{number}")
-            await validated(harness, question, Validator(MergeVerdict(cluster.cluster_id, decision)))
-
-    async def test_both_can_be_so_makes_them_as_sure_as_before(self, harness: Harness) -> None:
-        await self.decide(harness, self.told(harness), Decision.KEEP_BOTH)
-        one, other = harness.fact("User is going to the fair"), harness.fact("User is not going to the fair")
-        assert (one.confidence, other.confidence) == (0.8, 0.9)
-        assert {one.change, other.change} == {FactChange.KEPT}
-        changed = msgspec.structs.replace(result("User is going to the fair"), text_hash="0" * 32)
-        harness.take(harness.record(changed, EMBEDDINGS))
-        report = harness.consolidate(step_id="s-2")
-        assert (report.contradicted, report.asked) == ((), 0)
-
-    def test_no_more_are_asked_about_than_a_call_may_hold_and_the_rest_in_the_next(
-        self, harness: Harness
-    ) -> None:
-        count = 2 * CLUSTERS_LIMIT + 3
-        for number in range(count):
-            vector = np.eye(count)[number].tolist()
-            harness.know(f"User is going to fair{number}", 2 * number, vector)
-            harness.know(f"User is not going to fair{number}", 2 * number + 1, vector)
-        harness.consolidate()
-        reports = [each for each in harness.values(REPORTS, ConsolidationReport) if each.changed]
-        assert [(len(each.contradicted), each.asked) for each in reports] == [(20, 20), (20, 20), (3, 3)]
-        questions = harness.values(QUESTIONS, MergeQuestion)
-        assert [len(each.clusters) for each in questions] == [20, 20, 3]
-        assert all(fact is not None and fact.confidence == 0.4 for fact in harness.topic().values())
-        assert not of_person(harness).waits
 
 
 class TestSupport:
@@ -307,8 +292,7 @@ class TestSupport:
         spoken(harness, "t-1", conversation="another")
         harness.consolidate()
         surer = harness.fact("User likes hiking").confidence
-        blank, erased = harness.record(None, FACTS), erasing("", "another")
-        harness.take(erased._replace(offset=blank.offset, timestamp=blank.timestamp, partition=PARTITION))
+        harness.erase("", "another")
         fact = harness.fact("User likes hiking")
         assert (fact.status, fact.support, fact.change) == (FactStatus.ACTIVE, (), FactChange.ERASED)
         assert fact.confidence < surer and fact.last_evidence_at == fact.learned_at
@@ -319,11 +303,6 @@ class TestSupport:
         (step,) = [step for step in harness.steps() if step.step is Step.SUPPORT]
         harness.take(harness.record(step, CONSOLIDATION))
         assert harness.fact("User likes hiking").support == ()
-
-    def erase(self, harness: Harness, conversation: str) -> None:
-        erased = Erasing("default", conversation, "", START + timedelta(days=100))
-        record = harness.record(None, FACTS, key=erased.key(PARTITION).encode())
-        harness.take(record._replace(headers=erased.headers()))
 
     def test_what_bore_it_out_is_erased_with_the_fact(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
@@ -352,7 +331,7 @@ class TestSupport:
         harness.consolidate(step_id="s-2")
         archived = harness.fact("User likes hiking")
         assert archived.merged_into_id is not None and archived.support
-        self.erase(harness, "another")
+        harness.erase("", "another", days=100)
         left = harness.fact("User likes hiking")
         assert (left.merged_into_id, left.support) == (archived.merged_into_id, ())
         assert left.version == archived.version + 1
@@ -377,7 +356,7 @@ class TestFading:
         )
         facts = harness.topic()
         assert harness.consolidate(step_id="s-2").deprecated == () and harness.topic() == facts
-        harness.take(harness.record(candidate("User likes hiking", 2, confidence=0.7)))
+        harness.say("User likes hiking", 2, confidence=0.7)
         assert (harness.fact("User likes hiking").status, harness.fact("User likes hiking").evidence_count) == (
             FactStatus.ACTIVE,
             2,
@@ -448,24 +427,18 @@ def _id(text: str, user: str = "ada") -> str:
     return ids.text_fact_id("default", user, text)
 
 
-def erasing(user: str = "ada", conversation: str = "", days: int = 1) -> Record:
-    erased = Erasing("default", conversation, user, START + timedelta(days=days))
-    return Record(None, erased.key(PARTITION).encode(), topic=FACTS, headers=erased.headers())
-
-
-@pytest.mark.parametrize("erased", [erasing(), erasing("", "c")])
-def test_erasing_a_person_or_conversation_erases_what_was_merged(harness: Harness, erased: Record) -> None:
+@pytest.mark.parametrize(("user", "conversation"), [("ada", ""), ("", "c")])
+def test_erasing_a_person_or_conversation_erases_what_was_merged(
+    harness: Harness, user: str, conversation: str
+) -> None:
     harness.know("User likes hiking", 1)
     harness.know("User loves hiking", 2, confidence=0.9)
     harness.know("User adores hiking", 3, confidence=0.95)
     harness.consolidate()
-    harness.take(
-        harness.record(candidate("User adores hiking, in the Alps", 4, refines=["User adores hiking"]))
-    )
-    blank = harness.record(None, FACTS)
-    harness.take(erased._replace(offset=blank.offset, timestamp=blank.timestamp, partition=PARTITION))
+    harness.say("User adores hiking, in the Alps", 4, refines=["User adores hiking"])
+    harness.erase(user, conversation)
     assert set(harness.topic().values()) == {None} and len(harness.topic()) == 4
-    if erased.headers[3][1]:
+    if user:
         assert not [key for key, _ in harness.state.items() if key.endswith(PERSON_SUFFIX)]
     assert b"hiking" not in b"".join(payload for _, payload in harness.state.items())
 
@@ -495,7 +468,6 @@ def told(story: Sequence[tuple[str, str, float, bool]]) -> Harness:
 
 
 def calmly(log: Sequence[Record]) -> Trial:
-    """Read the log record by record."""
     calm = Trial(Facts(UNTIMED).stage(), log, Random(0), latencies=[0.0], batches=[1], causal=True)
     calm.run()
     return calm
@@ -508,6 +480,23 @@ def crashing(log: Sequence[Record], chance: Random) -> Trial:
         trial.run(chance.randint(1, 8))
     trial.run()
     return trial
+
+
+def latest(outputs: Sequence[Any]) -> dict[bytes, object]:
+    """What each fact is, and rests on unless it is part of another, in the end.
+
+    Sources are read in any order: how sure facts are, and so whether they have faded, may depend on it, and so
+    may whether a sentence was counted before its fact was merged or after, for the one that stays.
+    """
+    found: dict[bytes, object] = {}
+    for output in outputs:
+        if output.topic == FACTS:
+            fact = msgspec.json.decode(output.value, type=Fact)
+            windows = {each.window_id for each in fact.provenance}
+            status = FactStatus.ACTIVE if fact.has_faded else fact.status
+            rests_on = (fact.evidence_count, windows) if fact.merged_into_id is None else None
+            found[output.key] = status, fact.merged_into_id, rests_on
+    return found
 
 
 @given(STORY)
@@ -536,21 +525,6 @@ def test_however_often_it_crashes_the_facts_are_the_same(
 ) -> None:
     log = told(story).log
     calm, trial = calmly(log), crashing(log, chance)
-
-    def latest(outputs: Sequence[Any]) -> dict[bytes, object]:
-        found: dict[bytes, object] = {}
-        for output in outputs:
-            if output.topic == FACTS:
-                fact = msgspec.json.decode(output.value, type=Fact)
-                windows = {each.window_id for each in fact.provenance}
-                status = FactStatus.ACTIVE if fact.has_faded else fact.status
-                rests_on = (fact.evidence_count, windows) if fact.merged_into_id is None else None
-                found[output.key] = status, fact.merged_into_id, rests_on
-        return found
-
-    # How sure they are, and so whether they have faded, may depend on whether a sentence or a step came first:
-    # sources are read in any order.  So may whether a sentence was counted before its fact was merged, or
-    # after, for the one that stays.
     assert latest(trial.outputs) == latest(calm.outputs)
 
 
@@ -569,20 +543,12 @@ class Answers:
 
 
 class TestCommands:
-    def command(self, **changes: Any) -> dict[str, Any]:
-        return {
-            "command_id": "k-1",
-            "command": "consolidate",
-            "conversation_id": "consolidation",
-            "issued_at": START.isoformat(),
-            **changes,
-        }
-
-    def feed(self, *commands: dict[str, Any], answers: Answers | None = None, **changes: Any) -> StageHarness:
-        harness = StageHarness(Commands(Settings(), answers or Answers()).stage())
+    def feed(self, *commands: dict[str, Any], answers: Answers) -> StageHarness:
+        harness = StageHarness(Commands(Settings(), answers).stage())
         records = []
-        for said in commands or [changes]:
-            value = msgspec.json.encode(self.command(**said))
+        basic = {"command_id": "k-1", "conversation_id": "consolidation", "issued_at": START.isoformat()}
+        for said in commands:
+            value = msgspec.json.encode(basic | said)
             records.append(harness.record(value, COMMANDS, key=b"consolidation"))
             harness.arrived += timedelta(seconds=1)
         asyncio.run(harness.call(*records))
@@ -604,21 +570,22 @@ class TestCommands:
         assert answers.asked == [[Erasing("default", "c", "", last), of_ada]]
         assert not harness.outputs and not harness.dead_letters, "ingest answers for what is wrong"
 
-    def test_about_one_person_is_one_step_where_that_person_is(self) -> None:
-        harness = self.feed(user_id="ada", dry_run=True)
+    @pytest.mark.parametrize(
+        "said",
+        [
+            {"command": "consolidate", "user_id": "ada", "dry_run": True},
+            {"command": "separate", "user_id": "ada", "fact_id": "f-1"},
+        ],
+        ids=lambda said: said["command"],
+    )
+    def test_a_command_about_one_person_is_a_step_where_that_person_is(self, said: dict[str, Any]) -> None:
+        harness = self.feed(said, answers=Answers())
         (step,) = harness.values(CONSOLIDATION, ConsolidationStep)
-        assert (step.user_id, step.dry_run, harness.outputs[0].route) == ("ada", True, b"ada")
-
-    def test_what_was_merged_is_brought_back_where_its_person_is(self) -> None:
-        harness = self.feed(command="separate", user_id="ada", fact_id="f-1")
-        (step,) = harness.values(CONSOLIDATION, ConsolidationStep)
-        assert (step.step, step.user_id, step.fact_id) == ("separate", "ada", "f-1")
-        assert harness.outputs[0].route == b"ada"
+        assert (step.step, step.user_id, harness.outputs[0].route) == (said["command"], "ada", b"ada")
+        assert (step.dry_run, step.fact_id) == (said.get("dry_run", False), said.get("fact_id", ""))
 
 
 class Validator:
-    """Says what it is told to."""
-
     name = "scripted-1"
 
     def __init__(self, *verdicts: MergeVerdict) -> None:
@@ -725,7 +692,7 @@ class TestHalfStored:
     def told(self, harness: Harness) -> None:
         # More evidence than a fact names: what is let go of is told from what is new by nothing but the mark.
         for number in range(PROVENANCE_LIMIT + 5):
-            harness.take(harness.record(candidate("User likes hiking", number)))
+            harness.say("User likes hiking", number)
         harness.know("User loves hiking", 100, NEARBY, confidence=0.9)
 
     def test_a_merge_is_counted_once(self, harness: Harness) -> None:
@@ -742,7 +709,7 @@ class TestHalfStored:
     def test_a_merge_is_taken_back_once(self, harness: Harness) -> None:
         self.told(harness)
         harness.merge("User loves hiking", "User likes hiking")
-        harness.take(harness.record(candidate("User loves hiking", 101)))
+        harness.say("User loves hiking", 101)
         step = consolidate(step=Step.SEPARATE, step_id="s-2", fact_id=_id("User likes hiking"))
         record, stays = self.half(harness, step)
         assert stays.evidence_count == 2
@@ -784,13 +751,7 @@ def test_a_person_of_whom_very_much_changed_is_looked_at_in_steps(
     assert person.changed == ()
 
 
-def of_person(harness: Harness) -> Person:
-    (person,) = harness.stored(PERSON, lambda key: key.endswith(PERSON_SUFFIX)).values()
-    return person
-
-
 def hike(harness: Harness) -> None:
-    """Have a fact that is part of another."""
     harness.know("User likes hiking", 1, confidence=0.7)
     harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
     harness.consolidate()
@@ -846,8 +807,7 @@ class TestSeparating:
         separate(harness, "User likes hiking")
         assert [output.topic for output in harness.outputs][-1] == "memory.embedding-requests.v1"
         harness.take(harness.record(result("User likes hiking"), EMBEDDINGS))
-        changed = msgspec.structs.replace(result("User likes hiking"), text_hash="0" * 32)
-        harness.take(harness.record(changed, EMBEDDINGS))
+        harness.reword("User likes hiking")
         facts = harness.topic()
         report = harness.consolidate(step_id="s-2")
         assert (report.facts, report.merged, report.asked) == (2, (), 0)
@@ -856,8 +816,7 @@ class TestSeparating:
 
     def test_nothing_comes_back_of_what_was_erased(self, harness: Harness) -> None:
         hike(harness)
-        blank, erased = harness.record(None, FACTS), erasing("", "c")
-        harness.take(erased._replace(offset=blank.offset, timestamp=blank.timestamp, partition=PARTITION))
+        harness.erase("", "c")
         separate(harness, "User likes hiking")
         assert set(harness.topic().values()) == {None}
         assert b"hiking" not in b"".join(payload for _, payload in harness.state.items())
@@ -865,11 +824,6 @@ class TestSeparating:
 
 class TestToldApart:
     """What was merged by mistake, and is then said instead of the fact that stands for it."""
-
-    def instead(self, harness: Harness, number: int = 3) -> Record:
-        said = candidate("User likes hiking", number)
-        corrects = _id("User loves hiking")
-        return harness.record(msgspec.structs.replace(said, assertion=Assertion.CORRECTED, corrects=corrects))
 
     def check(self, harness: Harness) -> None:
         back, gone = harness.fact("User likes hiking"), harness.fact("User loves hiking")
@@ -887,8 +841,7 @@ class TestToldApart:
 
     def test_it_is_back_with_what_it_rested_on_and_the_other_never_was_so(self, harness: Harness) -> None:
         hike(harness)
-        said = self.instead(harness)
-        harness.take(said)
+        said = harness.say("User likes hiking", 3, corrects=_id("User loves hiking"))
         self.check(harness)
         asked = harness.values("memory.embedding-requests.v1", EmbeddingRequest)
         assert asked[-1].id == _id("User likes hiking"), "its vector was let go of"
@@ -904,7 +857,7 @@ class TestToldApart:
         facts = harness.topic()
         harness.reset(replay=replay)
         assert harness.topic() == facts
-        harness.take(self.instead(harness))
+        harness.say("User likes hiking", 3, corrects=_id("User loves hiking"))
         self.check(harness)
 
     @pytest.mark.parametrize("reset", [False, True])
@@ -912,15 +865,11 @@ class TestToldApart:
         self, harness: Harness, reset: bool
     ) -> None:
         hike(harness)
-        said = candidate("User hates hiking", 3)
-        corrects = _id("User loves hiking")
-        harness.take(
-            harness.record(msgspec.structs.replace(said, assertion=Assertion.CORRECTED, corrects=corrects))
-        )
+        harness.say("User hates hiking", 3, corrects=_id("User loves hiking"))
         assert harness.fact("User likes hiking").merged_into_id is not None
         if reset:
             harness.reset(replay=True)
-        harness.take(harness.record(candidate("User likes hiking", 4)))
+        harness.say("User likes hiking", 4)
         back = harness.fact("User likes hiking")
         assert (back.status, {each.window_id for each in back.provenance}) == (FactStatus.ACTIVE, {"w1", "w4"})
 
@@ -978,20 +927,6 @@ def test_taken_back_however_often_it_crashes(story: list[tuple[str, str, float, 
     assert latest(crashing(harness.log, chance).outputs) == latest(calmly(harness.log).outputs)
 
 
-def latest(outputs: Sequence[Any]) -> dict[bytes, object]:
-    """What each fact rests on in the end, and what it is part of."""
-    told = [output for output in outputs if output.topic == FACTS]
-    facts = {output.key: msgspec.json.decode(output.value, type=Fact) for output in told}
-    return {
-        key: (
-            fact.merged_into_id,
-            fact.evidence_count,
-            {each.window_id for each in fact.provenance},
-        )
-        for key, fact in facts.items()
-    }
-
-
 @given(STORY, st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=15)
 def test_told_apart_however_often_it_crashes(story: list[tuple[str, str, float, bool]], chance: Random) -> None:
@@ -999,13 +934,9 @@ def test_told_apart_however_often_it_crashes(story: list[tuple[str, str, float, 
     for text in chance.sample(gone := merged_texts(harness), len(gone)):
         # In its own words, then instead of what stands for it, then again: by now it may stand for itself.
         for instead in chance.choice([(False,), (True,), (False, True), (True, False)]):
-            said, fact = candidate(text, number), harness.fact(text)
+            corrects = harness.fact(text).merged_into_id or ""
+            harness.say(text, number, corrects=corrects if instead else "")
             number += 1
-            if instead and fact.merged_into_id is not None:
-                said = msgspec.structs.replace(
-                    said, assertion=Assertion.CORRECTED, corrects=fact.merged_into_id
-                )
-            harness.take(harness.record(said))
     harness.consolidate(step_id="s-after")
     # Which came first, a sentence or the step that merged its fact, is up to whoever reads them.
     for outputs in (harness.outputs, crashing(harness.log, chance).outputs):

@@ -65,7 +65,6 @@ def visitor(browser: Browser, rig: ServeRig) -> Iterator[Visitor]:
 
 @pytest.fixture
 def tab(visitor: Visitor) -> Tab:
-    """One tab."""
     return visitor.tab()
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-from aiokafka import TopicPartition
-from aiokafka.admin import RecordsToDelete
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Locator, Page, Request, expect
 from serve_rig import ServeRig
@@ -74,7 +72,6 @@ class Tab:
             self.wrong.append(f"asked another host: {request.url}")
 
     def open(self, path: str) -> Page:
-        """Go to an address of the console and wait for its heading."""
         self.page.goto(self.base + path)
         expect(self.page.locator("h1, .state h2").first).to_be_visible()
         return self.page
@@ -121,8 +118,6 @@ def see_focus(page: Page) -> str:
 
 
 class Visitor:
-    """Somebody with a browser of their own."""
-
     def __init__(self, browser: Browser, base: str) -> None:
         self._context: BrowserContext = browser.new_context(viewport=WIDE)  # type: ignore[arg-type]
         self._base = base
@@ -146,30 +141,18 @@ def _told(violations: list[dict[str, Any]]) -> list[tuple[str, str]]:
 def speak(
     rig: ServeRig, conversation: str, user: str, lines: Iterable[tuple[str, str]], first: int = 0
 ) -> None:
-    """Publish what was said, each line confirmed."""
-
-    async def publish() -> None:
-        spec = rig.catalog.get("chat.messages.v1")
-        key = conversation.encode()
-        async with kafka.connected(kafka.make_producer(rig.settings, "test"), rig.settings, 30.0) as producer:
-            for number, (role, content) in enumerate(lines, start=first):
-                message = ChatMessage(
-                    message_id=f"{conversation}-{number}",
-                    conversation_id=conversation,
-                    user_id=user,
-                    role=Role(role),
-                    content=content,
-                    sent_at=datetime.now(UTC),
-                )
-                await producer.send_and_wait(
-                    spec.name,
-                    msgspec.json.encode(message),
-                    key=key,
-                    partition=partition_of(key, spec.partitions),
-                )
-
-    with ThreadPoolExecutor(1) as elsewhere:  # the event loop of this thread is Playwright's
-        elsewhere.submit(asyncio.run, publish()).result()
+    messages = [
+        ChatMessage(
+            message_id=f"{conversation}-{number}",
+            conversation_id=conversation,
+            user_id=user,
+            role=Role(role),
+            content=content,
+            sent_at=datetime.now(UTC),
+        )
+        for number, (role, content) in enumerate(lines, start=first)
+    ]
+    publish(rig, conversation.encode(), *map(msgspec.json.encode, messages))
 
 
 def say(page: Page, text: str, turn: int) -> None:
@@ -187,34 +170,16 @@ def ended(page: Page, turn: int) -> None:
     expect(page.get_by_role("button", name="Send")).to_be_enabled()
 
 
-def publish_bad(rig: ServeRig, key: bytes, value: bytes) -> None:
-    """Publish a record that no service can read."""
-
-    async def publish() -> None:
+def publish(rig: ServeRig, key: bytes, *values: bytes, headers: Sequence[tuple[str, bytes]] = ()) -> None:
+    async def send() -> None:
         spec = rig.catalog.get("chat.messages.v1")
+        place = {"key": key, "partition": partition_of(key, spec.partitions), "headers": [*headers]}
         async with kafka.connected(kafka.make_producer(rig.settings, "test"), rig.settings, 30.0) as producer:
-            await producer.send_and_wait(
-                spec.name,
-                value,
-                key=key,
-                partition=partition_of(key, spec.partitions),
-                headers=[("x-own", b"\x1b[31mred")],
-            )
+            for value in values:
+                await producer.send_and_wait(spec.name, value, **place)
 
-    with ThreadPoolExecutor(1) as elsewhere:
-        elsewhere.submit(asyncio.run, publish()).result()
-
-
-def age(rig: ServeRig, first: dict[str, Any]) -> None:
-    """Have the partition of an event's topic begin with it, as if what lies before were older than is kept."""
-    place = TopicPartition(rig.catalog.name(first["topic"]), first["partition"])
-
-    async def delete() -> None:
-        async with kafka.connected(kafka.make_admin(rig.settings, "test"), rig.settings, 30.0) as admin:
-            await admin.delete_records({place: RecordsToDelete(before_offset=first["offset"])})
-
-    with ThreadPoolExecutor(1) as elsewhere:
-        elsewhere.submit(asyncio.run, delete()).result()
+    with ThreadPoolExecutor(1) as elsewhere:  # the event loop of this thread is Playwright's
+        elsewhere.submit(asyncio.run, send()).result()
 
 
 def asked(rig: ServeRig, path: str, **wanted: Any) -> Any:

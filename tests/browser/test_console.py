@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from looking import Tab, Visitor, asked, close, kept, known, publish_bad, say, see_focus, speak
+from looking import Tab, Visitor, asked, close, kept, known, publish, say, see_focus, speak
 from playwright.sync_api import Route, expect
 from serve_rig import ServeRig
 from waiting import eventually
@@ -213,7 +213,6 @@ def test_a_fact_is_corrected_by_hand(tab: Tab, rig: ServeRig) -> None:
 
 
 def refusals(rig: ServeRig) -> list[int]:
-    """Return how often each dead letter was refused."""
     found = []
     for group in asked(rig, "/v1/dead-letters")["groups"]:
         of = {"reason": group["reason"], "stage": group["stage"]}
@@ -227,7 +226,7 @@ def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab
     live(tab)
     expect(page.locator("main")).to_contain_text("None")
     bad = b'{"message_id": "m-7", "content": 7, "<b>": "\xe2\x80\xaebold", "<img onerror=a>": "javascript:1"}'
-    publish_bad(rig, b"c-bad", bad)
+    publish(rig, b"c-bad", bad, headers=[("x-own", b"\x1b[31mred")])
     page.get_by_role("link", name=re.compile("invalid")).first.click()
     page.locator("button[aria-expanded=false]").first.click()
     expect(page.locator("pre")).to_contain_text('"<b>"')

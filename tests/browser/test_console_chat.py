@@ -16,7 +16,6 @@ pytestmark = [pytest.mark.kafka, pytest.mark.browser, pytest.mark.long]
 
 
 def tokens(page: Page) -> int:
-    """What the counter shows."""
     found = re.search(r"Context: ([\d,]+) /", page.locator(".tokens").inner_text())
     assert found is not None
     return int(found[1].replace(",", ""))
@@ -62,16 +61,6 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
     expect(page).to_have_url(re.compile(r"/chat\?user_id=dora$"))
     expect(page.get_by_role("link", name=conversation)).to_have_count(0)
     eventually(lambda: asked(rig, f"/v1/conversations/{conversation}", user_id="dora") is None, "it is gone")
-
-
-def test_who_leaves_a_chat_has_it_read_at_once(tab: Tab, rig: ServeRig) -> None:
-    """Else what was said last waits a quarter of an hour."""
-    rig.need("respond")
-    page = tab.open("/chat?user_id=gwen")
-    page.get_by_role("button", name="+ New").first.click()
-    say(page, "I am allergic to walnuts.", 1)
-    page.get_by_role("link", name="People").click()
-    known(rig, "gwen", "walnuts")
 
 
 def test_a_sentence_is_followed_from_the_chat_to_its_offset_and_to_the_answers_that_it_shaped(

@@ -40,8 +40,6 @@ class Shape:
 
 
 class Conversation:
-    """One conversation: yields its next record."""
-
     def __init__(self, name: str, seed: int, shape: Shape, began: datetime) -> None:
         self.name = name
         self._random = random.Random(seed)
@@ -52,7 +50,6 @@ class Conversation:
         self.left = max(1, int(self._random.lognormvariate(0, 0.5) * shape.length))
 
     def next(self) -> bytes:
-        """Return the value of the next record."""
         chance = self._random
         if self._last and chance.random() < self._shape.repeats:
             return self._last
@@ -143,16 +140,13 @@ class Load(threading.Thread):
         return self.sent
 
     def ask_to_stop(self) -> None:
-        """Send no more."""
         self._stop_asked.set()
 
     async def stop(self) -> int:
-        """Send no more; return how many records were sent and acknowledged."""
         self.ask_to_stop()
         return await self.finish()
 
     async def reaches(self, count: int, timeout: float = 240.0) -> None:
-        """Wait until ``count`` records are handed to the producer."""
         deadline = time.monotonic() + timeout
         while self.sent < count:
             assert self.is_alive(), f"the load ended at {self.sent} records: give it more to send, or no end"

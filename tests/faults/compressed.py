@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Sequence
 
 import cramjam
 from aiokafka import AIOKafkaProducer, TopicPartition
@@ -49,15 +48,12 @@ def zeros_in(codec: int, length: int) -> bytes:
 
 
 def gzip(content: bytes) -> bytes:
-    """Return ``content`` as one member."""
     packer = zlib.compressobj(9, wbits=31)
     return packer.compress(content) + packer.flush()
 
 
-def lz4(content: bytes, claimed: int | None = None) -> bytes:
-    """Return a frame of independent blocks, which says that its content has ``claimed`` bytes."""
-    flags = 0x60 | (0x08 if claimed is not None else 0)
-    descriptor = bytes([flags, 0x70]) + (struct.pack("<Q", claimed) if claimed is not None else b"")
+def lz4(content: bytes) -> bytes:
+    descriptor = bytes([0x60, 0x70])
     frame = b"\x04\x22\x4d\x18" + descriptor + bytes([_xxh32(descriptor) >> 8 & 0xFF])
     for start in range(0, len(content), 4 << 20):
         block = bytes(cramjam.lz4.compress_block(content[start : start + (4 << 20)], store_size=False))
@@ -65,39 +61,20 @@ def lz4(content: bytes, claimed: int | None = None) -> bytes:
     return frame + bytes(4)
 
 
-def zstd(content: bytes, claimed: int) -> bytes:
-    """Return a frame of raw blocks that says that its content has ``claimed`` bytes."""
-    # A window of 2 MiB, and eight bytes of content size.
-    frame = _ZSTD_MAGIC + b"\xc0\x58" + struct.pack("<Q", claimed)
-    starts = range(0, len(content), 1 << 17)
-    for start in starts:
-        frame += _raw_block(content[start : start + (1 << 17)], last=start == starts[-1])
-    return frame
-
-
-def xerial(content: bytes, claimed: int | None = None) -> bytes:
-    """Return a stream of snappy blocks, as Java writes it, whose first says that it has ``claimed`` bytes."""
+def xerial(content: bytes) -> bytes:
+    """Return a stream of snappy blocks, as Java writes it."""
     framed = b"\x82SNAPPY\x00" + struct.pack(">ii", 1, 1)
     for start in range(0, len(content), 1 << 15):
         block = bytes(cramjam.snappy.compress_raw(content[start : start + (1 << 15)]))
-        if claimed is not None and not start:
-            block = _varint(claimed) + block[len(_varint(len(content[: 1 << 15]))) :]
         framed += struct.pack(">i", len(block)) + block
     return framed
 
 
-def payload(value: bytes, key: bytes | None = None, headers: Sequence[tuple[str, bytes]] = ()) -> bytes:
+def payload(value: bytes, key: bytes | None = None) -> bytes:
     """Return what is in a batch of one record, uncompressed."""
     builder = DefaultRecordBatchBuilder(2, 0, 0, -1, -1, -1, 0)
-    builder.append(0, 0, key, value, [*headers])
+    builder.append(0, 0, key, value, [])
     return bytes(builder.build()[HEADER_BYTES:])
-
-
-def with_name(payload: bytes, name: bytes, instead: bytes) -> bytes:
-    """Return ``payload`` with the name of a header replaced by other bytes."""
-    assert len(name) == len(instead)
-    assert payload.count(name) == 1
-    return payload.replace(name, instead)
 
 
 def batch(codec: int, compressed: bytes) -> bytes:
@@ -124,8 +101,8 @@ async def produce(producer: AIOKafkaProducer, topic: str, partition: int, data: 
     return offset
 
 
-def _raw_block(content: bytes, *, last: bool = False) -> bytes:
-    return struct.pack("<I", len(content) << 3 | last)[:3] + content
+def _raw_block(content: bytes) -> bytes:
+    return struct.pack("<I", len(content) << 3)[:3] + content
 
 
 def _zero_blocks(length: int) -> bytes:
@@ -137,15 +114,11 @@ def _zero_blocks(length: int) -> bytes:
     return blocks
 
 
-def _varint(value: int) -> bytes:
-    encoded = b""
-    while value > 0x7F:
-        encoded, value = encoded + bytes([value & 0x7F | 0x80]), value >> 7
-    return encoded + bytes([value])
-
-
 def _zigzag(value: int) -> bytes:
-    return _varint(value << 1 ^ value >> 63)
+    left, encoded = value << 1 ^ value >> 63, b""
+    while left > 0x7F:
+        encoded, left = encoded + bytes([left & 0x7F | 0x80]), left >> 7
+    return encoded + bytes([left])
 
 
 def _xxh32(data: bytes) -> int:

@@ -10,9 +10,10 @@ from harness import Deployment
 
 
 @pytest.fixture
-async def stream(kafka, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIterator[Deployment]:
-    """Topics of their own on the broker that all tests share."""
-    async with Deployment(kafka.bootstrap_servers, topic_prefix, tmp_path, worker_logs, seed) as deployment:
+async def stream(request, kafka, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIterator[Deployment]:
+    """Topics of their own on the broker that all tests share, of the kind that the file calls ``Stream``."""
+    kind = getattr(request.module, "Stream", Deployment)
+    async with kind(kafka.bootstrap_servers, topic_prefix, tmp_path, worker_logs, seed) as deployment:
         yield deployment
 
 

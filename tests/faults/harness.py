@@ -12,7 +12,7 @@ from aiokafka.errors import KafkaError
 from chat_load import Load, Shape, conversations
 from topic_reader import undrained
 from verdict import COMMANDS, MESSAGES, SUMMARIES, Fault, Totals, Verdict, policy
-from workers import PATIENCE, Worker, eventually, ingest_command, misbehaving_command
+from workers import PATIENCE, Worker, eventually, misbehaving_command, worker_command
 
 from streams.admin.topics import admin
 from streams.admin.topics.rights import topics_of
@@ -37,6 +37,7 @@ class Deployment:
     """
 
     services: tuple[str, ...] = ("ingest",)
+    sources: tuple[str, ...] = (MESSAGES, SUMMARIES, COMMANDS)
 
     def __init__(self, servers: str, prefix: str, folder: Path, logs, seed: int) -> None:
         self.servers = servers
@@ -51,12 +52,10 @@ class Deployment:
 
     @property
     def group(self) -> str:
-        """The consumer group of the ingest service."""
-        return f"{self.prefix}switchboard-ingest"
+        return f"{self.prefix}switchboard-{self.services[0]}"
 
     @property
     def topic(self) -> str:
-        """The messages' topic."""
         return self.catalog.name(MESSAGES)
 
     async def __aenter__(self) -> Self:
@@ -84,7 +83,6 @@ class Deployment:
                 await client.close()
 
     def settings(self, instance: str, **changes: object) -> dict[str, object]:
-        """The settings of a worker that is called ``instance``."""
         return {
             "bootstrap_servers": self.servers,
             "topic_prefix": self.prefix,
@@ -99,11 +97,10 @@ class Deployment:
 
     def worker(self, instance: str = "a", *, how: str = "", host: str = "", **changes: object) -> Worker:
         """Start a worker: the real one, or one that misbehaves (see misbehaving.py), on ``host``."""
-        command = misbehaving_command(how, self.control) if how else ingest_command()
+        command = misbehaving_command(how, self.control) if how else worker_command("ingest")
         return self.start(command, instance, host=host, **changes)
 
     def start(self, command: list[str], instance: str, *, host: str = "", **changes: object) -> Worker:
-        """Start a worker process by its command; it is ended with the deployment."""
         log = self._logs.register(self.folder / f"worker-{instance}-{len(self.workers)}.log")
         place = self.folder / f"host-{host}" if host else None
         if place is not None:
@@ -119,11 +116,9 @@ class Deployment:
         return folder
 
     def messages(self, shape: Shape | None = None, name: str = "c") -> Iterator[tuple[bytes, bytes]]:
-        """Records of conversations, the same for the same seed."""
         return conversations(self.seed, shape or Shape(), name=name)
 
     def load(self, total: int | None = None, *, rate: float = 4000, records=None, **options) -> Load:
-        """Send messages in the background."""
         load = Load(self.servers, self.topic, records or self.messages(), rate=rate, total=total, **options)
         self._loads.append(load)
         return load
@@ -131,12 +126,11 @@ class Deployment:
     async def behind(self) -> object:
         """What the group has not committed yet: ``{}`` when it is at the end of all its sources."""
         try:
-            return await undrained(self.servers, self.catalog, self.group, [MESSAGES, SUMMARIES, COMMANDS])
+            return await undrained(self.servers, self.catalog, self.group, self.sources)
         except KafkaError as error:  # the broker's own topic for commits may not be there yet
             return error
 
     async def drained(self, timeout: float = 180.0) -> None:
-        """Wait until the group has committed every record of its sources."""
         latest: object = None
 
         async def empty() -> bool:

@@ -41,7 +41,6 @@ async def dies(worker: Worker, control: Path, moment: str) -> None:
 
 
 async def has_processed(worker: Worker, records: int) -> None:
-    """Wait until this life of the worker has taken so many records."""
     await worker.ready()
 
     async def enough() -> bool:

@@ -38,8 +38,6 @@ DEPENDENCY = "testdb"
 
 
 class Misbehaving:
-    """The step around the real one."""
-
     def __init__(self, inner: Stage, control: Path) -> None:
         self._inner = inner
         self._control = control

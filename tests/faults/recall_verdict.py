@@ -14,7 +14,7 @@ import msgspec
 import numpy as np
 import qdrant_edge as edge
 from aiokafka import ConsumerRecord
-from topic_reader import read_topic
+from topic_reader import Comparison
 
 from models.index import VectorSpace
 from models.messages import ChatMessage
@@ -38,19 +38,16 @@ from streams.stores.qdrant_kinds import TURNS as KIND
 from streams.stores.qdrant_payload import VECTOR, is_nobodys
 
 
-class RecallVerdict:
+class RecallVerdict(Comparison):
     """The topics of one deployment and the views of its one recall worker."""
 
     def __init__(self, servers: str, catalog: Catalog, settings: Settings) -> None:
-        self._servers = servers
-        self._catalog = catalog
+        super().__init__(servers, catalog)
         self._settings = settings
         self.turns: dict[str, Turn] = {}
         self.vectors: dict[str, np.ndarray] = {}
-        self.problems: list[str] = []
 
     async def topics(self) -> None:
-        """Compare the topics with each other."""
         self.turns = self._expected(await self._read(MESSAGES))
         written: dict[str, Turn] = {}
         for record in await self._read(TURNS):
@@ -116,9 +113,7 @@ class RecallVerdict:
                 self._problem(f"point {name} has not the vector that was computed")
 
     def finish(self) -> None:
-        """Raise AssertionError that names what is missing, wrong or invented."""
-        if self.problems:
-            raise AssertionError("\n".join([f"{len(self.problems)} problems:", *self.problems[:20]]))
+        self._raise()
         print(f"{len(self.turns)} turns, {len(self.vectors)} vectors: as expected in topics, Redis and index")
 
     def _expected(self, records: Iterable[ConsumerRecord]) -> dict[str, Turn]:
@@ -143,15 +138,8 @@ class RecallVerdict:
             found |= {turn.turn_id: turn for turn in fold.turns}
         return found
 
-    async def _read(self, name: str) -> list[ConsumerRecord]:
-        spec = self._catalog.get(name)
-        return await read_topic(self._servers, spec.name, spec.partitions)
-
     def _same(self, what: str, found: Iterable[str], expected: Iterable[str]) -> None:
         wanted, there = set(expected), set(found)
         missing, invented = wanted - there, there - wanted
         if missing or invented:
             self._problem(f"{what}: {len(missing)} missing, {len(invented)} that nobody asked for")
-
-    def _problem(self, what: str) -> None:
-        self.problems.append(what)

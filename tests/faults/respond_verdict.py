@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 from aiokafka import ConsumerRecord
-from topic_reader import read_topic
+from topic_reader import Comparison, buried, letter
 
 from models import ids
 from models.errors import InvalidRecord
@@ -55,7 +55,6 @@ class Incoming:
 
     @property
     def text(self) -> str:
-        """The text of those chunks."""
         return "".join(self.texts[number] for number in range(self.count))
 
 
@@ -68,7 +67,7 @@ class Outgoing:
     events: dict[str, ContentDuplicationEvent] = field(default_factory=dict)
 
 
-class RespondVerdict:
+class RespondVerdict(Comparison):
     """Reads the topics of one deployment and accounts for every record.
 
     ``clock``: hold times may have ended.  Then only what holds whatever the clock did is asked for: no number
@@ -79,15 +78,13 @@ class RespondVerdict:
     def __init__(
         self, servers: str, catalog: Catalog, *, spans_conversation: bool = False, clock: bool = False
     ) -> None:
-        self._servers = servers
-        self._catalog = catalog
+        super().__init__(servers, catalog)
         self._spans_conversation = spans_conversation
         self._source = ROUTED if spans_conversation else CHUNKS
         self._clock = clock
         self._filter = ResponseFilter()
         self._late: dict[str, set[int]] = defaultdict(set)
         self._outgoing: dict[str, Outgoing] = defaultdict(Outgoing)
-        self.problems: list[str] = []
         self.responses: dict[str, Incoming] = {}
         self.copies = 0
         self.duplicates = 0
@@ -95,7 +92,6 @@ class RespondVerdict:
         self.released = 0
 
     async def check(self) -> None:
-        """Compare; raise AssertionError that names what is missing, wrong or invented."""
         chunks = await self._read(CHUNKS)
         letters = {CHUNKS: self._check_chunks(chunks)}
         if self._spans_conversation:
@@ -103,7 +99,7 @@ class RespondVerdict:
             self._check_routed(chunks, routed, letters[CHUNKS])
             letters[ROUTED] = self._put_together(routed)
         else:
-            bad = {letter[2] for letter in letters[CHUNKS]}
+            bad = {each[2] for each in letters[CHUNKS]}
             letters[CHUNKS] |= self._put_together([r for r in chunks if (r.partition, r.offset) not in bad])
         for topic, expected in letters.items():
             self._check_letters(topic, expected, await self._read(topic + ".dlq"))
@@ -114,35 +110,29 @@ class RespondVerdict:
         for response, incoming in self.responses.items():
             check = self._check_whatever_the_clock_did if self._clock else self._check_response
             check(response, incoming, self._outgoing[response])
-        if self.problems:
-            raise AssertionError("\n".join([f"{len(self.problems)} problems:", *self.problems[:40]]))
+        self._raise()
         ended = sum(incoming.ended for incoming in self.responses.values())
         print(
             f"{len(chunks)} chunks of {len(self.responses)} responses ({ended} ended), {self.duplicates} "
             f"duplicates, {self.dead_letters} dead letters, {self.copies} second copies: as expected"
         )
 
-    async def _read(self, name: str) -> list[ConsumerRecord]:
-        spec = self._catalog.get(name)
-        return await read_topic(self._servers, spec.name, spec.partitions)
-
     # -- what came in ----------------------------------------------------------------------------------------
 
     def _check_chunks(self, records: Sequence[ConsumerRecord]) -> set[tuple]:
-        """Return the dead letters of what is no chunk."""
         letters = set()
         for record in records:
             try:
                 decode_chunk(record, keyed=True)
             except InvalidRecord as error:
-                letters.add(_letter(record, error.reason))
+                letters.add(letter(record, error.reason))
         return letters
 
     def _check_routed(
         self, chunks: Sequence[ConsumerRecord], routed: Sequence[ConsumerRecord], letters: set[tuple]
     ) -> None:
         """Every chunk was routed as it is, and nothing else."""
-        bad = {letter[2] for letter in letters}
+        bad = {each[2] for each in letters}
         expected = {record.value for record in chunks if (record.partition, record.offset) not in bad}
         found = {record.value for record in routed}
         if found != expected:
@@ -162,7 +152,7 @@ class RespondVerdict:
                 incoming = self.responses[chunk.response_id] = Incoming(conversation, said)
             if incoming.ended:
                 if incoming.last is not None and chunk.sequence > incoming.last:
-                    letters.add(_letter(record, "late_chunk"))
+                    letters.add(letter(record, "late_chunk"))
                 continue
             if incoming.add(chunk):
                 said = of_response(self._filtered(incoming).state.said)
@@ -177,15 +167,15 @@ class RespondVerdict:
     # -- what came out ---------------------------------------------------------------------------------------
 
     def _check_letters(self, topic: str, expected: set[tuple], records: Sequence[ConsumerRecord]) -> None:
-        found = {_buried(record) for record in records}
+        found = {buried(record) for record in records}
         self.dead_letters += len(found)
-        for letter in expected - found:
-            self._problem(f"dead letter {letter[:3]} of {topic} is missing or differs")
-        for letter in found - expected:
-            if not (self._clock and letter[0] == "late_chunk"):
-                self._problem(f"dead letter {letter[:3]} of {topic} is not expected")
+        for each in expected - found:
+            self._problem(f"dead letter {each[:3]} of {topic} is missing or differs")
+        for each in found - expected:
+            if not (self._clock and each[0] == "late_chunk"):
+                self._problem(f"dead letter {each[:3]} of {topic} is not expected")
                 continue
-            chunk = msgspec.json.decode(letter[4], type=ResponseChunk)
+            chunk = msgspec.json.decode(each[4], type=ResponseChunk)
             self._late[chunk.response_id].add(chunk.sequence)
 
     def _take_outputs(self, records: Sequence[ConsumerRecord]) -> None:
@@ -274,19 +264,3 @@ class RespondVerdict:
         if incoming.ended and outgoing.final is None:
             self._problem(f"{response} has no final chunk")
         self.released += max(0, len(outgoing.texts) - incoming.count)
-
-    def _problem(self, what: str) -> None:
-        self.problems.append(what)
-
-
-def _letter(record: ConsumerRecord, reason: str) -> tuple:
-    place = (record.partition, record.offset)
-    return (reason, record.topic, place, record.key, record.value, record.headers)
-
-
-def _buried(record: ConsumerRecord) -> tuple:
-    """The bad record as its dead letter keeps it, byte for byte."""
-    why = {name: value.decode() for name, value in record.headers if name.startswith("dlq_")}
-    place = (int(why.get("dlq_partition", -1)), int(why.get("dlq_offset", -1)))
-    headers = tuple(header for header in record.headers if not header[0].startswith("dlq_"))
-    return (why.get("dlq_reason"), why.get("dlq_topic"), place, record.key, record.value, headers)

@@ -10,18 +10,7 @@ import msgspec
 
 from models.responses import ResponseChunk
 
-_PLACES = [
-    "harbour",
-    "museum",
-    "market",
-    "castle",
-    "garden",
-    "library",
-    "station",
-    "theatre",
-    "island",
-    "temple",
-]
+_PLACES = ["harbour", "museum", "market", "castle", "garden", "library", "station", "theatre", "island"]
 _VIEWS = (
     "The {place} is best seen from the {other} at {hour} in the morning.",
     "Take bus {hour} to the {place}, and walk on to the {other}.",

@@ -10,8 +10,9 @@ import msgspec
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 from verdict import REQUESTS, SUMMARIES
 
-from models.summaries import SessionSummary, Summary, SummaryRequest
+from models.summaries import SummaryRequest
 from streams.clients.catalog import Catalog
+from tests import samples
 
 #: What each summary counts: a few fill their share of the threshold, so that they are rolled up.
 TOKENS = 40
@@ -47,7 +48,6 @@ class Summarizer:
         await self._producer.stop()
 
     async def has_answered_all(self) -> bool:
-        """Whether every request that is there now is answered."""
         if self._task.done():
             self._task.result()
         ends = await self._consumer.end_offsets(self._partitions)
@@ -57,30 +57,12 @@ class Summarizer:
         while True:
             for records in (await self._consumer.getmany(timeout_ms=100)).values():
                 for record in records:
-                    summary = answer(_decode(record.value))
+                    request = _decode(record.value)
+                    said = f"what was said in {request.from_index}..{request.to_index}"
+                    summary = samples.answer(request, said, tokens=TOKENS, at=request.arrived_at)
                     key = summary.summary_id.encode()
                     await self._producer.send(
                         self._summaries, _encode(summary), key, partition=record.partition
                     )
                 await self._producer.flush()
                 self.answered += len(records)
-
-
-def answer(request: SummaryRequest) -> Summary:
-    """Return the summary of a request."""
-    span = f"{request.from_index}..{request.to_index}"
-    return Summary(
-        summary_id=request.request_id,
-        request_id=request.request_id,
-        conversation_id=request.conversation_id,
-        user_id=request.user_id,
-        tenant_id=request.tenant_id,
-        from_index=request.from_index,
-        to_index=request.to_index,
-        summary=SessionSummary(key_facts=(f"what was said in {span}",)),
-        tokens=TOKENS,
-        source=request.source,
-        replaces=request.replaces,
-        summarizer="test",
-        created_at=request.arrived_at,
-    )

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 import msgspec
 from aiokafka import ConsumerRecord
 from state_verdict import stored_states
-from topic_reader import read_topic
+from topic_reader import Comparison
 from verdict import CHANGELOG, MESSAGES, REQUESTS, SUMMARIES
 
 from models.ids import roll_up_id, summary_id
@@ -28,23 +28,20 @@ from streams.agents.ingest.conversations import STATE
 from streams.clients.catalog import Catalog
 
 
-class SummaryVerdict:
+class SummaryVerdict(Comparison):
     """Reads the topics of one deployment; ``summarizer`` is the one that its workers use."""
 
     def __init__(self, servers: str, catalog: Catalog, summarizer: Summarizer, count: TokenCounter) -> None:
-        self._servers = servers
-        self._catalog = catalog
+        super().__init__(servers, catalog)
         self._summarizer = summarizer
         self._count = count
         self._requests: dict[str, SummaryRequest] = {}
         self._summaries: dict[str, Summary] = {}
-        self.problems: list[str] = []
         self.accepted = 0
         self.roll_ups = 0
         self.repeats = 0
 
     async def check(self) -> None:
-        """Compare; raise AssertionError that names what is missing, wrong or invented."""
         tokens = self._recount(await self._read(MESSAGES))
         self._take_requests(await self._read(REQUESTS))
         await self._take_summaries(await self._read(SUMMARIES))
@@ -52,17 +49,12 @@ class SummaryVerdict:
         self._check_no_message_is_asked_for_twice(states)
         for conversation, counts in tokens.items():
             self._check_table(conversation, states[conversation].tokens, counts)
-        if self.problems:
-            raise AssertionError("\n".join([f"{len(self.problems)} problems:", *self.problems[:40]]))
+        self._raise()
         requests, summaries = len(self._requests), len(self._summaries)
         print(
             f"{requests} requests (repeated {self.repeats} times), {summaries} summaries, "
             f"{self.accepted} in the tables at the end ({self.roll_ups} rolled up): as expected"
         )
-
-    async def _read(self, name: str) -> list[ConsumerRecord]:
-        spec = self._catalog.get(name)
-        return await read_topic(self._servers, spec.name, spec.partitions)
 
     async def _states(self) -> dict[str, ConversationState]:
         records = await self._read(CHANGELOG)
@@ -193,9 +185,6 @@ class SummaryVerdict:
         if None in replaced:
             self._problem(f"{name} replaces summaries that were never published")
         return [leaf for part in replaced if part is not None for leaf in self._leaves(name, part)]
-
-    def _problem(self, what: str) -> None:
-        self.problems.append(what)
 
 
 def _id(request: SummaryRequest) -> str:

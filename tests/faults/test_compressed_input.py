@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import compressed
+import msgspec
 import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.partitioner import DefaultPartitioner
@@ -19,6 +20,7 @@ from topic_reader import read_partition
 from verdict import DEAD_LETTERS, MESSAGES, WINDOWS
 
 from streams.runtime.deadletters import letters
+from tests import samples
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
@@ -35,15 +37,7 @@ _LIMIT = 64 << 20
 
 
 def neighbour(number: int) -> bytes:
-    message = {
-        "message_id": f"m{number}",
-        "conversation_id": KEY.decode(),
-        "user_id": "u",
-        "role": "user",
-        "content": f"hello {number}",
-        "sent_at": datetime.now(UTC).isoformat(),
-    }
-    return json.dumps(message).encode()
+    return msgspec.json.encode(samples.message(number, at=datetime.now(UTC)))
 
 
 def begin_peak(worker) -> int:
@@ -63,8 +57,6 @@ def _status(worker, field: str) -> int:
 
 
 class Sender:
-    """Sends odd batches into one partition, each between messages of one conversation."""
-
     def __init__(self, stream, producer: AIOKafkaProducer) -> None:
         self._stream = stream
         self._producer = producer

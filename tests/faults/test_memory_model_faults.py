@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
@@ -17,7 +16,7 @@ import pytest
 from aiokafka import AIOKafkaProducer
 from harness import Deployment
 from topic_reader import read_topic, undrained
-from workers import Worker, eventually
+from workers import Worker, eventually, worker_command
 
 from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
@@ -29,7 +28,7 @@ from streams.clients.partitioner import partition_of
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
-MEMORY = [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "memory"]
+MEMORY = worker_command("memory")
 WINDOWS, CANDIDATES, FACTS, MEMOS = (
     "memory.windows.v1",
     "memory.fact-candidates.v1",
@@ -58,15 +57,11 @@ def windows(group: str) -> list[Window]:
     return found
 
 
-class Remembering(Deployment):
-    """The memory service alone."""
-
+class Stream(Deployment):
     services = ("memory",)
 
 
 class Memory:
-    """The memory service, and a model that falls silent."""
-
     def __init__(self, stream: Deployment, server: ModelServer, valkey: LocalValkey) -> None:
         self._stream = stream
         self._valkey = valkey
@@ -107,7 +102,6 @@ class Memory:
         return answered, told().keys() - answered
 
     async def told(self, group: str) -> None:
-        """Send the windows of a group."""
         catalog = self._stream.catalog
         async with AIOKafkaProducer(bootstrap_servers=self._stream.servers) as producer:
             for window in windows(group):
@@ -116,7 +110,6 @@ class Memory:
                 await producer.send(catalog.name(WINDOWS), msgspec.json.encode(window), key, place)
 
     async def drained(self) -> None:
-        """Wait until every window, and then every candidate, is dealt with."""
         group = f"{self._stream.prefix}switchboard-memory"
         for topic in (WINDOWS, CANDIDATES):
 
@@ -126,7 +119,6 @@ class Memory:
             await eventually(empty, f"all of {topic} is processed and committed", poll=0.2)
 
     async def latest(self, topic: str) -> dict[bytes, Any]:
-        """Return what a compacted topic says of each key."""
         catalog = self._stream.catalog
         records = await read_topic(self._stream.servers, catalog.name(topic), catalog.partitions(topic))
         return {record.key: json.loads(record.value) for record in records if record.value}
@@ -168,12 +160,6 @@ class Memory:
 def _cats(body: Mapping[str, Any]) -> int:
     [number] = re.findall(r"I own (\d+) cats", json.dumps(body))
     return int(number)
-
-
-@pytest.fixture
-async def stream(kafka, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIterator[Deployment]:
-    async with Remembering(kafka.bootstrap_servers, topic_prefix, tmp_path, worker_logs, seed) as deployment:
-        yield deployment
 
 
 @pytest.fixture

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 
 import pytest
-from workers import Worker, eventually, ingest_command, process_is_alive
+from workers import Worker, eventually, process_is_alive, worker_command
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
-PROCESSES = [*ingest_command(), "--processes", "2"]
+PROCESSES = [*worker_command("ingest"), "--processes", "2"]
 
 
 async def pids(worker: Worker) -> dict[str, int]:
@@ -59,19 +58,3 @@ async def test_a_killed_process_comes_back_under_its_own_name_and_loses_nothing(
     assert not any(map(process_is_alive, last.values()))
     assert sum(line["event"] == "stopped" for line in worker.events()) == 2
     assert await stream.behind() == {}
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux kills the children of what was killed")
-async def test_a_killed_supervisor_leaves_no_process_and_its_successor_goes_on(stream):
-    worker = stream.start(PROCESSES, "a")
-    load = stream.load(rate=3000)
-    await all_ready(worker)
-    await load.reaches(load.sent + 3000)
-    orphans = await pids(worker)
-    worker.kill()
-    await eventually(lambda: not any(map(process_is_alive, orphans.values())), "no process is left")
-    worker.start()
-    await all_ready(worker)
-    await load.reaches(load.sent + 3000)
-    await load.stop()
-    await stream.verdict()

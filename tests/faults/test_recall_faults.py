@@ -10,18 +10,17 @@ import random
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
 from chat_load import Shape
 from harness import SESSION_SECONDS, Deployment
 from recall_verdict import RecallVerdict
-from topic_reader import undrained
-from workers import Worker, eventually, switch
+from workers import Worker, eventually, switch, worker_command
 
 from models.errors import DependencyUnavailable
 from streams.admin.topics import reset
+from streams.clients.catalog import load_catalog
 from streams.clients.local_valkey import LocalValkey
 from streams.config.settings import Settings
 from streams.stores.conversation_log import ConversationLog
@@ -30,20 +29,13 @@ from streams.stores.qdrant_kinds import TURNS as KIND
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
-RECALL = [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "recall"]
+RECALL = worker_command("recall")
 SHAPE = Shape(conversations=20, length=20)
 
 
-class Recalling(Deployment):
-    """The topics of the recall service."""
-
+class Stream(Deployment):
     services = ("recall",)
-
-
-@pytest.fixture
-async def stream(kafka, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIterator[Recalling]:
-    async with Recalling(kafka.bootstrap_servers, topic_prefix, tmp_path, worker_logs, seed) as deployment:
-        yield deployment
+    sources = tuple(spec.contract_name for spec in reset.sources_of(load_catalog(), "recall"))
 
 
 class House:
@@ -79,7 +71,6 @@ class House:
         return LocalValkey(self.settings.folder, "recall").client()
 
     async def emptied(self) -> None:
-        """Empty Redis under the worker."""
         client = self.redis()
         try:
             await client.flushall()
@@ -87,7 +78,6 @@ class House:
             await client.aclose()
 
     async def valkey(self) -> int:
-        """The process of the worker's own Valkey."""
         client = self.redis()
         try:
             return int((await client.info("server"))["process_id"])
@@ -115,26 +105,9 @@ class House:
         self.worker.start()
         await self.worker.ready()
 
-    async def drained(self) -> None:
-        """Wait until everything is read, of what that leads to as well."""
-        sources = [spec.contract_name for spec in reset.sources_of(self._stream.catalog, "recall")]
-        group = f"{self._stream.prefix}switchboard-recall"
-        latest: object = None
-
-        async def empty() -> bool:
-            nonlocal latest
-            latest = await undrained(self._stream.servers, self._stream.catalog, group, sources)
-            return latest == {}
-
-        for _ in range(2):
-            try:
-                await eventually(empty, "everything is read", 120, poll=0.3)
-            except AssertionError as error:
-                raise AssertionError(f"{error}; behind by {latest!r}") from None
-
     async def verdict(self) -> RecallVerdict:
-        """Account for every turn and every vector, in the topics and in the views."""
-        await self.drained()
+        for _ in range(2):  # of what that leads to as well
+            await self._stream.drained()
         verdict = RecallVerdict(self._stream.servers, self._stream.catalog, self.settings)
         await verdict.topics()
         await verdict.redis()
@@ -180,7 +153,7 @@ async def test_an_index_folder_that_is_half_written_is_refused_or_filled_again(s
     load = house.load(200)
     await house.worker.ready()
     await load.finish()
-    await house.drained()
+    await stream.drained()
     house.worker.kill()
     files = [
         path for path in house.folder.glob(half) for path in ([path] if path.is_file() else path.rglob("*"))

@@ -10,16 +10,42 @@ import pytest
 from aiokafka import AIOKafkaProducer, TopicPartition
 from aiokafka.consumer.fetcher import Fetcher
 from faust.tables.base import Collection
-from test_in_process import serving
 from topic_reader import read_partition, read_topic
 from verdict import CHANGELOG, MESSAGES, SUMMARIES
 from workers import eventually
 
+from streams.agents.ingest.conversations import Conversations
+from streams.config.settings import load_settings
+from streams.llm.tokenizer import cl100k_counter
+from streams.runtime.service import ServiceRuntime
 from streams.runtime.stored import StoredPartition
+from streams.telemetry.health import HealthState
+from streams.telemetry.metrics import Metrics
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 SOURCES = (MESSAGES, SUMMARIES)
+
+
+@asynccontextmanager
+async def serving(stream, instance: str, **changes: object) -> AsyncIterator[ServiceRuntime]:
+    """Run the ingest service until the block ends; a failure of its own fails the test."""
+    settings = load_settings(**stream.settings(instance, **changes))
+    runtime = ServiceRuntime(
+        "ingest",
+        [Conversations(settings, cl100k_counter()).stage()],
+        settings=settings,
+        catalog=stream.catalog,
+        metrics=Metrics(),
+        health=HealthState(60),
+    )
+    await runtime.start()
+    try:
+        await eventually(lambda: not runtime.health.why_not_ready(), f"{instance} is ready")
+        yield runtime
+    finally:
+        await runtime.stop()
+    assert runtime.failure is None
 
 
 @asynccontextmanager

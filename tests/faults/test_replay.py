@@ -31,7 +31,6 @@ Digests = dict[str, set[bytes]]
 
 
 async def closed(stream: Deployment, conversations: Sequence[str]) -> None:
-    """Close conversations, as ``switchboard conversations close`` does."""
     settings = load_settings(**stream.settings("closing"))
     await commands.send(settings, [commands.closing(name) for name in conversations])
 
@@ -60,8 +59,6 @@ async def outputs(
 
 
 async def settled(stream: Deployment, summarizer: Summarizer) -> None:
-    """Wait until everything is read, every request answered and every answer taken."""
-
     async def calm() -> bool:
         answered = await summarizer.has_answered_all()
         return answered and await stream.behind() == {} and await summarizer.has_answered_all()

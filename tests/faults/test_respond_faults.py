@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from aiokafka.errors import KafkaError
 from chat_load import Load
 from harness import SHORT_SESSION, Deployment
 from kills import dies, dying_command, has_processed, kill_and_restart
 from patient import LONGEST_HOLD_MS
 from respond_verdict import RespondVerdict
 from response_load import Shape, response_chunks
-from topic_reader import undrained
 from workers import Worker
 
 from streams.agents.respond.routing import CHUNKS, ROUTED
@@ -23,15 +20,15 @@ from streams.agents.respond.routing import CHUNKS, ROUTED
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 
-class Responding(Deployment):
+class Stream(Deployment):
     """The respond service, and chunks for it.  ``memory``: of a response, or of its conversation."""
 
     services = ("respond",)
     memory = "response"
 
     @property
-    def group(self) -> str:
-        return f"{self.prefix}switchboard-respond"
+    def sources(self) -> tuple[str, ...]:  # type: ignore[override]  # they depend on what is remembered
+        return (CHUNKS, ROUTED) if self.memory == "conversation" else (CHUNKS,)
 
     @property
     def topic(self) -> str:
@@ -57,20 +54,11 @@ class Responding(Deployment):
         return self.start(command, instance, host="", **changes)
 
     def chunks(self, *, rate: float, shape: Shape | None = None) -> Load:
-        """Send chunks in the background."""
         return self.load(rate=rate, records=response_chunks(self.seed, shape or Shape()))
-
-    async def behind(self) -> object:
-        sources = [CHUNKS, ROUTED] if self.memory == "conversation" else [CHUNKS]
-        try:
-            return await undrained(self.servers, self.catalog, self.group, sources)
-        except KafkaError as error:  # the broker's own topic for commits may not be there yet
-            return error
 
     async def verdict(  # type: ignore[override]  # on another service
         self, *, clock: bool = False
     ) -> RespondVerdict:
-        """Wait until everything is processed, then account for every record in every topic."""
         await self.drained()
         spans = self.memory == "conversation"
         verdict = RespondVerdict(self.servers, self.catalog, spans_conversation=spans, clock=clock)
@@ -78,12 +66,6 @@ class Responding(Deployment):
         assert verdict.duplicates
         assert verdict.dead_letters
         return verdict
-
-
-@pytest.fixture
-async def stream(kafka, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIterator[Responding]:
-    async with Responding(kafka.bootstrap_servers, topic_prefix, tmp_path, worker_logs, seed) as deployment:
-        yield deployment
 
 
 async def test_killed_at_random_times_and_restarted(stream, seed):

@@ -46,12 +46,10 @@ class Chaos:
         self.done: Counter[str] = Counter()
 
     async def ready(self) -> None:
-        """Wait for the workers."""
         for worker in self._workers:
             await worker.ready()
 
     async def strike(self) -> None:
-        """Do one thing, and put right what it did."""
         await self._restart_those_that_stopped()
         faults = [
             self._kill,
@@ -72,7 +70,6 @@ class Chaos:
         await fault()
 
     async def settle(self) -> None:
-        """Leave everything running."""
         await self._restart_those_that_stopped()
 
     async def rest(self, patience: float) -> None:

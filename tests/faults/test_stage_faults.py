@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 from harness import SHORT_SESSION
-from misbehaving import DEPENDENCY
 from workers import eventually, switch
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
@@ -88,27 +87,6 @@ async def test_a_call_that_hangs_is_given_up_and_made_again(stream):
     await load.stop()
     expected = await stream.verdict()
     assert not expected.dead_letters
-
-
-async def test_a_dependency_that_is_down_is_waited_for_in_place(stream):
-    worker = stream.worker("a", how="async", retry_max_seconds=1)
-    load = stream.load(rate=3000)
-    await worker.ready()
-    await load.reaches(load.sent + 3000)
-    with switch(stream.control, "down"):
-
-        async def waits() -> bool:
-            return await worker.metric("dependency_waiting", dependency=DEPENDENCY) >= 1
-
-        await eventually(waits, "the worker waits for the dependency")
-        await load.reaches(load.sent + 3000)
-        await load.stop()
-        await eventually(waits, "it still waits")
-        assert worker.running
-    expected = await stream.verdict()
-    assert not expected.dead_letters
-    assert await worker.metric("dependency_waiting", dependency=DEPENDENCY) == 0
-    assert await worker.metric("dependency_wait_seconds_total", dependency=DEPENDENCY) > 0
 
 
 async def test_a_worker_that_must_stop_does_so_whatever_a_library_s_thread_does(stream):

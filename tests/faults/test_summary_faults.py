@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sys
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from kills import dies, dying_command, has_processed
 from summary_verdict import SummaryVerdict
 from topic_reader import undrained
 from verdict import REQUESTS
-from workers import Worker, eventually
+from workers import Worker, eventually, worker_command
 
 from streams.llm.builtin_summarizer import BuiltinSummarizer
 from streams.llm.tokenizer import cl100k_counter
@@ -23,10 +22,10 @@ from streams.llm.tokenizer import cl100k_counter
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 SUMMARIZING = [sys.executable, str(Path(__file__).with_name("summarizing.py"))]
-MEMORY = [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "memory"]
+MEMORY = worker_command("memory")
 
 
-class Summarizing(Deployment):
+class Stream(Deployment):
     """The ingest service, and a service that answers its requests."""
 
     services = ("ingest", "memory")
@@ -39,11 +38,9 @@ class Summarizing(Deployment):
         return self.start(dying_command("ingest", self.control), "a")
 
     def summaries(self, command: list[str] = SUMMARIZING) -> Worker:
-        """Start the service that answers."""
         return self.start(command, "s")
 
     def long_conversations(self) -> Load:
-        """Send messages of conversations that cross the threshold again and again."""
         return self.load(rate=800, records=self.messages(Shape(conversations=30, length=200)))
 
     async def behind(self) -> object:
@@ -57,8 +54,6 @@ class Summarizing(Deployment):
         return unanswered or await super().behind()
 
     async def check(self) -> SummaryVerdict:
-        """Wait until every request is answered and every answer taken; then account for every record."""
-
         async def settled() -> bool:
             # An answer that the second look finds taken may have led to a request: look until none is left.
             return [await self.behind() for _ in range(3)] == [{}, {}, {}]
@@ -71,12 +66,6 @@ class Summarizing(Deployment):
         assert verdict.accepted
         assert verdict.roll_ups
         return verdict
-
-
-@pytest.fixture
-async def stream(kafka, topic_prefix, tmp_path, worker_logs, seed) -> AsyncIterator[Summarizing]:
-    async with Summarizing(kafka.bootstrap_servers, topic_prefix, tmp_path, worker_logs, seed) as deployment:
-        yield deployment
 
 
 async def test_killed_while_summaries_come_back(stream, seed):
@@ -125,7 +114,6 @@ async def test_killed_again_and_again_while_the_memory_service_answers(stream, s
 
 
 async def has_repeated(ingest: Worker) -> None:
-    """Wait until this life of the worker has repeated a request."""
     await ingest.ready()
 
     async def repeated() -> bool:

@@ -58,31 +58,6 @@ async def test_sigterm_hands_over(stream):
     assert await second.stops() == 0
 
 
-async def test_workers_join_and_leave_under_load(stream, seed):
-    chance = random.Random(seed)
-    workers = [stream.worker("a")]
-    load = stream.load(rate=3000)
-    await workers[0].ready()
-    for name in "bc":
-        workers.append(stream.worker(name))
-        await workers[-1].ready()
-    for _ in range(2):
-        await load.reaches(load.sent + chance.randint(3000, 6000))
-        leaver = chance.choice([worker for worker in workers if worker.running])
-        assert await leaver.stops() == 0
-        await load.reaches(load.sent + chance.randint(3000, 6000))
-        leaver.start()
-        await leaver.ready()
-    for worker in workers:
-
-        async def has_its_share(worker=worker) -> bool:
-            return await worker.metric("records_total") > 0
-
-        await eventually(has_its_share, "each worker has its share: the group balances")
-    await load.stop()
-    await stream.verdict()
-
-
 async def test_frozen_past_its_session_and_thawed_after_another_took_over(stream):
     zombie, other = stream.worker("a", **SHORT_SESSION), stream.worker("b", **SHORT_SESSION)
     load = stream.load(rate=3000)

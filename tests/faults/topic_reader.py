@@ -48,7 +48,6 @@ def _consumer(servers: str) -> AIOKafkaConsumer:
 
 
 async def read_topic(servers: str, topic: str, partitions: int) -> list[ConsumerRecord]:
-    """Return the committed records of a topic, partition by partition."""
     return (await records_of(servers, {topic: partitions}))[topic]
 
 
@@ -69,3 +68,37 @@ async def undrained(servers: str, catalog: Catalog, group: str, sources: Sequenc
         ends = await consumer.end_offsets(tps)
         offsets = {tp: committed[tp].offset if tp in committed else 0 for tp in tps}
         return {f"{tp.topic}-{tp.partition}": ends[tp] - offsets[tp] for tp in tps if offsets[tp] != ends[tp]}
+
+
+class Comparison:
+    """Reads the topics of one deployment, and collects what is missing, wrong or invented."""
+
+    def __init__(self, servers: str, catalog: Catalog) -> None:
+        self._servers = servers
+        self._catalog = catalog
+        self.problems: list[str] = []
+
+    async def _read(self, name: str) -> list[ConsumerRecord]:
+        spec = self._catalog.get(name)
+        return await read_topic(self._servers, spec.name, spec.partitions)
+
+    def _problem(self, what: str) -> None:
+        self.problems.append(what)
+
+    def _raise(self) -> None:
+        if self.problems:
+            raise AssertionError("\n".join([f"{len(self.problems)} problems:", *self.problems[:40]]))
+
+
+def letter(record: ConsumerRecord, reason: str) -> tuple:
+    """The dead letter that a bad record must become, as :func:`buried` reads it."""
+    place = (record.partition, record.offset)
+    return (reason, record.topic, place, record.key, record.value, record.headers)
+
+
+def buried(record: ConsumerRecord) -> tuple:
+    """The bad record as its dead letter keeps it, byte for byte."""
+    why = {name: value.decode() for name, value in record.headers if name.startswith("dlq_")}
+    place = (int(why.get("dlq_partition", -1)), int(why.get("dlq_offset", -1)))
+    headers = tuple(header for header in record.headers if not header[0].startswith("dlq_"))
+    return (why.get("dlq_reason"), why.get("dlq_topic"), place, record.key, record.value, headers)

@@ -17,7 +17,7 @@ import msgspec
 from aiokafka import ConsumerRecord, TopicPartition
 from aiokafka.partitioner import DefaultPartitioner
 from state_verdict import compare_states, stored_states
-from topic_reader import read_partition, read_topic
+from topic_reader import Comparison, buried, letter, read_partition, read_topic
 
 from models.errors import InvalidRecord
 from models.ids import roll_up_id, summary_id
@@ -72,7 +72,6 @@ class Expected:
     messages: int = 0
     repeats: int = 0
     rerouted: int = 0
-    punctuations: int = 0
 
 
 @dataclass
@@ -95,7 +94,7 @@ class Totals:
         )
 
 
-class Verdict:
+class Verdict(Comparison):
     """Reads the topics of one deployment, partition by partition, and accounts for every record.
 
     ``bad`` says which valid records the stage under test fails on.
@@ -111,33 +110,29 @@ class Verdict:
         max_content_bytes: int = 65_536,
         bad: Fault = lambda record: None,
     ) -> None:
-        self._servers = servers
-        self._catalog = catalog
+        super().__init__(servers, catalog)
         self._count = count
         self._policy = policy
         self._max_content_bytes = max_content_bytes
         self._bad = bad
         self._closes: dict[bytes, set[bytes]] = {}
-        self.problems: list[str] = []
         self.expected = Expected()
         self.totals = Totals()
 
     async def check(self) -> Totals:
-        """Compare; raise AssertionError that names what is missing, wrong or invented."""
         for partition in range(self._catalog.partitions(MESSAGES)):
             self.expected = Expected()
-            await self._fold(self._read(MESSAGES, partition))
-            await self._check_windows(self._read(WINDOWS, partition))
-            summaries = self._read(SUMMARIES, partition)
-            tables = await self._check_requests(self._read(REQUESTS, partition), summaries)
-            await self._check_dead_letters(self._read(DEAD_LETTERS, partition))
-            await self._check_states(self._read(CHANGELOG, partition), tables)
+            await self._fold(self._partition(MESSAGES, partition))
+            await self._check_windows(self._partition(WINDOWS, partition))
+            summaries = self._partition(SUMMARIES, partition)
+            tables = await self._check_requests(self._partition(REQUESTS, partition), summaries)
+            await self._check_dead_letters(self._partition(DEAD_LETTERS, partition))
+            await self._check_states(self._partition(CHANGELOG, partition), tables)
             self._add_up()
-        if self.problems:
-            raise AssertionError("\n".join([f"{len(self.problems)} problems:", *self.problems[:40]]))
+        self._raise()
         return self.totals
 
-    def _read(self, name: str, partition: int) -> Records:
+    def _partition(self, name: str, partition: int) -> Records:
         return read_partition(self._servers, TopicPartition(self._catalog.name(name), partition))
 
     def _add_up(self) -> None:
@@ -167,11 +162,11 @@ class Verdict:
                 message = decode_item(record, self._max_content_bytes)
                 assert isinstance(message, ChatMessage), "no command is sent here"
             except InvalidRecord as error:
-                expected.dead_letters.append(_letter(record, error.reason))
+                expected.dead_letters.append(letter(record, error.reason))
                 continue
             reason = self._bad(record)
             if reason is not None:
-                expected.dead_letters.append(_letter(record, reason))
+                expected.dead_letters.append(letter(record, reason))
                 continue
             if record.key is None:
                 expected.rerouted += 1
@@ -199,7 +194,6 @@ class Verdict:
 
     def _punctuate(self, folds: dict[bytes, Fold], punctuation: bytes, record: ConsumerRecord) -> None:
         """What the ingest service wrote among the messages is the log's as much as they are."""
-        self.expected.punctuations += 1
         if punctuation == b"tick":
             if record.key in folds:
                 folds[record.key].tick(record.timestamp / 1000)
@@ -293,21 +287,16 @@ class Verdict:
 
     async def _check_dead_letters(self, records: Records) -> None:
         """Each bad record byte for byte at least once, and nothing else."""
-        found = {_buried(record) async for record in records}
+        found = {buried(record) async for record in records}
         expected = set(self.expected.dead_letters)
-        for letter in found - expected:
-            self._problem(f"dead letter {letter[:3]} is not expected")
-        for letter in expected - found:
-            self._problem(f"dead letter {letter[:3]} is missing or differs")
+        self.problems += [f"dead letter {each[:3]} is not expected" for each in found - expected]
+        self.problems += [f"dead letter {each[:3]} is missing or differs" for each in expected - found]
 
     async def _check_states(self, changelog: Records, tables: dict[bytes, TokenTable]) -> None:
         """The changelog, replayed with the rule for marks, gives the state that the fold ends in."""
         stored, stale_writes = await stored_states(changelog)
         self.totals.stale_writes += stale_writes
         self.problems += compare_states(stored, self.expected.states, self.expected.bodies, tables)
-
-    def _problem(self, what: str) -> None:
-        self.problems.append(what)
 
 
 def _no_page(begins: int) -> NoReturn:
@@ -316,25 +305,6 @@ def _no_page(begins: int) -> NoReturn:
 
 def _no_ids(page: IdPage) -> NoReturn:
     raise LookupError(f"a fold in one go has its ids at hand, yet page {page} is asked for")
-
-
-def _letter(record: ConsumerRecord, reason: str) -> tuple:
-    return (reason, record.partition, record.offset, record.topic, record.key, record.value, record.headers)
-
-
-def _buried(record: ConsumerRecord) -> tuple:
-    """The bad record as its dead letter keeps it."""
-    why = {name: value.decode() for name, value in record.headers if name.startswith("dlq_")}
-    headers = tuple(header for header in record.headers if not header[0].startswith("dlq_"))
-    return (
-        why.get("dlq_reason"),
-        int(why.get("dlq_partition", -1)),
-        int(why.get("dlq_offset", -1)),
-        why.get("dlq_topic"),
-        record.key,
-        record.value,
-        headers,
-    )
 
 
 def _digest(value: bytes) -> bytes:

@@ -54,7 +54,6 @@ class Worker:
         self._process = self._spawned()
 
     def start(self) -> None:
-        """Start the process (again)."""
         assert not self.running, "it still runs"
         self._process = self._spawned()
 
@@ -65,38 +64,30 @@ class Worker:
 
     @property
     def running(self) -> bool:
-        """Whether the process exists (also while it is frozen)."""
         return self._process.poll() is None
 
     @property
     def pid(self) -> int:
-        """The process."""
         return self._process.pid
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal."""
         self._process.send_signal(number)
 
     def kill(self) -> None:
-        """SIGKILL, and wait until it is gone."""
         self._process.kill()
         self._process.wait()
 
     def freeze(self) -> None:
-        """SIGSTOP: it stands still and its connections stay open."""
         self.signal(signal.SIGSTOP)
 
     def thaw(self) -> None:
-        """SIGCONT."""
         self.signal(signal.SIGCONT)
 
     def end(self) -> None:
-        """Make sure that it is gone, whatever its state."""
         if self.running:
             child_process.end(self._process, 0.0)
 
     async def exits(self, timeout: float = PATIENCE) -> int:
-        """Wait until the process ends by itself; return its exit code."""
         await eventually(lambda: not self.running, f"the end of {self.log.stem}", timeout)
         return self._process.returncode
 
@@ -123,13 +114,10 @@ class Worker:
         return [line for line in self.events() if event in str(line.get("event"))]
 
     async def logs(self, event: str, timeout: float = PATIENCE) -> dict:
-        """Wait for a log line of this life; return it."""
         [line, *_] = await eventually(lambda: self.says(event), f"{self.log.stem} logs {event!r}", timeout)
         return line
 
     async def ready(self, timeout: float = PATIENCE) -> None:
-        """Wait until ``/readyz`` says yes."""
-
         def is_ready() -> bool:
             assert self.running, f"{self.log.stem} has ended with {self._process.returncode}"
             return bool(self.says("starting")) and self.get("/readyz")[0] == 200
@@ -137,11 +125,9 @@ class Worker:
         await eventually(is_ready, f"{self.log.stem} is ready", timeout)
 
     def why_not_ready(self) -> list[str]:
-        """Return the reasons that ``/readyz`` gives."""
         return json.loads(self.get("/readyz")[1])["reasons"]
 
     async def health(self) -> tuple[int, dict]:
-        """Return what ``/healthz`` says."""
         await self._port()
         status, body = self.get("/healthz")
         return status, json.loads(body)
@@ -180,9 +166,9 @@ def process_is_alive(pid: int) -> bool:
         return False
 
 
-def ingest_command() -> list[str]:
-    """``switchboard worker ingest``, as it is installed."""
-    return [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", "ingest"]
+def worker_command(service: str) -> list[str]:
+    """``switchboard worker``, as it is installed."""
+    return [sys.executable, "-c", "from streams.cli.main import main; main()", "worker", service]
 
 
 def misbehaving_command(how: str, control: Path) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import samples
 from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
 
 from deploy.local.kafka import LocalKafka
@@ -70,15 +71,8 @@ def send(environment: dict[str, str], topic_prefix: str) -> Sender:
 
 
 def message(conversation: str, number: int) -> tuple[bytes, bytes]:
-    body = {
-        "message_id": f"{conversation}-{number}",
-        "conversation_id": conversation,
-        "user_id": "amara",
-        "role": "user",
-        "content": f"message number {number}",
-        "sent_at": "2026-01-05T07:12:00Z",
-    }
-    return conversation.encode(), msgspec.json.encode(body)
+    names = {"message_id": f"{conversation}-{number}", "conversation_id": conversation, "user_id": "amara"}
+    return conversation.encode(), msgspec.json.encode(samples.message(number, **names))
 
 
 def test_topics_apply_then_check_then_list(
@@ -107,11 +101,8 @@ def test_tail_shows_what_is_there_in_order_and_stops_when_asked(
     assert main.run(["tail", "chat.messages.v1", "--from-beginning", "--no-follow"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 4
-    assert [line.rpartition("amara: ")[2] for line in lines if "  c-1  " in line] == [
-        "message number 0",
-        "message number 1",
-        "message number 2",
-    ]
+    said = [line.rpartition("amara: ")[2] for line in lines if "  c-1  " in line]
+    assert said == ["message 0", "message 1", "message 2"]
     assert main.run(["tail", "chat.messages.v1", "-b", "--no-follow", "-c", "c-2", "--json"]) == 0
     (only,) = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert only["value"]["message_id"] == "c-2-0"
@@ -157,22 +148,14 @@ def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
         value = layout.seal(None, STATE.encode(state), 0, mark)
         return layout.seal(value, STATE.encode(state), 1, 1)
 
-    changes = [
-        (b"c-1", stored(5, 50)),
-        (b"c-2", stored(9, 99)),
-        (b"c-1", stored(12, 120)),
-        (b"c-1", stored(7, 70)),
-    ]
+    changes = [(b"c-1", stored(5, 50)), (b"c-2", stored(9, 99))]
+    changes += [(b"c-1", stored(12, 120)), (b"c-1", stored(7, 70))]
     send(conversation_states.CHANGELOG, changes)
     assert main.run(["conversations", "show", "c-1", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
-    assert shown["messages"] == 12
-    assert shown["end_mark"] == "c-1-12"
-    assert shown["next_offsets"] == {
-        "chat.messages.v1": 120,
-        "memory.summaries.v1": 1,
-        "memory.commands.v1": 0,
-    }
+    assert (shown["messages"], shown["end_mark"]) == (12, "c-1-12")
+    offsets = {"chat.messages.v1": 120, "memory.summaries.v1": 1, "memory.commands.v1": 0}
+    assert shown["next_offsets"] == offsets
     assert main.run(["conversations", "show", "c-1"]) == 0
     assert "chat.messages.v1" in capsys.readouterr().out
     assert main.run(["conversations", "show", "c-3"]) == 66

@@ -9,14 +9,12 @@ import os
 import re
 import shutil
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-import httpx
 import msgspec
 import pytest
 import qdrant_edge as edge
@@ -44,7 +42,6 @@ from streams.agents.vectors.recall_indexes import last_records
 from streams.clients.catalog import Catalog, load_catalog
 from streams.clients.kafka import broker
 from streams.clients.partitioner import partition_of
-from streams.config import child_process
 from streams.config.settings import Settings, load_settings
 from streams.llm import onnx_model
 from streams.llm.onnx_model import DIMENSIONS, MODEL
@@ -57,6 +54,7 @@ from streams.stores.remembered.recall_rpc import ask_recall
 from streams.stores.search import SearchType, Wanted
 from streams.telemetry.version import code_version
 from tests import samples
+from tests.faults.workers import Worker, eventually
 from tests.topic_records import records_of
 
 pytestmark = pytest.mark.kafka
@@ -89,52 +87,39 @@ class Place:
         self.catalog: Catalog = load_catalog(prefix)
         self._folder = folder
         self._worker_logs = worker_logs
-        self._processes: list = []
-        self._numbers = itertools.count()
+        self._workers: list[Worker] = []
 
-    def _environment(self) -> dict[str, str]:
-        inherited = {name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")}
+    def start(self, *command: str) -> Worker:
+        log = self._worker_logs.register(self._folder / f"{len(self._workers)}-{command[0]}-{command[1]}.log")
         ours = {name: getattr(self.settings, name) for name in self.settings.model_fields_set}
-        return inherited | {f"SWITCHBOARD_{name.upper()}": str(value) for name, value in ours.items()}
-
-    def start(self, *command: str) -> Process:
-        """Start a ``switchboard`` command."""
-        log = self._worker_logs.register(self._folder / f"{next(self._numbers)}-{command[0]}-{command[1]}.log")
-        with log.open("wb") as output:
-            process = child_process.spawn(
-                [sys.executable, "-m", "streams.cli", *command], output=output, env=self._environment()
-            )
-        self._processes.append(process)
-        return Process(process, log)
+        self._workers.append(Worker([sys.executable, "-m", "streams.cli", *command], ours, log))
+        return self._workers[-1]
 
     async def state(self, *arguments: str) -> tuple[int, str]:
         """Run ``switchboard state ...``; return its exit status and what it printed."""
         process = self.start("state", *arguments)
-        return await process.exits(), process.output()
+        return await process.exits(), output(process)
 
     def end(self) -> None:
-        for process in self._processes:
-            child_process.end(process, 0.0)
+        for worker in self._workers:
+            worker.end()
 
-    async def send(self, topic: str, records: Iterable[tuple[str, object]]) -> None:
-        """Publish (routing key, value) records."""
+    async def send(self, topic: str, records: Iterable[tuple[str, object]], route: str = "") -> None:
+        """Publish (key, value) records, to where ``route`` leads, or else their key."""
         spec = self.catalog.get(topic)
         async with AIOKafkaProducer(bootstrap_servers=self.settings.bootstrap_servers) as producer:
             for key, value in records:
-                partition = partition_of(key.encode(), spec.partitions)
-                raw = value if isinstance(value, bytes) else encode(value)
+                partition = partition_of((route or key).encode(), spec.partitions)
+                raw = value if isinstance(value, bytes | None) else encode(value)
                 await producer.send(spec.name, raw, key.encode(), partition=partition)
 
     async def records(self, topic: str) -> list[tuple[bytes, bytes]]:
-        """Return all (key, value) records of a topic, in order within each partition."""
         return [(record.key, record.value) for record in await self.read(topic)]
 
     async def headers(self, topic: str) -> list[tuple[bytes, Sequence[tuple[str, bytes]]]]:
-        """Return (key, headers) of all records of a topic."""
         return [(record.key, record.headers) for record in await self.read(topic)]
 
     async def read(self, topic: str) -> list:
-        """Return all records of a topic, in order within each partition."""
         spec = self.catalog.get(topic)
         servers = self.settings.bootstrap_servers
         return (await records_of(servers, {spec.name: spec.partitions}))[spec.name]
@@ -161,64 +146,16 @@ class Place:
         assert applied.created == [name]
 
 
-class Process:
-    """A child process that logs to a file."""
-
-    def __init__(self, process, log: Path) -> None:
-        self._process = process
-        self._log = log
-
-    def output(self) -> str:
-        return self._log.read_text(errors="replace")
-
-    async def exits(self) -> int:
-        await eventually(lambda: self._process.poll() is not None, f"the end of {self._log.name}")
-        return self._process.returncode
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait()
-
-    async def stops(self) -> int:
-        self._process.terminate()
-        return await self.exits()
-
-    async def ready(self) -> None:
-        """Wait until the worker is ready."""
-        await eventually(self._details, f"{self._log.name} is ready")
-
-    async def serves(self) -> str:
-        """Wait until the worker is ready and serves the API; return the API's address."""
-
-        async def address() -> str | None:
-            return (await self._details() or {}).get("socket")
-
-        return await eventually(address, f"{self._log.name} serves")
-
-    async def _details(self) -> dict | None:
-        assert self._process.poll() is None, f"{self._log.name} ended with {self._process.returncode}"
-        starting = [line for line in self.output().splitlines() if '"metrics_port"' in line]
-        if not starting:
-            return None
-        port = json.loads(starting[0])["metrics_port"]
-        async with httpx.AsyncClient(trust_env=False) as client:
-            response = await client.get(f"http://127.0.0.1:{port}/readyz")
-        return response.json()["details"] if response.is_success else None
+def output(worker: Worker) -> str:
+    return worker.log.read_text(errors="replace")
 
 
-async def eventually(condition: Callable, what: str, timeout: float = 180.0):
-    """Return what ``condition()`` (or what it awaits to) gives as soon as that is true."""
-    deadline = time.monotonic() + timeout
-    while True:
-        try:
-            result = condition()
-            result = await result if asyncio.iscoroutine(result) else result
-        except httpx.TransportError:
-            result = None
-        if result:
-            return result
-        assert time.monotonic() < deadline, f"not within {timeout:g} s: {what}"
-        await asyncio.sleep(0.1)
+async def serves(recall: Worker) -> str:
+    """Wait until the recall service is ready and serves; return where it is asked."""
+    await recall.ready()
+    return await eventually(
+        lambda: json.loads(recall.get("/readyz")[1])["details"].get("socket"), f"{recall.log.name} serves"
+    )
 
 
 @pytest.fixture
@@ -246,7 +183,6 @@ def chat(life: str, conversations: int, length: int) -> Iterator[tuple[str, Chat
 
 
 async def windows_of(place: Place, life: str) -> set[tuple[str, ...]]:
-    """The message ids of every window over messages of ``life``."""
     windows = [json.loads(value) for _, value in await place.records(WINDOWS)]
     return {tuple(w["message_ids"]) for w in windows if w["message_ids"][0].startswith(life)}
 
@@ -272,7 +208,7 @@ async def test_a_service_whose_topic_was_made_again_stops_and_starts_over_after_
     await place.send(MESSAGES, chat("second", 12, 17))
     worker = place.start("worker", "ingest")
     assert await worker.exits() == 70
-    assert "switchboard state reset ingest" in worker.output()
+    assert "switchboard state reset ingest" in output(worker)
     assert await windows_of(place, "second") == set()
 
     status, said = await place.state("reset", "ingest", "--yes")
@@ -293,7 +229,6 @@ async def all_there(expected: set, found) -> bool:
 
 
 async def refused_while_it_runs(place: Place) -> None:
-    """A running worker is never robbed of its state."""
     state = await eventually(lambda: place.records(INGEST_CHANGELOG), "state")
     # Side by side: each waits for as long as a worker that is gone may be counted as a member.
     for status, said in await asyncio.gather(
@@ -409,13 +344,11 @@ async def all_found(api: str, statements: set[str]) -> dict[str, dict]:
 
 
 class House:
-    """Workers of memory and recall, started and stopped together."""
-
     def __init__(self, place: Place) -> None:
         self.memory, self.recall = place.start("worker", "memory"), place.start("worker", "recall")
 
     async def serves(self) -> str:
-        return await self.recall.serves()
+        return await serves(self.recall)
 
     async def stops(self) -> list[int]:
         return await asyncio.gather(self.memory.stops(), self.recall.stops())
@@ -452,8 +385,8 @@ async def test_an_index_that_is_broken_deleted_or_rewound_is_filled_again_and_no
     (folder / "facts" / "edge_config.json").write_text("garbage")
     recall = place.start("worker", "recall")
     assert await recall.exits() == 78
-    assert f"rm -r '{folder / 'facts'}'" in recall.output()
-    assert "Traceback" not in recall.output()
+    assert f"rm -r '{folder / 'facts'}'" in output(recall)
+    assert "Traceback" not in output(recall)
 
     shutil.rmtree(folder / "facts")
     await filled_again(place, statements, before)
@@ -469,7 +402,7 @@ async def test_an_index_that_is_broken_deleted_or_rewound_is_filled_again_and_no
 async def filled_again(place: Place, statements: set[str], before: dict[str, dict]) -> None:
     """Run recall until all is found as before and everything has been read."""
     recall = place.start("worker", "recall")
-    api = await recall.serves()
+    api = await serves(recall)
     assert await eventually(lambda: all_found(api, statements), "the facts are found again") == before
     await eventually(lambda: read_all(place, "recall"), "recall has read all again")
     assert await recall.stops() == 0
@@ -484,7 +417,7 @@ async def test_another_embedder_is_built_for_beside_the_living_index(place, tmp_
     api = await worker.serves()
     before = await eventually(lambda: all_found(api, {*said}), "the facts are found")
     assert await worker.memory.stops() == 0
-    await send_facts(place, FACTS, [(before[erased]["fact_id"], None)])
+    await place.send(FACTS, [(before[erased]["fact_id"], None)], "ada")
     await eventually(lambda: read_all(place, "recall"), "recall has read of the erasure")
     assert await worker.recall.stops() == 0
     model = tmp_path / "other"
@@ -494,10 +427,10 @@ async def test_another_embedder_is_built_for_beside_the_living_index(place, tmp_
     (model / "switchboard.json").write_text('{"pooling": "cls"}')
     place.settings = place.settings.model_copy(update={"embedder": f"onnx:{model}"})
     recall = place.start("worker", "recall")
-    api = await recall.serves()
+    api = await serves(recall)
     found = await eventually(lambda: all_found(api, statements), "the living index answers")
     assert found.keys() == statements
-    await eventually(lambda: "it takes the place of the living one" in recall.output(), "it is whole")
+    await eventually(lambda: "it takes the place of the living one" in output(recall), "it is whole")
     assert [each.name[:12] for each in place.settings.folder.glob("qdrant-*")] == ["qdrant-other"]
     reports = await services.ask_services(place.settings)
     assert ["restart recall" in reason for each in reports for reason in each.reasons if each.running] == [True]
@@ -541,41 +474,6 @@ async def test_a_partition_ends_for_an_index_where_its_last_record_is(bare_place
         assert await last_records(consumer, places) == {places[held]: 2}
 
 
-async def test_a_reset_of_memory_keeps_the_facts_and_counts_nothing_twice(place):
-    statements = {"drinks espresso", "owns three cats"}
-    await place.send(CANDIDATES, [candidate(text, at) for at, text in enumerate(sorted(statements))])
-    worker = House(place)
-    api = await worker.serves()
-    await eventually(lambda: all_found(api, statements), "the facts are found")
-    assert await worker.stops() == [0, 0]
-
-    # Made again with fewer records: one that the facts have already, and one that is new.
-    await place.make_again(CANDIDATES)
-    await place.send(CANDIDATES, [candidate("drinks espresso", 0)])
-    worker = place.start("worker", "memory")
-    assert await worker.exits() == 70
-    assert "switchboard state reset memory" in worker.output()
-
-    status, said = await place.state("reset", "memory", "--yes")
-    assert status == 0, said
-    assert "2 facts" in said
-    await place.send(CANDIDATES, [candidate("drinks espresso", 7)])
-    worker = House(place)
-    api = await worker.serves()
-
-    async def reinforced() -> bool:
-        facts = await all_found(api, statements)
-        return bool(facts) and facts["drinks espresso"]["change"] == "reinforced"
-
-    await eventually(reinforced, "new evidence reaches the index")
-    assert await worker.stops() == [0, 0]
-    versions: dict[str, list[int]] = {}
-    for _, value in await place.records(FACTS):
-        fact = msgspec.json.decode(value, type=Fact)
-        versions.setdefault(fact.statement, []).append(fact.version)
-    assert versions == {"drinks espresso": [1, 2], "owns three cats": [1]}
-
-
 def fact(statement: str, **changes: object) -> Fact:
     return samples.fact(statement, at=NOW, **{"version": 2, "provenance": (provenance(0),)} | changes)
 
@@ -595,13 +493,13 @@ async def test_what_was_erased_stays_erased_and_what_is_no_fact_is_left_out(bare
     unlearned, learned = fact("likes gin", version=3), fact("likes ale", version=7)
     erasure = Erasure(until=NOW, version=8)
     await place.send(FACTS, [("ada", {"no": "fact"})])
-    await send_facts(place, FACTS, [(each.fact_id, encode(each)) for each in (old, known, anew)])
-    await send_facts(place, FACTS, [(each.fact_id, None) for each in (unlearned, learned)])
+    await place.send(FACTS, [(each.fact_id, encode(each)) for each in (old, known, anew)], "ada")
+    await place.send(FACTS, [(each.fact_id, None) for each in (unlearned, learned)], "ada")
     stored = [
         (each.fact_id, STATE.encode(line_of(each))) for each in (unlearned, anew, fact("was never published"))
     ]
     stored += [(f"{each.fact_id}/erased", ERASURE.encode(erasure)) for each in (learned, anew)]
-    await send_facts(place, FACTS_CHANGELOG, [(key, LAYOUT.seal(None, value, 0, 40)) for key, value in stored])
+    await place.send(FACTS_CHANGELOG, [(key, LAYOUT.seal(None, value, 0, 40)) for key, value in stored], "ada")
 
     done = await reset.reset_state(place.catalog, place.settings, "memory")
     assert done.kept == (2, 1)
@@ -635,7 +533,7 @@ async def test_erased_episodes_are_known_after_a_reset_of_memory(bare_place):
     ]
     stored += [(graves_key(b"c").decode(), layout.seal(None, b"not to be read", 0, 3))]
     stored += [(graves_key(b"b").decode(), layout.seal(None, None, 2, 41))]
-    await send_facts(place, table, stored)
+    await place.send(table, stored, "ada")
     await reset.reset_state(place.catalog, place.settings, "memory")
     kept = dict(await place.records(table))
     assert kept == {graves_key(b"a"): layout.seal(None, graves["a"], 0, None)}
@@ -645,7 +543,7 @@ async def test_an_interrupted_reset_lets_no_worker_start_and_is_finished_by_the_
     place = bare_place
     made = await place.make_topics_of("memory")
     known = fact("likes tea")
-    await send_facts(place, FACTS, [(known.fact_id, encode(known))])
+    await place.send(FACTS, [(known.fact_id, encode(known))], "ada")
 
     async def interrupted(*_: object) -> None:
         raise RuntimeError("the machine went down")
@@ -702,11 +600,11 @@ async def test_a_reset_of_memory_killed_at_any_step_keeps_what_was_erased(bare_p
     made = await place.make_topics_of("memory")
     erasure = ERASURE.encode(Erasure(until=NOW, version=8))
     of_conversation = f"{ids.erasure_id('default', 'c', '', 0)}/erased"
-    await send_facts(place, FACTS_CHANGELOG, [(of_conversation, LAYOUT.seal(None, erasure, 0, 40))])
+    await place.send(FACTS_CHANGELOG, [(of_conversation, LAYOUT.seal(None, erasure, 0, 40))], "ada")
     layout, episodes = Layout(Episodes(Settings()).stage().sources), "switchboard-memory-episodes-changelog"
     graves = GRAVES.encode((Grave(str(uuid4()), 7),))
     key = graves_key(b"a")
-    await send_facts(place, episodes, [(key.decode(), layout.seal(None, graves, 2, 40))])
+    await place.send(episodes, [(key.decode(), layout.seal(None, graves, 2, 40))], "ada")
     assert await kill_at_each_step(place, "memory", monkeypatch) > 10
     assert await place.records(FACTS_CHANGELOG) == [
         (of_conversation.encode(), LAYOUT.seal(None, erasure, 0, None))
@@ -727,7 +625,7 @@ async def test_a_reset_of_recall_killed_at_any_step_keeps_what_was_erased(bare_p
         (key, layout.seal(None, turns.STATE.encode(turns.TurnsState(state)), 0, 40))
         for key, state in states.items()
     ]
-    await send_facts(place, table, stored)
+    await place.send(table, stored, "ada")
     if asked:
         await read_requests(place)
     assert await kill_at_each_step(place, "recall", monkeypatch) > 10
@@ -750,14 +648,6 @@ async def read_requests(place: Place) -> None:
     ) as consumer:
         consumer.assign(places)
         await consumer.commit(await consumer.end_offsets(places))
-
-
-async def send_facts(place: Place, topic: str, records: list[tuple[str, bytes | None]]) -> None:
-    spec = place.catalog.get(topic)
-    async with AIOKafkaProducer(bootstrap_servers=place.settings.bootstrap_servers) as producer:
-        for key, value in records:
-            partition = partition_of(b"ada", spec.partitions)
-            await producer.send_and_wait(spec.name, value, key.encode(), partition=partition)
 
 
 # --- the same log, the same result -------------------------------------------------------------------------
@@ -815,7 +705,6 @@ async def test_a_replay_of_memory_writes_the_same_again_byte_for_byte(place):
 
 
 def lines_of(*people: str) -> Iterator[bytes]:
-    """The lines of the examples of these people."""
     for person in people:
         yield from (Path(__file__).parents[2] / "examples" / f"{person}.jsonl").read_bytes().splitlines()
 

@@ -26,6 +26,7 @@ from streams.chat import stopping as module_of_stopping
 from streams.chat import unread as module_of_unread
 from streams.chat.chats import Chats
 from streams.chat.leases import TurnRunning
+from streams.chat.running import RunningTurn
 from streams.chat.turn_limiter import NoRoom, TurnLimiter
 from streams.clients.kafka.lookup import Found
 from streams.config.settings import Settings
@@ -62,8 +63,6 @@ class Log:
 
 
 class Leases:
-    """Leases that are always to be had."""
-
     def __init__(self) -> None:
         self.held_by: dict[tuple[str, str], str] = {}
         self.begun_by: dict[tuple[str, str], str] = {}
@@ -134,8 +133,6 @@ class Sending:
 
 
 class Looks:
-    """Looks for what turns need, and tells for which."""
-
     def __init__(self) -> None:
         self.looking: dict[str, asyncio.Task[None]] = {}
 
@@ -145,16 +142,12 @@ class Looks:
 
 
 class Silent(Looks):
-    """Never answers."""
-
     async def answer(self, turn: Turn, looking: Any) -> AsyncGenerator[Any]:
         await asyncio.Event().wait()
         yield
 
 
 class Answers(Looks):
-    """Answers at once."""
-
     text = "Noted."
 
     async def answer(self, turn: Turn, looking: Any) -> AsyncGenerator[Any]:
@@ -215,6 +208,14 @@ async def rig(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
     await made.chats.close()
 
 
+async def ended(turn: RunningTurn) -> str:
+    """Wait until a turn has ended by itself; return how."""
+    async for _ in turn.events():
+        pass
+    assert turn.ended is not None
+    return turn.ended.status
+
+
 async def until(condition: Callable[[], bool]) -> None:
     async with asyncio.timeout(60):
         while not condition():
@@ -262,8 +263,7 @@ async def test_memory_is_searched_while_the_broker_takes_its_time(rig: Rig) -> N
 @pytest.mark.parametrize("rig", [Answers], indirect=True)
 async def test_an_answer_is_made_of_what_the_log_keeps_of_a_question(rig: Rig) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-1", "My card is 4111 1111 1111 1111")
-    async for _ in turn.events():
-        pass
+    await ended(turn)
     said, answered = rig.sending.said
     assert said.content == "My card is 4111 1111 1111 1111", "what was said is the log's to mask"
     assert "[masked: card number]" in str(answered.metadata) and "4111" not in str(answered.metadata)
@@ -272,9 +272,7 @@ async def test_an_answer_is_made_of_what_the_log_keeps_of_a_question(rig: Rig) -
 @pytest.mark.parametrize("rig", [Unfit], indirect=True)
 async def test_an_answer_that_holds_what_no_message_may_is_kept_without_that(rig: Rig) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-1", "I have a cat.")
-    async for _ in turn.events():
-        pass
-    assert turn.ended is not None and turn.ended.status == "answered"
+    assert await ended(turn) == "answered"
     assert rig.sending.said[-1].content == "No te [31md."
 
 
@@ -283,9 +281,7 @@ async def test_an_answer_that_holds_what_no_message_may_is_kept_without_that(rig
 async def test_an_answer_is_published_before_it_is_kept(rig: Rig, fails: bool) -> None:
     rig.sending.fails = fails
     turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
-    async for _ in turn.events():
-        pass
-    assert turn.ended is not None and turn.ended.status == ("failed" if fails else "answered")
+    assert await ended(turn) == ("failed" if fails else "answered")
     assert [each.role for each in rig.sending.said] == [Role.USER, *([] if fails else [Role.ASSISTANT])]
     if not fails:
         assert "".join(each.text for each in rig.sending.shown) == "Noted."
@@ -295,8 +291,7 @@ async def test_an_answer_is_published_before_it_is_kept(rig: Rig, fails: bool) -
 @pytest.mark.parametrize("rig", [Answers], indirect=True)
 async def test_a_turn_waits_until_the_log_has_the_answer_before_it(rig: Rig) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
-    async for _ in turn.events():
-        pass
+    await ended(turn)
     beginning = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "And now?"))
     await until(lambda: rig.leases.held_by.get(("acme", "c-1")) not in (None, "t-1"))
     rig.log.asked.clear()
@@ -366,7 +361,6 @@ async def test_a_conversation_that_no_log_has_read_stays_whose_it_is(rig: Rig) -
 async def test_a_conversation_that_the_log_reads_while_it_is_asked_is_still_its_owners(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It is asked two things at once: the one is told from before the first turn was read, the other after."""
     turn = await rig.chats.begin("acme", "ada", "c-new", "Hello")
     await turn.stop()
     asked, takes_part = [], rig.log.takes_part
@@ -462,16 +456,11 @@ SAID = samples.message(0, "Hello", message_id="t-1.user", conversation_id="c-1",
 
 
 async def test_a_turn_that_only_the_topic_has_yet_is_told(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The serve where it ran was killed, and nobody has read what was said."""
     monkeypatch.setattr(module_of_others, "LOOK_SECONDS", 0.01)
     rig.lookup.said = [b"{", msgspec.json.encode(SAID)]
-    for others in (
-        ("acme", "bob", "c-1", "t-1"),
-        ("globex", "ada", "c-1", "t-1"),
-        ("acme", "ada", "c-1", "t-2"),
-    ):
+    for others in (("acme", "bob", "t-1"), ("globex", "ada", "t-1"), ("acme", "ada", "t-2")):
         with pytest.raises(NotFound):
-            await anext(rig.chats.elsewhere(*others))
+            await anext(rig.chats.elsewhere(*others[:2], "c-1", others[2]))
     asked = rig.lookup.asked
     async with aclosing(rig.chats.elsewhere("acme", "ada", "c-1", "t-1")) as told:
         assert (await anext(told)).name == "turn"

@@ -73,7 +73,7 @@ def problem(status: int, kind: str, detail: str, after: str = "", **more: Any) -
     return JSONResponse(body, status, headers={"retry-after": after} if after else {})
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chat_turn, "_FIRST_PAUSE", 0.0)
 
@@ -90,7 +90,6 @@ async def test_who_leaves_a_conversation_closes_it(capsys: pytest.CaptureFixture
     assert capsys.readouterr().out.count("Noted.") == 2
 
 
-@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("last", [_BYE, b""], ids=["bye", "it just ends"])
 async def test_half_an_answer_is_taken_up_again(last: bytes, capsys: pytest.CaptureFixture[str]) -> None:
     server = Server(_EVENT + _TEXT + last, _REST, _WHOLE)
@@ -101,7 +100,6 @@ async def test_half_an_answer_is_taken_up_again(last: bytes, capsys: pytest.Capt
     assert told.out.startswith("it   Noted.\nit    And kept.\n") and told.err.count("connecting again") == 1
 
 
-@pytest.mark.usefixtures("at_once")
 async def test_what_serve_does_not_know_is_said_once_more_under_its_name(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -114,7 +112,6 @@ async def test_what_serve_does_not_know_is_said_once_more_under_its_name(
     assert capsys.readouterr().out.count("Noted.") == 1, "what stands there is not said twice"
 
 
-@pytest.mark.usefixtures("at_once")
 async def test_whoever_finds_no_room_comes_again_when_told(capsys: pytest.CaptureFixture[str]) -> None:
     full = [problem(503, "too-many-turns", "100 turns run here.", "0") for _ in range(3)]
     server = Server(*full, _WHOLE)
@@ -123,8 +120,7 @@ async def test_whoever_finds_no_room_comes_again_when_told(capsys: pytest.Captur
     assert capsys.readouterr().err.count("100 turns run here. It is tried again in 0 s") == 3
 
 
-@pytest.mark.usefixtures("at_once")
-async def test_ones_own_turn_that_runs_is_listened_to(capsys: pytest.CaptureFixture[str]) -> None:
+async def test_ones_own_turn_that_runs_is_listened_to() -> None:
     class Ours(Server):
         def _answer(self) -> Response:
             if len(self.asked) == 1:

@@ -145,13 +145,8 @@ def test_no_record_breaks_the_line(value: bytes, topic: str) -> None:
     ],
 )
 def test_what_is_refused(
-    arguments: list[str],
-    said: str,
-    status: int,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[str], said: str, status: int, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setenv("SWITCHBOARD_BOOTSTRAP_SERVERS", "127.0.0.1:1")  # where no broker is
     assert main.run(["erase", *arguments]) == status
     assert said in capsys.readouterr().err
 

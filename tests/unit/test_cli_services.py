@@ -20,34 +20,29 @@ def settings() -> Settings:
 
 
 @pytest.fixture
-def metrics() -> Metrics:
-    return Metrics()
-
-
-@pytest.fixture
 def state() -> HealthState:
     return HealthState(30)
 
 
 @pytest.fixture
-def server(metrics: Metrics, state: HealthState) -> Iterator[HealthServer]:
-    with HealthServer(0, metrics.registry, state) as running:
+def server(state: HealthState) -> Iterator[HealthServer]:
+    with HealthServer(0, Metrics().registry, state) as running:
         yield running
 
 
-async def test_a_running_service_reports_readiness_and_sums(
-    settings: Settings, server: HealthServer, state: HealthState, metrics: Metrics
-) -> None:
+async def test_a_running_service_reports_readiness_and_sums(settings: Settings, state: HealthState) -> None:
+    metrics = Metrics()
     metrics.records_total.labels("memory", "facts", "a").inc(3)
     metrics.records_total.labels("memory", "index", "b").inc(4)
     state.block("recovery", "recovering state: 12 of 30 records")
-    report = await services.ask(settings, "memory", server.port)
-    assert (report.running, report.ready) == (True, False)
-    assert report.reasons == ["starting", "recovering state: 12 of 30 records"]
-    assert report.metrics["records_total"] == 7
-    state.clear("starting")
-    state.clear("recovery")
-    assert (await services.ask(settings, "memory", server.port)).ready
+    with HealthServer(0, metrics.registry, state) as server:
+        report = await services.ask(settings, "memory", server.port)
+        assert (report.running, report.ready) == (True, False)
+        assert report.reasons == ["starting", "recovering state: 12 of 30 records"]
+        assert report.metrics["records_total"] == 7
+        state.clear("starting")
+        state.clear("recovery")
+        assert (await services.ask(settings, "memory", server.port)).ready
 
 
 async def test_the_same_service_of_another_deployment_is_not_taken_for_ours(

@@ -21,12 +21,10 @@ DAY, WEEK, MONTH, SEASON, YEAR, MINUTE = (
     ("text", "when", "precision"),
     [
         ("I flew home yesterday", "2024-05-14", DAY),
-        ("I had soup tonight", "2024-05-15", DAY),
         ("last week", "2024-05-06", WEEK),
         ("three months ago", "2024-02-01", MONTH),
         ("I moved here in 2019", "2019-01-01", YEAR),
         ("May 3rd, 2021", "2021-05-03", DAY),
-        ("August 2025", "2025-08-01", MONTH),
     ],
 )
 def test_date(text: str, when: str, precision: Precision) -> None:

@@ -40,7 +40,6 @@ async def said(embedder: OnnxEmbedder, text: str, day: int, kind: Kind) -> Said:
         (Kind.STATE, "My brother Tom lives in Oslo.", "Tom died last week.", True),
         (Kind.STATE, "My brother Tom lives in Oslo.", "Tom visited last week.", False),
         (Kind.STATE, "I own a motorbike.", "My uncle sold his motorbike.", False),
-        (Kind.EVENT, "We're going to Malta in June.", "The hotel in Malta has a pool.", False),
         (Kind.INSTRUCTION, "Never mention my divorce.", "Never mention my salary.", False),
         (Kind.STATE, "Badly allergic, I carry an EpiPen.", "Back from the doctor.", False),
     ],

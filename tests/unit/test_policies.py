@@ -32,11 +32,9 @@ RULES = Rules(
 @pytest.mark.parametrize(
     ("topic", "text"),
     [
-        ("diabetes", "I have Diabetes."),
         ("diabetes", "DIABETES’s early signs"),
         ("type 2 diabetes", "it is type\n2  diabetes"),
         ("HIV", "HIVの検査を受けた"),
-        ("диабет", "У меня Диабет, увы"),
         ("糖尿病", "我有糖尿病很多年"),
         ("मधुमेह", "मुझे मधुमेह है"),
         ("diabetes", "dia\u00adbetes"),

@@ -24,13 +24,11 @@ VOCABULARY_SIZE = 100_256
 TEXTS = [
     "",
     "Hello",
-    "I'll we've they're IT'S don’t",
     "東京は夜の七時。我喜欢蓝莓!한국어도 됩니다",
     "👩‍👩‍👧‍👦 🇩🇪 👍🏽 ☕️ e\u0301",
     "def f(x):\n\treturn {k: v for k, v in x.items() if v != '\\n'}\r\n\r\n    # done\n",
     "<|endoftext|><|fim_prefix|><|im_start|>user<|endofprompt|>",
     "\x00\x07\x1f\x7f\x85\u2028\ufeff\U0010ffff",
-    "   leading, trailing   \n \n\n\t ",
     " " * 3000 + "a" * 3000 + "\n" * 3000 + "1" * 3000 + "é" * 3000 + "ab " * 3000,
 ]
 

@@ -23,24 +23,14 @@ PLAIN: list[tuple[str, list[str], list[str]]] = [
         for question in (
             "What is the capital of France?",
             "What does a king do when he dies?",
-            "Before she died, what did Marie Curie find?",
             "Is it raining in Oslo?",
-            "Is there a bus at nine?",
-            "What should I wear to the wedding?",
             "How does a teacher know that her students understand it?",
-            "Anna called: what does she want?",
             "My boss hates mornings. When should I call him?",
-            "met priya for lunch. what does she do again?",
             "Remind her to call me.",
-            "Book a table there for two.",
             "Translate this: where is she?",
-            "Thank you, she will love it.",
-            "I need to find out who will leave",
             "🙂",
             "Was ist die Hauptstadt von Frankreich?",
-            "Können Sie mir helfen?",
             "¿Qué hora es?",
-            "Pourquoi le ciel est-il bleu ?",
         )
     ),
     ("How long does it take?", ["Mix the flour, the eggs and a pinch of salt, then bake."], []),
@@ -50,7 +40,6 @@ PLAIN: list[tuple[str, list[str], list[str]]] = [
 RESOLVED: list[tuple[str, list[str], list[str], str]] = [
     ("What should she eat?", ANNA, [], "What should Anna eat?"),
     ("What is her job?", ["My wife is away."], [], "What is your wife's job?"),
-    ("When did she die?", MARIE, [], "When did Marie Curie die?"),
     ("How do I get there?", ["I will be in Lisbon in May."], [], "How do I get to Lisbon?"),
     ("Is it heavy?", ["I bought a laptop yesterday."], [], "Is the laptop heavy?"),
     ("What does she eat?", [], ["My sister Anna is vegan"], "What does Anna eat?"),
@@ -60,7 +49,6 @@ RESOLVED: list[tuple[str, list[str], list[str], str]] = [
 
 ASKED_BACK: list[tuple[str, list[str], list[str], list[str]]] = [
     ("What does she want?", [], [], []),
-    ("Tell me about him.", [], [], []),
     ("When is the concert?", [], [], []),
     ("Wann ist das Konzert?", [], [], []),
     ("Is it heavy?", ["I bought a laptop and a bag."], [], ["Is the bag heavy?", "Is the laptop heavy?"]),
