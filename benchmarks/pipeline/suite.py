@@ -17,6 +17,7 @@ from aiokafka.admin import NewTopic
 
 from benchmarks.pipeline.cores import Contender, Run, side_by_side
 from benchmarks.pipeline.load import PARTITIONS, fill
+from benchmarks.serving.capacity import BROKER_FOLDER, BROKER_PID
 from deploy.local.kafka import LocalKafka
 from streams.admin.topics import admin, cluster
 from streams.clients.catalog import load_catalog
@@ -46,6 +47,7 @@ class Suite:
     def __init__(self, kafka: LocalKafka, folder: Path, *, short: bool, rounds: int) -> None:
         self._servers = kafka.bootstrap_servers
         self._broker_pid = kafka.pid
+        os.environ |= {BROKER_PID: str(kafka.pid), BROKER_FOLDER: str(kafka.data_dir)}
         self._folder = folder
         self._short = short
         self._scale = 0.02 if short else 1.0
@@ -67,6 +69,7 @@ class Suite:
             "summaries": self.summaries,
             "scale": self.scale,
             "costs": self.costs,
+            "capacity": self.capacity,
         }
         unknown = set(only) - {*parts, *SERVING}
         if unknown:
@@ -228,6 +231,11 @@ class Suite:
         """Return the cost of a person's week with Gemini (US$), and the number of calls."""
         given = ["--people", "2", "--messages", "40", "--chats", "1"] if self._short else []
         return self._json(self._prefix(), "benchmarks.quality.costs", "--json", *given)
+
+    def capacity(self) -> Figures:
+        """Return the resources of a deployment after some messages, and after four times as many."""
+        sizes = ["100", "400"] if self._short else ["1000", "4000"]
+        return self._json(self._prepare(0, 1), "benchmarks.serving.capacity", *sizes)
 
     def serving(self, parts: list[str]) -> Figures:
         """Return the figures of these parts of :mod:`benchmarks.serving`, of one deployment."""

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import sys
 from collections import defaultdict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, nullcontext
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
 
-from benchmarks.notebook.labels import HERE, people
-from benchmarks.serving import latency
+from benchmarks.serving import latency, talk
 from benchmarks.serving.deployment import PATIENCE, Deployment, percentiles
-from models.messages import ChatMessage, Role
 
 #: Messages that the replay reads, and how many a second at most, so that it lasts longer than the probes.
 _BACKLOG, _BACKLOG_SHORT = 6_000, 600
@@ -27,13 +23,12 @@ _PROBES, _PROBES_SHORT = 50, 5
 _ROUNDS = 3
 
 _NAME = "bench"
-_QUIET_SECONDS = 5.0
 
 
 async def measure(deployment: Deployment, short: bool) -> dict[str, Any]:
     """Return percentiles of message to fact and to turn (seconds), alone and beside a replay; and ratios."""
-    await _say(deployment, _BACKLOG_SHORT if short else _BACKLOG)
-    await _quiet(deployment)
+    await talk.say(deployment, _BACKLOG_SHORT if short else _BACKLOG)
+    await talk.quiet(deployment)
     facts: dict[str, list[float]] = defaultdict(list)
     turns: dict[str, list[float]] = defaultdict(list)
     rounds = 1 if short else _ROUNDS
@@ -44,7 +39,7 @@ async def measure(deployment: Deployment, short: bool) -> dict[str, Any]:
                     fact, turn = await latency.probe(deployment, f"{where}-{number}-{probe}", probe)
                     facts[where].append(fact)
                     turns[where].append(turn)
-            await _quiet(deployment)
+            await talk.quiet(deployment)
     return {
         "facts": {where: percentiles(found) for where, found in facts.items()},
         "turns": {where: percentiles(found) for where, found in turns.items()},
@@ -55,43 +50,6 @@ async def measure(deployment: Deployment, short: bool) -> dict[str, Any]:
         "rate": _RATE,
         "probes": rounds * (_PROBES_SHORT if short else _PROBES),
     }
-
-
-async def _say(deployment: Deployment, count: int) -> None:
-    """Publish what made-up people said, over and over under other names."""
-    said = [
-        (person["person"], session["conversation_id"], message)
-        for person in people(HERE / "people")
-        for session in person["sessions"]
-        for message in session["messages"]
-    ]
-    start = datetime.now(UTC) - timedelta(days=1)
-    for number, (person, conversation, message) in enumerate(itertools.islice(itertools.cycle(said), count)):
-        time_round = number // len(said)
-        await deployment.say(
-            ChatMessage(
-                message_id=f"{message['id']}-{time_round}",
-                conversation_id=f"{conversation}-{time_round}",
-                user_id=f"{person}-{time_round}",
-                role=Role(message["role"]),
-                content=message["text"],
-                sent_at=start + timedelta(seconds=number),
-            )
-        )
-
-
-async def _quiet(deployment: Deployment) -> None:
-    """Wait until the services have nothing more to do."""
-    before, since = -1.0, asyncio.get_running_loop().time()
-    async with asyncio.timeout(10 * PATIENCE):
-        while True:
-            now = await deployment.records("recall", "memory.embeddings.v1")
-            now += await deployment.records("memory", "memory.windows.v1")
-            if now != before:
-                before, since = now, asyncio.get_running_loop().time()
-            elif asyncio.get_running_loop().time() - since > _QUIET_SECONDS:
-                return
-            await asyncio.sleep(0.5)
 
 
 @asynccontextmanager

@@ -87,6 +87,11 @@ COMMANDS = {
         "Check settings, disk, broker, topics, producers, dead letters, services, serve, tokens, "
         "the model's key.",
     ),
+    "size": Entry(
+        OPERATE,
+        "size:show",
+        "Reckon cores, processes, memory and disks for a load, with the retention that the settings say.",
+    ),
     "settings": Entry(
         OPERATE, "settings:show", "List every setting: its value now, its default, its unit and what it does."
     ),

@@ -1,0 +1,181 @@
+"""Resources for a load: what the services, Kafka, Redis and Qdrant take for so many messages a day.
+
+The figures a message are measured (``python -m benchmarks --only capacity``) and kept in ``sizing.json`` beside
+this file, at two points: the larger one counts, the smaller one checks it.  For how long what is kept, the
+settings and the catalog say.  A language model takes its own time and money besides, and the services less CPU.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from models.errors import ConfigurationError
+from streams.clients.catalog import Catalog, catalog_for
+from streams.clients.topics import FACTS
+from streams.config.settings import Settings
+
+MEASURED = Path(__file__).with_name("sizing.json")
+
+_DAY = 86_400
+
+#: Of a core, what may be busy in the peak hour: the rest is for catching up and for whoever asks.
+_BUSY = 0.6
+
+#: How much of a disk or of a memory may be full.
+_FULL = 0.7
+
+#: State that one process has at most: where there is more, there are more processes.
+_STATE_BYTES = 16e9
+
+#: Topics that grow with what is kept, and those that hold a vector of each turn, fact and episode.
+_OF_FACTS = ("memory.fact-candidates.v1", FACTS, "switchboard-memory-facts-changelog")
+_OF_VECTORS = ("memory.embeddings.v1", "memory.embedding-requests.v1")
+
+#: State of conversations, which are forgotten some time after their latest message.
+_OF_CONVERSATIONS = (
+    "switchboard-ingest-conversations-changelog",
+    "switchboard-memory-episodes-changelog",
+    "switchboard-recall-turns-changelog",
+)
+
+_SERVICES = ("ingest", "memory", "recall", "respond", "serve")
+
+
+class TopicPoint(msgspec.Struct, frozen=True):
+    """A topic: its bytes on disk, its records, and the share of the bytes that compaction leaves."""
+
+    bytes: int
+    records: int
+    left: float
+
+
+class Point(msgspec.Struct, frozen=True):
+    """Resources that a deployment took once it had read so many messages; CPU time since it was started."""
+
+    messages: int
+    cpu_seconds: dict[str, float]
+    resident_bytes: dict[str, int]
+    topics: dict[str, TopicPoint]
+    redis_bytes: int
+    index_bytes: int
+
+
+class Measured(msgspec.Struct, frozen=True):
+    """Figures of ``benchmarks.serving.capacity``: before any message, and after some."""
+
+    before: Point
+    points: list[Point]
+
+
+class Load(msgspec.Struct, frozen=True, kw_only=True):
+    """A load: messages a day, for so many days; ``peak``: the busiest hour against the mean.
+
+    ``facts_a_message``: how many facts come of a message; ``None``: as many as were measured.  ``replicas`` of
+    each partition at the brokers.
+    """
+
+    messages_a_day: float
+    facts_a_message: float | None = None
+    days: float = 365.0
+    peak: float = 3.0
+    replicas: int = 3
+
+
+class Size(msgspec.Struct, frozen=True, kw_only=True):
+    """Resources that a load takes, with room to spare.
+
+    ``cores`` in the busiest hour, all processes of a service together; ``processes`` of each service, each of
+    which needs a partition; ``process_bytes``: memory of one.  ``kafka_disk_bytes`` over all brokers, replicas
+    included; ``kafka_topic_bytes``: of one replica, by topic, without room to spare.
+    """
+
+    cores: dict[str, float]
+    processes: dict[str, int]
+    process_bytes: dict[str, int]
+    kafka_cores: float
+    kafka_disk_bytes: int
+    kafka_topic_bytes: dict[str, int]
+    redis_bytes: int
+    qdrant_bytes: int
+
+
+@cache
+def measured() -> Measured:
+    """Return the figures that come with the package."""
+    return msgspec.json.decode(MEASURED.read_bytes(), type=Measured)
+
+
+def size(load: Load, settings: Settings) -> Size:
+    """Return the resources that a load takes.
+
+    Raises:
+        ConfigurationError: there can be no such load.
+    """
+    for name in ("messages_a_day", "facts_a_message", "days", "peak", "replicas"):
+        value = getattr(load, name)
+        if value is not None and not 0 < value < math.inf:
+            raise ConfigurationError(f"{name} is {value}: give a number above 0")
+    before, point, catalog = measured().before, measured().points[-1], catalog_for(settings)
+    a_second, shares = load.messages_a_day / _DAY * load.peak, _shares(load, point)
+    cpu = {name: grown(before, point, "cpu_seconds", name) for name in point.cpu_seconds}
+    topics = {name: round(shares.get(name, 1.0) * _kept(load, point, name, settings)) for name in point.topics}
+    cores = {name: a_second * cpu[name] for name in _SERVICES}
+    states = {name: _state(name, topics, catalog) for name in _SERVICES}
+    processes = {
+        name: max(1, math.ceil(cores[name] / _BUSY), math.ceil(states[name] / _STATE_BYTES))
+        for name in _SERVICES
+    }
+    memory = {name: before.resident_bytes[name] + states[name] / processes[name] for name in _SERVICES}
+    return Size(
+        cores=cores,
+        processes=processes,
+        process_bytes={name: round(each / _FULL) for name, each in memory.items()},
+        kafka_cores=a_second * cpu["kafka"],
+        kafka_disk_bytes=round(sum(topics.values()) * load.replicas / _FULL),
+        kafka_topic_bytes=topics,
+        redis_bytes=_view(load, grown(before, point, "redis_bytes"), settings.turn_log_days),
+        qdrant_bytes=_view(
+            load, shares[_OF_VECTORS[0]] * grown(before, point, "index_bytes"), settings.turn_retention_days
+        ),
+    )
+
+
+def grown(before: Point, point: Point, figure: str, name: str = "") -> float:
+    """Return the growth of a figure, or of one of its parts, by a message."""
+    was, now = getattr(before, figure), getattr(point, figure)
+    return float(now[name] - was[name] if name else now - was) / point.messages
+
+
+def _shares(load: Load, point: Point) -> dict[str, float]:
+    """Return how much of what was measured there is of topics that grow with the facts."""
+    facts, vectors = (point.topics[name].records / point.messages for name in (FACTS, _OF_VECTORS[0]))
+    wanted = facts if load.facts_a_message is None else load.facts_a_message
+    of_vectors = (vectors - facts + wanted) / vectors
+    return {**dict.fromkeys(_OF_FACTS, wanted / facts), **dict.fromkeys(_OF_VECTORS, of_vectors)}
+
+
+def _kept(load: Load, point: Point, name: str, settings: Settings) -> float:
+    """Return the bytes of a topic at the end: of so many days as it keeps, what compaction leaves."""
+    spec, topic, days = catalog_for(settings).get(name), point.topics[name], load.days
+    if spec.retention_ms is not None:
+        days = min(days, spec.retention_ms / 1000 / _DAY)
+    if name in _OF_CONVERSATIONS:
+        days = min(days, settings.conversation_forget_days)
+    written = topic.bytes / point.messages * load.messages_a_day * days
+    return written * (topic.left if spec.is_compacted else 1.0)
+
+
+def _view(load: Load, bytes_a_message: float, days: float) -> int:
+    """Return the bytes of a view that keeps what was said for so many days (0: for ever)."""
+    return round(bytes_a_message * load.messages_a_day * min(load.days, days or load.days) / _FULL)
+
+
+def _state(name: str, topics: Mapping[str, int], catalog: Catalog) -> float:
+    """Return the memory of a service's state, all processes together: twice what its changelogs keep."""
+    changelogs = (spec for spec in map(catalog.get, topics) if spec.is_changelog and spec.owner == name)
+    return 2.0 * sum(topics[spec.contract_name] for spec in changelogs)
