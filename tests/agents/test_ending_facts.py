@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_samples import candidate
-from test_consolidation import Harness, _id, consolidate, erasing, line_state, result
+from test_consolidation import Harness, _id, consolidate, line_state, result
 
 from models import ids
 from models.consolidation import ConsolidationStep, Saying, Step
@@ -104,8 +104,7 @@ def test_erasing_what_ended_a_fact_revives_it(what: str) -> None:
     if what == "fact":
         harness.take(harness.record(None, FACTS, key=over.fact_id.encode()))
     else:
-        blank, erased = harness.record(None, FACTS), erasing("", "c30", days=60)
-        harness.take(erased._replace(offset=blank.offset, timestamp=blank.timestamp, partition=blank.partition))
+        harness.erase("", "c30", days=60)
     car = harness.fact(CAR)
     assert (car.status, car.valid_to, car.superseded_by) == (FactStatus.ACTIVE, None, None)
     assert over.fact_id not in {each.fact_id for each in car.changes}

@@ -17,11 +17,12 @@ from test_state_reset import (
     MESSAGES,
     NOW,
     Place,
-    Process,
     bare_place,
     eventually,
+    output,
     place,
     read_all,
+    serves,
 )
 
 from models.index import VectorSpace
@@ -161,7 +162,7 @@ class House:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self.workers: dict[str, Process] = {name: place.start("worker", name) for name in SERVICES}
+        self.workers = {name: place.start("worker", name) for name in SERVICES}
 
     async def done(self) -> str:
         """Wait until everything is processed; return where the API is."""
@@ -169,7 +170,7 @@ class House:
             await worker.ready()
 
         await eventually(lambda: read_all(self.place, *SERVICES), "everything is read")
-        return await self.workers["recall"].serves()
+        return await serves(self.workers["recall"])
 
     async def stop(self) -> None:
         ended = await asyncio.gather(*[worker.stops() for worker in self.workers.values()])
@@ -178,8 +179,8 @@ class House:
 
 async def erase(place: Place, *arguments: str) -> str:
     process = place.start("erase", *arguments, "--yes")
-    assert await process.exits() == 0, process.output()
-    return process.output()
+    assert await process.exits() == 0, output(process)
+    return output(process)
 
 
 async def vectors(place: Place) -> list[bytes]:
@@ -238,8 +239,8 @@ async def test_a_conversation_that_was_erased_is_nowhere_and_no_replay_brings_it
 
     # Side by side: each waits for as long as a worker that is gone may be counted as a member.
     resets = [place.state("reset", service, "--yes") for service in ("ingest", "recall")]
-    for status, output in await asyncio.gather(*resets):
-        assert status == 0, output
+    for status, said in await asyncio.gather(*resets):
+        assert status == 0, said
     house = House(place)
     await check(await house.done())
     await house.stop()
