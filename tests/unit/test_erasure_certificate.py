@@ -35,6 +35,11 @@ def issued(settings: Settings, user: str = "ada") -> bytes:
     )
 
 
+def test_the_ledger_of_erasures_is_said_to_stay(settings: Settings) -> None:
+    [ledger] = [each for each in verify(issued(settings)).stores if each.store == "topic memory.erasures.v1"]
+    assert (ledger.state, ledger.gone_by) == ("remains", None)
+
+
 def test_a_certificate_says_where_what_remains_until_when(settings: Settings) -> None:
     told = verify(issued(settings))
     assert (told.user_id, told.conversation_ids, told.erased_until) == ("ada", ("c-1", "c-2"), NOW)

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from models.errors import ConfigurationError, InvalidRecord
 from streams.clients.catalog import catalog_for
 from streams.clients.erasure_key import public_key, signing_key
+from streams.clients.erasure_ledger import LEDGER
 from streams.clients.serving import shown
 from streams.clients.topic_spec import TopicSpec
 from streams.config.settings import Settings
@@ -87,6 +88,9 @@ def other_views(serves: str, generations: Iterable[str]) -> list[Store]:
 
 
 def _topic(spec: TopicSpec, now: datetime) -> Store:
+    if spec.contract_name == LEDGER.topic:
+        note = "of people: a keyed hash and the time, for ever; it keeps late producers from bringing them back"
+        return Store(store=f"topic {spec.name}", state="remains", note=note)
     until = spec.gone_by(now)
     if spec.is_compacted:
         note = "a tombstone or a newer value replaces it; files are rewritten by then, or with the next record"
