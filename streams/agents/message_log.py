@@ -117,10 +117,10 @@ def fold_into(
 
 def taken(
     items: Sequence[tuple[ChatMessage | Punctuation, SourceRecord]], ledger: Refusing
-) -> list[tuple[ChatMessage | Punctuation, SourceRecord]]:
+) -> Sequence[tuple[ChatMessage | Punctuation, SourceRecord]]:
     """Return the items without messages of people who were erased after they had sent them."""
     if ledger.is_empty:
-        return list(items)
+        return items
     return [
         (item, record)
         for item, record in items

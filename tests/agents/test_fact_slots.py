@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -21,19 +22,9 @@ class Person:
         self.stage = StageHarness(Facts(Settings()).stage())
         self.said = 0
 
-    def says(
-        self,
-        attribute: str,
-        value: str,
-        assertion: Assertion = Assertion.HOLDS,
-        polarity: Polarity = Polarity.AFFIRMED,
-        at: int | None = None,
-        event_at: datetime | None = None,
-        confidence: float = 0.8,
-    ) -> None:
+    def says(self, attribute: str, value: str, *given: Assertion, **changes: Any) -> None:
         self.said += 1
-        said = self.candidate(attribute, value, assertion, polarity, at, event_at, confidence)
-        self.stage.feed(self.stage.record(said))
+        self.stage.feed(self.stage.record(self.candidate(attribute, value, *given, **changes)))
 
     def candidate(
         self,

@@ -80,7 +80,7 @@ async def test_a_broker_that_falls_silent_is_an_error_and_nothing_is_erased(
     assert (await written(settings, COMMANDS), await written(settings, FACTS)) == ([], [])
 
 
-async def test_who_was_erased_and_is_known_again_is_found(
+async def test_erased_people_who_are_known_again_are_found(
     kafka: LocalKafka, topic_prefix: str, tmp_path: Path
 ) -> None:
     """As after a restored backup: what was known of them before is in the topics again."""
