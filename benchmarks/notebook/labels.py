@@ -168,6 +168,45 @@ def _label(
     return Labelled(group, unit, False, weight=1.5 if message_id in not_notes else 1.0)
 
 
+def chats(path: Path) -> Iterator[Person]:
+    """Yield the chats of a file as people of one session: ids ``m0``, ``m1`` … and the marks of their sentences.
+
+    ``marks`` of a person: for each message the notes (``q``, ``kind``, ``importance``) and the doubtful sentences.
+    """
+    for line in path.read_text(encoding="utf-8").splitlines():
+        chat = json.loads(line)
+        said: list[dict[str, str]] = []
+        marks: dict[str, dict[str, Any]] = {}
+        for number, each in enumerate(chat["messages"]):
+            role = "user" if "u" in each else "assistant"
+            at = f"2026-03-01T10:{number:02}:00+00:00"
+            said.append({"id": f"m{number}", "role": role, "at": at, "text": each.get("u") or each["a"]})
+            marks[f"m{number}"] = {"notes": each.get("notes", []), "maybe": each.get("maybe", [])}
+        session = {"conversation_id": chat["id"], "messages": said}
+        yield {"person": chat["id"], "sessions": [session], "marks": marks}
+
+
+def labelled_chat(person: Person) -> Iterator[Labelled]:
+    """Yield the units of a chat with their labels: its notes are marked sentence by sentence."""
+    for unit in units_of(window_of(person, person["sessions"][0])):
+        marks = person["marks"][unit.message.message_id]
+        told = [note for note in marks["notes"] if _covers(unit, note["q"])]
+        if told:
+            best = max(told, key=lambda note: int(note["importance"]))
+            yield Labelled(person["person"], unit, True, best["kind"], best["importance"])
+        elif any(_covers(unit, doubtful) for doubtful in marks["maybe"]):
+            yield Labelled(person["person"], unit, None)
+        else:
+            yield Labelled(person["person"], unit, False)
+
+
+def _covers(unit: Unit, quoted: str) -> bool:
+    """Return whether a marked quotation and a unit are the same words, for the most part."""
+    at = unit.message.content.find(quoted)
+    shared = min(unit.end, at + len(quoted)) - max(unit.start, at)
+    return at >= 0 and shared > 0 and 2 * shared >= min(unit.end - unit.start, len(quoted))
+
+
 def single(group: str, text: str, keep: bool, kind: str = "", importance: int = 0) -> list[Labelled]:
     """Return the units of a message that stands alone, all with the same label.
 

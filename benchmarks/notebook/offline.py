@@ -6,10 +6,10 @@ noise is the share of quotations that come from messages that are no notes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from benchmarks.notebook.labels import Person, window_of
+from benchmarks.notebook.labels import Labelled, Person, window_of
 from models.statements import Kind
 from processors.extraction.keeper import Judgement
 from processors.extraction.reading import statements
@@ -29,10 +29,14 @@ class Row(NamedTuple):
     noisy: list[str]
 
 
+#: Floors of the probability at which the tables count.
+FLOORS = (0.3, 0.34, 0.38, 0.42, 0.5, 0.6)
+
+
 def table(
     people: list[Person],
     probabilities: Mapping[Unit, float],
-    floors: tuple[float, ...] = (0.4, 0.45, 0.47, 0.5, 0.55, 0.6),
+    floors: tuple[float, ...] = FLOORS,
 ) -> str:
     """Return a line for each floor: share of notes kept by importance, noise, number of quotations."""
     lines = []
@@ -43,6 +47,21 @@ def table(
             for level, (found, of) in sorted(row.kept.items(), reverse=True)
         )
         lines.append(f"  floor {floor:.2f}: {kept}, noise {row.noise / max(1, row.facts):.3f} of {row.facts}")
+    return "\n".join(lines)
+
+
+def units_kept(units: Sequence[Labelled], probabilities: Sequence[float]) -> str:
+    """Return a line for each floor: share of marked sentences kept by importance, precision, number of sentences kept."""
+    judged = [(each, p) for each, p in zip(units, probabilities, strict=True) if each.keep is not None]
+    lines = []
+    for floor in FLOORS:
+        kept = [each for each, p in judged if p >= floor]
+        shares = []
+        for level in (3, 2, 1):
+            of = [p for each, p in judged if each.keep and each.importance == level]
+            shares.append(f"importance {level}: {sum(p >= floor for p in of) / max(1, len(of)):.3f}")
+        right = sum(bool(each.keep) for each in kept) / max(1, len(kept))
+        lines.append(f"  floor {floor:.2f}: {', '.join(shares)}, precision {right:.3f} of {len(kept)}")
     return "\n".join(lines)
 
 

@@ -11,8 +11,8 @@ from processors.extraction.cues import CUES
 from processors.extraction.slots import slots_of
 from processors.extraction.units import Unit, leans
 
-#: Longest sentence and message that count, in characters.
-_LONG, _LONG_MESSAGE = 240.0, 800.0
+#: Longest sentence that counts, in characters.
+_LONG = 240.0
 
 #: Features besides the cues, in their order.
 PLACE = (
@@ -23,7 +23,6 @@ PLACE = (
     "short answer",
     "first sentence",
     "only sentence",
-    "length of the message",
     "leans on the sentence before",
     "question asks for the person",
     "rest is not the author's",
@@ -52,7 +51,6 @@ def surface(unit: Unit) -> NDArray[np.float32]:
         float(bool(asked) and words < 6),
         float(unit.number == 0),
         float(is_only),
-        min(len(content), _LONG_MESSAGE) / _LONG_MESSAGE,
         float(leans(unit)),
         float(asked.endswith("?") and before[_YOU] > 0),
         float(unit.is_partial),

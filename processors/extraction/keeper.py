@@ -20,7 +20,7 @@ from processors.extraction.units import Unit
 WEIGHTS = Path(__file__).with_name("weights.npz")
 
 #: The probability from which on a unit is kept.
-KEEP_FROM = 0.47
+KEEP_FROM = 0.38
 
 #: The probability from which on a kept unit has importance 3: it never fades, and is in every prompt.
 LASTING_FROM = 0.35
