@@ -169,9 +169,9 @@ def _label(
 
 
 def chats(path: Path) -> Iterator[Person]:
-    """Yield the chats of a file as people of one session: ids ``m0``, ``m1`` … and the marks of their sentences.
+    """Yield the chats of a file as people of one session, with message ids ``m0``, ``m1`` …
 
-    ``marks`` of a person: for each message the notes (``q``, ``kind``, ``importance``) and the doubtful sentences.
+    ``marks``: for each message the notes (``q``, ``kind``, ``importance``) and the doubtful sentences.
     """
     for line in path.read_text(encoding="utf-8").splitlines():
         chat = json.loads(line)

@@ -51,7 +51,7 @@ def table(
 
 
 def units_kept(units: Sequence[Labelled], probabilities: Sequence[float]) -> str:
-    """Return a line for each floor: share of marked sentences kept by importance, precision, number of sentences kept."""
+    """Return a line for each floor: share of marked notes kept by importance, precision, sentences kept."""
     judged = [(each, p) for each, p in zip(units, probabilities, strict=True) if each.keep is not None]
     lines = []
     for floor in FLOORS:

@@ -30,8 +30,8 @@ Floats = NDArray[np.float32]
 
 #: Single sentences that are no notes are denser with traps than chat is.
 _WEIGHT_OF_SINGLES = 0.5
-#: The chats have twice as many sentences as the people, and far fewer notes: with their full weight people who tell
-#: much are forgotten.
+#: The chats have twice as many sentences as the people, and far fewer notes: with their full weight
+#: people who tell much are forgotten.
 _WEIGHT_OF_CHATS = 0.15
 #: Inverse of the regularization, of what is kept and of its kind.
 _STRENGTH, _STRENGTH_OF_KINDS = 0.2, 1.0
@@ -151,7 +151,8 @@ def train(cache: Path) -> None:
     for inside, outside in GroupKFold(_FOLDS).split(x, classes, groups):
         inside = inside[is_labelled[inside]]
         guessed[outside] = _keep(_fit(x[inside], classes[inside], weight[inside]), x[outside])
-    print("people/, left out by turns\n" + table(people(HERE / "people"), _by_unit(told, guessed[: len(told)])))
+    by_unit = _by_unit(told, guessed[: len(told)])
+    print("people/, left out by turns\n" + table(people(HERE / "people"), by_unit))
     print("chats.jsonl, left out by turns\n" + units_kept(plain, guessed[len(told) :]))
     keep = _fit(x[is_labelled], classes[is_labelled], weight[is_labelled])
     print("dev/\n" + table(people(HERE / "dev"), _by_unit(dev, _keep(keep, features(dev, vectors)))))
