@@ -132,6 +132,7 @@ def _make_table(app: ServiceApp, bound: BoundStage, catalog: Catalog) -> StateTa
         name=bound.stage.table or "",
         sources=bound.stage.sources,
         partitions=catalog.partitions(bound.changelog),
+        memory=app.runtime.state_memory,
         key_type=bytes,
         value_type=bytes,
     )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from streams.runtime.faust_internals import TP, Table
+from streams.runtime.state_memory import StateMemory
 from streams.runtime.stored import StoredPartition
 
 
@@ -16,8 +17,18 @@ class StateTable(Table[bytes, bytes]):
     Values are bytes (:mod:`streams.runtime.marks`); steps decode those they need.
     """
 
-    def __init__(self, app: Any, *, name: str, sources: Sequence[str], partitions: int, **kwargs: Any) -> None:
+    def __init__(
+        self,
+        app: Any,
+        *,
+        name: str,
+        sources: Sequence[str],
+        partitions: int,
+        memory: StateMemory,
+        **kwargs: Any,
+    ) -> None:
         self.sources = tuple(sources)
+        self._memory = memory
         self._partitions: dict[int, StoredPartition] = {}
         super().__init__(app, name=name, partitions=partitions, **kwargs)
 
@@ -25,7 +36,7 @@ class StateTable(Table[bytes, bytes]):
         """Return the stored data of a partition of this worker."""
         stored = self._partitions.get(number)
         if stored is None:
-            stored = self._partitions[number] = StoredPartition(self.sources)
+            stored = self._partitions[number] = StoredPartition(self.sources, self._memory)
         return stored
 
     async def on_rebalance(
@@ -33,5 +44,6 @@ class StateTable(Table[bytes, bytes]):
     ) -> None:
         """Drop the partitions that are no longer ours; a new assignment recovers them from the start."""
         mine = {tp.partition for tp in assigned if tp.topic == self.changelog_topic_name}
-        self._partitions = {number: self._partitions[number] for number in mine & self._partitions.keys()}
+        for number in self._partitions.keys() - mine:
+            self._partitions.pop(number).close()
         await super().on_rebalance(assigned, revoked, newly_assigned, generation_id)

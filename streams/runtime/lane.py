@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 from typing import Any
 
 from models.errors import ConsistencyError
@@ -33,6 +32,9 @@ PURGE_TOMBSTONES = object()
 #: How often it does, and of how many at a time.
 _LET_GO_SECONDS = 60.0
 _LET_GO_KEYS = 1000
+
+#: Stored values whose timers are set before the event loop has its turn.
+_ROWS_AT_ONCE = 500
 
 #: Timers that are carried out in one go: the event loop has its turn before the next ones.
 _TIMERS_AT_ONCE = 500
@@ -83,8 +85,6 @@ class Lane:
         self._log_times: dict[str, float] = {}
         self._letting_go = self._wake(_LET_GO_SECONDS, PURGE_TOMBSTONES)
         self._worker = asyncio.create_task(self._work(), name=f"lane {self.stage.name}-{partition}")
-        if self.stage.timer_at is not None:
-            self._restore_timers(self.stage.timer_at)
 
     # -- life -------------------------------------------------------------------------------------------
 
@@ -119,11 +119,16 @@ class Lane:
         while not self._queue.empty():
             self._drop(self._queue.get_nowait())
 
-    def _restore_timers(self, timer_at: Callable[[bytes, bytes], float | None]) -> None:
-        for key, payload in self.state.items():
+    async def _restore_timers(self) -> None:
+        timer_at = self.stage.timer_at
+        if timer_at is None:
+            return
+        for number, (key, payload) in enumerate(self.state.items(), 1):
             at = timer_at(key, payload)
             if at is not None:
                 self.timers.set(key, at)
+            if not number % _ROWS_AT_ONCE:
+                await asyncio.sleep(0)
 
     def _drop(self, event: Any) -> None:
         if event is not None and event is not PURGE_TOMBSTONES:
@@ -134,6 +139,7 @@ class Lane:
 
     async def _work(self) -> None:
         try:
+            await self._restore_timers()
             while True:
                 event = await self._queue.get()
                 if event is None:
@@ -149,7 +155,7 @@ class Lane:
 
     async def _on_batch(self, event: Any) -> None:
         batch: RecordBatch = event.value
-        await self._throttled(event)
+        await self._held_back(event)
         if not self.epoch.running:
             self._drop(event)
             return
@@ -163,15 +169,16 @@ class Lane:
         self._log_times[batch.source] = batch.timestamp / 1000
         await self._launch(prepared, event)
 
-    async def _throttled(self, event: Any) -> None:
-        """Wait until the throttle lets a batch through."""
+    async def _held_back(self, event: Any) -> None:
+        """Wait until the throttle lets a batch through, and memory has room for what it stores."""
         wait = self.runtime.throttle.wait(event.value.source, len(event.value))
-        if wait:
-            try:
+        try:
+            if wait:
                 await asyncio.sleep(wait)
-            except asyncio.CancelledError:
-                self._drop(event)  # nobody has seen it, and shutdown would wait for it
-                raise
+            await self.state.room()
+        except asyncio.CancelledError:
+            self._drop(event)  # nobody has seen it, and shutdown would wait for it
+            raise
 
     def _check_position(self, batch: RecordBatch) -> None:
         expected = self._positions.get(batch.source)

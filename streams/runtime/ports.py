@@ -18,6 +18,7 @@ from streams.runtime.faust_internals import TP
 from streams.runtime.lease import Lease
 from streams.runtime.publisher import Publisher
 from streams.runtime.stage import BoundStage
+from streams.runtime.state_memory import StateMemory
 from streams.runtime.table import NoState, PartitionState
 from streams.runtime.throttle import Throttle
 from streams.runtime.timers import Timers
@@ -94,6 +95,7 @@ class WatchedService(Protocol):
     catalog: Catalog
     lease: Lease
     slots: asyncio.Semaphore
+    state_memory: StateMemory
     app: Any
 
     @property
@@ -107,5 +109,6 @@ class AppHost(ConsumerHost, Protocol):
 
     catalog: Catalog
     throttle: Throttle
+    state_memory: StateMemory
 
     def deliver(self, bound: BoundStage, event: Any) -> None: ...

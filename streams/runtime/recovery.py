@@ -106,6 +106,8 @@ class _Reader:
             for tp, batch in batches.items():
                 self._fold(tp, batch)
                 records += len(batch)
+                await self._parts[tp].room()
+                self._epoch.check()
             for tp, end in list(left.items()):
                 async with asyncio.timeout(self._patience):
                     position = await consumer.position(tp)

@@ -24,6 +24,7 @@ from streams.runtime.recovery import recover, repair
 from streams.runtime.retry_policy import RetryPolicy
 from streams.runtime.stage import BoundStage, Place, Stage, ViewMarks
 from streams.runtime.stamp import config_hash
+from streams.runtime.state_memory import StateMemory
 from streams.runtime.table import NoState, PartitionState
 from streams.runtime.throttle import Throttle
 from streams.runtime.watch import Watch
@@ -63,6 +64,7 @@ class ServiceRuntime:
         self.throttle = Throttle(settings.max_rate, shared)
         self.log = structlog.get_logger("streams.runtime").bind(service=name)
         self.slots = asyncio.Semaphore(settings.batches_in_flight)
+        self.state_memory = StateMemory(settings.folder / "state", settings.state_memory_mb * 1e6)
         self.lease = Lease(settings.session_timeout_seconds, settings.static_member(name))
         self.failed = asyncio.Event()
         self.failure: BaseException | None = None
@@ -108,6 +110,7 @@ class ServiceRuntime:
         """Drain, commit, leave; bounded by ``shutdown_timeout_seconds`` in the worker."""
         self.health.block("stopping", "stopping")
         await self.app.stop()
+        self.state_memory.close()
         self.watch.stop()
         if self._producer is not None:
             await self._producer.stop()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from streams.runtime.marks import Layout
+from streams.runtime.state_memory import StateMemory
 
 #: What a removal becomes when nobody can write the key late any more: a record without a value.
 GONE = b""
@@ -23,11 +24,15 @@ class StoredPartition:
     A removed key stays, without a payload, so that an earlier owner's late write is known for what it is.  Such
     a write comes soon or never, so removals may go once the partition was ours for some time (``ours_since``,
     monotonic seconds).
+
+    ``memory``: what the values of all partitions have, without a limit if it is left out.
     """
 
-    def __init__(self, sources: Sequence[str]) -> None:
+    def __init__(self, sources: Sequence[str], memory: StateMemory | None = None) -> None:
         self.layout = Layout(sources)
-        self.values: dict[bytes, bytes] = {}
+        self.values = (memory or StateMemory()).values(self._leave_memory)
+        #: Highest mark of each source among the values that have left memory.
+        self._left = [0] * len(sources)
         self.removed: set[bytes] = set()
         self.repairs: set[bytes] = set()
         self.read_to = 0
@@ -100,4 +105,19 @@ class StoredPartition:
 
     def highest_mark(self, source_index: int) -> int:
         """Return the highest mark of a source: no record beyond it was folded in."""
-        return max((self.layout.next_offset(value, source_index) for value in self.values.values()), default=0)
+        return max(self._left[source_index], self._highest(source_index, self.values.in_memory()))
+
+    def _highest(self, source_index: int, values: Iterable[bytes]) -> int:
+        return max((self.layout.next_offset(value, source_index) for value in values), default=0)
+
+    def _leave_memory(self, values: Collection[bytes]) -> None:
+        for index, mark in enumerate(self._left):
+            self._left[index] = max(mark, self._highest(index, values))
+
+    async def room(self) -> None:
+        """See :meth:`StateMemory.room`."""
+        await self.values.room()
+
+    def close(self) -> None:
+        """Give up the values: the partition is another worker's."""
+        self.values.close()

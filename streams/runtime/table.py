@@ -42,10 +42,15 @@ class PartitionState:
         """See :meth:`streams.runtime.stage.StateReader.items`."""
         # Before the table, for a step may read it in another thread while values move there.
         unconfirmed = {**self._overlay}
-        for key, value in {**self._stored.values, **unconfirmed}.items():
+        confirmed = (row for row in self._stored.values.items() if row[0] not in unconfirmed)
+        for key, value in itertools.chain(unconfirmed.items(), confirmed):
             payload = self._layout.payload(value)
             if payload is not None:
                 yield key, payload
+
+    async def room(self) -> None:
+        """See :meth:`streams.runtime.state_memory.StateMemory.room`."""
+        await self._stored.room()
 
     def _value(self, key: bytes) -> bytes | None:
         value = self._overlay.get(key)
@@ -97,6 +102,9 @@ class NoState:
 
     def read(self, key: bytes) -> tuple[int, bytes | None]:
         return 0, None
+
+    async def room(self) -> None:
+        """Return at once."""
 
     def items(self) -> Iterator[tuple[bytes, bytes]]:
         return iter(())

@@ -56,6 +56,8 @@ class Watch:
             service.metrics.batches_in_flight.labels(service.name).set(
                 service.settings.batches_in_flight - service.slots._value
             )
+            for place, size in zip(("memory", "file"), service.state_memory.sizes, strict=True):
+                service.metrics.state_bytes.labels(service.name, place).set(size)
             await asyncio.sleep(BEAT_SECONDS)
 
     async def look(self) -> None:

@@ -74,6 +74,12 @@ class Metrics(Registered):
         self.batches_in_flight = self._gauge(
             "batches_in_flight", "Batches delivered and not yet acknowledged.", "service"
         )
+        self.state_bytes = self._gauge(
+            "state_bytes",
+            "State of a process: what is in memory, and the files in the data folder that hold the rest.",
+            "service",
+            "place",
+        )
         self.lag_records = self._gauge(
             "lag_records",
             "End of the partition minus the committed offset.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+from chat_load import Shape
 from harness import SHORT_SESSION
 from workers import eventually
 
@@ -27,6 +28,29 @@ async def test_killed_at_random_times_and_restarted(stream, seed):
         worker.start()
         if chance.random() < 0.7:
             await worker.ready()
+    await load.stop()
+    await stream.verdict()
+
+
+async def test_killed_while_most_of_its_state_lies_in_files(stream, seed):
+    """Also while it recovers: then memory is too small as well."""
+    chance = random.Random(seed)
+    worker = stream.worker("a", commit_interval_seconds=0.05, state_memory_mb=1)
+    load = stream.load(rate=3000, records=stream.messages(Shape(conversations=2000, length=15)))
+
+    async def file_grows() -> bool:
+        return await worker.metric("state_bytes", place="file") > 2_000_000
+
+    for _ in range(2):
+        await worker.ready()
+        await eventually(file_grows, "state has outgrown memory")
+        assert await worker.metric("state_bytes", place="memory") < 2_000_000
+        await load.reaches(load.sent + chance.randint(3000, 8000))
+        worker.kill()
+        assert [*(stream.folder / "data-a").rglob("state-*")] == [], "a file of state goes with its process"
+        worker.start()
+    await worker.ready()
+    await load.reaches(load.sent + 3000)
     await load.stop()
     await stream.verdict()
 

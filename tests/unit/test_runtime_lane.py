@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -539,3 +540,29 @@ async def test_a_throttled_batch_waits_and_is_dropped_with_its_epoch(rig: Rig) -
     rig.lane.close()
     await rig.until(lambda: rig.discarded == [1])
     assert not rig.publisher.values("out")[1:]
+
+
+async def test_the_timers_of_a_large_state_leave_the_loop_its_turn(rig: Rig) -> None:
+    """They are set before a batch is looked at."""
+    for number in range(2000):
+        rig.stored.confirm(b"%d" % number, LAYOUT.seal(None, b"1", 0, 1))
+    seen: list[int] = []
+    rig.bound = BoundStage(replace(rig.bound.stage, timer_at=lambda key, payload: 4e9), {SOURCE: 0}, CHANGELOG)
+    lane = rig.another_lane()
+    while len(lane.timers) < 2000:
+        seen.append(len(lane.timers))
+        await asyncio.sleep(0)
+    assert len(seen) > 3
+    lane.close()
+
+
+async def test_a_batch_waits_until_memory_has_room_for_its_state(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    has_room = asyncio.Event()
+    monkeypatch.setattr(rig.state, "room", has_room.wait)
+    rig.deliver(b"a")
+    await rig.settle()
+    assert rig.publisher.submitted == []
+    has_room.set()
+    await rig.until(lambda: len(rig.publisher.submitted) == 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,6 +19,7 @@ from streams.runtime.epoch import Epoch, EpochOver
 from streams.runtime.faust_internals import TP
 from streams.runtime.marks import Layout
 from streams.runtime.recovery import recover, repair
+from streams.runtime.state_memory import StateMemory
 from streams.runtime.stored import StoredPartition
 
 HERE = TP("changelog", 3)
@@ -108,6 +110,17 @@ class TestRecover:
         assert log.polls == 4
         assert max(log.limits) <= 10_000
         assert log.closed
+
+    async def test_state_that_is_larger_than_memory_is_read_to_its_end(
+        self, tmp_path: Path, settings: Any
+    ) -> None:
+        memory = StateMemory(tmp_path, limit=20_000)
+        part, log, sizes = StoredPartition(("messages",), memory), Log(0, 500, step=10), list[int]()
+        log.on_poll = lambda: sizes.append(memory.sizes[0])
+        assert await read(log, part, settings) == 500
+        assert max(sizes) < 25_000
+        assert sorted(part.values) == sorted(b"key%d" % offset for offset in range(500))
+        memory.close()
 
     async def test_a_changelog_that_stalls_stops_the_worker(self, part: StoredPartition, settings: Any) -> None:
         log = Log(0, 10)

@@ -17,6 +17,7 @@ from streams.runtime.effects import StateChange
 from streams.runtime.faust_internals import TP, Table
 from streams.runtime.faust_table import StateTable
 from streams.runtime.marks import Layout
+from streams.runtime.state_memory import StateMemory
 from streams.runtime.stored import GONE, StoredPartition
 from streams.runtime.table import LATE_WRITES_SECONDS, NoState, PartitionState
 
@@ -424,6 +425,7 @@ class BareTable(StateTable):
 
     def __init__(self) -> None:
         self.sources = ("s",)
+        self._memory = StateMemory()
         self._partitions = {}
 
 
@@ -442,4 +444,5 @@ class TestTable:
         await table.on_rebalance(assigned, revoked, new, 8)
         assert told == [assigned, revoked, new, 8], "Faust has books of its own"
         assert table.partition(3) is kept
+        assert [*table._memory._values.values()] == [kept.values], "of what is lost nothing is kept in memory"
         assert table.partition(2) is not lost, "somebody else may have written to it meanwhile"

@@ -50,6 +50,14 @@ class FlowSettings(ModelSettings):
     batches_in_flight: int = setting(
         8, "batches a service may have unconfirmed at once", "batches", ge=1, le=1000
     )
+    state_memory_mb: int = setting(
+        1024,
+        "memory that the state of a worker process may take; beyond it, the values used longest ago move to "
+        "files in the data folder",
+        "MB",
+        ge=1,
+        le=1_000_000,
+    )
     max_rate: float = setting(
         0.0,
         "messages, chunks and commands that a worker takes at most; 0: as many as it can. For a replay beside "
