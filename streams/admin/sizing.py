@@ -29,8 +29,13 @@ _BUSY = 0.6
 #: How much of a disk or of a memory may be full.
 _FULL = 0.7
 
-#: State that one process has at most: where there is more, there are more processes.
-_STATE_BYTES = 16e9
+#: Of a byte that compaction leaves in a changelog, a process keeps so many in memory, or else in its files; and
+#: in memory anyway, of the state of conversations, for their timers.
+_IN_MEMORY, _IN_FILES, _IN_TIMERS = 2.0, 1.5, 0.1
+
+#: Files of state that one process has at most, some minutes' recovery: where there is more, there are more
+#: processes.
+_FILE_BYTES = 64e9
 
 #: Topics that grow with what is kept, and those that hold a vector of each turn, fact and episode.
 _OF_FACTS = ("memory.fact-candidates.v1", FACTS, "switchboard-memory-facts-changelog")
@@ -90,13 +95,15 @@ class Size(msgspec.Struct, frozen=True, kw_only=True):
     """Resources that a load takes, with room to spare.
 
     ``cores`` in the busiest hour, all processes of a service together; ``processes`` of each service, each of
-    which needs a partition; ``process_bytes``: memory of one.  ``kafka_disk_bytes`` over all brokers, replicas
-    included; ``kafka_topic_bytes``: of one replica, by topic, without room to spare.
+    which needs a partition; ``process_bytes``: memory of one; ``process_disk_bytes``: its files of state, 0
+    where all of it has room in memory.  ``kafka_disk_bytes`` over all brokers, replicas included;
+    ``kafka_topic_bytes``: of one replica, by topic, without room to spare.
     """
 
     cores: dict[str, float]
     processes: dict[str, int]
     process_bytes: dict[str, int]
+    process_disk_bytes: dict[str, int]
     kafka_cores: float
     kafka_disk_bytes: int
     kafka_topic_bytes: dict[str, int]
@@ -127,14 +134,20 @@ def size(load: Load, settings: Settings) -> Size:
     cores = {name: a_second * cpu[name] for name in _SERVICES}
     states = {name: _state(name, topics, catalog) for name in _SERVICES}
     processes = {
-        name: max(1, math.ceil(cores[name] / _BUSY), math.ceil(states[name] / _STATE_BYTES))
+        name: max(1, math.ceil(cores[name] / _BUSY), math.ceil(states[name] * _IN_FILES / _FILE_BYTES))
         for name in _SERVICES
     }
-    memory = {name: before.resident_bytes[name] + states[name] / processes[name] for name in _SERVICES}
+    memory, files = {}, {}
+    for name, count in processes.items():
+        timers = _IN_TIMERS * _state(name, {each: topics[each] for each in _OF_CONVERSATIONS}, catalog) / count
+        state, room = states[name] / count, settings.state_memory_mb * 1e6
+        memory[name] = point.resident_bytes[name] + min(room, _IN_MEMORY * state) + timers
+        files[name] = _IN_FILES * state if _IN_MEMORY * state > room else 0.0
     return Size(
         cores=cores,
         processes=processes,
-        process_bytes={name: round(each / _FULL) for name, each in memory.items()},
+        process_bytes={name: round(size / _FULL) for name, size in memory.items()},
+        process_disk_bytes={name: round(size / _FULL) for name, size in files.items()},
         kafka_cores=a_second * cpu["kafka"],
         kafka_disk_bytes=round(sum(topics.values()) * load.replicas / _FULL),
         kafka_topic_bytes=topics,
@@ -176,6 +189,6 @@ def _view(load: Load, bytes_a_message: float, days: float) -> int:
 
 
 def _state(name: str, topics: Mapping[str, int], catalog: Catalog) -> float:
-    """Return the memory of a service's state, all processes together: twice what its changelogs keep."""
+    """Return the bytes that the changelogs of a service keep, all processes together."""
     changelogs = (spec for spec in map(catalog.get, topics) if spec.is_changelog and spec.owner == name)
-    return 2.0 * sum(topics[spec.contract_name] for spec in changelogs)
+    return float(sum(topics[spec.contract_name] for spec in changelogs))

@@ -40,7 +40,8 @@ def show(
     if json:
         print_json(msgspec.to_builtins(found))
         return
-    print_table(("", "cores, busiest hour", "processes", "memory each"), _services(found), right=(1, 2, 3))
+    heads = ("", "cores, busiest hour", "processes", "memory each", "disk each")
+    print_table(heads, _services(found), right=(1, 2, 3, 4))
     print()
     rows = [
         ("Kafka, all brokers", f"{found.kafka_cores:.2f}", "", _size(found.kafka_disk_bytes)),
@@ -56,9 +57,15 @@ def show(
     print(f"\nThe largest topics, one replica, after {days:g} days: {told}.")
 
 
-def _services(found: Size) -> list[tuple[str, str, int, str]]:
+def _services(found: Size) -> list[tuple[str, str, int, str, str]]:
     return [
-        (name, f"{cores:.2f}", found.processes[name], _size(found.process_bytes[name]))
+        (
+            name,
+            f"{cores:.2f}",
+            found.processes[name],
+            _size(found.process_bytes[name]),
+            _size(disk) if (disk := found.process_disk_bytes[name]) else "",
+        )
         for name, cores in found.cores.items()
     ]
 

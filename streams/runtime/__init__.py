@@ -72,6 +72,8 @@ the step hangs without awaiting                    the watchdog ends the process
 a confirmation fails for good                      the worker stops; nothing after it is acked
 a changelog does not come                          it is waited for while it goes on, however slowly; the worker
                                                    stops when nothing came for ``request_timeout_seconds``
+state outgrows memory, and the disk is full or     the worker stops and says what to do; nothing is lost, for
+cannot be written                                  the changelogs hold all of it
 the process is killed                              what was not acked is read again; the same ids are written
 partitions are revoked, or it is told to stop      no new batch starts; what is in flight is awaited, then
                                                    committed; the rest is given up and read again
@@ -98,7 +100,8 @@ The eleven rules, and where they live
 2. pure steps: ``stage.py``, ``effects.py``
 3. outputs, then state, then ack, in order: ``lane.py``, ``publisher.py``
 4. commit the longest acked prefix: ``ledger.py``
-5. epochs: ``epoch.py``; made and ended in ``consumer.py``; the overlay of unconfirmed state: ``table.py``
+5. epochs: ``epoch.py``; made and ended in ``consumer.py``; the overlay of unconfirmed state: ``table.py``;
+   state larger than memory: ``state_memory.py``, ``state_file.py``
 6. no gaps: ``continuity.py``, ``lane.py`` (``_check_position``),
    ``service.py`` (``check_end``)
 7. state carries its high-water mark, its owner's term and the names of its sources: ``marks.py``; what a

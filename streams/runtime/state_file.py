@@ -156,6 +156,8 @@ _TUNED = (
     "PRAGMA journal_mode = OFF",
     "PRAGMA synchronous = OFF",
     "PRAGMA temp_store = MEMORY",
+    # What was erased is written over.
+    "PRAGMA secure_delete = ON",
     # No lock is taken and nothing is asked of the file system before each look-up.
     "PRAGMA locking_mode = EXCLUSIVE",
 )

@@ -57,15 +57,14 @@ class Values(MutableMapping[bytes, bytes]):
     def _find(self, key: bytes) -> bytes | None:
         # The same one until the end: where a new one has begun meanwhile, a newer value may be in this one.
         latest = self._latest
-        if key in latest:
-            return latest[key]
         value = self._before.get(key)
         if value is None and self._file is not None:
             value = self._file.get(key)
-        if value:
+        if not value:
+            return None
+        if key not in latest:
             self.size += len(key) + len(value) + _OVERHEAD
-            return latest.setdefault(key, value)
-        return None
+        return latest.setdefault(key, value)
 
     def __getitem__(self, key: bytes) -> bytes:
         value = self.get(key)

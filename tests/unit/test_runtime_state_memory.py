@@ -196,6 +196,40 @@ class TestValues:
                 await moved(memory)
         assert found == everything
 
+    async def test_a_value_found_late_hides_none_that_was_stored_meanwhile(
+        self, memory: StateMemory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        values, get = memory.values(lambda values: None), StateFile.get
+        values[b"k"] = b"old"
+        await all_to_the_file(memory)
+
+        def slowly(file: StateFile, key: bytes) -> bytes | None:
+            found = get(file, key)
+            values[b"k"] = b"new"
+            values.begin_generation()
+            return found
+
+        monkeypatch.setattr(StateFile, "get", slowly)
+        values.get(b"k")
+        assert values.get(b"k") == b"new"
+
+    async def test_a_value_found_late_does_not_end_the_move(
+        self, memory: StateMemory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It enters the generation in which it was looked for, which may be the one that is being written."""
+        values = memory.values(lambda values: None)
+        values[b"k"] = values[b"l"] = b"v"
+
+        def apart(file: StateFile, rows: Any, parts: int) -> Any:
+            values._before[b"late"] = b"v"
+            return [[row for row in rows if values._before.setdefault(b"later " + row[0], b"v")]]
+
+        monkeypatch.setattr(StateFile, "apart", apart)
+        await memory.room()
+        await moved(memory)
+        await memory.room()
+        assert values.get(b"l") == b"v"
+
     async def test_a_reader_in_a_thread_finds_each_value_while_it_moves(self, memory: StateMemory) -> None:
         """And what it keeps at hand for the next one hides nothing that is stored meanwhile."""
         values, stop, wrong = memory.values(lambda values: None), threading.Event(), list[Any]()

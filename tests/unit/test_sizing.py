@@ -48,7 +48,16 @@ def test_plainer_chat_takes_less_and_state_is_spread_over_processes() -> None:
     plain = size(Load(messages_a_day=1e6, facts_a_message=0.05), Settings())
     assert plain.qdrant_bytes < dense.qdrant_bytes
     assert plain.processes["memory"] < dense.processes["memory"]
-    assert max(dense.process_bytes.values()) < 25e9
+
+
+def test_state_beyond_the_memory_that_it_may_take_is_on_the_disk() -> None:
+    load = Load(messages_a_day=1e6)
+    least, most = (size(load, Settings(state_memory_mb=megabytes)) for megabytes in (1024, 1_000_000))
+    assert max(least.process_bytes.values()) < 5e9
+    assert 60e9 < least.process_disk_bytes["memory"] < 100e9
+    assert set(most.process_disk_bytes.values()) == {0}
+    assert most.process_bytes["memory"] > 10 * least.process_bytes["memory"]
+    assert least.process_disk_bytes["serve"] == 0
 
 
 def test_a_load_of_nothing_is_refused() -> None:
