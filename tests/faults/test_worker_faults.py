@@ -55,6 +55,20 @@ async def test_killed_while_most_of_its_state_lies_in_files(stream, seed):
     await stream.verdict()
 
 
+async def test_state_that_has_no_room_stops_it_and_is_not_lost(stream):
+    stream.folder.joinpath("file").touch()
+    worker = stream.worker("a", data_dir=stream.folder / "file" / "data", state_memory_mb=1)
+    load = stream.load(rate=3000, records=stream.messages(Shape(conversations=2000)))
+    assert await worker.exits() == 70
+    assert "SWITCHBOARD_DATA_DIR" in worker.says("the worker stops")[0]["error"]
+    stream.folder.joinpath("file").unlink()
+    worker.start()
+    await worker.ready()
+    await load.reaches(load.sent + 3000)
+    await load.stop()
+    await stream.verdict()
+
+
 @pytest.mark.short
 async def test_sigterm_hands_over(stream):
     """Alone, then with another worker at hand: exit code 0 within 30 s, and the other one goes on.
