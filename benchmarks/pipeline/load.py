@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
@@ -15,11 +16,16 @@ PARTITIONS = 8
 
 async def fill(servers: str, topic: str, count: int, conversations: int, first: int = 0) -> None:
     """Send ``count`` messages over ``conversations``, from the ``first`` on, each where its key belongs."""
+    await send(servers, topic, range(first, first + count), conversations)
+
+
+async def send(servers: str, topic: str, numbers: Iterable[int], conversations: int) -> None:
+    """Send the messages of these numbers, each where its key belongs."""
     producer = AIOKafkaProducer(bootstrap_servers=servers, acks="all", max_batch_size=500_000)
     await producer.start()
     builders: dict[int, Any] = {}
     try:
-        for n in range(first, first + count):
+        for n in numbers:
             key, value = chat_message(n, conversations)
             partition = partition_of(key, PARTITIONS)
             builder = builders.get(partition)

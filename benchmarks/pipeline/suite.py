@@ -63,6 +63,7 @@ class Suite:
             "recovery": self.recovery,
             "restart": self.restart,
             "memory": self.memory,
+            "state": self.state,
             "footprint": self.footprint,
             "consolidation": self.consolidation,
             "responses": self.responses,
@@ -192,6 +193,10 @@ class Suite:
     def memory(self) -> Figures:
         """Return the memory of 100,000 conversations (bytes)."""
         return self._json(self._prefix(), "benchmarks.pipeline.memory", str(self._count(100_000)))
+
+    def state(self) -> Figures:
+        """Return memory, CPU and recovery of a million conversations, with and without files of state."""
+        return self._json(self._prefix(), "benchmarks.pipeline.state", str(self._count(1_000_000)))
 
     def footprint(self) -> Figures:
         """Return the storage of a turn and a fact in state, Redis and Qdrant (bytes)."""
