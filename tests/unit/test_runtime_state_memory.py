@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import threading
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -37,6 +38,15 @@ async def moved(memory: StateMemory) -> None:
     async with asyncio.timeout(PATIENCE):
         while memory._moving is not None and not memory._moving.done():
             await asyncio.sleep(0.001)
+
+
+def open_files() -> list[str]:
+    """The paths of the files that this process has open; that of one without a name, too."""
+    found = []
+    for handle in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            found.append(str(handle.readlink()))
+    return found
 
 
 @pytest.fixture
@@ -97,10 +107,13 @@ class TestStateFile:
         file.close()
 
     def test_it_leaves_nothing_in_its_folder(self, tmp_path: Path) -> None:
-        file = StateFile(tmp_path / "made" / "for it")
+        folder = tmp_path / "made" / "for it"
+        file = StateFile(folder)
         file.write([(b"k", b"v")])
-        assert [*(tmp_path / "made" / "for it").iterdir()] == []
+        assert [*folder.iterdir()] == []
+        assert any(name.startswith(str(folder)) for name in open_files()), "there it is, without a name"
         file.close()
+        assert not any(name.startswith(str(folder)) for name in open_files())
 
     def test_a_full_disk_says_what_to_do(self, tmp_path: Path) -> None:
         file = StateFile(tmp_path)
@@ -147,6 +160,10 @@ class TestValues:
                     await moved(memory)
                 assert kept(values) == plain
                 assert len(values) == len(plain)
+                taken = sum(
+                    len(key) + len(value) + state_memory._OVERHEAD for key, value in values._latest.items()
+                )
+                assert values.size == taken
             assert {key: values.get(key) for key in KEYS} == {key: plain.get(key) for key in KEYS}
             memory.close()
 
@@ -167,6 +184,26 @@ class TestValues:
         assert len(values) == 502
         assert memory.sizes[1] > 0
         memory.close()
+
+    async def test_many_values_are_written_in_bounded_parts(
+        self, memory: StateMemory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The thread takes one after the other, and each has its time."""
+        written, write = list[int](), StateFile.write
+
+        def noted(file: StateFile, rows: Any) -> None:
+            written.append(len(rows))
+            write(file, rows)
+
+        monkeypatch.setattr(StateFile, "write", noted)
+        values = memory.values(lambda values: None)
+        for number in range(20_000):
+            values[b"%d" % number] = b"v"
+        await memory.room()
+        await moved(memory)
+        assert sum(written) == 20_000
+        assert max(written) < 2 * state_memory._ROWS_AT_ONCE
+        assert len(written) <= 16
 
     async def test_a_removed_key_does_not_come_back_from_the_file(self, memory: StateMemory) -> None:
         values = memory.values(lambda values: None)
@@ -311,6 +348,7 @@ class TestRoom:
         await moved(memory)
         await memory.room()
         stays = two if goes is one else one
+        assert stays.sizes[1] > 0
         assert stays.get(b"k") == b"v"
 
     async def test_values_that_cannot_be_moved_stop_the_worker_and_stay(self, tmp_path: Path) -> None:
