@@ -189,6 +189,7 @@ def main(conversations: int) -> None:
             worker.wait_for(1)
             figures[mode] |= {
                 "restart_seconds": time.monotonic() - began,
+                "restart_cpu_seconds": worker.cpu_seconds(),
                 "recovery_seconds": worker.metric("recovery_seconds{"),
                 "restart_peak_bytes": worker.peak_bytes(),
             }

@@ -31,11 +31,10 @@ _FULL = 0.7
 
 #: Of a byte that compaction leaves in a changelog, a process keeps so many in memory, or else in its files; and
 #: in memory anyway, of the state of conversations, for their timers.
-_IN_MEMORY, _IN_FILES, _IN_TIMERS = 2.0, 1.5, 0.1
+_IN_MEMORY, _IN_FILES, _IN_TIMERS = 2.0, 1.2, 0.15
 
-#: Files of state that one process has at most, some minutes' recovery: where there is more, there are more
-#: processes.
-_FILE_BYTES = 64e9
+#: Files of state that one process has at most: it reads as much in five to ten minutes when it starts.
+_FILE_BYTES = 32e9
 
 #: Topics that grow with what is kept, and those that hold a vector of each turn, fact and episode.
 _OF_FACTS = ("memory.fact-candidates.v1", FACTS, "switchboard-memory-facts-changelog")
