@@ -196,7 +196,8 @@ class Suite:
 
     def state(self) -> Figures:
         """Return memory, CPU and recovery of a million conversations, with and without files of state."""
-        return self._json(self._prefix(), "benchmarks.pipeline.state", str(self._count(1_000_000)))
+        conversations = 1000 if self._short else 1_000_000
+        return self._json(self._prefix(), "benchmarks.pipeline.state", str(conversations))
 
     def footprint(self) -> Figures:
         """Return the storage of a turn and a fact in state, Redis and Qdrant (bytes)."""

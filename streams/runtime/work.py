@@ -86,7 +86,10 @@ class Work(Effects):
         return list(dict.fromkeys([*(self._sought[text] or ()), *changed]))
 
     def _scan(self, texts: Sequence[bytes]) -> dict[bytes, list[bytes]]:
-        """Return the keys of the stored values that hold each text.  Each value is decompressed once."""
+        """Return the keys of the stored values that hold each text, in order wherever the values lie.
+
+        Each value is decompressed once.
+        """
         found: dict[bytes, list[bytes]] = {text: [] for text in texts}
         holds_any = re.compile(b"|".join(map(re.escape, texts))).search
         for key, payload in self._state.items():
@@ -95,7 +98,7 @@ class Work(Effects):
                 for text in texts:
                     if text in body:
                         found[text].append(key)
-        return found
+        return {text: sorted(keys) for text, keys in found.items()}
 
     def keys_ending(self, suffix: bytes) -> list[bytes]:
         """Return the keys of the partition that end so, in order, as this batch has found them."""

@@ -18,10 +18,13 @@ from hypothesis import strategies as st
 from models.errors import ConsistencyError
 from streams.clients.records import Record
 from streams.runtime import state_memory
+from streams.runtime.codec import Codec
 from streams.runtime.marks import Layout
 from streams.runtime.state_file import StateFile
 from streams.runtime.state_memory import StateMemory, Values
 from streams.runtime.stored import StoredPartition
+from streams.runtime.table import PartitionState
+from streams.runtime.work import Work
 
 KEYS = [b"a", b"b", b"c", b"d", b"e"]
 
@@ -400,6 +403,17 @@ class TestPartition:
         partition.fold([Record(self.sealed(b"late", 200), b"a")])
         assert (partition.stale, partition.repairs) == (1, {b"a"})
         assert partition.values[b"a"] == self.sealed(b"new", 300)
+
+    async def test_keys_that_hold_a_text_come_in_order_wherever_they_lie(self, memory: StateMemory) -> None:
+        """Else a replay might erase in another order."""
+        partition, text = StoredPartition(("messages", "summaries"), memory), Codec("t", str).encode("text")
+        for number in range(20, 40):
+            partition.confirm(b"%d" % number, self.sealed(text, 1))
+        await all_to_the_file(memory)
+        for number in (50, 30, 10):
+            partition.confirm(b"%d" % number, self.sealed(text, 2))
+        found = Work("stage", PartitionState(partition)).holding(b"text")
+        assert found == [b"10", *(b"%d" % number for number in range(20, 40)), b"50"]
 
     async def test_a_partition_given_away_gives_up_its_file(self, memory: StateMemory) -> None:
         partition = StoredPartition(("messages", "summaries"), memory)
