@@ -396,6 +396,16 @@ class TestSchedule:
         harness.recover()
         assert harness.timers == timers != {}
 
+    def test_a_crash_between_a_page_of_vectors_and_its_person_loses_no_fact(self, harness: Harness) -> None:
+        texts = ["User likes hiking", "User loves hiking"]
+        harness.take(*(harness.record(candidate(text, n)) for n, text in enumerate(texts)))
+        vectors = [harness.record(result(text), EMBEDDINGS) for text in texts]
+        harness.feed(*vectors)
+        (page,) = (n for n, (key, _) in enumerate(harness.changelog) if b"/page/" in key)
+        harness.recover(page + 1)
+        harness.feed(*vectors)
+        assert len(harness.consolidate().merged) == 1
+
     def test_everybody_in_the_partition_of_that_tenant_gets_a_step(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1)
         harness.know("User likes hiking", 2, user="bob")

@@ -221,6 +221,15 @@ class TestErasure:
         kept = [key for key, _ in harness.state.items() if b"/sentence" in key]
         assert kept == []
 
+    def test_a_person_leaves_nothing_after_a_crash_behind_a_page(self, harness: Harness) -> None:
+        told = harness.record(spoken(FERRY, 1, "a"), EMBEDDINGS)
+        harness.feed(told)
+        (page,) = (n for n, (key, _) in enumerate(harness.changelog) if key.endswith(b"/sentences/0"))
+        harness.recover(page + 1)
+        harness.feed(told)
+        harness.erase(user="ada")
+        assert not [key for key, _ in harness.state.items() if b"/sentence" in key]
+
     def test_what_was_erased_is_not_kept_when_its_vector_comes(self, harness: Harness) -> None:
         harness.erase(user="ada")
         harness.tell(spoken(FERRY, 1, "a"))

@@ -171,11 +171,11 @@ def listed(person: Person, key: bytes, fact_id: str, work: Work) -> Person:
     """Add a fact to a person's last page, or to a new one."""
     last = max(0, person.pages - 1)
     page = work.get(page_key(key, last), PAGE) or ()
-    if fact_id in page:
-        return person
-    if len(page) >= PAGE_FACTS:
-        last, page = last + 1, ()
-    work.put(page_key(key, last), (*page, fact_id), PAGE, first=True)
+    if fact_id not in page:
+        if len(page) >= PAGE_FACTS:
+            last, page = last + 1, ()
+        work.put(page_key(key, last), (*page, fact_id), PAGE, first=True)
+    # A crash may have left the page without the person.
     return msgspec.structs.replace(person, pages=last + 1)
 
 

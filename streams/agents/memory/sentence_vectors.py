@@ -85,11 +85,10 @@ def _list(sentence_id: str, key: bytes, partition: int, work: Work) -> None:
     pages = work.get(key, PAGES) or Pages()
     number = max(pages.first, pages.end - 1)
     page = work.get(_page_key(key, number), PAGE) or ()
-    if sentence_id in page:
-        return
-    if len(page) >= PAGE_SENTENCES:
-        number, page = number + 1, ()
-    work.put(_page_key(key, number), (*page, sentence_id), PAGE, first=True)
+    if sentence_id not in page:
+        if len(page) >= PAGE_SENTENCES:
+            number, page = number + 1, ()
+        work.put(_page_key(key, number), (*page, sentence_id), PAGE, first=True)
     first = max(pages.first, number + 1 - PAGES_MOST)
     for old in range(pages.first, first):
         for gone in work.get(_page_key(key, old), PAGE) or ():
