@@ -255,16 +255,18 @@ class Consolidating:
         emit(work, report)
         if step.dry_run or not (person.pages or person.told):
             return
+        once = (at.isoformat(),)
         for candidate in found_anew:
             emit_candidate(candidate, work, self._stamps.of(policy))
         for each in borne_out:
-            emit(work, supporting.support(each, step, at))
+            fact_id, (turn_id, saying, _), near = each
+            emit(work, step_about(Step.SUPPORT, step, fact_id, turn_id, at=at, similarity=near, saying=saying))
         for kind, pairs in ((Step.MERGE, found.merges), (Step.CONTRADICTION, found.contradictions)):
-            for pair in pairs:
-                emit(work, step_about(pair, kind, step, at))
+            for fact_id, other_id, near in pairs:
+                emit(work, step_about(kind, step, fact_id, other_id, at=at, occasion=once, similarity=near))
         # One that shall be merged as well: if that is refused, it has faded all the same.
         for fact_id in faint:
-            emit(work, supporting.deprecation(fact_id, step, at))
+            emit(work, step_about(Step.DEPRECATE, step, fact_id, at=at, occasion=once))
         if found.questions:
             emit_question(step, at, found.questions, work)
         # First what somebody is still to be asked about: a step of its own comes to it, with a call of its own.

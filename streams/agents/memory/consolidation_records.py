@@ -6,9 +6,9 @@ from datetime import datetime
 
 from models import ids
 from models.consolidation import ConsolidationStep, MergeCluster, MergeQuestion, Step
-from processors.facts.merging.plan import Pair
+from models.vectors import Saying
 from streams.agents.emitting import emit
-from streams.agents.memory.fact_vectors import Person
+from streams.agents.memory.fact_store import Owned
 from streams.runtime.effects import Effects
 
 CONSOLIDATION = "memory.consolidation.v1"
@@ -16,7 +16,7 @@ QUESTIONS = "memory.merge-questions.v1"
 REPORTS = "memory.consolidation-reports.v1"
 
 
-def ask(person: Person, at: datetime, by: str, effects: Effects, *, dry_run: bool = False) -> None:
+def ask(person: Owned, at: datetime, by: str, effects: Effects, *, dry_run: bool = False) -> None:
     """Write that a person's facts are to be looked at."""
     step = ConsolidationStep(
         step_id=ids.deterministic_id(
@@ -32,18 +32,31 @@ def ask(person: Person, at: datetime, by: str, effects: Effects, *, dry_run: boo
     emit(effects, step)
 
 
-def step_about(pair: Pair, kind: Step, asked: ConsolidationStep, at: datetime) -> ConsolidationStep:
-    """Return the rules' step about two facts."""
+def step_about(
+    step: Step,
+    whose: Owned,
+    fact_id: str,
+    other_id: str = "",
+    *,
+    at: datetime,
+    occasion: tuple[str, ...] = (),
+    by: str = "rules",
+    similarity: float | None = None,
+    saying: Saying | None = None,
+) -> ConsolidationStep:
+    """Return a step about one or two facts; ``occasion`` tells it from others of its kind about the same."""
+    about = (fact_id, other_id) if other_id else (fact_id,)
     return ConsolidationStep(
-        step_id=ids.deterministic_id("step", kind, pair.fact_id, pair.other_id, at.isoformat()),
-        step=kind,
+        step_id=ids.deterministic_id("step", step, *about, *occasion),
+        step=step,
         at=at,
-        by="rules",
-        user_id=asked.user_id,
-        fact_id=pair.fact_id,
-        other_id=pair.other_id,
-        similarity=round(pair.similarity, 4),
-        tenant_id=asked.tenant_id,
+        by=by,
+        user_id=whose.user_id,
+        fact_id=fact_id,
+        other_id=other_id,
+        similarity=None if similarity is None else round(similarity, 4),
+        saying=saying,
+        tenant_id=whose.tenant_id,
     )
 
 

@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from models import ids
 from models.consolidation import ConsolidationStep, Step
 from models.facts import Fact, Provenance
 from models.vectors import Saying
@@ -28,6 +27,7 @@ from processors.facts.merging.statement_features import Said
 from processors.retrieval.embedding.vectors import unpacked
 from processors.retrieval.embedding.wording import text_of
 from streams.agents.emitting import emit
+from streams.agents.memory.consolidation_records import step_about
 from streams.agents.memory.fact_store import FactStore, is_of
 from streams.agents.memory.fact_vectors import VECTOR, Person, Vector, latest_listed, vector_key
 
@@ -70,7 +70,7 @@ def _write(newer: _Near, others: list[_Near], new: _Near, store: FactStore) -> N
     for (old, evidence), ending in zip(earlier, found, strict=True):
         if ending.verdict in _STEPS and (newer is new or old is new):
             step = _STEPS[ending.verdict]
-            emit(store.work, ended_by(newer.fact, old.fact, evidence, step, round(ending.cosine, 4)))
+            emit(store.work, ended_by(newer.fact, old.fact, evidence, step, ending.cosine))
 
 
 def ended_by(
@@ -85,18 +85,16 @@ def ended_by(
     said = Saying(
         conversation_id=evidence.conversation_id, sent_at=evidence.sent_at, arrived_at=evidence.arrived_at
     )
-    names = step, newer.fact_id, older.fact_id, evidence.conversation_id, evidence.sent_at.isoformat()
-    return ConsolidationStep(
-        step_id=ids.deterministic_id("step", *names),
-        step=step,
+    return step_about(
+        step,
+        newer,
+        newer.fact_id,
+        older.fact_id,
         at=max(evidence.arrived_at, latest(older).arrived_at),
+        occasion=(evidence.conversation_id, evidence.sent_at.isoformat()),
         by=by or ("rules" if similarity is None else "endings"),
-        user_id=newer.user_id,
-        fact_id=newer.fact_id,
-        other_id=older.fact_id,
         similarity=similarity,
         saying=said,
-        tenant_id=newer.tenant_id,
     )
 
 

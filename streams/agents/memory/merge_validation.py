@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from functools import partial
 
 from models import ids
 from models.consolidation import (
     ConsolidationReport,
-    ConsolidationStep,
     Decision,
     FactPair,
     MergeCluster,
@@ -25,7 +25,7 @@ from models.ports import MergeValidator, MergeVerdict, Validated
 from models.vectors import Saying
 from processors.text.validation import decode
 from streams.agents.emitting import emit
-from streams.agents.memory.consolidation_records import QUESTIONS
+from streams.agents.memory.consolidation_records import QUESTIONS, step_about
 from streams.clients.records import RecordBatch
 from streams.config.settings import Settings
 from streams.runtime.effects import Effects
@@ -97,10 +97,11 @@ class MergeValidation:
             if step is Step.REPLACES and said is None:
                 continue
             for pair in _pairs(cluster, verdict):
+                about = partial(step_about, at=question.at, occasion=(question.at.isoformat(),), by=by)
                 if cluster.contradictory and step is Step.REPLACES:
-                    emit(effects, _step(Step.KEEP, pair, question, by))
+                    emit(effects, about(Step.KEEP, question, pair.fact_id, pair.other_id))
                 if step is not None:
-                    emit(effects, _step(step, pair, question, by, said))
+                    emit(effects, about(step, question, pair.fact_id, pair.other_id, saying=said))
                 if step is not None or verdict.decision is Decision.KEEP_BOTH:
                     done[step or Step.KEEP].append(pair)
         report = ConsolidationReport(
@@ -140,19 +141,3 @@ def _said_last(cluster: MergeCluster, verdict: MergeVerdict) -> Saying | None:
     if first is None or any(each is None or each.sent_at >= first.sent_at for each in others):
         return None
     return first
-
-
-def _step(
-    step: Step, pair: FactPair, question: MergeQuestion, by: str, said: Saying | None = None
-) -> ConsolidationStep:
-    return ConsolidationStep(
-        step_id=ids.deterministic_id("step", step, pair.fact_id, pair.other_id, question.at.isoformat()),
-        step=step,
-        at=question.at,
-        by=by,
-        user_id=question.user_id,
-        fact_id=pair.fact_id,
-        other_id=pair.other_id,
-        saying=said,
-        tenant_id=question.tenant_id,
-    )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from models import ids
 from models.consolidation import ConsolidationStep, Step
 from models.facts import Provenance
 from models.vectors import Saying
@@ -17,6 +16,7 @@ from processors.facts.lines import Cause
 from processors.facts.marks import Moment, Said
 from processors.facts.planned import passes_at
 from streams.agents.emitting import emit
+from streams.agents.memory.consolidation_records import step_about
 from streams.agents.memory.fact_store import FactStore
 from streams.agents.memory.fact_vectors import PLANS, Plan, Plans, plans_key
 
@@ -59,16 +59,8 @@ def _checked(plan: Plan, until: datetime, said: Provenance, store: FactStore) ->
     if day >= until:
         return Plan(plan.fact_id, day)
     saying = Saying(conversation_id=said.conversation_id, sent_at=until, arrived_at=said.arrived_at)
-    step = ConsolidationStep(
-        step_id=ids.deterministic_id("step", Step.PASSES, plan.fact_id, day.isoformat()),
-        step=Step.PASSES,
-        at=max(said.arrived_at, latest(fact).arrived_at),
-        by="calendar",
-        user_id=fact.user_id,
-        fact_id=plan.fact_id,
-        saying=saying,
-        tenant_id=fact.tenant_id,
-    )
+    at, once = max(said.arrived_at, latest(fact).arrived_at), (day.isoformat(),)
+    step = step_about(Step.PASSES, fact, plan.fact_id, at=at, occasion=once, by="calendar", saying=saying)
     emit(store.work, step)
     return None
 

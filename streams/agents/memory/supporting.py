@@ -7,45 +7,13 @@ As with every step of consolidation: written into the log first, and done when i
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
 
-from models import ids
 from models.consolidation import ConsolidationStep, Step
 from models.facts import Fact
 from models.statements import Kind
 from processors.facts.lines import Line
-from processors.facts.merging.support import Supported, borne_out, faded
+from processors.facts.merging.support import borne_out, faded
 from streams.agents.memory.fact_store import FactStore, Found
-
-
-def support(found: Supported, asked: ConsolidationStep, at: datetime) -> ConsolidationStep:
-    """Return the step that counts a turn for a fact."""
-    fact_id, said, similarity = found
-    return ConsolidationStep(
-        step_id=ids.deterministic_id("step", Step.SUPPORT, fact_id, said.turn_id),
-        step=Step.SUPPORT,
-        at=at,
-        by="rules",
-        user_id=asked.user_id,
-        fact_id=fact_id,
-        other_id=said.turn_id,
-        similarity=round(similarity, 4),
-        saying=said.saying,
-        tenant_id=asked.tenant_id,
-    )
-
-
-def deprecation(fact_id: str, asked: ConsolidationStep, at: datetime) -> ConsolidationStep:
-    """Return the step that says of a fact that it has faded."""
-    return ConsolidationStep(
-        step_id=ids.deterministic_id("step", Step.DEPRECATE, fact_id, at.isoformat()),
-        step=Step.DEPRECATE,
-        at=at,
-        by="rules",
-        user_id=asked.user_id,
-        fact_id=fact_id,
-        tenant_id=asked.tenant_id,
-    )
 
 
 def fold(step: ConsolidationStep, store: FactStore, rates: Mapping[Kind, float]) -> None:
