@@ -9,8 +9,9 @@ half done.  What no rule decides is asked on ``memory.merge-questions.v1``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import msgspec
 
@@ -22,6 +23,7 @@ from models.consolidation import (
     Step,
 )
 from models.facts import FactCandidate, FactStatus
+from models.vectors import EmbeddingResult, VectorKind
 from processors.extraction.policies.never import texts_of
 from processors.facts.confidence import FOREVER, active_until
 from processors.facts.merging.plan import Known, plan
@@ -57,6 +59,7 @@ from streams.agents.policy_stamping import PolicyStamps
 from streams.clients.policies.known import Policies
 from streams.clients.records import SourceRecord
 from streams.config.settings import Settings
+from streams.runtime.codec import Codec
 from streams.runtime.keyed import Work
 from streams.runtime.stage import TimerContext
 
@@ -71,6 +74,14 @@ SAID_LIMIT = 256
 
 #: Hexadecimal digits of a person's key, a hash, that say when it is their turn, and how many numbers they make.
 _DIGITS, _SHARES = 8, 0x1_0000_0000
+
+
+#: The key under which a vector of a kind is kept, and its codec.
+_KEPT: Mapping[VectorKind, tuple[Callable[[str], bytes], Codec[Any]]] = {
+    VectorKind.FACT: (vector_key, VECTOR),
+    VectorKind.TURN: (spoken_key, SPOKEN),
+    VectorKind.SENTENCE: (sentence_vectors.sentence_key, sentence_vectors.SENTENCE),
+}
 
 
 def key_of(step: ConsolidationStep) -> bytes:
@@ -97,76 +108,70 @@ class Consolidating:
         self._within = timedelta(minutes=settings.consolidate_within_minutes)
 
     def fold_vector(self, arrived: Arrived, store: FactStore) -> None:
-        """Keep a fact's vector, and note that it changed; or that of a turn, until somebody looks at it."""
-        if arrived.fact_id:
-            self._fold_fact(arrived, store)
-        elif arrived.turn_id:
-            self._fold_turn(arrived, store)
-        elif arrived.sentence_id:
-            self._fold_sentence(arrived, store)
-
-    def _fold_fact(self, arrived: Arrived, store: FactStore) -> None:
-        fact_id, result, work = arrived.fact_id, arrived.result, store.work
-        key = vector_key(fact_id)
-        before = work.get(key, VECTOR)
+        """Keep a vector: a fact's, which changed; that of a turn or sentence until somebody looks at it."""
+        kind, thing_id, result = arrived
         if result is None:
-            if before is not None:
-                work.remove(key)
-            return
+            self._forget(kind, thing_id, store)
+        elif kind is VectorKind.FACT:
+            self._fold_fact(thing_id, result, store)
+        elif kind is VectorKind.TURN:
+            self._fold_turn(thing_id, result, store)
+        elif kind is VectorKind.SENTENCE:
+            self._fold_sentence(thing_id, result, store)
+
+    @staticmethod
+    def _forget(kind: VectorKind, thing_id: str, store: FactStore) -> None:
+        if kind in _KEPT:
+            key_of_kind, codec = _KEPT[kind]
+            if store.work.get(key_of_kind(thing_id), codec) is not None:
+                store.work.remove(key_of_kind(thing_id))
+        if kind is VectorKind.TURN:
+            sentence_vectors.forget_turn(thing_id, store.partition, store.work)
+
+    def _fold_fact(self, fact_id: str, result: EmbeddingResult, store: FactStore) -> None:
+        work = store.work
+        before = work.get(vector_key(fact_id), VECTOR)
         new = Vector(result.model, result.dimensions, result.text_hash, result.vector)
         if before is not None and (before.model, before.text_hash) == (new.model, new.text_hash):
             work.skip("replayed")
             return
-        whose = person_key(result.tenant_id, result.user_id)
-        person = work.get(whose, PERSON) or Person(result.tenant_id, result.user_id, result.model)
+        person = _person_of(result, work)
         if before is None:
-            ending.compare(fact_id, new, person, whose, store)
-            passing.look_ahead(fact_id, whose, store)
-            person = listed(person, whose, fact_id, work)
+            ending.compare(fact_id, new, person, store)
+            passing.look_ahead(fact_id, person, store)
+            person = listed(person, fact_id, work)
         after = with_changed(person, fact_id)
         if len(after.changed) == CHANGED_LIMIT and len(person.changed) < CHANGED_LIMIT:
             ask(person, _moment(store.record), "backlog", work)
-        self._wait(msgspec.structs.replace(after, model=result.model), whose, store)
+        self._wait(msgspec.structs.replace(after, model=result.model), store)
         # Last: that the vector is known says that the person is.
-        work.put(key, new, VECTOR)
+        work.put(vector_key(fact_id), new, VECTOR)
 
-    def _fold_turn(self, arrived: Arrived, store: FactStore) -> None:
-        turn_id, result, work = arrived.turn_id, arrived.result, store.work
-        key = spoken_key(turn_id)
-        before = work.get(key, SPOKEN)
-        if result is None:
-            if before is not None:
-                work.remove(key)
-            sentence_vectors.forget_turn(turn_id, store.partition, work)
-            return
-        whose = person_key(result.tenant_id, result.user_id)
-        person = work.get(whose, PERSON)
+    def _fold_turn(self, turn_id: str, result: EmbeddingResult, store: FactStore) -> None:
+        work = store.work
+        person = work.get(person_key(result.tenant_id, result.user_id), PERSON)
         if person is None or result.saying is None:
             return  # nothing is known of them that it could bear out
         after = with_said(person, turn_id, work)
         if len(after.said) == SAID_LIMIT and len(person.said) < SAID_LIMIT:
             ask(person, _moment(store.record), "backlog", work)
-        self._wait(after, whose, store)
+        self._wait(after, store)
         spoken = Spoken(result.tenant_id, result.user_id, result.model, result.saying, result.vector)
-        work.put(key, spoken, SPOKEN, first=True)
+        work.put(spoken_key(turn_id), spoken, SPOKEN, first=True)
 
-    def _fold_sentence(self, arrived: Arrived, store: FactStore) -> None:
-        result = arrived.result
-        is_wanted = self._recur_from < 1.0
-        came = recurring.keep(arrived.sentence_id, result, store, is_wanted=is_wanted)
-        if not came or result is None:
+    def _fold_sentence(self, sentence_id: str, result: EmbeddingResult, store: FactStore) -> None:
+        if not recurring.keep(sentence_id, result, store, is_wanted=self._recur_from < 1.0):
             return
-        whose = person_key(result.tenant_id, result.user_id)
-        person = store.work.get(whose, PERSON) or Person(result.tenant_id, result.user_id, result.model)
+        person = _person_of(result, store.work)
         if not person.told:
-            self._wait(msgspec.structs.replace(person, told=True), whose, store)
+            self._wait(msgspec.structs.replace(person, told=True), store)
 
-    def _wait(self, person: Person, key: bytes, store: FactStore) -> None:
+    def _wait(self, person: Person, store: FactStore) -> None:
         """Store a person of whom there is something to look at, at the next time that the clock says so."""
-        soon = self._next(_moment(store.record), key)
+        soon = self._next(_moment(store.record), person.key)
         due = soon if person.due is None or soon is None else min(person.due, soon)
-        store.work.put(key, msgspec.structs.replace(person, due=due), PERSON, first=True)
-        store.work.wake(key, None if due is None else due.timestamp())
+        store.work.put(person.key, msgspec.structs.replace(person, due=due), PERSON, first=True)
+        store.work.wake(person.key, None if due is None else due.timestamp())
 
     def _next(self, at: datetime, key: bytes) -> datetime | None:
         """Return when what is so ``at`` a time is looked at: the next time that the clock says so (UTC).
@@ -215,15 +220,14 @@ class Consolidating:
 
     def _consolidate(self, step: ConsolidationStep, at: datetime, store: FactStore) -> None:
         work = store.work
-        key = person_key(step.tenant_id, step.user_id)
-        person = work.get(key, PERSON)
+        person = work.get(person_key(step.tenant_id, step.user_id), PERSON)
         if person is None:
             work.skip("unknown_person")
             person = Person(step.tenant_id, step.user_id, "")
-        facts, gone = known(person, key, store)
+        facts, gone = known(person, store)
         # So many at a time: whatever else is in the partition does not wait for a person of whom more changed.
         most = min(CHANGED_LIMIT, max(1, PAIRS_LIMIT // max(1, len(facts))))
-        some, left = to_look_at(person, key, most, work)
+        some, left = to_look_at(person, most, work)
         found = plan(facts, some, self._near_from)
         said = said_by(person, work)
         borne_out = supported(facts, said, self._support_from)
@@ -271,9 +275,8 @@ class Consolidating:
             emit_question(step, at, found.questions, work)
         # First what somebody is still to be asked about: a step of its own comes to it, with a call of its own.
         left = msgspec.structs.replace(left, told=later, changed=(*found.left, *left.changed))
-        looked_at(
-            person, key, gone, work, left, self._next(at, key) if later else self._fades_at(facts, at, key)
-        )
+        again = self._next(at, person.key) if later else self._fades_at(facts, at, person.key)
+        looked_at(person, gone, work, left, again)
         if left.waits:
             ask(person, at, step.by, work)
 
@@ -283,6 +286,11 @@ class Consolidating:
         times = [until for fact in standing if (until := active_until(fact, self._rates)) > at]
         first = min(times, default=FOREVER)
         return None if first >= FOREVER - timedelta(days=1) else self._next(first, key)
+
+
+def _person_of(result: EmbeddingResult, work: Work) -> Person:
+    person = work.get(person_key(result.tenant_id, result.user_id), PERSON)
+    return person or Person(result.tenant_id, result.user_id, result.model)
 
 
 def _moment(record: SourceRecord) -> datetime:

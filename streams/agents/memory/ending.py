@@ -46,12 +46,12 @@ class _Near(NamedTuple):
     vector: NDArray[np.float32]
 
 
-def compare(fact_id: str, vector: Vector, person: Person, key: bytes, store: FactStore) -> None:
+def compare(fact_id: str, vector: Vector, person: Person, store: FactStore) -> None:
     """Write what a fact whose first vector came ends, and which fact that was said later ends it."""
     new = _near(fact_id, unpacked(vector.vector), store)
     if new is None:
         return
-    others = [each for each in _nearest(new, vector, person, key, store) if _may_end(new, each)]
+    others = [each for each in _nearest(new, vector, person, store) if _may_end(new, each)]
     for newer in (new, *(each for each in others if first_after(each.fact, new.fact) is not None)):
         _write(newer, [each for each in (new, *others) if each is not newer], new, store)
 
@@ -135,9 +135,9 @@ def _evidence(line: Line, step: ConsolidationStep) -> Provenance | None:
     return next((each for each in fact.provenance if (each.conversation_id, each.sent_at) == where), None)
 
 
-def _nearest(new: _Near, vector: Vector, person: Person, key: bytes, store: FactStore) -> Iterator[_Near]:
+def _nearest(new: _Near, vector: Vector, person: Person, store: FactStore) -> Iterator[_Near]:
     """Yield the facts nearest to the new one that may be compared, the nearest first."""
-    listed = latest_listed(person, key, COMPARED_MOST, store.work)
+    listed = latest_listed(person, COMPARED_MOST, store.work)
     stored = ((fact_id, store.work.get(vector_key(fact_id), VECTOR)) for fact_id in listed)
     known = [(fact_id, each) for fact_id, each in stored if each is not None and _is_comparable(each, vector)]
     if not known:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from models import ids
+from models.errors import InvalidRecord
 from models.messages import Timestamp
 from models.vectors import EmbeddingResult, Saying, VectorKind
 from processors.facts.merging.plan import Known
@@ -66,6 +67,11 @@ class Person(msgspec.Struct, frozen=True, array_like=True):
     told: bool = False
 
     @property
+    def key(self) -> bytes:
+        """Key of the state of the person."""
+        return person_key(self.tenant_id, self.user_id)
+
+    @property
     def waits(self) -> bool:
         """True if changed facts of this person are due for comparison."""
         return bool(self.changed) or self.sweep is not None
@@ -103,35 +109,32 @@ PAGE: Codec[tuple[str, ...]] = Codec("page of facts with vectors", tuple[str, ..
 
 
 class Arrived(NamedTuple):
-    """A vector of a fact, a turn or a sentence, ``None`` where it is forgotten; else: of something else."""
+    """The vector of something, ``None`` where it is forgotten."""
 
-    fact_id: str = ""
-    result: EmbeddingResult | None = None
-    turn_id: str = ""
-    sentence_id: str = ""
+    kind: VectorKind
+    id: str
+    result: EmbeddingResult | None
+
+
+#: What nothing is made of.
+_NOTHING = Arrived(VectorKind.EPISODE, "", None)
 
 
 def read_vector(record: SourceRecord) -> Arrived:
-    """Return the vector of a fact, or of what a person said of themselves, that a record holds; whoever keeps
-    the indexes answers for a bad one."""
+    """Return a vector that counts for facts; whoever keeps the indexes dead-letters a bad one."""
     if record.key is not None and record.key.startswith(_EPISODE_KEYS):
-        return Arrived()
-    if record.value is None:
-        kind, of = read_key(record.key) if record.key is not None else (VectorKind.EPISODE, "")
-        result = None
-    else:
+        return _NOTHING
+    try:
+        if record.value is None:
+            return _NOTHING if record.key is None else Arrived(*read_key(record.key), None)
         result = decode(EmbeddingResult, record.value)
-        kind, of = result.kind, result.id
-        if kind is VectorKind.TURN and result.saying is None:
-            return Arrived()
-        if kind is VectorKind.SENTENCE and result.sentence is None:
-            return Arrived()
+        tells = {VectorKind.TURN: result.saying, VectorKind.SENTENCE: result.sentence}
+        if tells.get(result.kind, result) is None:
+            return _NOTHING
         unpack(result)
-    if kind is VectorKind.FACT:
-        return Arrived(of, result)
-    if kind is VectorKind.SENTENCE:
-        return Arrived(result=result, sentence_id=of)
-    return Arrived(result=result, turn_id=of) if kind is VectorKind.TURN else Arrived()
+    except InvalidRecord:
+        return _NOTHING
+    return Arrived(result.kind, result.id, result)
 
 
 def vector_key(fact_id: str) -> bytes:
@@ -167,23 +170,26 @@ def timer_at(key: bytes, payload: bytes) -> float | None:
     return None if due is None else due.timestamp()
 
 
-def listed(person: Person, key: bytes, fact_id: str, work: Work) -> Person:
+def listed(person: Person, fact_id: str, work: Work) -> Person:
     """Add a fact to a person's last page, or to a new one."""
     last = max(0, person.pages - 1)
-    page = work.get(page_key(key, last), PAGE) or ()
+    page = work.get(page_key(person.key, last), PAGE) or ()
     if fact_id not in page:
         if len(page) >= PAGE_FACTS:
             last, page = last + 1, ()
-        work.put(page_key(key, last), (*page, fact_id), PAGE, first=True)
+        work.put(page_key(person.key, last), (*page, fact_id), PAGE, first=True)
     # A crash may have left the page without the person.
     return msgspec.structs.replace(person, pages=last + 1)
 
 
-def latest_listed(person: Person, key: bytes, most: int, work: Work) -> list[str]:
-    """Return the facts of a person's latest pages, about so many."""
-    first = max(0, person.pages - max(1, most // PAGE_FACTS))
-    pages = (work.get(page_key(key, number), PAGE) or () for number in range(first, person.pages))
-    return [fact_id for page in pages for fact_id in page]
+def latest_listed(person: Person, most: int, work: Work) -> Iterator[str]:
+    """Yield the facts of a person's latest pages, about so many."""
+    return _of_pages(person, work, max(0, person.pages - max(1, most // PAGE_FACTS)))
+
+
+def _of_pages(person: Person, work: Work, first: int = 0, end: int | None = None) -> Iterator[str]:
+    for number in range(first, person.pages if end is None else min(end, person.pages)):
+        yield from work.get(page_key(person.key, number), PAGE) or ()
 
 
 def with_changed(person: Person, fact_id: str) -> Person:
@@ -203,22 +209,19 @@ def with_said(person: Person, turn_id: str, work: Work) -> Person:
     return msgspec.structs.replace(person, said=said[-SAID_MOST:])
 
 
-def to_look_at(person: Person, key: bytes, most: int, work: Work) -> tuple[tuple[str, ...], Person]:
+def to_look_at(person: Person, most: int, work: Work) -> tuple[tuple[str, ...], Person]:
     """Return so many facts that are to be looked at, and the person of whom the rest are."""
     if person.changed or person.sweep is None:
         return person.changed[:most], msgspec.structs.replace(person, changed=person.changed[most:])
     end = person.sweep + max(1, most // PAGE_FACTS)
-    some = [
-        work.get(page_key(key, number), PAGE) or () for number in range(person.sweep, min(end, person.pages))
-    ]
-    left = msgspec.structs.replace(person, sweep=end if end < person.pages else None)
-    return tuple(fact_id for page in some for fact_id in page), left
+    some = tuple(_of_pages(person, work, person.sweep, end))
+    return some, msgspec.structs.replace(person, sweep=end if end < person.pages else None)
 
 
-def known(person: Person, key: bytes, store: FactStore) -> tuple[list[Known], set[str]]:
+def known(person: Person, store: FactStore) -> tuple[list[Known], set[str]]:
     """Return a person's facts whose vectors can be compared, and the ids of which no fact is there any more."""
     facts, gone = list[Known](), set[str]()
-    for fact_id in _of_pages(person, key, store.work):
+    for fact_id in _of_pages(person, store.work):
         found = store.find(fact_id)
         vector = store.work.get(vector_key(fact_id), VECTOR)
         if found is None or vector is None:
@@ -238,49 +241,41 @@ def said_by(person: Person, work: Work) -> list[PersonTurn]:
     ]
 
 
-def looked_at(
-    person: Person, key: bytes, gone: set[str], work: Work, left: Person, due: datetime | None
-) -> None:
+def looked_at(person: Person, gone: set[str], work: Work, left: Person, due: datetime | None) -> None:
     """Only what ``left`` names has changed any more; what is gone is forgotten, and so is a person of whom
     nothing is left.  ``due``: when to look again, whatever happens.
     """
     for turn_id in person.said:
         work.remove(spoken_key(turn_id))
     for number in range(person.pages) if gone else ():
-        page = work.get(page_key(key, number), PAGE) or ()
+        page = work.get(page_key(person.key, number), PAGE) or ()
         here = tuple(each for each in page if each not in gone)
         if here != page:
-            work.put(page_key(key, number), here, PAGE)
+            work.put(page_key(person.key, number), here, PAGE)
     for fact_id in sorted(gone):
         work.remove(vector_key(fact_id))
-    if not (left.told or any(_of_pages(person, key, work))):
-        _forget(person, key, work)
+    if not (left.told or any(_of_pages(person, work))):
+        _forget(person, work)
         return
-    work.wake(key, None if due is None else due.timestamp())
-    work.put(key, msgspec.structs.replace(left, said=(), due=due), PERSON)
+    work.wake(person.key, None if due is None else due.timestamp())
+    work.put(person.key, msgspec.structs.replace(left, said=(), due=due), PERSON)
 
 
-def _of_pages(person: Person, key: bytes, work: Work) -> Iterator[str]:
+def _forget(person: Person, work: Work) -> None:
     for number in range(person.pages):
-        yield from work.get(page_key(key, number), PAGE) or ()
-
-
-def _forget(person: Person, key: bytes, work: Work) -> None:
-    for number in range(person.pages):
-        work.remove(page_key(key, number))
-    work.remove(plans_key(key))
-    work.remove(key)
-    work.wake(key, None)
+        work.remove(page_key(person.key, number))
+    work.remove(plans_key(person.key))
+    work.remove(person.key)
+    work.wake(person.key, None)
 
 
 def forget_person(tenant_id: str, user_id: str, work: Work) -> None:
     """Remove what is kept of a person who is erased; vectors go with the facts that they are of."""
-    key = person_key(tenant_id, user_id)
-    person = work.get(key, PERSON)
+    person = work.get(person_key(tenant_id, user_id), PERSON)
     if person is not None:
         for turn_id in person.said:
             work.remove(spoken_key(turn_id))
-        _forget(person, key, work)
+        _forget(person, work)
 
 
 def changed_people(tenant_id: str, work: Work) -> Iterator[Person]:

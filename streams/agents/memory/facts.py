@@ -28,7 +28,6 @@ from streams.agents.memory.fact_vectors import (
     PLANS,
     SPOKEN,
     VECTOR,
-    Arrived,
     read_vector,
     timer_at,
 )
@@ -81,7 +80,7 @@ class Facts:
                     seeks=_sought,
                 ),
                 EMBEDDINGS: Source(
-                    decode=_decode_vector,
+                    decode=read_vector,
                     fold=_folding(self._consolidating.fold_vector),
                     key=lambda arrived: b"",
                     one_record_per_fold=True,
@@ -137,13 +136,6 @@ def _decode_erasure(record: SourceRecord) -> ErasureRecord | FactHeader:
 
 def _sought(read: ErasureRecord | FactHeader) -> tuple[bytes, ...]:
     return (read.erasing.named,) if isinstance(read, ErasureRecord) and read.erasing is not None else ()
-
-
-def _decode_vector(record: SourceRecord) -> Arrived:
-    try:
-        return read_vector(record)
-    except InvalidRecord:
-        return Arrived()  # whoever keeps the indexes dead-letters it
 
 
 def _decode_step(record: SourceRecord) -> ConsolidationStep:

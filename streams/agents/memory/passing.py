@@ -18,20 +18,20 @@ from processors.facts.planned import passes_at
 from streams.agents.emitting import emit
 from streams.agents.memory.consolidation_records import step_about
 from streams.agents.memory.fact_store import FactStore
-from streams.agents.memory.fact_vectors import PLANS, Plan, Plans, plans_key
+from streams.agents.memory.fact_vectors import PLANS, Person, Plan, Plans, plans_key
 
 #: Plans of a person that are waited for: the next.
 PLANS_LIMIT = 64
 
 
-def look_ahead(fact_id: str, person: bytes, store: FactStore) -> None:
+def look_ahead(fact_id: str, person: Person, store: FactStore) -> None:
     """Note the day of a new fact, and write which plans of the person are over by the time it was said."""
     found = store.find(fact_id)
     if found is None or not found.fact.provenance:
         return
     new, work = found.fact, store.work
     said = latest(new)
-    key = plans_key(person)
+    key = plans_key(person.key)
     before = work.get(key, PLANS)
     until = said.sent_at if before is None else max(before.said_until, said.sent_at)
     waiting = () if before is None else before.ahead

@@ -29,21 +29,16 @@ EXTRACTOR = "recurring"
 CONFIDENCE = 0.6
 
 
-def keep(sentence_id: str, result: EmbeddingResult | None, store: FactStore, *, is_wanted: bool) -> bool:
-    """Keep a sentence that has a vector now, or let go of one that has none longer; say whether one came."""
-    work = store.work
-    if result is None:
-        if work.get(sentence_vectors.sentence_key(sentence_id), sentence_vectors.SENTENCE) is not None:
-            work.remove(sentence_vectors.sentence_key(sentence_id))
-        return False
+def keep(sentence_id: str, result: EmbeddingResult, store: FactStore, *, is_wanted: bool) -> bool:
+    """Keep a sentence whose vector came, unless it was erased or nobody wants any; say whether it is kept."""
     said = result.sentence
     assert said is not None  # or it is none
     erased = store.is_erased(said.conversation_id, said.arrived_at, result)
     if erased or not is_wanted:
-        work.skip("erased" if erased else "not_looked_at")
+        store.work.skip("erased" if erased else "not_looked_at")
         store.forget_vector(VectorKind.SENTENCE, sentence_id)
         return False
-    sentence_vectors.keep(sentence_id, result, store.partition, work)
+    sentence_vectors.keep(sentence_id, result, store.partition, store.work)
     return True
 
 
