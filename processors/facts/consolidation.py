@@ -8,6 +8,8 @@ already are left as they are (:meth:`Lines.is_folded`).
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import msgspec
 
 from models.errors import InvalidRecord
@@ -18,16 +20,16 @@ from processors.facts.evidence import Floor, is_counted, is_erased, is_tentative
 from processors.facts.lines import (
     VALUES_LIMIT,
     Cause,
+    Found,
     Latest,
     Line,
-    Lines,
     cause_of,
+    ended,
     settled,
     with_fact,
 )
 from processors.facts.marks import ANY, Moment, Said, mark_of, marked, moment_of
-from processors.facts.refinement import absorbed, brought_back
-from processors.facts.standing import Standing, standing, stands_for
+from processors.facts.refinement import Standing, absorbed, brought_back, standing, stands_for
 from processors.facts.stubs import Led, Stub, released
 
 _SAID = {
@@ -35,6 +37,31 @@ _SAID = {
     Assertion.ENDED: Said.ENDED,
     Assertion.CORRECTED: Said.CORRECTED,
 }
+
+
+class Lines(Protocol):
+    """The state that a fold may read, and where in the log its candidate stands."""
+
+    @property
+    def position(self) -> int:
+        """Return where the candidate stands: it grows from one to the next."""
+        ...
+
+    def line(self, line_id: str) -> Line | None:
+        """Return a line as it is now."""
+        ...
+
+    def is_folded(self, line_id: str) -> bool:
+        """Say whether the candidate was folded into this line before."""
+        ...
+
+    def line_of(self, fact_id: str) -> str:
+        """Return the id of the line that a fact is in."""
+        ...
+
+    def erasure(self, fact_id: str) -> Erasure | None:
+        """Return the erasure record of a fact."""
+        ...
 
 
 class Consolidation:
@@ -232,11 +259,10 @@ class Consolidation:
                 self._inject(stub.into_line, stub.into, at, said, by)
             return
         fact = before.fact(fact_id)
-        if fact is None or (said is Said.ENDED and before.marks and at < before.marks[0].first):
+        if fact is None:
             return
-        marks = marked(before.marks, mark_of(claim_of(fact), at, said, by))
-        if marks is not before.marks:
-            self._settle(line_id, before, msgspec.structs.replace(before, marks=marks), by)
+        if (done := ended(before, fact, said, at, self._cause(by))) is not None:
+            self._put(line_id, *done)
 
     # -- partial statements -----------------------------------------------------------------------------------
 
@@ -258,9 +284,8 @@ class Consolidation:
         if whole is None and not self._known.is_folded(own.line_id):
             return
         cause = self._cause(own.fact_id)
-        merged, _, left, into = absorbed(
-            source, partial, partial_line_id, whole_line, own, erasure, cause, self._known.position
-        )
+        found = Found(partial_line_id, source, partial)
+        merged, _, left, into = absorbed(found, whole_line, own, erasure, cause, self._known.position)
         if whole is not None:
             self._put(own.line_id, *_merge_named(*settled(whole_line, into, cause), own.fact_id))
         if partial_line_id == own.line_id:

@@ -63,6 +63,25 @@ def name_of(evidence: Provenance) -> str:
     return " ".join((evidence.window_id, *evidence.message_ids))
 
 
+def latest(fact: Fact) -> Provenance:
+    """Return the evidence of a fact that was said last: that which says that it holds, if any does."""
+    return max(_holding(fact) or fact.provenance, key=_order)
+
+
+def first_after(fact: Fact, older: Fact) -> Provenance | None:
+    """Return the first evidence of a fact that was said after all of another; ``None`` if there is none."""
+    end = latest(older).sent_at
+    return min((each for each in _holding(fact) if each.sent_at > end), key=_order, default=None)
+
+
+def _holding(fact: Fact) -> tuple[Provenance, ...]:
+    return tuple(each for each in fact.provenance if not each.ends)
+
+
+def _order(evidence: Provenance) -> tuple[datetime, Place]:
+    return evidence.sent_at, place(evidence)
+
+
 def floors(fact: Fact) -> dict[Origin, Place]:
     """Per source partition, the place up to which evidence counts as known; empty if all is kept."""
     found: dict[Origin, Place] = {}

@@ -7,16 +7,17 @@ without a name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Protocol
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 
 from models.facts import CHANGES_LIMIT, Erasure, Fact, FactChange, FactStatus, Provenance, Revision
 from models.messages import Timestamp
+from processors.facts.claims import claim_of
 from processors.facts.evidence import Floor, ceilings
-from processors.facts.marks import Mark, Moment
-from processors.facts.stubs import Given, Stub, let_go_stub, stub_of, voided_by
+from processors.facts.marks import Mark, Moment, Said, mark_of, marked
+from processors.facts.stubs import Given, Stub, let_go_stub, voided_stub
 from processors.facts.timeline import Verdict, trimmed, verdicts
 
 #: How many changes and pieces of evidence a line's facts name together, so that it stays a small record.
@@ -105,29 +106,12 @@ class Place(msgspec.Struct, frozen=True, tag="place"):
     line_id: str
 
 
-class Lines(Protocol):
-    """The state that a fold may read, and where in the log its candidate stands."""
+class Found(NamedTuple):
+    """A fact, and the line that it is in."""
 
-    @property
-    def position(self) -> int:
-        """Return where the candidate stands: it grows from one to the next."""
-        ...
-
-    def line(self, line_id: str) -> Line | None:
-        """Return a line as it is now."""
-        ...
-
-    def is_folded(self, line_id: str) -> bool:
-        """Say whether the candidate was folded into this line before."""
-        ...
-
-    def line_of(self, fact_id: str) -> str:
-        """Return the id of the line that a fact is in."""
-        ...
-
-    def erasure(self, fact_id: str) -> Erasure | None:
-        """Return the erasure record of a fact."""
-        ...
+    line_id: str
+    line: Line
+    fact: Fact
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -167,6 +151,12 @@ def with_stub(line: Line, stub: Stub) -> Line:
     )
 
 
+def with_ended(line: Line, line_id: str) -> Line:
+    """Remember in the line of a fact that ended another where that is: its erasure takes the end back."""
+    known = line.ended if line_id in line.ended else (*line.ended, line_id)[-STUBS_LIMIT:]
+    return msgspec.structs.replace(line, ended=known)
+
+
 def settled(
     before: Line, after: Line, cause: Cause, reason: FactChange | None = None
 ) -> tuple[Line, list[Fact]]:
@@ -191,10 +181,19 @@ def settled(
     for fact in changed:
         if fact.is_void:
             known = line.stub(fact.fact_id)
-            let_go = ceilings(fact.provenance, known.floors if known else ())
-            stub = stub_of(fact, let_go, voided_by(cause.window_id), cause.position, known)
-            line = with_stub(line, stub)
+            line = with_stub(line, voided_stub(fact, cause.window_id, cause.position, known))
     return bounded(line, found), changed
+
+
+def ended(line: Line, fact: Fact, said: Said, at: Moment, cause: Cause) -> tuple[Line, list[Fact]] | None:
+    """Have ``cause.fact_id`` end or void a fact of a line at a time; ``None`` if that changes nothing.
+
+    What was said again since then holds.
+    """
+    if said is not Said.VOIDED and line.marks and at < line.marks[0].first:
+        return None
+    marks = marked(line.marks, mark_of(claim_of(fact), at, said, cause.fact_id))
+    return None if marks is line.marks else settled(line, msgspec.structs.replace(line, marks=marks), cause)
 
 
 def _judged(fact: Fact, verdict: Verdict | None) -> Fact:
@@ -278,8 +277,8 @@ def bounded(line: Line, found: Mapping[str, Verdict]) -> Line:
         marks = tuple(mark for mark in marks if mark.fact_id != spare)
     if len(marks) == len(line.marks):
         return line
-    marked = {mark.fact_id for mark in marks}
-    gone = [fact for fact in line.facts if fact.fact_id not in marked]
+    named = {mark.fact_id for mark in marks}
+    gone = [fact for fact in line.facts if fact.fact_id not in named]
     left = msgspec.structs.replace(
         line,
         marks=marks,
@@ -289,13 +288,3 @@ def bounded(line: Line, found: Mapping[str, Verdict]) -> Line:
     for fact in gone:
         left = with_stub(left, let_go_stub(fact, line.stub(fact.fact_id)))
     return left
-
-
-def relabelled(marks: Iterable[Mark], old_id: str, new_id: str, new_opposite: str) -> list[Mark]:
-    """Return the marks with those of one fact made those of another."""
-    return [
-        msgspec.structs.replace(mark, fact_id=new_id, opposite_id=new_opposite)
-        if mark.fact_id == old_id
-        else mark
-        for mark in marks
-    ]

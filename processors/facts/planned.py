@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 from models.facts import Fact
 from models.statements import Kind, Precision
-from processors.facts.ending import latest
+from processors.facts.evidence import latest
 from processors.text.calendar import add_months
 from processors.text.dates import FoundDate, find_dates
 from processors.text.lexicon import ENGLISH_MONTHS, MONTHS

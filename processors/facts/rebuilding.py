@@ -12,12 +12,12 @@ import msgspec
 from models.facts import Fact, FactChange, FactStatus
 from models.statements import Polarity
 from processors.facts.claims import Claim, claim_of
-from processors.facts.evidence import ceilings, ever_held, is_same, name_of
+from processors.facts.evidence import ever_held, is_same, name_of
 from processors.facts.lines import STUBS_LIMIT, VALUES_LIMIT, Latest, Line, Place, bounded
 from processors.facts.marks import ANY, Mark, Moment, Said, mark_of, marked, moment_of
 from processors.facts.preference_aliases import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.refinement import is_kept_whole, unmerged
-from processors.facts.stubs import Stub, conversations_of, stub_of
+from processors.facts.stubs import Stub, stub_of, voided_stub
 from processors.facts.timeline import verdicts
 
 
@@ -67,7 +67,7 @@ def _preferences(facts: Iterable[Fact], claims: dict[str, Claim]) -> dict[str, P
 def _with(line: Line, fact: Fact, claims: dict[str, Claim], by_id: dict[str, Fact]) -> Line:
     claim = claims[fact.fact_id]
     if _is_left(fact):
-        stub = stub_of(fact, ceilings(fact.provenance))
+        stub = voided_stub(fact)
         if fact.merged_into_id:
             target = claims.get(fact.merged_into_id)
             stub = _merged_stub(fact, claim, target.line_id if target else "", by_id.get(fact.merged_into_id))
@@ -97,16 +97,7 @@ def _is_ended_by_another(fact: Fact, own: Claim, by: Claim) -> bool:
 
 def _merged_stub(fact: Fact, claim: Claim, into_line: str, into: Fact | None) -> Stub:
     """Return the stub of a merged fact; after a merge by consolidation, with enough to restore it."""
-    stub = Stub(
-        fact.fact_id,
-        fact.version,
-        fact.merged_into_id or "",
-        into_line,
-        slot_id=fact.slot_id,
-        tenant_id=fact.tenant_id,
-        user_id=fact.user_id,
-        conversation_ids=conversations_of(fact),
-    )
+    stub = stub_of(fact, into=fact.merged_into_id, into_line=into_line)
     if not is_kept_whole(fact):
         return stub
     marks: tuple[Mark, ...] = ()

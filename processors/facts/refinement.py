@@ -1,91 +1,137 @@
-"""A partial statement and the one that completes it become one fact (requirement 1.4)."""
+"""Facts that became part of another: how they do (requirement 1.4), how they come back, and which fact stands
+for each.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import msgspec
 
 from models.facts import Erasure, Fact, FactChange, FactStatus, Provenance
-from processors.facts.claims import Claim
+from processors.facts.claims import Claim, claim_of
 from processors.facts.confidence import revived
 from processors.facts.evidence import (
+    Floor,
     Origin,
     Place,
+    ceilings,
     floors,
     is_erased,
     is_same,
+    is_under,
     newest,
     origin,
     place,
     with_ends,
 )
-from processors.facts.lines import STUBS_LIMIT, Cause, Line, alone, recorded, relabelled, with_fact, with_stub
-from processors.facts.marks import marked
-from processors.facts.stubs import Stub, conversations_of
+from processors.facts.lines import STUBS_LIMIT, Cause, Found, Line, alone, recorded, with_fact, with_stub
+from processors.facts.marks import Mark, marked
+from processors.facts.stubs import Led, Stub, stub_of
+
+
+class Standing(NamedTuple):
+    """``claim``: with line, id and opposite of the fact that stands for it.
+
+    ``is_known``: the evidence is, to a fact that was corrected and merged before or after.  ``released``: what
+    the fact was merged into and is not any more, and up to where evidence was known to that.
+    """
+
+    claim: Claim
+    is_known: bool = False
+    released: tuple[Led, tuple[Floor, ...]] | None = None
+
+
+def stands_for(fact_id: str, line_id: str, line_of: Callable[[str], Line], position: int) -> str:
+    """Return the fact that one was part of at a position in the log: itself if it was not merged."""
+    for _ in range(STUBS_LIMIT):
+        stub = line_of(line_id).stub(fact_id)
+        led = None if stub is None else stub.leads(position)
+        if led is None:
+            break
+        fact_id, line_id = led.into, led.into_line
+    return fact_id
+
+
+def standing(
+    claim: Claim, evidence: Provenance, line_of: Callable[[str], Line], position: int, taken_back: str
+) -> Standing:
+    """Return the fact that stands for a claim at a position in the log.
+
+    ``taken_back``: the fact that the claim is made instead of, ``""`` if there is none.
+    """
+    own, line, is_known, first = claim, line_of(claim.line_id), False, None
+    for _ in range(STUBS_LIMIT):
+        stub = line.stub(own.fact_id)
+        led = None if stub is None else stub.leads(position)
+        if stub is None or led is None:
+            break
+        first = first or led
+        is_known = is_known or is_under(evidence, led.floors)
+        line = line_of(led.into_line)
+        fact, rest = line.fact(led.into), line.stub(led.into)
+        floors: tuple[Floor, ...] | None = None
+        if rest is not None and (void := rest.voided(led.since, position)) is not None:
+            floors = void.floors
+        elif fact is None and rest is not None and rest.was_void(position):
+            floors = rest.floors
+        elif fact is not None and led.into == taken_back and fact.slot_id == claim.slot_id:
+            floors = ceilings(fact.provenance, () if rest is None else rest.floors)
+        if floors is not None:
+            return Standing(claim, is_known or is_under(evidence, floors), (first, floors))
+        if fact is None and rest is None:
+            return Standing(claim, is_known)  # it is gone
+        own = own._replace(line_id=led.into_line, fact_id=led.into)
+        if fact is not None:
+            own = own._replace(opposite_id=claim_of(fact).opposite_id)
+    return Standing(own, is_known)
 
 
 def absorbed(
-    source: Line,
-    partial: Fact,
-    partial_line_id: str,
-    target: Line,
-    own: Claim,
-    erasure: Erasure | None,
-    cause: Cause,
-    position: int,
+    partial: Found, whole: Line, own: Claim, erasure: Erasure | None, cause: Cause, since: int
 ) -> tuple[Fact, Stub, Line, Line]:
     """Return the merged partial fact, its stub, the line that it leaves, and the whole fact's line with it.
 
-    The whole fact inherits evidence, marks and the higher confidence (what supports the whole supports the
-    part), but nothing that was erased of it.  The partial one stays on the topic, with a pointer (as in 3.4:
-    never delete).  If both are in one line, both lines returned are that one.
+    The whole fact (``own``) inherits evidence, marks and the higher confidence (what supports the whole
+    supports the part), but nothing that was erased of it.  The partial one stays on the topic, with a pointer
+    (as in 3.4: never delete).  If both are in one line, both lines returned are that one.
     """
-    is_one_line = partial_line_id == own.line_id
+    line_id, source, fact = partial
+    is_one_line = line_id == own.line_id
     merged = recorded(
         msgspec.structs.replace(
-            alone(partial),
+            alone(fact),
             status=FactStatus.MERGED_INTO,
             merged_into_id=own.fact_id,
             archived_at=cause.at,
             superseded_by=None,
         ),
         FactChange.MERGED,
-        partial.version + 1,
+        fact.version + 1,
         cause,
-        partial.confidence,
+        fact.confidence,
     )
-    known = source.stub(partial.fact_id)
-    stub = Stub(
-        partial.fact_id,
-        merged.version,
-        own.fact_id,
-        own.line_id,
-        known.floors if known else (),
-        position,
-        partial.slot_id,
-        partial.tenant_id,
-        partial.user_id,
-        conversations_of(partial),
-        voids=known.voids if known else (),
-        led=known.led if known else (),
-    )
-    moved = [mark for mark in source.marks if mark.fact_id == partial.fact_id]
+    known = source.stub(fact.fact_id)
+    floors_before = known.floors if known else ()
+    stub = stub_of(merged, known, into=own.fact_id, into_line=own.line_id, floors=floors_before, since=since)
+    moved = [mark for mark in source.marks if mark.fact_id == fact.fact_id]
     left = msgspec.structs.replace(
         with_stub(source, stub),
-        marks=tuple(mark for mark in source.marks if mark.fact_id != partial.fact_id),
+        marks=tuple(mark for mark in source.marks if mark.fact_id != fact.fact_id),
     )
-    into = left if is_one_line else target
+    into = left if is_one_line else whole
     marks = into.marks
-    inherited = [mark for mark in moved if mark.by != own.fact_id]  # the whole has ended the part, not itself
-    for mark in relabelled(inherited, partial.fact_id, own.fact_id, own.opposite_id):
-        for end in (mark.first, mark.last):
-            marks = marked(marks, msgspec.structs.replace(mark, first=end, last=end))
-    absorbed_lines = into.absorbed if is_one_line else (*into.absorbed, partial_line_id, *left.absorbed)
+    for mark in moved:
+        if mark.by != own.fact_id:  # the whole has ended the part, not itself
+            marks = _with_ends(marks, mark, fact_id=own.fact_id, opposite_id=own.opposite_id)
+    absorbed_lines = into.absorbed if is_one_line else (*into.absorbed, line_id, *left.absorbed)
     into = msgspec.structs.replace(
         into, marks=marks, absorbed=tuple(dict.fromkeys(absorbed_lines))[-STUBS_LIMIT:]
     )
-    whole = into.fact(own.fact_id)
-    if whole is not None:
-        into = with_fact(into, _inheriting(partial, whole, erasure))
+    stays = into.fact(own.fact_id)
+    if stays is not None:
+        into = with_fact(into, _inheriting(fact, stays, erasure))
     return merged, stub, into if is_one_line else left, into
 
 
@@ -112,9 +158,15 @@ def brought_back(line: Line, stub: Stub, archived: Fact, cause: Cause) -> tuple[
     back = recorded(back, FactChange.KEPT, version, cause, archived.confidence)
     marks = line.marks
     for mark in stub.marks:
-        for end in (mark.first, mark.last):
-            marks = marked(marks, msgspec.structs.replace(mark, first=end, last=end))
+        marks = _with_ends(marks, mark)
     return with_fact(msgspec.structs.replace(line, marks=marks), back), back
+
+
+def _with_ends(marks: tuple[Mark, ...], mark: Mark, **changes: str) -> tuple[Mark, ...]:
+    """Return marks with the first and the last time of another line's."""
+    for end in (mark.first, mark.last):
+        marks = marked(marks, msgspec.structs.replace(mark, first=end, last=end, **changes))
+    return marks
 
 
 def _inheriting(partial: Fact, whole: Fact, erasure: Erasure | None) -> Fact:

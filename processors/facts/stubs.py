@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from models import ids
@@ -106,64 +108,49 @@ def voided_by(window_id: str | None) -> str:
     return ids.deterministic_id("voided", window_id) if window_id else ""
 
 
-def conversations_of(fact: Fact) -> tuple[str, ...]:
-    """Return the conversations that a fact rests on."""
-    return tuple(sorted({each.conversation_id for each in fact.provenance}))
+def stub_of(fact: Fact, before: Stub | None = None, **changes: Any) -> Stub:
+    """Return the stub of a fact; ``before``: what was known of its corrections and merges.
 
-
-def stub_of(
-    fact: Fact, floors: tuple[Floor, ...], voided_by: str = "", position: int = 0, before: Stub | None = None
-) -> Stub:
-    """Return the stub of a voided fact; ``before``: its stub before it came back."""
+    ``changes``: its other fields.
+    """
     return Stub(
         fact.fact_id,
         fact.version,
-        floors=floors,
         slot_id=fact.slot_id,
         tenant_id=fact.tenant_id,
         user_id=fact.user_id,
-        conversation_ids=conversations_of(fact),
-        voided_by=voided_by,
-        voids=(*(before.voids if before else ()), Voided(position, floors))[-_REMEMBERED:],
-        led=before.led if before else (),
+        conversation_ids=tuple(sorted({each.conversation_id for each in fact.provenance})),
+        **({"voids": before.voids, "led": before.led} if before else {}) | changes,
     )
+
+
+def voided_stub(
+    fact: Fact, window_id: str | None = None, position: int = 0, before: Stub | None = None
+) -> Stub:
+    """Return the stub of a fact that never was so, by what was said in a window at a position."""
+    floors = ceilings(fact.provenance, before.floors if before else ())
+    voids = (*(before.voids if before else ()), Voided(position, floors))[-_REMEMBERED:]
+    return stub_of(fact, before, floors=floors, voided_by=voided_by(window_id), voids=voids)
 
 
 def let_go_stub(fact: Fact, before: Stub | None) -> Stub:
     """Return the stub of a fact dropped for lack of room; ``before``: the stub of its corrections."""
-    known = before or Stub(
-        fact.fact_id,
-        fact.version,
-        slot_id=fact.slot_id,
-        tenant_id=fact.tenant_id,
-        user_id=fact.user_id,
-        conversation_ids=conversations_of(fact),
-    )
+    known = before or stub_of(fact)
     floors = ceilings(fact.provenance, known.floors)
     return msgspec.structs.replace(known, version=fact.version, floors=floors)
 
 
 def kept_of(stub: Stub) -> Stub | None:
     """Return the stub to keep of a merged fact that proved to be different; ``None`` if nothing."""
-    if not (stub.floors or stub.voids or stub.led):
-        return None
-    return Stub(
-        stub.fact_id,
-        stub.version,
-        floors=stub.floors,
-        slot_id=stub.slot_id,
-        voids=stub.voids,
-        led=stub.led,
-    )
+    return _beside_fact(stub, stub.floors, stub.led) if stub.floors or stub.voids or stub.led else None
 
 
 def released(stub: Stub, led: Led, floors: tuple[Floor, ...], position: int) -> Stub:
     """Return the stub of a fact that stands for itself again; ``floors``: evidence that the other had."""
-    return Stub(
-        stub.fact_id,
-        stub.version,
-        floors=ceilings((), (*stub.floors, *floors)),
-        slot_id=stub.slot_id,
-        voids=stub.voids,
-        led=(*stub.led, msgspec.structs.replace(led, until=position))[-_REMEMBERED:],
-    )
+    before = (*stub.led, msgspec.structs.replace(led, until=position))[-_REMEMBERED:]
+    return _beside_fact(stub, ceilings((), (*stub.floors, *floors)), before)
+
+
+def _beside_fact(stub: Stub, floors: tuple[Floor, ...], led: tuple[Led, ...]) -> Stub:
+    """Return the stub of a fact that is there itself, which says the rest."""
+    return Stub(stub.fact_id, stub.version, floors=floors, slot_id=stub.slot_id, voids=stub.voids, led=led)

@@ -14,10 +14,10 @@ from models.facts import Erasure, Fact, FactChange, Revision
 from processors.facts.claims import claim_of
 from processors.facts.confidence import revived
 from processors.facts.evidence import is_same, name_of
-from processors.facts.lines import Cause, Line, recorded, settled, with_fact, with_stub
+from processors.facts.lines import Cause, Found, Line, recorded, settled, with_fact, with_stub
 from processors.facts.merging.guards import may_merge
 from processors.facts.refinement import absorbed
-from processors.facts.stubs import Given, Stub, corrected_until
+from processors.facts.stubs import Given, corrected_until
 
 #: Merges into one line whose gifts are known: more in one batch, and a crash in its midst, are not told apart.
 _GIVEN_KEPT = 16
@@ -33,34 +33,30 @@ class Merged(NamedTuple):
 
 
 def merged(
-    into_id: str,
-    into: Line,
-    fact: Fact,
-    left_id: str,
-    left: Line,
-    other: Fact,
-    erasure: Erasure | None,
-    cause: Cause,
-    *,
-    is_folded: bool = False,
+    stays: Found, goes: Found, erasure: Erasure | None, cause: Cause, *, is_folded: bool = False
 ) -> Merged | None:
-    """Make ``other`` part of ``fact``; ``None`` if they may not become one.
+    """Make a fact part of the one that ``stays``; ``None`` if they may not become one.
 
     What supports the one supports the other now, but nothing that was erased of it.  ``is_folded``: the line of
     the one that stays has been stored with it.
     """
+    into_id, into, fact = stays
+    left_id, left, other = goes
     if not _hold(fact, other) or not may_merge(fact, other) or into_id == left_id or _was_kept(fact, other):
         return None
     own = claim_of(fact)._replace(line_id=into_id)
-    since = corrected_until(into.stub(fact.fact_id))
-    gone, stub, rest, joined = absorbed(left, other, left_id, into, own, erasure, cause, since)
+    gone, stub, rest, joined = absorbed(
+        goes, into, own, erasure, cause, corrected_until(into.stub(fact.fact_id))
+    )
     after, changed = settled(into, joined, cause, FactChange.MERGED)
     known = [each for each in (into.given, *into.given_before) if each is not None]
     given = next((each for each in known if each.fact_id == gone.fact_id), None) if is_folded else None
     if given is None:
         given = _given(gone, fact, joined.fact(fact.fact_id) or fact)
     before = tuple(each for each in known if each.fact_id != gone.fact_id)[: _GIVEN_KEPT - 1]
-    rest = with_stub(rest, _restorable(stub, gone, left, given))
+    marks = tuple(mark for mark in left.marks if mark.fact_id == gone.fact_id)
+    kept = {"gave": given.gave, "let_go": given.let_go, "narrowed": given.narrowed}
+    rest = with_stub(rest, msgspec.structs.replace(stub, fact=gone, marks=marks, **kept))
     return Merged(msgspec.structs.replace(after, given=given, given_before=before), rest, changed, [gone])
 
 
@@ -76,21 +72,6 @@ def _given(gone: Fact, before: Fact, after: Fact) -> Given:
         gave=gave if gained else (),
         let_go=max(0, gained - len(gave)),
         narrowed=(1.0 - after.confidence) / (1.0 - before.confidence) if before.confidence < 1.0 else 1.0,
-    )
-
-
-def _restorable(stub: Stub, gone: Fact, left: Line, given: Given) -> Stub:
-    """Return the stub of a merged fact, with enough to restore it (:mod:`.separating`)."""
-    return msgspec.structs.replace(
-        stub,
-        tenant_id=gone.tenant_id,
-        user_id=gone.user_id,
-        conversation_ids=tuple(dict.fromkeys(each.conversation_id for each in gone.provenance)),
-        fact=gone,
-        marks=tuple(mark for mark in left.marks if mark.fact_id == gone.fact_id),
-        gave=given.gave,
-        let_go=given.let_go,
-        narrowed=given.narrowed,
     )
 
 

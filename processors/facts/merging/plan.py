@@ -17,7 +17,7 @@ from models import ids
 from models.consolidation import Likeness, MergeCluster
 from models.facts import Fact, FactChange, FactStatus
 from models.vectors import Saying
-from processors.facts.ending import latest
+from processors.facts.evidence import latest
 from processors.facts.merging.guards import Relation, Told, relation_of
 
 #: From where on two facts are near (requirement 3.4).

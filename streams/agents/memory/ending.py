@@ -17,9 +17,8 @@ from models.consolidation import ConsolidationStep, Step
 from models.facts import Fact, Provenance
 from models.vectors import Saying
 from processors.facts.claims import normalized_subject
-from processors.facts.ending import end, first_after, latest, with_ended
-from processors.facts.evidence import is_erased
-from processors.facts.lines import Line, cause_of
+from processors.facts.evidence import first_after, is_erased, latest
+from processors.facts.lines import Line, cause_of, ended, with_ended
 from processors.facts.marks import Moment
 from processors.facts.marks import Said as LineSaid
 from processors.facts.merging.endings import NEAREST, Verdict, decide
@@ -114,15 +113,16 @@ def fold(step: ConsolidationStep, store: FactStore) -> None:
         store.work.skip("nothing_to_end")
         return
     at = Moment(said.sent_at, said.arrived_at)
-    done = end(ends.line, ends.fact, _SAID[step.step], at, cause_of(step.fact_id, evidence, store.position))
+    done = ended(ends.line, ends.fact, _SAID[step.step], at, cause_of(step.fact_id, evidence, store.position))
     if done is None:
         store.work.skip("nothing_new")
         return
-    store.publish(*done.changes)
+    line, changes = done
+    store.publish(*changes)
     store.put(by_id, with_ended(by_line, ends.line_id))
     # An erasure of what ends the fact must find where the end is.
     store.write_behind(ends.line_id, by_id)
-    store.put(ends.line_id, done.line)
+    store.put(ends.line_id, line)
 
 
 def _evidence(line: Line, step: ConsolidationStep) -> Provenance | None:

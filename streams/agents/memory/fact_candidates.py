@@ -14,7 +14,7 @@ from models.facts import Fact, FactCandidate, FactChange, FactStatus, Provenance
 from models.statements import Assertion, Change
 from processors.facts.claims import claim_of
 from processors.facts.consolidation import Consolidation
-from processors.facts.ending import latest
+from processors.facts.evidence import latest
 from processors.facts.lines import Line, Place
 from processors.facts.preference_aliases import Known, Preferences, as_known, is_held, is_shown, preferences_id
 from streams.agents.emitting import emit

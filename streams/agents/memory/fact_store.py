@@ -14,14 +14,14 @@ from __future__ import annotations
 
 from datetime import datetime
 from functools import lru_cache
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import msgspec
 
 from models import ids
 from models.facts import Erasure, Fact, FactChange
 from models.vectors import VectorKind
-from processors.facts.lines import Line, Place
+from processors.facts.lines import Found, Line, Place
 from processors.facts.preference_aliases import Preferences
 from processors.retrieval.embedding.wording import request_for_fact
 from streams.agents.emitting import emit, emit_tombstone
@@ -52,14 +52,6 @@ class Owned(Protocol):
     def tenant_id(self) -> str: ...
     @property
     def user_id(self) -> str: ...
-
-
-class Found(NamedTuple):
-    """A fact, and the line that it is in."""
-
-    line_id: str
-    line: Line
-    fact: Fact
 
 
 class FactStore:

@@ -25,17 +25,8 @@ def merge(step: ConsolidationStep, store: FactStore) -> None:
         store.work.skip("nothing_to_merge")
         return
     is_folded = store.is_folded(stays.line_id)
-    done = merged(
-        stays.line_id,
-        stays.line,
-        stays.fact,
-        other.line_id,
-        other.line,
-        other.fact,
-        store.erasure(stays.fact.fact_id),
-        Cause(stays.fact.fact_id, step.at),
-        is_folded=is_folded,
-    )
+    erasure, cause = store.erasure(stays.fact.fact_id), Cause(stays.fact.fact_id, step.at)
+    done = merged(stays, other, erasure, cause, is_folded=is_folded)
     if done is None:
         store.work.skip("refused_merge")
         return

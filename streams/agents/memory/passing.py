@@ -11,8 +11,8 @@ from datetime import datetime
 from models.consolidation import ConsolidationStep, Step
 from models.facts import Provenance
 from models.vectors import Saying
-from processors.facts.ending import end, latest
-from processors.facts.lines import Cause
+from processors.facts.evidence import latest
+from processors.facts.lines import Cause, ended
 from processors.facts.marks import Moment, Said
 from processors.facts.planned import passes_at
 from streams.agents.emitting import emit
@@ -74,9 +74,10 @@ def fold(step: ConsolidationStep, store: FactStore) -> None:
     if found is None or day is None or day >= said.sent_at:
         store.work.skip("nothing_to_end")
         return
-    done = end(found.line, found.fact, Said.ENDED, Moment(day, step.at), Cause("", step.at))
+    done = ended(found.line, found.fact, Said.ENDED, Moment(day, step.at), Cause("", step.at))
     if done is None:
         store.work.skip("nothing_new")
         return
-    store.publish(*done.changes)
-    store.put(found.line_id, done.line)
+    line, changes = done
+    store.publish(*changes)
+    store.put(found.line_id, line)

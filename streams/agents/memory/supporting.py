@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from models.consolidation import ConsolidationStep, Step
 from models.facts import Fact
 from models.statements import Kind
-from processors.facts.lines import Line
+from processors.facts.lines import Found, Line
 from processors.facts.merging.support import borne_out, faded
-from streams.agents.memory.fact_store import FactStore, Found
+from streams.agents.memory.fact_store import FactStore
 
 
 def fold(step: ConsolidationStep, store: FactStore, rates: Mapping[Kind, float]) -> None:
