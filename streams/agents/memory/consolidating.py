@@ -29,10 +29,9 @@ from processors.facts.confidence import FOREVER, active_until
 from processors.facts.merging.plan import Known, plan
 from processors.facts.merging.support import is_faint, supported
 from streams.agents.emitting import emit
-from streams.agents.memory import ending, pairing, passing, recurring, sentence_vectors, separating, supporting
+from streams.agents.memory import ending, passing, recurring, sentence_vectors, steps
 from streams.agents.memory.consolidation_records import ask, emit_question, step_about
 from streams.agents.memory.extraction import emit_candidate
-from streams.agents.memory.fact_correcting import fold_correction
 from streams.agents.memory.fact_store import FactStore
 from streams.agents.memory.fact_vectors import (
     PERSON,
@@ -82,16 +81,6 @@ _KEPT: Mapping[VectorKind, tuple[Callable[[str], bytes], Codec[Any]]] = {
     VectorKind.TURN: (spoken_key, SPOKEN),
     VectorKind.SENTENCE: (sentence_vectors.sentence_key, sentence_vectors.SENTENCE),
 }
-
-
-def key_of(step: ConsolidationStep) -> bytes:
-    """Return the key of the state that a step is folded into: that of the fact that becomes part of another, or
-    that it is about, or the step's own.
-    """
-    if step.step is Step.CORRECT:
-        return step.step_id.encode()
-    is_about_one = step.step in (Step.SUPPORT, Step.DEPRECATE, Step.SEPARATE, Step.PASSES)
-    return (step.fact_id if is_about_one else step.other_id).encode()
 
 
 class Consolidating:
@@ -196,27 +185,15 @@ class Consolidating:
         work.put(key, msgspec.structs.replace(person, due=None), PERSON)
 
     def fold_step(self, step: ConsolidationStep, store: FactStore) -> None:
-        """Do a step."""
-        match step.step:
-            case Step.MERGE:
-                pairing.merge(step, store)
-            case Step.CONTRADICTION | Step.KEEP:
-                pairing.contradict(step, store, self._rates)
-            case Step.SUPPORT | Step.DEPRECATE:
-                supporting.fold(step, store, self._rates)
-            case Step.ENDS | Step.REPLACES:
-                ending.fold(step, store)
-            case Step.PASSES:
-                passing.fold(step, store)
-            case Step.SEPARATE:
-                separating.fold(step, store)
-            case Step.CORRECT:
-                fold_correction(step, store)
-            case Step.CONSOLIDATE if step.user_id:
-                self._consolidate(step, _moment(store.record), store)
-            case Step.CONSOLIDATE:
-                for person in changed_people(step.tenant_id, store.work):
-                    ask(person, _moment(store.record), step.by, store.work, dry_run=step.dry_run)
+        """Do a step, or have a person's facts looked at, or those of everybody of whom something changed."""
+        at = _moment(store.record)
+        if step.step is not Step.CONSOLIDATE:
+            steps.fold(step, store, self._rates)
+        elif step.user_id:
+            self._consolidate(step, at, store)
+        else:
+            for person in changed_people(step.tenant_id, store.work):
+                ask(person, at, step.by, store.work, dry_run=step.dry_run)
 
     def _consolidate(self, step: ConsolidationStep, at: datetime, store: FactStore) -> None:
         work = store.work

@@ -7,18 +7,15 @@ conversation or a person (:mod:`streams.clients.erasures`): what rests on any of
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
-from models.errors import InvalidRecord
 from models.facts import Erasure, Fact
 from models.statements import Kind
 from models.vectors import VectorKind
-from processors.facts.confidence import RATES
 from processors.facts.erasure import erase, slot_of, unaware
 from processors.facts.lines import Line
 from processors.facts.merging.support import unsupported
 from processors.facts.stubs import Stub
-from streams.agents.memory import sentence_vectors, tombstones
+from streams.agents.memory import sentence_vectors
 from streams.agents.memory.fact_store import FactStore, erasure_key
 from streams.agents.memory.fact_vectors import forget_person
 from streams.agents.memory.graph import STATEMENTS as GRAPH_STATEMENTS
@@ -26,31 +23,11 @@ from streams.agents.memory.sentence_vectors import SENTENCE_SUFFIX
 from streams.agents.memory.tombstones import Tombstone
 from streams.clients import erasures
 from streams.clients.erasures import Erasing
-from streams.clients.records import SourceRecord
 
 _SOURCE = "/switchboard/memory"
 
 
-class ErasureRecord(NamedTuple):
-    """A record of the topic that the stage itself writes: an erasure, or nothing that it does not know.
-
-    ``key``: the fact's, or the record's own.
-    """
-
-    key: bytes
-    tombstone: Tombstone | None = None
-    erasing: Erasing | None = None
-
-
-def fold_erasure(read: ErasureRecord, store: FactStore, rates: Mapping[Kind, float] = RATES) -> None:
-    """Erase what is asked for; ``rates``: how fast facts fade."""
-    if read.erasing is not None:
-        _erase_all(read.erasing, store, rates)
-    if read.tombstone is not None:
-        _erase(read.tombstone, store)
-
-
-def _erase_all(erasing: Erasing, store: FactStore, rates: Mapping[Kind, float]) -> None:
+def erase_all(erasing: Erasing, store: FactStore, rates: Mapping[Kind, float]) -> None:
     """Erase every fact of the partition that rests on a conversation, or is of a person; remember it."""
     work, partition = store.work, store.partition
     erased = erasing.key(partition)
@@ -58,6 +35,7 @@ def _erase_all(erasing: Erasing, store: FactStore, rates: Mapping[Kind, float]) 
     if before is not None and erasing.until <= before.until:
         work.skip("replayed")
         return
+    erasure = Erasure(until=erasing.until)
     for key in work.holding(erasing.named):
         if key.endswith(SENTENCE_SUFFIX):
             sentence_vectors.forget_erased(key, erasing, partition, work)
@@ -68,21 +46,21 @@ def _erase_all(erasing: Erasing, store: FactStore, rates: Mapping[Kind, float]) 
         for fact in line.facts:
             if not _rests_on(fact, erasing):
                 continue
-            _erase(Tombstone(fact.fact_id, Erasure(until=erasing.until)), store, marked=True)
+            erase_fact(Tombstone(fact.fact_id, erasure), store, marked=True)
             for part_id in _merged_into(fact.fact_id, line, store):
-                _erase_part(part_id, erasing, store)
+                erase_known(Tombstone(part_id, erasure), store)
         if erasing.conversation_id:
             _forget_support(line_id, erasing, store, rates)
         for stub in line.stubs:
             if _is_left_of(stub, erasing):
-                _erase_part(stub.fact_id, erasing, store)
+                erase_known(Tombstone(stub.fact_id, erasure), store)
     # Graphs are in the same partitions, and hear of it from here.
     erasures.announce(work, GRAPH_STATEMENTS, erasing, partition, _SOURCE)
     if not erasing.conversation_id:
         forget_person(erasing.tenant_id, erasing.user_id, work)
         sentence_vectors.forget_person(erasing.tenant_id, erasing.user_id, work)
     # Last, as with a fact: that it is known says that it is done.
-    store.put_erasure(erased, Erasure(until=erasing.until), last=True)
+    store.put_erasure(erased, erasure, last=True)
 
 
 def _forget_support(line_id: str, erasing: Erasing, store: FactStore, rates: Mapping[Kind, float]) -> None:
@@ -96,18 +74,13 @@ def _forget_support(line_id: str, erasing: Erasing, store: FactStore, rates: Map
         store.put(line_id, left)
 
 
-def _erase_part(fact_id: str, erasing: Erasing, store: FactStore) -> None:
-    """Erase what state has let go of, and is still to be read on the topic."""
-    erase_known(Tombstone(fact_id, Erasure(until=erasing.until)), store)
-
-
 def erase_known(tombstone: Tombstone, store: FactStore) -> None:
-    """Erase what state knows of a fact, if it knows anything."""
+    """Erase what state knows of a fact: of what it has let go of, the topic is still to be read."""
     if store.state(tombstone.fact_id) is not None:
-        _erase(tombstone, store)
+        erase_fact(tombstone, store)
 
 
-def _erase(tombstone: Tombstone, store: FactStore, *, marked: bool = False) -> None:
+def erase_fact(tombstone: Tombstone, store: FactStore, *, marked: bool = False) -> None:
     """Forget what was erased, and have the log end with what is left of it.
 
     The tombstone was written by somebody else, or by us for theirs; what this stage has published since
@@ -196,14 +169,3 @@ def _merged_into(fact_id: str, line: Line, store: FactStore) -> list[str]:
                     found.append(stub.fact_id)
                     waiting.append((stub.fact_id, part))
     return found
-
-
-def decode_erasure(record: SourceRecord) -> ErasureRecord:
-    """Return the decoded record, for the stage that writes the topic."""
-    try:
-        if (erasing := erasures.read(record)) is not None:
-            return ErasureRecord(record.key or b"", erasing=erasing)
-        tombstone = tombstones.read(record)
-    except InvalidRecord:
-        return ErasureRecord(b"")  # the index dead-letters it
-    return ErasureRecord(b"" if tombstone is None else tombstone.fact_id.encode(), tombstone)

@@ -185,6 +185,13 @@ class FactStore:
         if fact is not None:
             self.work.count("facts_total", fact.kind, fact.status, FactChange.ERASED)
 
+    def bury(self, fact_id: str, erasure: Erasure) -> None:
+        """Erase what may be on the topic of a fact that state knows nothing of."""
+        if erasure != self.erasure(fact_id):
+            self.put_erasure(fact_id, erasure)
+        self.forget_vector(VectorKind.FACT, fact_id)
+        self.write_tombstone(fact_id, None, erasure)
+
     def ask_vector(self, fact: Fact) -> None:
         """Ask for the vector of a fact's text."""
         embedding_requests.ask(self.work, request_for_fact(fact), _SOURCE)

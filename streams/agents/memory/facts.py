@@ -9,18 +9,17 @@ of the log.  For each new fact a vector is asked for; whether it is stored is no
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
-from models.consolidation import ConsolidationStep, Step
 from models.errors import InvalidRecord
 from models.facts import FactCandidate
 from processors.facts.claims import claim_of
 from processors.text.validation import decode
-from streams.agents.memory import fact_candidates
-from streams.agents.memory.consolidating import Consolidating, key_of
+from streams.agents.memory import fact_candidates, tombstones
+from streams.agents.memory.consolidating import Consolidating
 from streams.agents.memory.consolidation_records import CONSOLIDATION
-from streams.agents.memory.fact_erasing import ErasureRecord, decode_erasure, fold_erasure
+from streams.agents.memory.fact_erasing import erase_all, erase_fact
 from streams.agents.memory.fact_store import ERASURE, STATE, FactStore, State, erasure_key
 from streams.agents.memory.fact_vectors import (
     PAGE,
@@ -31,10 +30,14 @@ from streams.agents.memory.fact_vectors import (
     read_vector,
     timer_at,
 )
-from streams.agents.memory.late_facts import FactHeader, erase_late_copy, read_header
+from streams.agents.memory.late_facts import FactHeader, erase_late_copy
 from streams.agents.memory.sentence_vectors import PAGES, SENTENCE
+from streams.agents.memory.steps import decode_step, key_of
+from streams.agents.memory.tombstones import Tombstone
 from streams.agents.policy_stamping import PolicyStamps
 from streams.agents.vectors.requests import EMBEDDINGS
+from streams.clients import erasures
+from streams.clients.erasures import Erasing
 from streams.clients.policies.known import NoPolicies, Policies
 from streams.clients.records import SourceRecord
 from streams.clients.topics import CANDIDATES, FACTS
@@ -46,6 +49,16 @@ __all__ = ["CANDIDATES", "ERASURE", "FACTS", "STATE", "Facts", "erasure_key"]
 
 
 T = TypeVar("T")
+
+
+class OwnRecord(NamedTuple):
+    """A record of the topic that the stage itself writes; ``key``: of the state that it is folded into.
+
+    A fact has none, for most of them change nothing.
+    """
+
+    key: bytes
+    says: FactHeader | Erasing | Tombstone | None
 
 
 class Facts:
@@ -66,31 +79,10 @@ class Facts:
             codec=STATE,
             others=(ERASURE, VECTOR, PERSON, PAGE, PLANS, SPOKEN, SENTENCE, PAGES),
             sources={
-                CANDIDATES: Source(
-                    decode=_decode_candidate,
-                    fold=_folding(fact_candidates.fold),
-                    key=lambda said: claim_of(said).slot_id.encode(),
-                    one_record_per_fold=True,
-                ),
-                FACTS: Source(
-                    decode=_decode_erasure,
-                    fold=_folding(self._fold_own),
-                    key=lambda read: read.key,
-                    one_record_per_fold=True,
-                    seeks=_sought,
-                ),
-                EMBEDDINGS: Source(
-                    decode=read_vector,
-                    fold=_folding(self._consolidating.fold_vector),
-                    key=lambda arrived: b"",
-                    one_record_per_fold=True,
-                ),
-                CONSOLIDATION: Source(
-                    decode=_decode_step,
-                    fold=_folding(self._consolidating.fold_step),
-                    key=key_of,
-                    one_record_per_fold=True,
-                ),
+                CANDIDATES: _source(_decode_candidate, fact_candidates.fold, _slot_of),
+                FACTS: _source(_decode_own, self._fold_own, lambda read: read.key, _sought),
+                EMBEDDINGS: _source(read_vector, self._consolidating.fold_vector, lambda arrived: b""),
+                CONSOLIDATION: _source(decode_step, self._consolidating.fold_step, key_of),
             },
             on_timer=self._consolidating.on_timer,
             timer_at=timer_at,
@@ -103,15 +95,23 @@ class Facts:
             decided_by=self._stamps.decided_by,
         )
 
-    def _fold_own(self, read: ErasureRecord | FactHeader, store: FactStore) -> None:
-        if isinstance(read, FactHeader):
-            erase_late_copy(read, store)
-        else:
-            fold_erasure(read, store, self._settings.decay_rates)
+    def _fold_own(self, read: OwnRecord, store: FactStore) -> None:
+        match read.says:
+            case FactHeader():
+                erase_late_copy(read.says, store)
+            case Erasing():
+                erase_all(read.says, store, self._settings.decay_rates)
+            case Tombstone():
+                erase_fact(read.says, store)
 
 
-def _folding(decide: Callable[[T, FactStore], None]) -> Callable[[State | None, Run[T], Work], State | None]:
-    """Return the fold of one record, which leaves the state of its key as ``decide`` has left it."""
+def _source(
+    decode: Callable[[SourceRecord], T],
+    decide: Callable[[T, FactStore], None],
+    key: Callable[[T], bytes],
+    seeks: Callable[[T], Sequence[bytes]] | None = None,
+) -> Source[State, T]:
+    """Return a source whose records are folded alone, and leave the state of their key as ``decide`` does."""
 
     def fold(own: State | None, run: Run[T], work: Work) -> State | None:
         ((said, record),) = run.items
@@ -119,7 +119,7 @@ def _folding(decide: Callable[[T, FactStore], None]) -> Callable[[State | None, 
         decide(said, store)
         return store.own
 
-    return fold
+    return Source(decode=decode, fold=fold, key=key, one_record_per_fold=True, seeks=seeks)
 
 
 def _decode_candidate(record: SourceRecord) -> FactCandidate:
@@ -128,31 +128,21 @@ def _decode_candidate(record: SourceRecord) -> FactCandidate:
     return found
 
 
-def _decode_erasure(record: SourceRecord) -> ErasureRecord | FactHeader:
-    if record.value is None:
-        return decode_erasure(record)
-    return read_header(record) or ErasureRecord(b"")
+def _slot_of(said: FactCandidate) -> bytes:
+    return claim_of(said).slot_id.encode()
 
 
-def _sought(read: ErasureRecord | FactHeader) -> tuple[bytes, ...]:
-    return (read.erasing.named,) if isinstance(read, ErasureRecord) and read.erasing is not None else ()
+def _decode_own(record: SourceRecord) -> OwnRecord:
+    try:
+        if record.value is not None:
+            return OwnRecord(b"", decode(FactHeader, record.value))
+        if (erasing := erasures.read(record)) is not None:
+            return OwnRecord(record.key or b"", erasing)
+        tombstone = tombstones.read(record)
+    except InvalidRecord:
+        return OwnRecord(b"", None)  # the index dead-letters it
+    return OwnRecord(b"" if tombstone is None else tombstone.fact_id.encode(), tombstone)
 
 
-def _decode_step(record: SourceRecord) -> ConsolidationStep:
-    step = decode(ConsolidationStep, record.value)
-    if step.step is Step.CONSOLIDATE:
-        return step
-    if step.step is Step.CORRECT:
-        if not (step.user_id and step.fact_id and step.correction):
-            raise InvalidRecord(
-                "incomplete_step", "a step correct names user_id and fact_id, and has a correction"
-            )
-        return step
-    is_about_one = step.step in (Step.DEPRECATE, Step.SEPARATE, Step.PASSES)
-    if not (step.user_id and step.fact_id) or not (step.other_id or is_about_one):
-        raise InvalidRecord("incomplete_step", f"a step {step.step} names user_id, fact_id and other_id")
-    if step.fact_id == step.other_id:
-        raise InvalidRecord("same_fact", f"a step {step.step} names one fact twice: {step.fact_id}")
-    if step.step in (Step.SUPPORT, Step.ENDS, Step.REPLACES, Step.PASSES) and step.saying is None:
-        raise InvalidRecord("incomplete_step", f"a step {step.step} says where it was said (saying)")
-    return step
+def _sought(read: OwnRecord) -> tuple[bytes, ...]:
+    return (read.says.named,) if isinstance(read.says, Erasing) else ()

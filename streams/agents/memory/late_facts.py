@@ -15,7 +15,6 @@ import msgspec
 from models.errors import InvalidRecord
 from models.facts import Erasure, Fact, FactCandidate, FactChange
 from models.messages import DEFAULT_TENANT
-from models.vectors import VectorKind
 from processors.facts.claims import claim_of
 from processors.facts.erasure import outlives
 from processors.facts.lines import Cause, recorded, with_fact
@@ -23,7 +22,6 @@ from processors.text.validation import decode
 from streams.agents.memory.fact_erasing import erase_known
 from streams.agents.memory.fact_store import FactStore
 from streams.agents.memory.tombstones import Tombstone
-from streams.clients.records import SourceRecord
 
 #: More versions than what is in flight at once can have published of one fact: what is said of it later must be
 #: newer than any of them.
@@ -41,19 +39,6 @@ class FactHeader(msgspec.Struct, frozen=True):
     user_id: str
     provenance: tuple[_Evidence, ...]
     tenant_id: str = DEFAULT_TENANT
-
-    @property
-    def key(self) -> bytes:
-        """The key of the state that it is folded into: none, for most of them change nothing."""
-        return b""
-
-
-def read_header(record: SourceRecord) -> FactHeader | None:
-    """Return the header of a fact; ``None`` for an invalid record, which the index dead-letters."""
-    try:
-        return decode(FactHeader, record.value)
-    except InvalidRecord:
-        return None
 
 
 def erase_late_copy(written: FactHeader, store: FactStore) -> None:
@@ -74,7 +59,7 @@ def erase_late_copy(written: FactHeader, store: FactStore) -> None:
     erasure = Erasure(until=until, version=max(copy.version, 0 if before is None else before.version))
     living = store.find(copy.fact_id)
     if living is None:
-        _bury(copy.fact_id, erasure, store)
+        store.bury(copy.fact_id, erasure)
     elif _erased(living.fact, store) is not None:  # the table was begun with the copy
         erase_known(Tombstone(copy.fact_id, erasure), store)
     elif living.fact.version > copy.version:
@@ -90,14 +75,7 @@ def erase_unknown(candidate: FactCandidate, until: datetime, store: FactStore) -
     """Erase what may have been published of a candidate that is passed over because of an erasure."""
     fact_id = claim_of(candidate).fact_id
     if store.erasure(fact_id) is None and store.state(fact_id) is None:
-        _bury(fact_id, Erasure(until=until, version=_UNKNOWN_VERSIONS), store)
-
-
-def _bury(fact_id: str, erasure: Erasure, store: FactStore) -> None:
-    if erasure != store.erasure(fact_id):
-        store.put_erasure(fact_id, erasure)
-    store.forget_vector(VectorKind.FACT, fact_id)
-    store.write_tombstone(fact_id, None, erasure)
+        store.bury(fact_id, Erasure(until=until, version=_UNKNOWN_VERSIONS))
 
 
 def _erased(fact: Fact, store: FactStore) -> datetime | None:
