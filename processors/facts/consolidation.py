@@ -16,7 +16,7 @@ from models.errors import InvalidRecord
 from models.facts import Erasure, Fact, FactCandidate, FactChange
 from models.statements import Assertion, Polarity
 from processors.facts.claims import Claim, claim_of
-from processors.facts.evidence import Floor, is_counted, is_erased, is_tentative, is_under, learned, reinforced
+from processors.facts.evidence import is_counted, is_erased, is_tentative, is_under, learned, reinforced
 from processors.facts.lines import (
     VALUES_LIMIT,
     Cause,
@@ -28,9 +28,9 @@ from processors.facts.lines import (
     settled,
     with_fact,
 )
-from processors.facts.marks import ANY, Moment, Said, mark_of, marked, moment_of
+from processors.facts.marks import ANY, Said, mark_of, marked, moment_of
 from processors.facts.refinement import Standing, absorbed, brought_back, standing, stands_for
-from processors.facts.stubs import Led, Stub, released
+from processors.facts.stubs import released
 
 _SAID = {
     Assertion.HOLDS: Said.HOLDS,
@@ -40,12 +40,10 @@ _SAID = {
 
 
 class Lines(Protocol):
-    """The state that a fold may read, and where in the log its candidate stands."""
+    """The state that a fold may read; ``position``: where in the log its candidate stands, which grows."""
 
     @property
-    def position(self) -> int:
-        """Return where the candidate stands: it grows from one to the next."""
-        ...
+    def position(self) -> int: ...
 
     def line(self, line_id: str) -> Line | None:
         """Return a line as it is now."""
@@ -74,13 +72,17 @@ class Consolidation:
 
     def __init__(self, candidate: FactCandidate, slot: Line | None, known: Lines) -> None:
         self._known = known
-        self._claim = claim_of(candidate)
+        self._claim = claim = claim_of(candidate)
         self._said = candidate
-        if self._assertion() is Said.ENDED:
+        self._at = moment_of(candidate.provenance)
+        # An end without a value is a claim of its own: that nothing fills the slot.
+        self._asserts = _SAID[candidate.assertion]
+        if self._asserts is Said.ENDED and claim.is_none:
+            self._asserts = Said.HOLDS
+        if self._asserts is Said.ENDED:
             ending = msgspec.structs.replace(candidate.provenance, ends=True, since=None, since_precision=None)
             self._said = msgspec.structs.replace(candidate, provenance=ending)
-        self._at = moment_of(candidate.provenance)
-        self.slot = slot or Line(self._claim.single)
+        self.slot = slot or Line(claim.single)
         self.lines: dict[str, Line] = {}
         self.changes: list[Fact] = []
         self._fold()
@@ -101,32 +103,31 @@ class Consolidation:
             self.lines[line_id] = line  # where it stood, if it changed before
         self.changes += changed
 
-    def _settle(self, line_id: str, before: Line, after: Line, about: str) -> None:
-        if after is not before:
-            self._put(line_id, *settled(before, after, self._cause(about)))
-
     def _cause(self, fact_id: str) -> Cause:
         return cause_of(fact_id, self._said.provenance, self._known.position)
 
     # -- the candidate --------------------------------------------------------------------------------------
 
     def _fold(self) -> None:
-        claim, evidence = self._claim, self._said.provenance
-        stands = standing(claim, evidence, self._line, self._known.position, self._taken_back())
+        claim, evidence, known = self._claim, self._said.provenance, self._known
+        stands = standing(claim, evidence, self._line, known.position, self._taken_back())
         own = stands.claim
-        erasure = self._known.erasure(own.fact_id)
-        if is_erased(evidence, self._known.erasure(claim.fact_id)) or is_erased(evidence, erasure):
+        erasure = known.erasure(own.fact_id)
+        if is_erased(evidence, known.erasure(claim.fact_id)) or is_erased(evidence, erasure):
             return
-        if not self._take(stands, erasure) and not self._known.is_folded(own.line_id):
+        if not self._take(stands, erasure) and not known.is_folded(own.line_id):
             # Not even its refinements: a replay could meet a partial fact that is younger than the candidate.
             return
-        if not claim.is_none and not claim.single:
-            self._note_value(own)
-        if claim.is_none and not claim.single:
-            self._end_values(own)
-        self._deny_merged(own)
+        if self._said.attribute and not claim.single:
+            self._tell_slot(own)
+        denied = self._line(own.line_id).stub(own.opposite_id)
+        if denied is not None and denied.into and self._asserts is not Said.ENDED:
+            self._end(own.line_id, own.opposite_id, Said.ENDED, own.fact_id)
         if self._said.corrects:
-            self._void_named(self._said.corrects, own)
+            line_id = known.line_of(self._said.corrects)
+            wrong = self._line(line_id).fact(self._said.corrects)
+            if wrong is not None and (wrong.slot_id, wrong.user_id) == (own.slot_id, self._said.user_id):
+                self._end(line_id, wrong.fact_id, Said.VOIDED, own.fact_id)
         for partial_id in self._said.refines:
             self._refine(partial_id, own, erasure)
 
@@ -135,7 +136,7 @@ class Consolidation:
         if self._said.corrects:
             return self._said.corrects
         latest, here = self.slot.latest, self._said.provenance.conversation_id
-        if self._assertion() is not Said.CORRECTED or not self._said.attribute or latest is None:
+        if self._asserts is not Said.CORRECTED or not self._said.attribute or latest is None:
             return ""
         if latest.fact_id == self._claim.fact_id or latest.conversation_id != here or latest.at > self._at:
             return ""
@@ -143,125 +144,75 @@ class Consolidation:
 
     def _take(self, stands: Standing, erasure: Erasure | None) -> bool:
         """Count the evidence, once, and mark when it was said; return whether it is new."""
-        own = stands.claim
+        own, evidence = stands.claim, self._said.provenance
         before = self._line(own.line_id)
-        fact, said = before.fact(own.fact_id), self._assertion()
-        evidence = self._said.provenance
-        stub = before.stub(own.fact_id)
-        if fact is None and (
-            stands.is_known or is_under(evidence, before.floors if stub is None else stub.floors)
-        ):
-            return False
-        if fact is None and stub is not None and stub.fact is not None and stands.released is not None:
-            before, fact = self._bring_back(before, stub, stub.fact, *stands.released)
-            stub = before.stub(own.fact_id)
+        fact, stub = before.fact(own.fact_id), before.stub(own.fact_id)
+        position = self._known.position
+        if fact is None:
+            if stands.is_known or is_under(evidence, before.floors if stub is None else stub.floors):
+                return False
+            if stub is not None and stub.fact is not None and stands.released is not None:
+                # It stands for itself again, as it was.
+                rest = released(stub, *stands.released, position)
+                before, fact = brought_back(before, stub, stub.fact, self._cause(stands.released[0].into))
+                before = msgspec.structs.replace(before, stubs=(*before.stubs, rest))
+                self._put(claim_of(fact).line_id, before, [fact])
+                stub = before.stub(own.fact_id)
         if fact is not None:
             let_go = stands.is_known or (stub is not None and is_under(evidence, stub.floors))
             if let_go or is_counted(fact, evidence):
                 return False
         unsure = is_tentative(self._said)
-        marks = marked(before.marks, mark_of(own, self._at, said, tentative=unsure, since=evidence.since))
+        mark = mark_of(own, self._at, self._asserts, tentative=unsure, since=evidence.since)
+        marks = marked(before.marks, mark)
         if own.polarity is Polarity.AFFIRMED and not own.single:
-            for none, at in self._nones():
-                if marks[0].first < at:
-                    marks = marked(marks, mark_of(own, at, Said.ENDED, none))
-        after = before if marks is before.marks else msgspec.structs.replace(before, marks=marks)
+            # What nothing filled the slot after is over.
+            for none in [mark for mark in self.slot.marks if mark.is_none]:
+                for at in sorted({none.first, none.last}):
+                    if marks[0].first < at:
+                        marks = marked(marks, mark_of(own, at, Said.ENDED, none.fact_id))
+        after = msgspec.structs.replace(before, marks=marks)
         if fact is None:
-            after = with_fact(
-                after, learned(self._said, own, before.next_version(own.fact_id, erasure), erasure)
-            )
+            version = before.next_version(own.fact_id, erasure)
+            after = with_fact(after, learned(self._said, own, version, erasure))
             if stub is not None and stands.released is not None:
-                rest = released(stub, *stands.released, self._known.position)
+                rest = released(stub, *stands.released, position)
                 after = msgspec.structs.replace(after, stubs=(*after.stubs, rest))
         else:
             after = with_fact(after, reinforced(fact, self._said, own))
-        self._settle(own.line_id, before, after, own.fact_id)
+        self._put(own.line_id, *settled(before, after, self._cause(own.fact_id)))
         return True
 
-    def _bring_back(
-        self, before: Line, stub: Stub, archived: Fact, led: Led, floors: tuple[Floor, ...]
-    ) -> tuple[Line, Fact]:
-        """Have a merged fact stand for itself again, as it was; ``floors``: what was known to the other."""
-        line, back = brought_back(before, stub, archived, self._cause(led.into))
-        rest = released(stub, led, floors, self._known.position)
-        line = msgspec.structs.replace(line, stubs=(*line.stubs, rest))
-        self._put(claim_of(back).line_id, line, [back])
-        return line, back
+    def _tell_slot(self, own: Claim) -> None:
+        """Tell the line of a slot that holds many values which came last; end those that are taken back."""
+        claim, latest, instead = self._claim, self.slot.latest, self._taken_back()
+        if latest is not None and not self._said.corrects and instead not in ("", own.fact_id):
+            # "A cat, no, I mean a dog."
+            self._end(latest.line_id, latest.fact_id, Said.VOIDED, own.fact_id)
+        if claim.is_none:
+            for line_id in self.slot.values:
+                self._end(line_id, line_id, Said.ENDED, own.fact_id)
+        elif claim.polarity is Polarity.AFFIRMED and self._asserts is not Said.ENDED:
+            before = self.slot
+            if latest is None or latest.at <= self._at:
+                here = self._said.provenance.conversation_id
+                latest = Latest(claim.line_id, claim.fact_id, self._at, here)
+            values = before.values if claim.line_id in before.values else (*before.values, claim.line_id)
+            marks = marked(before.marks, mark_of(ANY, self._at, Said.HOLDS))
+            after = msgspec.structs.replace(before, marks=marks, values=values[-VALUES_LIMIT:], latest=latest)
+            self._put(claim.slot_id, *settled(before, after, self._cause(claim.fact_id)))
 
-    def _assertion(self) -> Said:
-        """An end without a value is a claim of its own: that nothing fills the slot."""
-        said = _SAID[self._said.assertion]
-        return Said.HOLDS if self._claim.is_none and said is Said.ENDED else said
-
-    # -- slots that hold many values --------------------------------------------------------------------------
-
-    def _nones(self) -> list[tuple[str, Moment]]:
-        """Return when nothing filled the slot, and which fact says so."""
-        nones = [mark for mark in self.slot.marks if mark.is_none]
-        return [(mark.fact_id, at) for mark in nones for at in sorted({mark.first, mark.last})]
-
-    def _note_value(self, own: Claim) -> None:
-        """Remember in the slot's own line that it holds a value, and which came last."""
-        claim, said = self._claim, self._assertion()
-        if said is Said.CORRECTED and self._said.attribute:
-            self._void_latest(own.fact_id)
-        if claim.polarity is not Polarity.AFFIRMED or said is Said.ENDED or not self._said.attribute:
-            return
-        before = self.slot
-        after = msgspec.structs.replace(
-            before,
-            marks=marked(before.marks, mark_of(ANY, self._at, Said.HOLDS)),
-            values=before.values
-            if claim.line_id in before.values
-            else (*before.values, claim.line_id)[-VALUES_LIMIT:],
-            latest=self._latest(before.latest),
-        )
-        self._settle(claim.slot_id, before, after, claim.fact_id)
-
-    def _latest(self, before: Latest | None) -> Latest:
-        if before is not None and before.at > self._at:
-            return before
-        claim = self._claim
-        return Latest(claim.line_id, claim.fact_id, self._at, self._said.provenance.conversation_id)
-
-    def _void_latest(self, by: str) -> None:
-        """Take back the value that was named before in this conversation: "a cat, no, I mean a dog"."""
-        latest, instead = self.slot.latest, "" if self._said.corrects else self._taken_back()
-        if latest is not None and instead not in ("", by):
-            self._inject(latest.line_id, latest.fact_id, self._at, Said.VOIDED, by)
-
-    def _void_named(self, fact_id: str, own: Claim) -> None:
-        """Take back the fact that this is said instead of."""
-        line_id = self._known.line_of(fact_id)
-        fact = self._line(line_id).fact(fact_id)
-        if fact is not None and (fact.slot_id, fact.user_id) == (own.slot_id, self._said.user_id):
-            self._inject(line_id, fact_id, self._at, Said.VOIDED, own.fact_id)
-
-    def _end_values(self, none: Claim) -> None:
-        """End what the slot held: the latest values of it."""
-        if self._assertion() is Said.CORRECTED:
-            self._void_latest(none.fact_id)
-        for line_id in self.slot.values:
-            self._inject(line_id, line_id, self._at, Said.ENDED, none.fact_id)
-
-    def _deny_merged(self, own: Claim) -> None:
-        """Apply a denial of a merged fact to the fact that stands for it."""
-        stub = self._line(own.line_id).stub(own.opposite_id)
-        if stub is not None and stub.into and self._assertion() is not Said.ENDED:
-            self._inject(own.line_id, own.opposite_id, self._at, Said.ENDED, own.fact_id)
-
-    def _inject(self, line_id: str, fact_id: str, at: Moment, said: Said, by: str) -> None:
-        """Mark the end of a fact that something else in its slot has ended."""
-        before = self._line(line_id)
-        stub = before.stub(fact_id)
+    def _end(self, line_id: str, fact_id: str, said: Said, by: str) -> None:
+        """Mark the end of a fact that something else in its slot has ended, or of what stands for it."""
+        line = self._line(line_id)
+        stub = line.stub(fact_id)
         if stub is not None and stub.into:
             if stub.into_line != line_id:
-                self._inject(stub.into_line, stub.into, at, said, by)
+                self._end(stub.into_line, stub.into, said, by)
             return
-        fact = before.fact(fact_id)
-        if fact is None:
-            return
-        if (done := ended(before, fact, said, at, self._cause(by))) is not None:
+        fact = line.fact(fact_id)
+        done = None if fact is None else ended(line, fact, said, self._at, self._cause(by))
+        if done is not None:
             self._put(line_id, *done)
 
     # -- partial statements -----------------------------------------------------------------------------------
