@@ -15,7 +15,7 @@ import msgspec
 
 from models.facts import Erasure, Fact, FactChange, Provenance
 from processors.facts.claims import claim_of
-from processors.facts.lines import Cause, Line, settled, with_fact
+from processors.facts.lines import Cause, Line, settled, unnamed, with_fact
 from processors.facts.marks import Mark, Said, mark_of, marked, moment_of
 
 
@@ -89,24 +89,11 @@ def unaware(line: Line, fact_id: str, until: datetime) -> tuple[Line, list[Fact]
 def _without(line: Line, fact_id: str, until: datetime) -> Line:
     return msgspec.structs.replace(
         line,
-        facts=tuple(_unaware(each, fact_id) for each in line.facts if each.fact_id != fact_id),
+        facts=tuple(unnamed(each, fact_id) for each in line.facts if each.fact_id != fact_id),
         marks=tuple(mark for mark in line.marks if not _is_of(mark, fact_id, until)),
         given=None,
         given_before=(),
     )
-
-
-def _unaware(other: Fact, fact_id: str) -> Fact:
-    """Another fact, whose history does not say in which words the erased one has changed it."""
-    if all(each.fact_id != fact_id for each in other.changes):
-        return other
-    changes = tuple(
-        msgspec.structs.replace(each, window_id=None, message_id=None, fact_id=None)
-        if each.fact_id == fact_id
-        else each
-        for each in other.changes
-    )
-    return msgspec.structs.replace(other, changes=changes)
 
 
 def _is_of(mark: Mark, fact_id: str, until: datetime) -> bool:

@@ -174,7 +174,7 @@ def settled(
         if old is not None and new == old:
             continue
         new = _recorded(old, new, cause, reason)
-        changed.append(alone(new) if new.is_void else new)
+        changed.append(unnamed(new) if new.is_void else new)
     changed.sort(key=lambda fact: fact.status is FactStatus.ACTIVE)
     by_id = {fact.fact_id: fact for fact in changed}
     line = msgspec.structs.replace(after, facts=tuple(by_id.get(fact.fact_id, fact) for fact in after.facts))
@@ -215,24 +215,21 @@ def _judged(fact: Fact, verdict: Verdict | None) -> Fact:
 def _recorded(old: Fact | None, new: Fact, cause: Cause, reason: FactChange | None) -> Fact:
     """Return a changed fact as its next version, with the change at the end of its history."""
     if old is None:
-        change = FactChange.CREATED
-    elif new.status is not old.status:
-        change = reason or _CHANGES[new.status]
-    else:
-        own = new.fact_id == cause.fact_id
-        change = reason or (FactChange.REINFORCED if own else _CHANGES[new.status])
-    version = new.version if old is None else max(old.version, new.version) + 1
-    return recorded(new, change, version, cause, None if old is None else old.confidence)
+        return recorded(new, FactChange.CREATED, cause, None, new.version)
+    is_own = new.status is old.status and new.fact_id == cause.fact_id
+    change = reason or (FactChange.REINFORCED if is_own else _CHANGES[new.status])
+    return recorded(new, change, cause, old, max(old.version, new.version) + 1)
 
 
-def recorded(fact: Fact, change: FactChange, version: int, cause: Cause, before: float | None) -> Fact:
-    """Return the fact in a new version whose history ends with ``change``."""
+def recorded(fact: Fact, change: FactChange, cause: Cause, old: Fact | None, version: int = 0) -> Fact:
+    """Return a fact whose history ends with ``change``, in the version after ``old``, or in ``version``."""
     changed_at = max(fact.changed_at, cause.at)
+    version = version or (1 if old is None else old.version + 1)
     revision = Revision(
         version=version,
         change=change,
         at=changed_at,
-        confidence_before=before,
+        confidence_before=None if old is None else old.confidence,
         confidence_after=fact.confidence,
         window_id=cause.window_id,
         message_id=cause.message_id,
@@ -247,15 +244,16 @@ def recorded(fact: Fact, change: FactChange, version: int, cause: Cause, before:
     )
 
 
-def alone(fact: Fact) -> Fact:
-    """Return a fact that state lets go of: its history names only what was said of it.
+def unnamed(fact: Fact, other_id: str = "") -> Fact:
+    """Return a fact whose history does not say in which words ``other_id`` has changed it, or any other fact.
 
-    When another one is erased later, nobody could take it out of the record that is left of this one.
+    When another one is erased later, nobody could take it out of the record that is left of a fact that state
+    lets go of.
     """
     changes = tuple(
-        each
-        if each.fact_id is None
-        else msgspec.structs.replace(each, window_id=None, message_id=None, fact_id=None)
+        msgspec.structs.replace(each, window_id=None, message_id=None, fact_id=None)
+        if each.fact_id is not None and other_id in ("", each.fact_id)
+        else each
         for each in fact.changes
     )
     return msgspec.structs.replace(fact, changes=changes)

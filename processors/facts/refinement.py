@@ -26,7 +26,7 @@ from processors.facts.evidence import (
     place,
     with_ends,
 )
-from processors.facts.lines import STUBS_LIMIT, Cause, Found, Line, alone, recorded, with_fact, with_stub
+from processors.facts.lines import STUBS_LIMIT, Cause, Found, Line, recorded, unnamed, with_fact, with_stub
 from processors.facts.marks import Mark, marked
 from processors.facts.stubs import Led, Stub, stub_of
 
@@ -101,16 +101,15 @@ def absorbed(
     is_one_line = line_id == own.line_id
     merged = recorded(
         msgspec.structs.replace(
-            alone(fact),
+            unnamed(fact),
             status=FactStatus.MERGED_INTO,
             merged_into_id=own.fact_id,
             archived_at=cause.at,
             superseded_by=None,
         ),
         FactChange.MERGED,
-        fact.version + 1,
         cause,
-        fact.confidence,
+        fact,
     )
     known = source.stub(fact.fact_id)
     floors_before = known.floors if known else ()
@@ -153,9 +152,8 @@ def brought_back(line: Line, stub: Stub, archived: Fact, cause: Cause) -> tuple[
     ``archived``: what the stub keeps of it.  What has inherited from it stays as it is, and nothing is left of
     the stub.
     """
-    back = unmerged(archived)
     version = max(stub.version, archived.version) + 1
-    back = recorded(back, FactChange.KEPT, version, cause, archived.confidence)
+    back = recorded(unmerged(archived), FactChange.KEPT, cause, archived, version)
     marks = line.marks
     for mark in stub.marks:
         marks = _with_ends(marks, mark)

@@ -69,6 +69,12 @@ class Erasing(NamedTuple):
         """Return the key of its record in a partition."""
         return ids.erasure_id(self.tenant_id, self.conversation_id, self.user_id, partition)
 
+    def covers(self, tenant_id: str, user_id: str, *conversation_ids: str) -> bool:
+        """Say whether what a person said in these conversations is erased, up to some arrival."""
+        if tenant_id != self.tenant_id or self.user_id not in ("", user_id):
+            return False
+        return self.conversation_id in ("", *conversation_ids)
+
     @property
     def named(self) -> bytes:
         """The conversation, or else the person, as the JSON of whatever rests on it holds it."""

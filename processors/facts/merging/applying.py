@@ -14,7 +14,7 @@ from models.facts import Erasure, Fact, FactChange, Revision
 from processors.facts.claims import claim_of
 from processors.facts.confidence import revived
 from processors.facts.evidence import is_same, name_of
-from processors.facts.lines import Cause, Found, Line, recorded, settled, with_fact, with_stub
+from processors.facts.lines import Cause, Found, Line, recorded, settled, with_stub
 from processors.facts.merging.guards import may_merge
 from processors.facts.refinement import absorbed
 from processors.facts.stubs import Given, corrected_until
@@ -75,24 +75,22 @@ def _given(gone: Fact, before: Fact, after: Fact) -> Given:
     )
 
 
-def half_as_sure(line: Line, fact: Fact, cause: Cause) -> tuple[Line, Fact] | None:
+def half_as_sure(fact: Fact, cause: Cause) -> Fact | None:
     """Say of a fact that another denies it, and nothing decides which is so; ``None`` if it was said before."""
     if _last_about(fact, cause.fact_id) is not None:
         return None
     half = msgspec.structs.replace(fact, confidence=fact.confidence / 2)
-    half = recorded(half, FactChange.CONTRADICTED, fact.version + 1, cause, fact.confidence)
-    return with_fact(line, half), half
+    return recorded(half, FactChange.CONTRADICTED, cause, fact)
 
 
-def as_sure_as_before(line: Line, fact: Fact, cause: Cause) -> tuple[Line, Fact] | None:
+def as_sure_as_before(fact: Fact, cause: Cause) -> Fact | None:
     """Take back that another fact denies this one; ``None`` if nobody said so, or it was taken back."""
     denied = _last_about(fact, cause.fact_id)
     if denied is None or denied.change is not FactChange.CONTRADICTED:
         return None
-    before = denied.confidence_before or 0.0
-    kept = msgspec.structs.replace(fact, confidence=max(fact.confidence, before))
-    kept = recorded(revived(kept), FactChange.KEPT, fact.version + 1, cause, fact.confidence)
-    return with_fact(line, kept), kept
+    confidence = max(fact.confidence, denied.confidence_before or 0.0)
+    kept = revived(msgspec.structs.replace(fact, confidence=confidence))
+    return recorded(kept, FactChange.KEPT, cause, fact)
 
 
 def _was_kept(one: Fact, other: Fact) -> bool:

@@ -15,7 +15,7 @@ import msgspec
 from models.facts import Fact, FactChange
 from processors.facts.claims import Claim, claim_of
 from processors.facts.evidence import name_of
-from processors.facts.lines import Cause, Line, settled, with_fact, with_stub
+from processors.facts.lines import Cause, Found, Line, settled, with_fact, with_stub
 from processors.facts.marks import Mark, Said, mark_of, marked, moment_of
 from processors.facts.refinement import brought_back
 from processors.facts.stubs import Stub, kept_of
@@ -30,15 +30,14 @@ class Separated(NamedTuple):
     back: list[Fact]
 
 
-def separated(
-    into_id: str, into: Line, fact: Fact, left: Line, stub: Stub, through: Sequence[Stub], at: datetime
-) -> Separated | None:
+def separated(whole: Found, left: Line, stub: Stub, through: Sequence[Stub], at: datetime) -> Separated | None:
     """Take a fact out of the one that stands for it; ``None`` if nothing is kept of what it was.
 
     ``through``: what is left of the facts in between, if it was merged into one that was merged itself.
     """
     if stub.fact is None or not stub.into:
         return None
+    into_id, into, fact = whole
     given = set(stub.gave).intersection(*(each.gave for each in through))
     claim = claim_of(fact)._replace(line_id=into_id)
     lesser, marks = _without(fact, into.marks, claim, given, stub.let_go)

@@ -117,14 +117,13 @@ def _is_another(saying: Saying, occasions: Sequence[tuple[str, datetime]]) -> bo
 
 
 def borne_out(
-    line: Line,
     fact: Fact,
     turn_id: str,
     saying: Saying,
     similarity: float,
     at: datetime,
     rates: Mapping[Kind, float] = RATES,
-) -> tuple[Line, Fact] | None:
+) -> Fact | None:
     """Count a turn for a fact; ``None`` if it says nothing new, or the fact does not stand.
 
     How sure it is has faded by then: the gain is on what is left.
@@ -145,21 +144,15 @@ def borne_out(
         return None  # earlier than all that it names, it may be one of those that were counted before
     confidence = left + EVIDENCE_GAIN * (1.0 - left)
     after = msgspec.structs.replace(fact, confidence=confidence, last_evidence_at=heard, support=tuple(kept))
-    after = recorded(
-        revived(after), FactChange.SUPPORTED, fact.version + 1, Cause(fact.fact_id, at), fact.confidence
-    )
-    return with_fact(line, after), after
+    return recorded(revived(after), FactChange.SUPPORTED, Cause(fact.fact_id, at), fact)
 
 
-def faded(
-    line: Line, fact: Fact, at: datetime, rates: Mapping[Kind, float] = RATES
-) -> tuple[Line, Fact] | None:
+def faded(fact: Fact, at: datetime, rates: Mapping[Kind, float] = RATES) -> Fact | None:
     """Say of a fact that it has faded too far to be found; ``None`` if it has not, or does not stand."""
     if not is_faint(fact, at, rates):
         return None
     after = msgspec.structs.replace(fact, status=FactStatus.DEPRECATED)
-    after = recorded(after, FactChange.DEPRECATED, fact.version + 1, Cause(fact.fact_id, at), fact.confidence)
-    return with_fact(line, after), after
+    return recorded(after, FactChange.DEPRECATED, Cause(fact.fact_id, at), fact)
 
 
 def is_faint(fact: Fact, at: datetime, rates: Mapping[Kind, float] = RATES) -> bool:
@@ -190,7 +183,7 @@ def unsupported(
         if len(kept) == len(fact.support):
             continue
         after = _less_sure(fact, kept, rates)
-        after = recorded(after, FactChange.ERASED, fact.version + 1, Cause("", until), fact.confidence)
+        after = recorded(after, FactChange.ERASED, Cause("", until), fact)
         if (stub := archived.get(fact.fact_id)) is not None:
             line = with_stub(line, msgspec.structs.replace(stub, fact=after, version=after.version))
         else:

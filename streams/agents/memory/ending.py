@@ -117,12 +117,10 @@ def fold(step: ConsolidationStep, store: FactStore) -> None:
     if done is None:
         store.work.skip("nothing_new")
         return
-    line, changes = done
-    store.publish(*changes)
     store.put(by_id, with_ended(by_line, ends.line_id))
     # An erasure of what ends the fact must find where the end is.
     store.write_behind(ends.line_id, by_id)
-    store.put(ends.line_id, line)
+    store.change(ends.line_id, *done)
 
 
 def _evidence(line: Line, step: ConsolidationStep) -> Provenance | None:

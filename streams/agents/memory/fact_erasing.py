@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from models.facts import Erasure, Fact
+from models.facts import Erasure
 from models.statements import Kind
 from models.vectors import VectorKind
 from processors.facts.erasure import erase, slot_of, unaware
 from processors.facts.lines import Line
 from processors.facts.merging.support import unsupported
-from processors.facts.stubs import Stub
 from streams.agents.memory import sentence_vectors
 from streams.agents.memory.fact_store import FactStore, erasure_key
 from streams.agents.memory.fact_vectors import forget_person
@@ -44,15 +43,20 @@ def erase_all(erasing: Erasing, store: FactStore, rates: Mapping[Kind, float]) -
         if line is None:
             continue
         for fact in line.facts:
-            if not _rests_on(fact, erasing):
+            if not erasing.covers(
+                fact.tenant_id, fact.user_id, *(each.conversation_id for each in fact.provenance)
+            ):
                 continue
             erase_fact(Tombstone(fact.fact_id, erasure), store, marked=True)
             for part_id in _merged_into(fact.fact_id, line, store):
                 erase_known(Tombstone(part_id, erasure), store)
-        if erasing.conversation_id:
-            _forget_support(line_id, erasing, store, rates)
+        if erasing.conversation_id and (left := store.line(line_id)) is not None:
+            whose = erasing.tenant_id, erasing.conversation_id, erasing.user_id
+            left, changed = unsupported(left, *whose, erasing.until, rates)
+            if changed:
+                store.change(line_id, left, changed)
         for stub in line.stubs:
-            if _is_left_of(stub, erasing):
+            if erasing.covers(stub.tenant_id, stub.user_id, *stub.conversation_ids):
                 erase_known(Tombstone(stub.fact_id, erasure), store)
     # Graphs are in the same partitions, and hear of it from here.
     erasures.announce(work, GRAPH_STATEMENTS, erasing, partition, _SOURCE)
@@ -61,17 +65,6 @@ def erase_all(erasing: Erasing, store: FactStore, rates: Mapping[Kind, float]) -
         sentence_vectors.forget_person(erasing.tenant_id, erasing.user_id, work)
     # Last, as with a fact: that it is known says that it is done.
     store.put_erasure(erased, erasure, last=True)
-
-
-def _forget_support(line_id: str, erasing: Erasing, store: FactStore, rates: Mapping[Kind, float]) -> None:
-    """Remove support that came from an erased conversation."""
-    if (line := store.line(line_id)) is None:
-        return
-    whose = erasing.tenant_id, erasing.conversation_id, erasing.user_id
-    left, changed = unsupported(line, *whose, erasing.until, rates)
-    store.publish(*changed)
-    if changed:
-        store.put(line_id, left)
 
 
 def erase_known(tombstone: Tombstone, store: FactStore) -> None:
@@ -141,20 +134,6 @@ def _elsewhere(line_id: str, line: Line | None, slot_id: str, store: FactStore) 
                 found[stub.into_line] = None
     found.pop(line_id, None)
     return list(found)
-
-
-def _rests_on(fact: Fact, erasing: Erasing) -> bool:
-    if fact.tenant_id != erasing.tenant_id or erasing.user_id not in ("", fact.user_id):
-        return False
-    return not erasing.conversation_id or any(
-        said.conversation_id == erasing.conversation_id for said in fact.provenance
-    )
-
-
-def _is_left_of(stub: Stub, erasing: Erasing) -> bool:
-    if stub.tenant_id != erasing.tenant_id or erasing.user_id not in ("", stub.user_id):
-        return False
-    return not erasing.conversation_id or erasing.conversation_id in stub.conversation_ids
 
 
 def _merged_into(fact_id: str, line: Line, store: FactStore) -> list[str]:

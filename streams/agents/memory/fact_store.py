@@ -12,6 +12,7 @@ changes: its mark says that the record is done.  Other keys have marks of their 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from functools import lru_cache
 from typing import Protocol
@@ -165,6 +166,13 @@ class FactStore:
             self.work.count("facts_total", fact.kind, fact.status, fact.change)
             if fact.change is FactChange.CREATED:
                 self.ask_vector(fact)
+
+    def change(
+        self, line_id: str, line: Line, facts: Iterable[Fact], *, marked: bool = False, first: bool = False
+    ) -> None:
+        """Publish the facts that changed with a line, and store it as :meth:`put` does."""
+        self.publish(*facts)
+        self.put(line_id, line, marked=marked, first=first)
 
     def write_tombstone(self, fact_id: str, fact: Fact | None, erasure: Erasure) -> None:
         """Write the tombstone of a fact.

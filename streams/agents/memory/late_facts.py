@@ -66,9 +66,8 @@ def erase_late_copy(written: FactHeader, store: FactStore) -> None:
         store.publish(living.fact)
     else:
         cause = Cause("", until)
-        newer = recorded(living.fact, FactChange.ERASED, copy.version + 1, cause, living.fact.confidence)
-        store.put(living.line_id, with_fact(living.line, newer))
-        store.publish(newer)
+        newer = recorded(living.fact, FactChange.ERASED, cause, living.fact, copy.version + 1)
+        store.change(living.line_id, with_fact(living.line, newer), [newer])
 
 
 def erase_unknown(candidate: FactCandidate, until: datetime, store: FactStore) -> None:

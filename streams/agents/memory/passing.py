@@ -78,6 +78,4 @@ def fold(step: ConsolidationStep, store: FactStore) -> None:
     if done is None:
         store.work.skip("nothing_new")
         return
-    line, changes = done
-    store.publish(*changes)
-    store.put(found.line_id, line)
+    store.change(found.line_id, *done)

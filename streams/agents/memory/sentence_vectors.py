@@ -145,8 +145,7 @@ def forget_person(tenant_id: str, user_id: str, work: Work) -> None:
 def forget_erased(key: bytes, erasing: Erasing, partition: int, work: Work) -> None:
     """Let go of the sentence under this key if it is among what is erased."""
     kept = work.get(key, SENTENCE)
-    if kept is None or kept.tenant_id != erasing.tenant_id or erasing.user_id not in ("", kept.user_id):
+    if kept is None or kept.sentence.arrived_at > erasing.until:
         return
-    said = kept.sentence
-    if erasing.conversation_id in ("", said.conversation_id) and said.arrived_at <= erasing.until:
+    if erasing.covers(kept.tenant_id, kept.user_id, kept.sentence.conversation_id):
         forget(key.removesuffix(SENTENCE_SUFFIX).decode(), partition, work)

@@ -30,13 +30,12 @@ def fold(step: ConsolidationStep, store: FactStore) -> None:
         return
     through = _between(stub.into, stays.fact.fact_id, store)
     parts = [part for _, part in through]
-    done = separated(stays.line_id, stays.line, stays.fact, left, stub, parts, step.at)
+    done = separated(stays, left, stub, parts, step.at)
     if done is None:
         store.work.skip("nothing_to_separate")
         return
     if not store.is_folded(stays.line_id):
-        store.publish(*done.stays)
-        store.put(stays.line_id, done.into, marked=True)
+        store.change(stays.line_id, done.into, done.stays, marked=True)
     store.write_behind(left_id, stays.line_id)
     for line_id, part in through:
         between = store.line(line_id)

@@ -13,7 +13,7 @@ import msgspec
 from models.consolidation import ConsolidationStep, Step
 from models.errors import InvalidRecord
 from models.statements import Kind
-from processors.facts.lines import Cause
+from processors.facts.lines import Cause, with_fact
 from processors.facts.merging.applying import as_sure_as_before, half_as_sure, merged
 from processors.facts.merging.support import borne_out, faded
 from processors.text.validation import decode
@@ -94,8 +94,7 @@ def _merge(step: ConsolidationStep, store: FactStore) -> None:
         return
     store.publish(*done.gone)
     if not is_folded:
-        store.publish(*done.stays)
-        store.put(stays.line_id, done.into, marked=True)
+        store.change(stays.line_id, done.into, done.stays, marked=True)
     # The line that it leaves may still be there after a crash, and says the rest.
     store.write_behind(other.line_id, stays.line_id)
     store.put(other.line_id, done.left, marked=True)
@@ -111,15 +110,12 @@ def _contradict(step: ConsolidationStep, store: FactStore, rates: Mapping[Kind, 
             store.work.skip("nothing_to_contradict")
             continue
         decide = half_as_sure if step.step is Step.CONTRADICTION else as_sure_as_before
-        done = decide(found.line, found.fact, Cause(other_id, step.at))
-        if done is None:
+        after = decide(found.fact, Cause(other_id, step.at))
+        if after is None:
             continue
-        line, after = done
-        store.publish(after)
-        if (gone := faded(line, after, step.at, rates)) is not None:
-            line, after = gone
-            store.publish(after)
-        store.put(found.line_id, line, marked=True, first=True)
+        gone = faded(after, step.at, rates)
+        changes = [after] if gone is None else [after, gone]
+        store.change(found.line_id, with_fact(found.line, changes[-1]), changes, marked=True, first=True)
 
 
 def _change_one(step: ConsolidationStep, store: FactStore, rates: Mapping[Kind, float]) -> None:
@@ -130,15 +126,13 @@ def _change_one(step: ConsolidationStep, store: FactStore, rates: Mapping[Kind, 
         return
     said = step.saying
     if step.step is Step.DEPRECATE:
-        done = faded(found.line, found.fact, step.at, rates)
+        done = faded(found.fact, step.at, rates)
     elif said is None or store.is_erased(said.conversation_id, said.arrived_at, step):
         done = None
     else:
         near = step.similarity or 0.0
-        done = borne_out(found.line, found.fact, step.other_id, said, near, step.at, rates)
+        done = borne_out(found.fact, step.other_id, said, near, step.at, rates)
     if done is None:
         store.work.skip("nothing_new")
         return
-    line, after = done
-    store.publish(after)
-    store.put(found.line_id, line)
+    store.change(found.line_id, with_fact(found.line, done), [done])
