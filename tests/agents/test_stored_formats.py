@@ -281,7 +281,6 @@ VALUES: dict[Codec[Any], Any] = {
         ),
     ),
     late_graph.GONE: late_graph.Gone(7),
-    graph.ERASURE: Erasure(until=datetime(2026, 2, 1, 10, tzinfo=UTC)),
     responses.STATE: ResponseState(
         "r-1",
         "c-1",

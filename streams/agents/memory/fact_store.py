@@ -39,6 +39,7 @@ STATE: Codec[State] = Codec("facts", State, form=msgspec.json)
 
 #: Erasures, under :func:`erasure_key`; they stay when the fact is gone.
 ERASURE: Codec[Erasure] = Codec("erasure", Erasure)
+ERASED_SUFFIX = b"/erased"
 
 #: How often a fact may have been merged into another that was merged itself.
 CHAIN = 64
@@ -126,9 +127,7 @@ class FactStore:
 
     def erased_until(self, conversation_id: str, of: Owned) -> datetime | None:
         """Up to which arrival a conversation, its person, or both were erased; ``None``: never."""
-        names = _erasures_of(of.tenant_id, conversation_id, of.user_id, self.partition)
-        erased = [self.erasure(name) for name in names]
-        return max([each.until for each in erased if each is not None], default=None)
+        return erased_until(conversation_id, of, self.partition, self.work)
 
     def is_erased(self, conversation_id: str, arrived_at: datetime, of: Owned) -> bool:
         """Return whether a message was erased with its conversation or its person."""
@@ -216,7 +215,14 @@ def is_of(fact: Fact, whose: Owned) -> bool:
 
 def erasure_key(erased_id: str) -> bytes:
     """Return the key under which the erasure of a fact, a conversation or a person is remembered."""
-    return f"{erased_id}/erased".encode()
+    return erased_id.encode() + ERASED_SUFFIX
+
+
+def erased_until(conversation_id: str, of: Owned, partition: int, work: Work) -> datetime | None:
+    """Up to which arrival a conversation, its person, or both were erased; ``None``: never."""
+    names = _erasures_of(of.tenant_id, conversation_id, of.user_id, partition)
+    erased = [work.get(erasure_key(name), ERASURE) for name in names]
+    return max([each.until for each in erased if each is not None], default=None)
 
 
 @lru_cache(maxsize=4_096)

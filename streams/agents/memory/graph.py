@@ -24,6 +24,7 @@ from processors.extraction.graph.resolving import Resolved
 from processors.text.validation import decode
 from streams.agents.emitting import emit, emit_tombstone
 from streams.agents.memory import late_graph
+from streams.agents.memory.fact_store import ERASED_SUFFIX, ERASURE, erased_until, erasure_key
 from streams.agents.memory.late_graph import GONE, EntityHeader
 from streams.clients import erasures
 from streams.clients.erasures import Erasing
@@ -46,10 +47,8 @@ SAME_LIMIT = 10
 #: Up to which version a record without a value erases.
 VERSION_HEADER = "erased_version"
 
-_ERASED = b"/erased"
-
 #: How keys end under which no person's statements are.
-_NOBODYS = (_ERASED, late_graph.SUFFIX)
+_NOBODYS = (ERASED_SUFFIX, late_graph.SUFFIX)
 
 
 class GraphState(msgspec.Struct, frozen=True):
@@ -60,7 +59,6 @@ class GraphState(msgspec.Struct, frozen=True):
 
 
 STATE: Codec[GraphState] = Codec("graph of a person", GraphState, form=msgspec.json)
-ERASURE: Codec[Erasure] = Codec("erasure from graphs", Erasure)
 
 
 class _Heard(NamedTuple):
@@ -138,7 +136,7 @@ class GraphStage:
 
     @staticmethod
     def _erase(erasing: Erasing, partition: int, work: Work) -> None:
-        key = erasing.key(partition).encode() + _ERASED
+        key = erasure_key(erasing.key(partition))
         known = work.get(key, ERASURE)
         if known is not None and erasing.until <= known.until:
             work.skip("replayed")
@@ -235,28 +233,18 @@ def _publish(
 
 def _rests_on(statement: GraphStatement, erasing: Erasing) -> bool:
     said = statement.source
-    return (
-        statement.tenant_id == erasing.tenant_id
-        and erasing.user_id in ("", statement.user_id)
-        and erasing.conversation_id in ("", said.conversation_id)
-        and said.arrived_at <= erasing.until
-    )
+    covered = erasing.covers(statement.tenant_id, statement.user_id, said.conversation_id)
+    return covered and said.arrived_at <= erasing.until
 
 
 def _is_erased(statement: GraphStatement, partition: int, work: Work) -> bool:
     """Return whether a statement's source was erased with its conversation or its person."""
-    tenant_id, user_id, conversation_id = (
-        statement.tenant_id,
-        statement.user_id,
-        statement.source.conversation_id,
-    )
-    for name in ((conversation_id, ""), (conversation_id, user_id), ("", user_id)):
-        key = ids.erasure_id(tenant_id, *name, partition).encode() + _ERASED
-        erasure = work.get(key, ERASURE)
-        if erasure is not None and statement.source.arrived_at <= erasure.until:
-            work.skip("erased")
-            return True
-    return False
+    said = statement.source
+    until = erased_until(said.conversation_id, statement, partition, work)
+    if until is None or said.arrived_at > until:
+        return False
+    work.skip("erased")
+    return True
 
 
 def _decode(record: SourceRecord) -> _Heard:
