@@ -15,7 +15,7 @@ from models.statements import Assertion, Change
 from processors.facts.claims import claim_of
 from processors.facts.consolidation import Consolidation
 from processors.facts.evidence import latest
-from processors.facts.lines import Line, Place
+from processors.facts.lines import Place
 from processors.facts.preference_aliases import Known, Preferences, as_known, is_held, is_shown, preferences_id
 from streams.agents.emitting import emit
 from streams.agents.memory.ending import ended_by
@@ -26,15 +26,15 @@ _STEPS = {Change.ENDS: Step.ENDS, Change.REPLACES: Step.REPLACES, Change.CORRECT
 
 
 def fold(candidate: FactCandidate, store: FactStore) -> None:
-    """Fold a candidate into the slot that it is about."""
-    for each in _each_evidence(candidate):
-        said = each.provenance
-        until = store.erased_until(said.conversation_id, each)
-        if until is not None and said.arrived_at <= until:
+    """Fold a candidate into the slot that it is about, once for each time that it was said."""
+    for said in _each_evidence(candidate):
+        evidence = said.provenance
+        until = store.erased_until(evidence.conversation_id, said)
+        if until is not None and evidence.arrived_at <= until:
             store.work.skip("erased")
-            erase_unknown(each, until, store)
+            erase_unknown(claim_of(said).fact_id, until, store)
         else:
-            _fold_evidence(_as_meant(_in_known_slot(each, store), store), store)
+            _fold_evidence(_as_meant(_in_known_slot(said, store), store), store)
 
 
 def _each_evidence(candidate: FactCandidate) -> list[FactCandidate]:
@@ -45,6 +45,36 @@ def _each_evidence(candidate: FactCandidate) -> list[FactCandidate]:
         msgspec.structs.replace(candidate, provenance=each, source_message_ids=each.message_ids, also=())
         for each in (candidate.provenance, *candidate.also)
     ]
+
+
+def _in_known_slot(said: FactCandidate, store: FactStore) -> FactCandidate:
+    """Return the candidate in the slot of the preference that it names."""
+    if not is_shown(said):
+        return said
+    known = _preferences(preferences_id(said), store)
+    return as_known(said, known, store.position, lambda each: store.find_in(each.line_id, each.fact_id))
+
+
+def _as_meant(said: FactCandidate, store: FactStore) -> FactCandidate:
+    """Return the candidate as evidence of the fact that it repeats, or as a correction in that fact's slot."""
+    fact = _meant(said, store)
+    if fact is None:
+        return said
+    if said.change is Change.AGAIN:
+        claimed = ("kind", "subject", "attribute", "value", "polarity", "event_at", "event_precision")
+        again = msgspec.structs.replace(
+            said,
+            **{name: getattr(fact, name) for name in claimed},
+            statement=said.statement if fact.attribute else fact.statement,
+            assertion=Assertion.HOLDS,
+            refines=(),
+        )
+        return again if claim_of(again).fact_id == fact.fact_id else said
+    claim = claim_of(said)
+    is_rival = claim.slot_id == fact.slot_id and claim.fact_id != fact.fact_id
+    if said.change is Change.CORRECTS and is_rival:
+        return msgspec.structs.replace(said, assertion=Assertion.CORRECTED, corrects=fact.fact_id)
+    return said
 
 
 def _fold_evidence(said: FactCandidate, store: FactStore) -> None:
@@ -61,11 +91,15 @@ def _fold_evidence(said: FactCandidate, store: FactStore) -> None:
     after = (
         slot.fact(claim.fact_id) if claim.line_id == slot_id else store.find_in(claim.line_id, claim.fact_id)
     )
-    _replace_again(before, after, said.provenance, store)
-    _end_known(said, after, store)
+    if after is not None:
+        _replace_again(before, after, said.provenance, store)
+        _end_known(said, after, store)
     if is_held(said):
-        known = Known(claim.fact_id, claim.line_id, store.position)
-        _remember(preferences_id(said), known, store)
+        # In a replay as well, which may find its fact stored.
+        known = _preferences(preferences_id(said), store)
+        more = known.with_known(Known(claim.fact_id, claim.line_id, store.position))
+        if more is not known:
+            store.put(preferences_id(said), more, first=True)
     store.put(slot_id, slot, marked=True)
 
 
@@ -84,82 +118,17 @@ def _write(done: Consolidation, store: FactStore) -> None:
             store.put(fact.fact_id, Place(line_id), first=True)
     for line_id, line in done.lines.items():
         store.put(line_id, line, marked=True)
-        _keep_behind(line_id, line, store)
-
-
-def _keep_behind(line_id: str, line: Line, store: FactStore) -> None:
-    """Store a line behind those that its facts were merged into, or released from at this position.
-
-    It does not hold any more what they inherited: stored without them, that would be lost.
-    """
-    for stub in line.stubs:
-        released = [led.into_line for led in stub.led if led.until == store.position]
-        for other_id in (stub.into_line, *released):
-            if other_id:
+        # Behind those that its facts were merged into, or released from at this position: it does not hold any
+        # more what they inherited, and stored without them, that would be lost.
+        for stub in line.stubs:
+            released = [led.into_line for led in stub.led if led.until == store.position]
+            for other_id in filter(None, (stub.into_line, *released)):
                 store.write_behind(line_id, other_id)
 
 
-def _in_known_slot(said: FactCandidate, store: FactStore) -> FactCandidate:
-    """Return the candidate in the slot of the preference that it names."""
-    if not is_shown(said):
-        return said
-    known = _preferences(preferences_id(said), store)
-    return as_known(said, known, store.position, lambda each: store.find_in(each.line_id, each.fact_id))
-
-
-def _remember(preferences: str, known: Known, store: FactStore) -> None:
-    """Remember a preference by what it names: in a replay as well, which may find its fact stored."""
-    before = _preferences(preferences, store)
-    after = before.with_known(known)
-    if after is not before:
-        store.put(preferences, after, first=True)
-
-
-def _preferences(preferences: str, store: FactStore) -> Preferences:
-    found = store.state(preferences)
-    return found if isinstance(found, Preferences) else Preferences()
-
-
-def _as_meant(said: FactCandidate, store: FactStore) -> FactCandidate:
-    """Return the candidate as evidence of the fact that it repeats, or as a correction in that fact's slot."""
-    fact = _meant(said, store)
-    if fact is None:
-        return said
-    if said.change is Change.AGAIN:
-        again = msgspec.structs.replace(
-            said,
-            kind=fact.kind,
-            subject=fact.subject,
-            attribute=fact.attribute,
-            value=fact.value,
-            polarity=fact.polarity,
-            event_at=fact.event_at,
-            event_precision=fact.event_precision,
-            statement=said.statement if fact.attribute else fact.statement,
-            assertion=Assertion.HOLDS,
-            refines=(),
-        )
-        return again if claim_of(again).fact_id == fact.fact_id else said
-    if said.change is Change.CORRECTS and _is_rival(said, fact):
-        return msgspec.structs.replace(said, assertion=Assertion.CORRECTED, corrects=fact.fact_id)
-    return said
-
-
-def _end_known(said: FactCandidate, learned: Fact | None, store: FactStore) -> None:
-    """Write the step that ends the fact that a candidate names, if it was said after that."""
-    step, fact = _STEPS.get(said.change), _meant(said, store)
-    if step is None or fact is None or learned is None or learned.fact_id == fact.fact_id or said.corrects:
-        return
-    claim = claim_of(fact)
-    if claim.single and claim.slot_id == learned.slot_id:
-        return  # the slot decides
-    if said.provenance.sent_at > latest(fact).sent_at:
-        emit(store.work, ended_by(learned, fact, said.provenance, step, by=said.extractor))
-
-
-def _replace_again(before: Fact | None, after: Fact | None, evidence: Provenance, store: FactStore) -> None:
+def _replace_again(before: Fact | None, after: Fact, evidence: Provenance, store: FactStore) -> None:
     """Write the step by which a fact that another had ended, and that is said again, replaces the other."""
-    if before is None or after is None or before.superseded_by is None or after.status is not FactStatus.ACTIVE:
+    if before is None or before.superseded_by is None or after.status is not FactStatus.ACTIVE:
         return
     if before.status not in (FactStatus.ENDED, FactStatus.SUPERSEDED):
         return
@@ -169,9 +138,16 @@ def _replace_again(before: Fact | None, after: Fact | None, evidence: Provenance
     emit(store.work, ended_by(after, stands.fact, evidence, Step.REPLACES))
 
 
-def _is_rival(said: FactCandidate, fact: Fact) -> bool:
-    claim = claim_of(said)
-    return claim.slot_id == fact.slot_id and claim.fact_id != fact.fact_id
+def _end_known(said: FactCandidate, learned: Fact, store: FactStore) -> None:
+    """Write the step that ends the fact that a candidate names, if it was said after that."""
+    step, fact = _STEPS.get(said.change), _meant(said, store)
+    if step is None or fact is None or learned.fact_id == fact.fact_id or said.corrects:
+        return
+    claim = claim_of(fact)
+    if claim.single and claim.slot_id == learned.slot_id:
+        return  # the slot decides
+    if said.provenance.sent_at > latest(fact).sent_at:
+        emit(store.work, ended_by(learned, fact, said.provenance, step, by=said.extractor))
 
 
 def _meant(said: FactCandidate, store: FactStore) -> Fact | None:
@@ -180,3 +156,8 @@ def _meant(said: FactCandidate, store: FactStore) -> Fact | None:
         return None
     found = store.standing(said.known, said)
     return None if found is None else found.fact
+
+
+def _preferences(preferences: str, store: FactStore) -> Preferences:
+    found = store.state(preferences)
+    return found if isinstance(found, Preferences) else Preferences()

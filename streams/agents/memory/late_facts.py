@@ -13,9 +13,8 @@ from datetime import datetime
 import msgspec
 
 from models.errors import InvalidRecord
-from models.facts import Erasure, Fact, FactCandidate, FactChange
+from models.facts import Erasure, Fact, FactChange
 from models.messages import DEFAULT_TENANT
-from processors.facts.claims import claim_of
 from processors.facts.erasure import outlives
 from processors.facts.lines import Cause, recorded, with_fact
 from processors.text.validation import decode
@@ -70,9 +69,8 @@ def erase_late_copy(written: FactHeader, store: FactStore) -> None:
         store.change(living.line_id, with_fact(living.line, newer), [newer])
 
 
-def erase_unknown(candidate: FactCandidate, until: datetime, store: FactStore) -> None:
-    """Erase what may have been published of a candidate that is passed over because of an erasure."""
-    fact_id = claim_of(candidate).fact_id
+def erase_unknown(fact_id: str, until: datetime, store: FactStore) -> None:
+    """Erase what may have been published of a fact whose candidate is passed over because of an erasure."""
     if store.erasure(fact_id) is None and store.state(fact_id) is None:
         store.bury(fact_id, Erasure(until=until, version=_UNKNOWN_VERSIONS))
 
