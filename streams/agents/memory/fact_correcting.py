@@ -18,7 +18,7 @@ from processors.facts.lines import Place
 from processors.facts.stubs import Stub, voided_by
 from streams.agents.memory import separating
 from streams.agents.memory.extraction import emit_candidate
-from streams.agents.memory.fact_store import CHAIN, FactStore
+from streams.agents.memory.fact_store import FactStore, is_of
 
 
 def fold_correction(step: ConsolidationStep, store: FactStore) -> None:
@@ -70,26 +70,17 @@ def _corrected_part(stub: Stub, step: ConsolidationStep, store: FactStore) -> tu
 
 
 def _found(step: ConsolidationStep, store: FactStore) -> tuple[Fact | None, Stub | None]:
-    """Return the fact that a step names, or what is left of it; nobody learns that another's is there."""
-    line = store.line(store.line_of(step.fact_id))
-    fact = None if line is None else line.fact(step.fact_id)
-    stub = None if line is None or fact is not None else line.stub(step.fact_id)
-    if (step.tenant_id, step.user_id) != _owner(fact, stub, store):
+    """Return the fact that a step names, or what is left of it; nobody learns that another's is there.
+
+    A fact that was merged is whose that is which it was merged into.
+    """
+    trail = [(each.fact, None if each.fact is not None else each.stub) for each in store.trail(step.fact_id)]
+    owners = [whose for fact, stub in trail if (whose := fact or stub) is not None and whose.user_id]
+    if not owners or not is_of(owners[0], step):
         raise InvalidRecord(
             "unknown_fact", f"there is no fact {step.fact_id} about {step.user_id} in tenant {step.tenant_id}"
         )
-    return fact, stub
-
-
-def _owner(fact: Fact | None, stub: Stub | None, store: FactStore) -> tuple[str, str] | None:
-    """Return tenant and person; a fact that was merged is whose that is which it was merged into."""
-    for _ in range(CHAIN):
-        if fact is not None or stub is None or stub.user_id:
-            break
-        into = store.line(stub.into_line)
-        fact, stub = (None, None) if into is None else (into.fact(stub.into), into.stub(stub.into))
-    whose = fact or stub
-    return None if whose is None else (whose.tenant_id, whose.user_id)
+    return trail[0]
 
 
 def _is_done(fact: Fact | None, stub: Stub | None, window_id: str) -> bool:

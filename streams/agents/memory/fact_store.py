@@ -12,10 +12,10 @@ changes: its mark says that the record is done.  Other keys have marks of their 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from functools import lru_cache
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -24,6 +24,7 @@ from models.facts import Erasure, Fact, FactChange
 from models.vectors import VectorKind
 from processors.facts.lines import Found, Line, Place
 from processors.facts.preference_aliases import Preferences
+from processors.facts.stubs import Stub
 from processors.retrieval.embedding.wording import request_for_fact
 from streams.agents.emitting import emit, emit_tombstone
 from streams.agents.memory import tombstones
@@ -54,6 +55,15 @@ class Owned(Protocol):
     def tenant_id(self) -> str: ...
     @property
     def user_id(self) -> str: ...
+
+
+class Passed(NamedTuple):
+    """A line on the way to the fact that stands: with that fact, or the stub that points on, or nothing."""
+
+    line_id: str
+    line: Line
+    fact: Fact | None
+    stub: Stub | None
 
 
 class FactStore:
@@ -102,19 +112,24 @@ class FactStore:
         fact = None if line is None else line.fact(fact_id)
         return None if line is None or fact is None else Found(line_id, line, fact)
 
-    def standing(self, fact_id: str, whose: Owned | None = None) -> Found | None:
-        """Return the fact that stands for one by now; ``None`` if none does, or one of another person."""
+    def trail(self, fact_id: str) -> Iterator[Passed]:
+        """Yield what is known of a fact, then of the one that it was merged into, to the one that stands."""
         for _ in range(CHAIN):
             line_id = self.line_of(fact_id)
             line = self.line(line_id)
             if line is None:
-                return None
-            if (fact := line.fact(fact_id)) is not None:
-                return Found(line_id, line, fact) if whose is None or is_of(fact, whose) else None
-            stub = line.stub(fact_id)
-            if stub is None or not stub.into:
-                return None
+                return
+            fact, stub = line.fact(fact_id), line.stub(fact_id)
+            yield Passed(line_id, line, fact, stub)
+            if fact is not None or stub is None or not stub.into:
+                return
             fact_id = stub.into
+
+    def standing(self, fact_id: str, whose: Owned | None = None) -> Found | None:
+        """Return the fact that stands for one by now; ``None`` if none does, or one of another person."""
+        for line_id, line, fact, _ in self.trail(fact_id):
+            if fact is not None:
+                return Found(line_id, line, fact) if whose is None or is_of(fact, whose) else None
         return None
 
     def is_folded(self, line_id: str) -> bool:
@@ -208,8 +223,8 @@ class FactStore:
         embedding_requests.forget(self.work, kind, erased_id, self.partition, _SOURCE)
 
 
-def is_of(fact: Fact, whose: Owned) -> bool:
-    """Return whether a fact is of the same person."""
+def is_of(fact: Owned, whose: Owned) -> bool:
+    """Return whether two things are of the same person."""
     return (fact.tenant_id, fact.user_id) == (whose.tenant_id, whose.user_id)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from models.consolidation import ConsolidationStep
 from processors.facts.merging.separating import separated, without_part
-from processors.facts.stubs import Stub
 from streams.agents.memory.fact_store import FactStore, is_of
 
 
@@ -28,34 +27,21 @@ def fold(step: ConsolidationStep, store: FactStore) -> None:
     if not is_of(stub.fact, step) or stays is None:
         store.work.skip("nothing_to_separate")
         return
-    through = _between(stub.into, stays.fact.fact_id, store)
-    parts = [part for _, part in through]
-    done = separated(stays, left, stub, parts, step.at)
+    between = [
+        (each, part) for each, _, fact, part in store.trail(stub.into) if fact is None and part is not None
+    ]
+    done = separated(stays, left, stub, [part for _, part in between], step.at)
     if done is None:
         store.work.skip("nothing_to_separate")
         return
     if not store.is_folded(stays.line_id):
         store.change(stays.line_id, done.into, done.stays, marked=True)
     store.write_behind(left_id, stays.line_id)
-    for line_id, part in through:
-        between = store.line(line_id)
-        if between is not None and not store.is_folded(line_id):
-            store.put(line_id, without_part(between, part, stub), marked=True)
+    for line_id, part in between:
+        line = store.line(line_id)
+        if line is not None and not store.is_folded(line_id):
+            store.put(line_id, without_part(line, part, stub), marked=True)
         store.write_behind(left_id, line_id)
     store.publish(*done.back)
     store.ask_vector(done.back[0])  # it was let go of with it
     store.put(left_id, done.left, marked=True)
-
-
-def _between(fact_id: str, standing_id: str, store: FactStore) -> list[tuple[str, Stub]]:
-    """Return the stubs between a fact and the one that stands for it, with their lines."""
-    found: list[tuple[str, Stub]] = []
-    while fact_id != standing_id:
-        line_id = store.line_of(fact_id)
-        line = store.line(line_id)
-        stub = None if line is None else line.stub(fact_id)
-        if stub is None or not stub.into:
-            break
-        found.append((line_id, stub))
-        fact_id = stub.into
-    return found
