@@ -43,17 +43,19 @@ OBJECTIONS = (
 )
 
 _SPACES = re.compile(r"\s+")
+#: How many characters of each a fact may keep.
 _LIMITS = {"quote": 4096, "statement": 4096, "subject": 256, "attribute": 128, "value": 1024, "completes": 1024}
 
 
-def already_extracted(source_message_ids: Iterable[str], extracted_ids: Collection[str]) -> bool:
-    """Return whether all source messages of a statement were extracted before (requirement 1.3)."""
-    return all(message_id in extracted_ids for message_id in source_message_ids)
-
-
 def fresh(statements: Iterable[Statement], extracted_ids: Collection[str]) -> list[Statement]:
-    """Keep the statements that rest on at least one message that nothing was extracted from before."""
-    return [found for found in statements if not already_extracted(found.source_message_ids, extracted_ids)]
+    """Keep the statements that rest on at least one message that nothing was extracted from before
+    (requirement 1.3).
+    """
+    return [
+        each
+        for each in statements
+        if any(message_id not in extracted_ids for message_id in each.source_message_ids)
+    ]
 
 
 def objection(found: Statement, window: Window) -> str | None:
@@ -71,16 +73,11 @@ def objection(found: Statement, window: Window) -> str | None:
         return "confidence"
     if not found.statement.strip() or not found.subject.strip():
         return "no_text"
-    if is_too_long(found):
+    if any(len(getattr(found, name)) > limit for name, limit in _LIMITS.items()):
         return "too_long"
     sources = [messages[message_id] for message_id in found.source_message_ids]
     wrong = _slot_objection(found) or _date_objection(found, messages)
     return wrong or (None if _is_own(found.quote, sources) else "not_own_words")
-
-
-def is_too_long(found: Statement) -> bool:
-    """Return whether one of its texts is longer than a fact may keep."""
-    return any(len(getattr(found, name)) > limit for name, limit in _LIMITS.items())
 
 
 def _slot_objection(found: Statement) -> str | None:

@@ -78,11 +78,6 @@ def _says_something_holds(said: FactCandidate | Fact) -> bool:
     return holds and said.polarity is Polarity.AFFIRMED
 
 
-def fact_id_of(said: FactCandidate) -> str:
-    """Return the id of the fact that a candidate is about; raises as :func:`claim_of`."""
-    return claim_of(said).fact_id
-
-
 def normalized_attribute(name: str) -> str:
     """Fold the writing of an attribute: ``Favourite / Cuisine`` is ``favourite/cuisine``."""
     return "/".join(_folded(part) for part in name.split("/"))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from models.facts import Fact, FactCandidate, FactStatus, Provenance
 from models.ids import candidate_id
 from models.statements import Assertion, Kind, Polarity, attribute_of
-from processors.facts.claims import fact_id_of
+from processors.facts.claims import claim_of
 
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
 PARTITIONS = 3
@@ -133,9 +133,8 @@ def candidate(said: Says, offset: int, sent_at: datetime | None = None) -> FactC
     )
     if not said.refines:
         return found
-    partial = fact_id_of(
-        FactCandidate(**{**as_dict(found), "value": said.refines, "assertion": Assertion.HOLDS})
-    )
+    less = FactCandidate(**{**as_dict(found), "value": said.refines, "assertion": Assertion.HOLDS})
+    partial = claim_of(less).fact_id
     return FactCandidate(**{**as_dict(found), "refines": (partial,)})
 
 

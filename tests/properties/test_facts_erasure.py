@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from models.facts import Erasure, Fact, FactCandidate, FactStatus
 from models.statements import Assertion, Polarity
-from processors.facts.claims import fact_id_of
+from processors.facts.claims import claim_of
 from streams.agents.memory import tombstones
 from streams.agents.memory.facts import FACTS, Facts
 from streams.config.settings import Settings
@@ -62,11 +62,11 @@ def test_what_was_erased_is_gone_and_no_replay_brings_it_back(story: list[Says],
     harness = StageHarness(Facts(Settings()).stage())
     for each in stream:
         harness.feed(harness.record(each))
-    gone = data.draw(st.sampled_from(sorted({fact_id_of(each) for each in stream})))
+    gone = data.draw(st.sampled_from(sorted({claim_of(each).fact_id for each in stream})))
     until = max(each.provenance.arrived_at for each in stream)
     erase(harness, gone, until)
 
-    mine = [each for each in stream if fact_id_of(each) == gone]
+    mine = [each for each in stream if claim_of(each).fact_id == gone]
     words = [word for each in mine for word in (each.provenance.quote, each.provenance.window_id)]
     words += [each.statement for each in mine if each.attribute]
     for read_again in range(2):
@@ -90,7 +90,7 @@ def test_what_was_corrected_names_nothing_that_is_erased_later() -> None:
         harness.feed(harness.record(each))
     assert FactStatus.DEPRECATED in {fact.status for fact in topic(harness).values()}
     for number in (1, 2, 3):
-        erase(harness, fact_id_of(stream[number]), max(each.provenance.arrived_at for each in stream))
+        erase(harness, claim_of(stream[number]).fact_id, max(each.provenance.arrived_at for each in stream))
         assert f'"w{number}"' not in left(harness)
 
 
@@ -105,7 +105,7 @@ def test_what_was_said_instead_leaves_no_trace_in_another_value_of_the_slot() ->
         harness.feed(harness.record(each))
     assert FactStatus.DEPRECATED in {fact.status for fact in topic(harness).values()}
     assert '"w1"' in left(harness)
-    erase(harness, fact_id_of(stream[1]), max(each.provenance.arrived_at for each in stream))
+    erase(harness, claim_of(stream[1]).fact_id, max(each.provenance.arrived_at for each in stream))
     assert '"w1"' not in left(harness)
 
 
@@ -118,11 +118,11 @@ def test_what_is_said_again_is_known_by_that_alone(story: list[Says], data: st.D
     for each in before:
         harness.feed(harness.record(each))
     again = data.draw(st.sampled_from(after))
-    erase(harness, fact_id_of(again), max(each.provenance.arrived_at for each in before))
+    erase(harness, claim_of(again).fact_id, max(each.provenance.arrived_at for each in before))
     harness.feed(harness.record(again))
     for each in data.draw(st.permutations(before)):
         harness.feed(harness.record(each))
-    fact = topic(harness)[fact_id_of(again)]
+    fact = topic(harness)[claim_of(again).fact_id]
     assert [each.window_id for each in fact.provenance] == [again.provenance.window_id]
     assert fact.evidence_count == 1
     assert fact.status is not FactStatus.MERGED_INTO

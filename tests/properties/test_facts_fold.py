@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from models.facts import CHANGES_LIMIT, Fact, FactChange, FactStatus
 from models.statements import Assertion, Polarity, attribute_of
-from processors.facts.claims import claim_of, fact_id_of
+from processors.facts.claims import claim_of
 from processors.facts.evidence import PROVENANCE_LIMIT, name_of
 
 STORIES = st.lists(says(), max_size=40) | st.lists(says(refining=True), max_size=40) | retold()
@@ -84,7 +84,7 @@ def test_what_was_said_is_reached_from_a_fact_that_holds_or_has_a_named_end(stor
     for said in stream:
         memory.learn(said)
     for said in stream:
-        fact = memory.topic[fact_id_of(said)]
+        fact = memory.topic[claim_of(said).fact_id]
         seen = set()
         while fact.merged_into_id is not None:
             assert fact.fact_id not in seen

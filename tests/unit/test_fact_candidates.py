@@ -12,7 +12,7 @@ from models.messages import Role
 from models.statements import Assertion, Kind, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.facts.candidates import EARLIEST_EVENT, LATEST_AHEAD, is_quoted, objection, to_candidate
-from processors.facts.claims import fact_id_of
+from processors.facts.claims import claim_of
 
 SAID = ("I live in Berlin.", "I like blueberries.", "I like blueberries in smoothies.")
 
@@ -137,12 +137,12 @@ class TestWhatItCompletes:
 
     def test_it_names_the_shorter_statement_of_its_slot(self) -> None:
         partial = to_candidate(found(value="blueberries"), WINDOW, "rules")
-        assert self.refined(completes="blueberries") == (fact_id_of(partial),)
+        assert self.refined(completes="blueberries") == (claim_of(partial).fact_id,)
 
     def test_or_the_shorter_text(self) -> None:
         text = {"attribute": "", "value": ""}
         partial = to_candidate(found(statement="Likes blueberries", **text), WINDOW, "rules")
-        assert self.refined(completes="Likes blueberries", **text) == (fact_id_of(partial),)
+        assert self.refined(completes="Likes blueberries", **text) == (claim_of(partial).fact_id,)
 
     @pytest.mark.parametrize("completes", ["", "  ", "?", "Blueberries in smoothies"])
     def test_nothing_and_itself_is_no_other(self, completes: str) -> None:

@@ -11,7 +11,6 @@ from models.facts import FactCandidate
 from models.statements import Polarity
 from processors.facts.claims import (
     claim_of,
-    fact_id_of,
     normalized_subject,
     normalized_value,
     singular,
@@ -43,7 +42,7 @@ def test_of_whom_it_is_said_and_by_whom_tells_facts_apart() -> None:
     assert claims[1].slot_id == slot("home", "sister")
     free = {claim_of(said("", "", tenant_id=tenant, user_id=user)) for _, tenant, user in told_of}
     assert len(free) == len({each.slot_id for each in free}) == 3
-    assert fact_id_of(said("home", "Berlin")) == claimed("home", "berlin").fact_id
+    assert claim_of(said("home", "Berlin")).fact_id == claimed("home", "berlin").fact_id
 
 
 def test_a_subject_is_one_however_it_is_written() -> None:

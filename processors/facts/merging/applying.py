@@ -1,40 +1,45 @@
-"""Steps of consolidation, done to the lines of facts.
+"""Steps of consolidation, done to the lines of facts: two become one, are two after all, or deny each other.
 
-One step is about two facts, which may be in two lines.  The line of the one that stays is stored first; if
-only that was stored before a crash, the other line follows from what it still holds.
+A step is about two facts, which may be in two lines.  The line of the one that stays is stored first; if only
+that was stored before a crash, the other line follows from what it still holds.  What the one that stays has
+inherited goes with a fact that is taken out of it again; what was said of either since the merge stays where it
+was counted.  Whatever order several merges are taken back in, the same evidence rests with the same facts.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
 from models.facts import Erasure, Fact, FactChange, Revision
-from processors.facts.claims import claim_of
+from processors.facts.claims import Claim, claim_of
 from processors.facts.confidence import revived
 from processors.facts.evidence import is_same, name_of
-from processors.facts.lines import Cause, Found, Line, recorded, settled, with_stub
+from processors.facts.lines import Cause, Found, Line, recorded, settled, with_fact, with_stub
+from processors.facts.marks import Mark, Said, mark_of, marked, moment_of
 from processors.facts.merging.guards import may_merge
-from processors.facts.refinement import absorbed
-from processors.facts.stubs import Given, corrected_until
+from processors.facts.refinement import absorbed, brought_back
+from processors.facts.stubs import Given, Stub, corrected_until, kept_of
 
 #: Merges into one line whose gifts are known: more in one batch, and a crash in its midst, are not told apart.
 _GIVEN_KEPT = 16
 
 
-class Merged(NamedTuple):
+class Paired(NamedTuple):
     """The line of the fact that stays, that of the other, and what to publish of each."""
 
     into: Line
     left: Line
     stays: list[Fact]
-    gone: list[Fact]
+    other: list[Fact]
 
 
 def merged(
     stays: Found, goes: Found, erasure: Erasure | None, cause: Cause, *, is_folded: bool = False
-) -> Merged | None:
+) -> Paired | None:
     """Make a fact part of the one that ``stays``; ``None`` if they may not become one.
 
     What supports the one supports the other now, but nothing that was erased of it.  ``is_folded``: the line of
@@ -57,7 +62,7 @@ def merged(
     marks = tuple(mark for mark in left.marks if mark.fact_id == gone.fact_id)
     kept = {"gave": given.gave, "let_go": given.let_go, "narrowed": given.narrowed}
     rest = with_stub(rest, msgspec.structs.replace(stub, fact=gone, marks=marks, **kept))
-    return Merged(msgspec.structs.replace(after, given=given, given_before=before), rest, changed, [gone])
+    return Paired(msgspec.structs.replace(after, given=given, given_before=before), rest, changed, [gone])
 
 
 def _given(gone: Fact, before: Fact, after: Fact) -> Given:
@@ -73,6 +78,64 @@ def _given(gone: Fact, before: Fact, after: Fact) -> Given:
         let_go=max(0, gained - len(gave)),
         narrowed=(1.0 - after.confidence) / (1.0 - before.confidence) if before.confidence < 1.0 else 1.0,
     )
+
+
+def separated(whole: Found, left: Line, stub: Stub, through: Sequence[Stub], at: datetime) -> Paired:
+    """Take a fact out of the one that stands for it.
+
+    ``left``: the line of its ``stub``, which keeps what it was.  ``through``: what is left of the facts in
+    between, if it was merged into one that was merged itself.
+    """
+    assert stub.fact is not None  # or nobody could take it out
+    into_id, into, fact = whole
+    given = set(stub.gave).intersection(*(each.gave for each in through))
+    claim = claim_of(fact)._replace(line_id=into_id)
+    lesser, marks = _without(fact, into.marks, claim, given, stub.let_go)
+    confidence = fact.confidence if stub.narrowed <= 0.0 else 1.0 - (1.0 - fact.confidence) / stub.narrowed
+    lesser = msgspec.structs.replace(lesser, confidence=min(1.0, max(0.0, confidence)))
+    line = with_fact(msgspec.structs.replace(into, marks=marks), lesser)
+    after, stays = settled(into, line, Cause(stub.fact_id, at), FactChange.KEPT)
+    cause = Cause(fact.fact_id, at)
+    with_it, back = brought_back(left, stub, stub.fact, cause)
+    if (known := kept_of(stub)) is not None:
+        with_it = msgspec.structs.replace(with_it, stubs=(*with_it.stubs, known))
+    rest, changed = settled(with_it, with_it, cause, FactChange.KEPT)
+    return Paired(after, rest, stays, [back, *changed])
+
+
+def without_part(line: Line, stub: Stub, part: Stub) -> Line:
+    """Return the line of an archived fact, which no longer holds what a ``part`` of it had given."""
+    if stub.fact is None:
+        return line
+    claim = claim_of(stub.fact)
+    archived, marks = _without(stub.fact, stub.marks, claim, part.gave, part.let_go)
+    lesser = msgspec.structs.replace(
+        stub,
+        fact=archived,
+        marks=marks,
+        gave=tuple(each for each in stub.gave if each not in part.gave),
+        let_go=max(0, stub.let_go - part.let_go),
+    )
+    return with_stub(line, lesser)
+
+
+def _without(
+    fact: Fact, marks: tuple[Mark, ...], claim: Claim, given: Collection[str], let_go: int
+) -> tuple[Fact, tuple[Mark, ...]]:
+    """Return a fact without some of its evidence, and the marks that are left if all of the rest is known."""
+    kept = tuple(each for each in fact.provenance if name_of(each) not in given)
+    count = max(fact.evidence_count - len(given) - let_go, len(kept), 1)
+    lesser = msgspec.structs.replace(fact, provenance=kept, evidence_count=count)
+    if count > len(kept):
+        return lesser, marks
+    heard = [*(each.arrived_at for each in kept), *(each.arrived_at for each in fact.support)]
+    lesser = msgspec.structs.replace(
+        lesser, learned_at=min(each.arrived_at for each in kept), last_evidence_at=max(heard)
+    )
+    left = tuple(mark for mark in marks if mark.fact_id != fact.fact_id or mark.said is not Said.HOLDS)
+    for each in kept:
+        left = marked(left, mark_of(claim, moment_of(each), Said.HOLDS, since=each.since))
+    return lesser, left
 
 
 def half_as_sure(fact: Fact, cause: Cause) -> Fact | None:

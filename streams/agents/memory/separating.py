@@ -1,5 +1,5 @@
 """memory/facts, what it does when somebody says that two facts which were made one are two
-(:mod:`processors.facts.merging.separating`).
+(:mod:`processors.facts.merging.applying`).
 
 The line of the fact that stays is stored first, then those in between; that of the one that is back comes last,
 and until it is stored the step is done again.
@@ -8,7 +8,7 @@ and until it is stored the step is done again.
 from __future__ import annotations
 
 from models.consolidation import ConsolidationStep
-from processors.facts.merging.separating import separated, without_part
+from processors.facts.merging.applying import separated, without_part
 from streams.agents.memory.fact_store import FactStore, is_of
 
 
@@ -31,9 +31,6 @@ def fold(step: ConsolidationStep, store: FactStore) -> None:
         (each, part) for each, _, fact, part in store.trail(stub.into) if fact is None and part is not None
     ]
     done = separated(stays, left, stub, [part for _, part in between], step.at)
-    if done is None:
-        store.work.skip("nothing_to_separate")
-        return
     if not store.is_folded(stays.line_id):
         store.change(stays.line_id, done.into, done.stays, marked=True)
     store.write_behind(left_id, stays.line_id)
@@ -42,6 +39,6 @@ def fold(step: ConsolidationStep, store: FactStore) -> None:
         if line is not None and not store.is_folded(line_id):
             store.put(line_id, without_part(line, part, stub), marked=True)
         store.write_behind(left_id, line_id)
-    store.publish(*done.back)
-    store.ask_vector(done.back[0])  # it was let go of with it
+    store.publish(*done.other)
+    store.ask_vector(done.other[0])  # it was let go of with it
     store.put(left_id, done.left, marked=True)

@@ -92,7 +92,7 @@ def _merge(step: ConsolidationStep, store: FactStore) -> None:
     if done is None:
         store.work.skip("refused_merge")
         return
-    store.publish(*done.gone)
+    store.publish(*done.other)
     if not is_folded:
         store.change(stays.line_id, done.into, done.stays, marked=True)
     # The line that it leaves may still be there after a crash, and says the rest.
