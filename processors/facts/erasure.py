@@ -43,24 +43,23 @@ def erase(line: Line | None, fact_id: str, before: Erasure | None, until: dateti
     """
     fact = None if line is None else line.fact(fact_id)
     stub = None if line is None else line.stub(fact_id)
-    until_now = until if before is None else max(before.until, until)
-    version = max(version, 0 if before is None else before.version)
-    if line is not None and stub is not None and fact is None:
-        stubs = tuple(each for each in line.stubs if each is not stub)
-        left = msgspec.structs.replace(_without(line, fact_id, until), stubs=stubs)
-        after, changes = settled(line, left, Cause("", until), FactChange.ERASED)
-        erasure = Erasure(until=until_now, version=max(version, stub.version))
-        return Erased(_or_none(after), changes, erasure, True)
     is_known = before is not None and until <= before.until
-    if line is None or fact is None or (outlives(fact, until) and (stub is None or is_known)):
-        if before is not None and until <= before.until and version == before.version:
+    if before is not None:
+        until_now, version = max(before.until, until), max(before.version, version)
+    else:
+        until_now = until
+    stays = fact is not None and outlives(fact, until) and (stub is None or is_known)
+    what = None if stays else fact or stub
+    if line is None or what is None:
+        if before is not None and is_known and version == before.version:
             return Erased(line, [], before, False)
         return Erased(line, [], Erasure(until=until_now, version=version), False)
-    erasure = Erasure(until=until_now, version=max(version, fact.version))
-    left, cause = _without(line, fact_id, until), Cause("", until)
-    if stub is not None:  # it was corrected before, and said again since
-        left = msgspec.structs.replace(left, stubs=tuple(each for each in left.stubs if each is not stub))
-    if kept := _later(fact, until):
+    erasure, cause = Erasure(until=until_now, version=max(version, what.version)), Cause("", until)
+    # It may have been corrected before, and said again since.
+    stubs = tuple(each for each in line.stubs if each is not stub)
+    left = msgspec.structs.replace(_without(line, fact_id, until), stubs=stubs)
+    kept = () if fact is None else _later(fact, until)
+    if fact is not None and kept:
         left = _with_the_rest(left, fact, kept, erasure)
         cause = Cause("", max(each.arrived_at for each in kept))
     after, changes = settled(line, left, cause, FactChange.ERASED)

@@ -8,8 +8,9 @@ the vector of a turn that nobody has looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -172,14 +173,21 @@ def timer_at(key: bytes, payload: bytes) -> float | None:
 
 def listed(person: Person, fact_id: str, work: Work) -> Person:
     """Add a fact to a person's last page, or to a new one."""
-    last = max(0, person.pages - 1)
-    page = work.get(page_key(person.key, last), PAGE) or ()
-    if fact_id not in page:
-        if len(page) >= PAGE_FACTS:
-            last, page = last + 1, ()
-        work.put(page_key(person.key, last), (*page, fact_id), PAGE, first=True)
-    # A crash may have left the page without the person.
+    last = paged(fact_id, max(0, person.pages - 1), PAGE_FACTS, partial(page_key, person.key), work)
     return msgspec.structs.replace(person, pages=last + 1)
+
+
+def paged(thing_id: str, last: int, most: int, key_of: Callable[[int], bytes], work: Work) -> int:
+    """Add a thing to the ``last`` page, or to a new one if ``most`` are there; return which page is the last.
+
+    It may be there: pages are stored before what counts them, and a crash leaves them without that.
+    """
+    page = work.get(key_of(last), PAGE) or ()
+    if thing_id not in page:
+        if len(page) >= most:
+            last, page = last + 1, ()
+        work.put(key_of(last), (*page, thing_id), PAGE, first=True)
+    return last
 
 
 def latest_listed(person: Person, most: int, work: Work) -> Iterator[str]:

@@ -8,6 +8,7 @@ sentence with it, forgotten in the log: nothing of it is there that this stage d
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 
 import msgspec
 
@@ -16,7 +17,7 @@ from models.vectors import EmbeddingResult, SpokenSentence, VectorKind
 from processors.facts.recurring.clusters import Told
 from processors.facts.recurring.sentences import sentence_ids
 from processors.retrieval.embedding.vectors import unpacked
-from streams.agents.memory.fact_vectors import PAGE
+from streams.agents.memory.fact_vectors import PAGE, paged
 from streams.agents.vectors import requests as embedding_requests
 from streams.clients.erasures import Erasing
 from streams.runtime.codec import Codec
@@ -83,12 +84,8 @@ def keep(sentence_id: str, result: EmbeddingResult, partition: int, work: Work) 
 
 def _list(sentence_id: str, key: bytes, partition: int, work: Work) -> None:
     pages = work.get(key, PAGES) or Pages()
-    number = max(pages.first, pages.end - 1)
-    page = work.get(_page_key(key, number), PAGE) or ()
-    if sentence_id not in page:
-        if len(page) >= PAGE_SENTENCES:
-            number, page = number + 1, ()
-        work.put(_page_key(key, number), (*page, sentence_id), PAGE, first=True)
+    last = max(pages.first, pages.end - 1)
+    number = paged(sentence_id, last, PAGE_SENTENCES, partial(_page_key, key), work)
     first = max(pages.first, number + 1 - PAGES_MOST)
     for old in range(pages.first, first):
         for gone in work.get(_page_key(key, old), PAGE) or ():
