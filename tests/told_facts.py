@@ -110,7 +110,8 @@ class Memory:
 
     def fold(self, said: FactCandidate) -> Consolidation:
         """Return what becomes of a candidate, and store nothing."""
-        return Consolidation(said, self.lines.get(claim_of(said).slot_id), self)
+        claim = claim_of(said)
+        return Consolidation(said, claim, self.lines.get(claim.slot_id), self)
 
     def hears(self, said: FactCandidate) -> list[Fact]:
         """Fold a candidate in; return what is published."""

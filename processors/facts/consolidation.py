@@ -70,11 +70,12 @@ class Consolidation:
     order.
     """
 
-    def __init__(self, candidate: FactCandidate, slot: Line | None, known: Lines) -> None:
+    def __init__(self, candidate: FactCandidate, claim: Claim, slot: Line | None, known: Lines) -> None:
         self._known = known
-        self._claim = claim = claim_of(candidate)
+        self._claim = claim
         self._said = candidate
         self._at = moment_of(candidate.provenance)
+        self._because = cause_of("", candidate.provenance, known.position)
         # An end without a value is a claim of its own: that nothing fills the slot.
         self._asserts = _SAID[candidate.assertion]
         if self._asserts is Said.ENDED and claim.is_none:
@@ -104,7 +105,7 @@ class Consolidation:
         self.changes += changed
 
     def _cause(self, fact_id: str) -> Cause:
-        return cause_of(fact_id, self._said.provenance, self._known.position)
+        return msgspec.structs.replace(self._because, fact_id=fact_id)
 
     # -- the candidate --------------------------------------------------------------------------------------
 
@@ -147,17 +148,16 @@ class Consolidation:
         own, evidence = stands.claim, self._said.provenance
         before = self._line(own.line_id)
         fact, stub = before.fact(own.fact_id), before.stub(own.fact_id)
-        position = self._known.position
+        rest = None  # what is left of the stub of one that stands for itself again
+        if stub is not None and stands.released is not None:
+            rest = released(stub, *stands.released, self._known.position)
         if fact is None:
             if stands.is_known or is_under(evidence, before.floors if stub is None else stub.floors):
                 return False
-            if stub is not None and stub.fact is not None and stands.released is not None:
-                # It stands for itself again, as it was.
-                rest = released(stub, *stands.released, position)
-                before, fact = brought_back(before, stub, stub.fact, self._cause(stands.released[0].into))
-                before = msgspec.structs.replace(before, stubs=(*before.stubs, rest))
+            if stub is not None and stub.fact is not None and rest is not None and stands.released is not None:
+                back, fact = brought_back(before, stub, stub.fact, self._cause(stands.released[0].into))
+                before, stub, rest = msgspec.structs.replace(back, stubs=(*back.stubs, rest)), rest, None
                 self._put(claim_of(fact).line_id, before, [fact])
-                stub = before.stub(own.fact_id)
         if fact is not None:
             let_go = stands.is_known or (stub is not None and is_under(evidence, stub.floors))
             if let_go or is_counted(fact, evidence):
@@ -175,8 +175,7 @@ class Consolidation:
         if fact is None:
             version = before.next_version(own.fact_id, erasure)
             after = with_fact(after, learned(self._said, own, version, erasure))
-            if stub is not None and stands.released is not None:
-                rest = released(stub, *stands.released, position)
+            if rest is not None:
                 after = msgspec.structs.replace(after, stubs=(*after.stubs, rest))
         else:
             after = with_fact(after, reinforced(fact, self._said, own))

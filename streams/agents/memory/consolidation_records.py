@@ -6,7 +6,9 @@ from datetime import datetime
 
 from models import ids
 from models.consolidation import ConsolidationStep, MergeCluster, MergeQuestion, Step
+from models.facts import Fact, Provenance
 from models.vectors import Saying
+from processors.facts.evidence import latest
 from streams.agents.emitting import emit
 from streams.agents.memory.fact_store import Owned
 from streams.runtime.effects import Effects
@@ -58,6 +60,33 @@ def step_about(
         saying=saying,
         tenant_id=whose.tenant_id,
     )
+
+
+def emit_end(
+    effects: Effects,
+    newer: Fact,
+    older: Fact,
+    evidence: Provenance,
+    step: Step,
+    similarity: float | None = None,
+    by: str = "",
+) -> None:
+    """Write the step that ends ``older`` at the time when ``evidence`` for ``newer`` was said."""
+    said = Saying(
+        conversation_id=evidence.conversation_id, sent_at=evidence.sent_at, arrived_at=evidence.arrived_at
+    )
+    found = step_about(
+        step,
+        newer,
+        newer.fact_id,
+        older.fact_id,
+        at=max(evidence.arrived_at, latest(older).arrived_at),
+        occasion=(evidence.conversation_id, evidence.sent_at.isoformat()),
+        by=by or ("rules" if similarity is None else "endings"),
+        similarity=similarity,
+        saying=said,
+    )
+    emit(effects, found)
 
 
 def emit_question(

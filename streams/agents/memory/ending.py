@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from models.consolidation import ConsolidationStep, Step
 from models.facts import Fact, Provenance
-from models.vectors import Saying
 from processors.facts.claims import normalized_subject
 from processors.facts.evidence import first_after, is_erased, latest
 from processors.facts.lines import Line, cause_of, ended, with_ended
@@ -25,8 +24,7 @@ from processors.facts.merging.endings import NEAREST, Verdict, decide
 from processors.facts.merging.statement_features import Said
 from processors.retrieval.embedding.vectors import unpacked
 from processors.retrieval.embedding.wording import text_of
-from streams.agents.emitting import emit
-from streams.agents.memory.consolidation_records import step_about
+from streams.agents.memory.consolidation_records import emit_end
 from streams.agents.memory.fact_store import FactStore, is_of
 from streams.agents.memory.fact_vectors import VECTOR, Person, Vector, latest_listed, vector_key
 
@@ -69,32 +67,7 @@ def _write(newer: _Near, others: list[_Near], new: _Near, store: FactStore) -> N
     for (old, evidence), ending in zip(earlier, found, strict=True):
         if ending.verdict in _STEPS and (newer is new or old is new):
             step = _STEPS[ending.verdict]
-            emit(store.work, ended_by(newer.fact, old.fact, evidence, step, ending.cosine))
-
-
-def ended_by(
-    newer: Fact,
-    older: Fact,
-    evidence: Provenance,
-    step: Step,
-    similarity: float | None = None,
-    by: str = "",
-) -> ConsolidationStep:
-    """Return the step that ends ``older`` at the time when ``evidence`` for ``newer`` was said."""
-    said = Saying(
-        conversation_id=evidence.conversation_id, sent_at=evidence.sent_at, arrived_at=evidence.arrived_at
-    )
-    return step_about(
-        step,
-        newer,
-        newer.fact_id,
-        older.fact_id,
-        at=max(evidence.arrived_at, latest(older).arrived_at),
-        occasion=(evidence.conversation_id, evidence.sent_at.isoformat()),
-        by=by or ("rules" if similarity is None else "endings"),
-        similarity=similarity,
-        saying=said,
-    )
+            emit_end(store.work, newer.fact, old.fact, evidence, step, ending.cosine)
 
 
 def fold(step: ConsolidationStep, store: FactStore) -> None:

@@ -7,34 +7,54 @@ alone, and the statement is learned all the same.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import msgspec
 
 from models.consolidation import Step
 from models.facts import Fact, FactCandidate, FactChange, FactStatus, Provenance
 from models.statements import Assertion, Change
-from processors.facts.claims import claim_of
+from processors.facts.claims import Claim, claim_of
 from processors.facts.consolidation import Consolidation
 from processors.facts.evidence import latest
 from processors.facts.lines import Place
-from processors.facts.preference_aliases import Known, Preferences, as_known, is_held, is_shown, preferences_id
-from streams.agents.emitting import emit
-from streams.agents.memory.ending import ended_by
+from processors.facts.preference_aliases import Known, as_known, is_held, is_shown, preferences_id
+from processors.text.validation import decode
+from streams.agents.memory.consolidation_records import emit_end
 from streams.agents.memory.fact_store import FactStore
-from streams.agents.memory.late_facts import erase_unknown
+from streams.clients.records import SourceRecord
 
 _STEPS = {Change.ENDS: Step.ENDS, Change.REPLACES: Step.REPLACES, Change.CORRECTS: Step.REPLACES}
 
 
-def fold(candidate: FactCandidate, store: FactStore) -> None:
+class Claimed(NamedTuple):
+    """A candidate, and what it claims, however often it was said."""
+
+    said: FactCandidate
+    claim: Claim
+
+
+def decode_candidate(record: SourceRecord) -> Claimed:
+    """Return the candidate of a record.
+
+    Raises:
+        InvalidRecord: it is none, or claims nothing that there is a slot for.
+    """
+    found = decode(FactCandidate, record.value)
+    return Claimed(found, claim_of(found))
+
+
+def fold(candidate: Claimed, store: FactStore) -> None:
     """Fold a candidate into the slot that it is about, once for each time that it was said."""
-    for said in _each_evidence(candidate):
+    for said in _each_evidence(candidate.said):
         evidence = said.provenance
         until = store.erased_until(evidence.conversation_id, said)
         if until is not None and evidence.arrived_at <= until:
             store.work.skip("erased")
-            erase_unknown(claim_of(said).fact_id, until, store)
-        else:
-            _fold_evidence(_as_meant(_in_known_slot(said, store), store), store)
+            store.bury_unknown(candidate.claim.fact_id, until)
+            continue
+        meant = _as_meant(_in_known_slot(said, store), store)
+        _fold_evidence(meant, candidate.claim if meant is said else claim_of(meant), store)
 
 
 def _each_evidence(candidate: FactCandidate) -> list[FactCandidate]:
@@ -51,7 +71,7 @@ def _in_known_slot(said: FactCandidate, store: FactStore) -> FactCandidate:
     """Return the candidate in the slot of the preference that it names."""
     if not is_shown(said):
         return said
-    known = _preferences(preferences_id(said), store)
+    known = store.preferences(preferences_id(said))
     return as_known(said, known, store.position, lambda each: store.find_in(each.line_id, each.fact_id))
 
 
@@ -77,14 +97,13 @@ def _as_meant(said: FactCandidate, store: FactStore) -> FactCandidate:
     return said
 
 
-def _fold_evidence(said: FactCandidate, store: FactStore) -> None:
-    claim = claim_of(said)
+def _fold_evidence(said: FactCandidate, claim: Claim, store: FactStore) -> None:
     slot_id = claim.slot_id
     if slot_id.encode() != store.key and store.is_folded(slot_id):
         store.work.skip("replayed")
         return
     before = store.find_in(claim.line_id, claim.fact_id)
-    done = Consolidation(said, store.line(slot_id), store)
+    done = Consolidation(said, claim, store.line(slot_id), store)
     _write(done, store)
     # Behind the others, for its mark says that they are done; it moves on, whatever changed.
     slot = msgspec.structs.replace(done.slot)
@@ -96,10 +115,7 @@ def _fold_evidence(said: FactCandidate, store: FactStore) -> None:
         _end_known(said, after, store)
     if is_held(said):
         # In a replay as well, which may find its fact stored.
-        known = _preferences(preferences_id(said), store)
-        more = known.with_known(Known(claim.fact_id, claim.line_id, store.position))
-        if more is not known:
-            store.put(preferences_id(said), more, first=True)
+        store.prefer(preferences_id(said), Known(claim.fact_id, claim.line_id, store.position))
     store.put(slot_id, slot, marked=True)
 
 
@@ -135,7 +151,7 @@ def _replace_again(before: Fact | None, after: Fact, evidence: Provenance, store
     stands = store.standing(before.superseded_by)
     if stands is None or (after.attribute and stands.fact.slot_id == after.slot_id):
         return  # the slot decides
-    emit(store.work, ended_by(after, stands.fact, evidence, Step.REPLACES))
+    emit_end(store.work, after, stands.fact, evidence, Step.REPLACES)
 
 
 def _end_known(said: FactCandidate, learned: Fact, store: FactStore) -> None:
@@ -147,7 +163,7 @@ def _end_known(said: FactCandidate, learned: Fact, store: FactStore) -> None:
     if claim.single and claim.slot_id == learned.slot_id:
         return  # the slot decides
     if said.provenance.sent_at > latest(fact).sent_at:
-        emit(store.work, ended_by(learned, fact, said.provenance, step, by=said.extractor))
+        emit_end(store.work, learned, fact, said.provenance, step, by=said.extractor)
 
 
 def _meant(said: FactCandidate, store: FactStore) -> Fact | None:
@@ -156,8 +172,3 @@ def _meant(said: FactCandidate, store: FactStore) -> Fact | None:
         return None
     found = store.standing(said.known, said)
     return None if found is None else found.fact
-
-
-def _preferences(preferences: str, store: FactStore) -> Preferences:
-    found = store.state(preferences)
-    return found if isinstance(found, Preferences) else Preferences()

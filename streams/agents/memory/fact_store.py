@@ -23,7 +23,7 @@ from models import ids
 from models.facts import Erasure, Fact, FactChange
 from models.vectors import VectorKind
 from processors.facts.lines import Found, Line, Place
-from processors.facts.preference_aliases import Preferences
+from processors.facts.preference_aliases import Known, Preferences
 from processors.facts.stubs import Stub
 from processors.retrieval.embedding.wording import request_for_fact
 from streams.agents.emitting import emit, emit_tombstone
@@ -44,6 +44,10 @@ ERASED_SUFFIX = b"/erased"
 
 #: How often a fact may have been merged into another that was merged itself.
 CHAIN = 64
+
+#: More versions than what is in flight at once can have published of one fact: what is said of it later must be
+#: newer than any of them.
+_UNKNOWN_VERSIONS = 1_000
 
 _SOURCE = "/switchboard/memory"
 
@@ -99,6 +103,11 @@ class FactStore:
         """Return the id of the line that a fact is in."""
         found = self.state(fact_id)
         return found.line_id if isinstance(found, Place) else fact_id
+
+    def preferences(self, preferences_id: str) -> Preferences:
+        """Return a person's preferences by what they name."""
+        found = self.state(preferences_id)
+        return found if isinstance(found, Preferences) else Preferences()
 
     def find_in(self, line_id: str, fact_id: str) -> Fact | None:
         """Return a fact of a line."""
@@ -165,6 +174,12 @@ class FactStore:
         else:
             self.work.put(key, state, STATE, self.position if marked else None, first=first)
 
+    def prefer(self, preferences_id: str, new: Known) -> None:
+        """Remember a preference by what it names."""
+        known = self.preferences(preferences_id)
+        if (more := known.with_known(new)) is not known:
+            self.put(preferences_id, more, first=True)
+
     def put_erasure(self, erased_id: str, erasure: Erasure, *, last: bool = False) -> None:
         """Remember an erasure."""
         self.work.put(erasure_key(erased_id), erasure, ERASURE, last=last)
@@ -213,6 +228,11 @@ class FactStore:
             self.put_erasure(fact_id, erasure)
         self.forget_vector(VectorKind.FACT, fact_id)
         self.write_tombstone(fact_id, None, erasure)
+
+    def bury_unknown(self, fact_id: str, until: datetime) -> None:
+        """Erase what may have been published of a fact whose candidate is passed over because of an erasure."""
+        if self.erasure(fact_id) is None and self.state(fact_id) is None:
+            self.bury(fact_id, Erasure(until=until, version=_UNKNOWN_VERSIONS))
 
     def ask_vector(self, fact: Fact) -> None:
         """Ask for the vector of a fact's text."""

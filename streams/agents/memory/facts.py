@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from models.errors import InvalidRecord
-from models.facts import FactCandidate
-from processors.facts.claims import claim_of
 from processors.text.validation import decode
 from streams.agents.memory import fact_candidates, tombstones
 from streams.agents.memory.consolidating import Consolidating
@@ -79,7 +77,11 @@ class Facts:
             codec=STATE,
             others=(ERASURE, VECTOR, PERSON, PAGE, PLANS, SPOKEN, SENTENCE, PAGES),
             sources={
-                CANDIDATES: _source(_decode_candidate, fact_candidates.fold, _slot_of),
+                CANDIDATES: _source(
+                    fact_candidates.decode_candidate,
+                    fact_candidates.fold,
+                    lambda candidate: candidate.claim.slot_id.encode(),
+                ),
                 FACTS: _source(_decode_own, self._fold_own, lambda read: read.key, _sought),
                 EMBEDDINGS: _source(read_vector, self._consolidating.fold_vector, lambda arrived: b""),
                 CONSOLIDATION: _source(decode_step, self._consolidating.fold_step, key_of),
@@ -120,16 +122,6 @@ def _source(
         return store.own
 
     return Source(decode=decode, fold=fold, key=key, one_record_per_fold=True, seeks=seeks)
-
-
-def _decode_candidate(record: SourceRecord) -> FactCandidate:
-    found = decode(FactCandidate, record.value)
-    claim_of(found)  # what claims nothing that there is a slot for is refused here
-    return found
-
-
-def _slot_of(said: FactCandidate) -> bytes:
-    return claim_of(said).slot_id.encode()
 
 
 def _decode_own(record: SourceRecord) -> OwnRecord:

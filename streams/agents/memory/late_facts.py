@@ -22,10 +22,6 @@ from streams.agents.memory.fact_erasing import erase_known
 from streams.agents.memory.fact_store import FactStore
 from streams.agents.memory.tombstones import Tombstone
 
-#: More versions than what is in flight at once can have published of one fact: what is said of it later must be
-#: newer than any of them.
-_UNKNOWN_VERSIONS = 1_000
-
 
 class _Evidence(msgspec.Struct, frozen=True, gc=False):
     conversation_id: str
@@ -67,12 +63,6 @@ def erase_late_copy(written: FactHeader, store: FactStore) -> None:
         cause = Cause("", until)
         newer = recorded(living.fact, FactChange.ERASED, cause, living.fact, copy.version + 1)
         store.change(living.line_id, with_fact(living.line, newer), [newer])
-
-
-def erase_unknown(fact_id: str, until: datetime, store: FactStore) -> None:
-    """Erase what may have been published of a fact whose candidate is passed over because of an erasure."""
-    if store.erasure(fact_id) is None and store.state(fact_id) is None:
-        store.bury(fact_id, Erasure(until=until, version=_UNKNOWN_VERSIONS))
 
 
 def _erased(fact: Fact, store: FactStore) -> datetime | None:
