@@ -50,6 +50,9 @@ test runs the stage without a broker by ``testing.py``, with crashes by ``trial.
     assert harness.stored(TALLY) == {b"c-1": Tally(2), b"c-2": Tally(1)}
     assert len(harness.outputs) == 2
 
+A stage that calls a model names the tenant of a record (``Stage.tenant_of``).  Its lane (``fair_lane.py``)
+serves tenants in turn (``turns.py``) among the records that were read ahead, and acks as rule 4 says.
+
 Where it can fail, and what then happens
 ----------------------------------------
 

@@ -220,20 +220,25 @@ class BatchConsumer(Consumer):
         """Return the partitions that may have more in flight: by batches, and by bytes per topic.
 
         A topic's room is its own, or a stage that waits would hold up the others.  One partition takes little
-        more than half of it, for one that waits must not hold up the other partitions either.
+        more than half of it, for one that waits must not hold up the other partitions either.  Where tenants
+        are served in turn it is larger, since who waits behind another is seen only in what was read; it is
+        counted from the commit on, or what is done behind a record that waits would be without bound.
         """
         settings, ledger = self.runtime.settings, epoch.ledger
         sizes = {tp: ledger.outstanding_bytes(tp) for tp in active}
         topics: Counter[str] = Counter()
         for tp, size in sizes.items():
             topics[tp.topic] += size
-        return {
-            tp
-            for tp in active
-            if ledger.outstanding(tp) < settings.batches_in_flight
-            and topics[tp.topic] < settings.unacked_bytes
-            and sizes[tp] < settings.unacked_bytes / 2
-        }
+        in_turn = {topic for topic in topics if self.runtime.serves_in_turn(topic)}
+
+        def has_room(tp: TP) -> bool:
+            if tp.topic in in_turn:
+                most, few = settings.ahead_bytes, epoch.partitions[tp].ahead < settings.ahead_records
+            else:
+                most, few = settings.unacked_bytes, ledger.outstanding(tp) < settings.batches_in_flight
+            return few and topics[tp.topic] < most and sizes[tp] < most / 2
+
+        return {tp for tp in active if has_room(tp)}
 
     # -- acks and commits -------------------------------------------------------------------------------
 

@@ -48,6 +48,11 @@ class Progress:
     position: int
     committed: int | None
 
+    @property
+    def ahead(self) -> int:
+        """How many offsets were delivered beyond the commit."""
+        return self.position - max(self.start, self.committed or 0)
+
     @classmethod
     def at(cls, start: int, end: int, committed: int | None) -> Progress:
         """Return the progress of a partition that was just sought to ``start``."""

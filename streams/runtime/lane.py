@@ -141,17 +141,19 @@ class Lane:
         try:
             await self._restore_timers()
             while True:
-                event = await self._queue.get()
-                if event is None:
-                    await self._on_timers()
-                elif event is PURGE_TOMBSTONES:
-                    await self._let_go()
-                else:
-                    await self._on_batch(event)
+                await self._handle(await self._queue.get())
         except asyncio.CancelledError:
             raise
         except Exception as exc:  # noqa: BLE001 - the boundary: whatever it is, the worker must not go on
             self.runtime.fail(exc)
+
+    async def _handle(self, event: Any) -> None:
+        if event is None:
+            await self._on_timers()
+        elif event is PURGE_TOMBSTONES:
+            await self._let_go()
+        else:
+            await self._on_batch(event)
 
     async def _on_batch(self, event: Any) -> None:
         batch: RecordBatch = event.value
@@ -160,14 +162,16 @@ class Lane:
             self._drop(event)
             return
         self._check_position(batch)
-        metrics = self.runtime.metrics
-        labels = (self.runtime.name, self.stage.name, batch.source)
-        metrics.records_total.labels(*labels).inc(len(batch))
-        metrics.record_batches_total.labels(*labels).inc()
+        self._count_records(batch)
         prepared = await self._stepper.run(batch)
         batch.release()
         self._log_times[batch.source] = batch.timestamp / 1000
         await self._launch(prepared, event)
+
+    def _count_records(self, batch: RecordBatch) -> None:
+        metrics, labels = self.runtime.metrics, (self.runtime.name, self.stage.name, batch.source)
+        metrics.records_total.labels(*labels).inc(len(batch))
+        metrics.record_batches_total.labels(*labels).inc()
 
     async def _held_back(self, event: Any) -> None:
         """Wait until the throttle lets a batch through, and memory has room for what it stores."""

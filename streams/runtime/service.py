@@ -15,6 +15,7 @@ from streams.clients.catalog import Catalog
 from streams.config.settings import Settings
 from streams.runtime.consumer import BatchConsumer
 from streams.runtime.epoch import Epoch, EpochLane, Offsets
+from streams.runtime.fair_lane import FairLane
 from streams.runtime.faust_app import bind, make_app
 from streams.runtime.faust_internals import TP
 from streams.runtime.lane import Lane
@@ -151,7 +152,8 @@ class ServiceRuntime:
         def make() -> Lane:
             table = self._tables.get(bound.stage.name)
             state = NoState() if table is None else PartitionState(table.partition(partition))
-            return Lane(self, epoch, bound, partition, state)
+            made = Lane if bound.stage.tenant_of is None else FairLane
+            return made(self, epoch, bound, partition, state)
 
         return epoch.lane(bound.stage.name, partition, make)
 
@@ -166,6 +168,10 @@ class ServiceRuntime:
     def stalled(self) -> bool:
         """Say whether the event loop has just stood still for so long that partitions may be lost."""
         return self.watch.stalled()
+
+    def serves_in_turn(self, topic: str) -> bool:
+        """Say whether the stage that reads a topic of the broker serves tenants in turn."""
+        return self._by_source[self.catalog.get(topic).contract_name].stage.tenant_of is not None
 
     def stage_of(self, source: str) -> str:
         """Return the name of the stage that reads ``source``."""

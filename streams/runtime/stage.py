@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from streams.clients.records import RecordBatch
+from streams.clients.records import RecordBatch, SourceRecord
 from streams.runtime.codec import Codec
 from streams.runtime.effects import Effects
 from streams.runtime.stage_status import StageStatus
@@ -60,6 +60,9 @@ class Stage:
 
     Exactly one of ``step`` (pure, no I/O, runs on the event loop) and ``async_step`` (calls out: one batch per
     partition at a time, so order per key holds; it raises ``DependencyUnavailable`` to wait in place) is set.
+    ``tenant_of``: of a stage that calls out, whose a record is; tenants are then served in turn
+    (:mod:`streams.runtime.turns`), only the order of a tenant's records and of a key's holds, and several calls
+    of one partition are open at once, none of which may read or write state under keys of the others' records.
     ``sources`` are catalog topic names with equal partition counts.  ``table`` names the state's changelog;
     without it the stage has no state.  ``batch_records`` bounds a batch: about 1,000 for a pure step, a few
     dozen where each record costs a call.  ``on_timer`` gets the keys whose timers (``Effects.wake``) are due;
@@ -88,6 +91,7 @@ class Stage:
     observes_only: bool = False
     observes_only_of: tuple[str, ...] = ()
     in_thread: tuple[str, ...] = ()
+    tenant_of: Callable[[SourceRecord], str] | None = None
 
     def __post_init__(self) -> None:
         if (self.step is None) == (self.async_step is None):
@@ -99,6 +103,12 @@ class Stage:
         if self.view_marks and self.table:
             raise ValueError(
                 f"stage {self.name}: what its table has folded in would not be read again for a view"
+            )
+
+        if self.tenant_of and (self.step or self.on_timer or self.view_marks or len(self.sources) > 1):
+            raise ValueError(
+                f"stage {self.name}: tenants are served in turn where a stage calls out, by the records of one "
+                "source, without timers and without marks of views, which follow the order of the log"
             )
 
     def passes_over(self, source: str) -> bool:

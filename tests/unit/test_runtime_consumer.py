@@ -86,6 +86,8 @@ class Service:
         self.settings = SimpleNamespace(
             batches_in_flight=8,
             unacked_bytes=1000,
+            ahead_records=1000,
+            ahead_bytes=1000,
             auto_offset_reset="earliest",
             request_timeout_seconds=5,
             session_timeout_seconds=600,
@@ -95,6 +97,10 @@ class Service:
         self.happened: list[Any] = []
         self.marks: dict[TP, int] = {}
         self.meanwhile: dict[str, Callable[[], None]] = {}
+        self.in_turn: set[str] = set()
+
+    def serves_in_turn(self, topic: str) -> bool:
+        return topic in self.in_turn
 
     def fail(self, exc: BaseException) -> None:
         self.failure = exc
@@ -323,6 +329,30 @@ class TestEpochs:
         assert sought._with_room(sought.epoch, active) == {other, elsewhere}, "half of it for one partition"
         sought.ack(second)
         assert sought._with_room(sought.epoch, active) == active
+
+    async def test_where_tenants_are_served_in_turn_more_is_read_ahead(self, sought: BareConsumer) -> None:
+        sought.service.settings.unacked_bytes = 4
+        sought.service.settings.batches_in_flight = 2
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12, 13), 14)}]
+        await sought.take()
+        assert sought._with_room(sought.epoch, {TP0}) == set()
+        sought.service.in_turn = {"messages"}
+        assert sought._with_room(sought.epoch, {TP0}) == {TP0}
+        sought.service.settings.ahead_bytes = 8
+        assert sought._with_room(sought.epoch, {TP0}) == set(), "half of the bytes"
+
+    async def test_reading_ahead_is_counted_from_the_commit(self, sought: BareConsumer) -> None:
+        """Who waits for ever at the front must not let what is done behind it grow without bound."""
+        sought.service.in_turn = {"messages"}
+        sought.service.settings.ahead_records = 4
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12, 13), 14)}]
+        first, second = await sought.take()
+        sought.ack(second)
+        await sought.force_commit()
+        assert sought._with_room(sought.epoch, {TP0}) == set()
+        sought.ack(first)
+        await sought.force_commit()
+        assert sought._with_room(sought.epoch, {TP0}) == {TP0}
 
 
 class TestRevoke:

@@ -92,6 +92,15 @@ class TestCommits:
         assert epoch.partitions[TP0].committed == 12
         assert epoch.ledger.committable() == {}
 
+    async def test_what_was_delivered_ahead_is_counted_from_the_commit_or_the_start(self, epoch: Epoch) -> None:
+        first, second = epoch.partitions[TP0], epoch.partitions[TP1]
+        assert (first.ahead, second.ahead) == (0, 0)
+        first.position, second.position = 15, 4
+        assert (first.ahead, second.ahead) == (5, 4)
+        epoch.committed({TP0: 12})
+        assert first.ahead == 3
+        assert Progress.at(10, 100, 7).ahead == 0, "it begins behind a commit that is older than the log"
+
 
 class TestDrain:
     async def test_it_returns_when_nothing_is_in_flight(self, epoch: Epoch) -> None:

@@ -19,11 +19,13 @@ from streams.config.settings import Settings
 from streams.runtime import watch as watch_module
 from streams.runtime.effects import Effects
 from streams.runtime.epoch import Epoch, EpochOver, Offsets, Progress
+from streams.runtime.fair_lane import FairLane
 from streams.runtime.faust_internals import TP
 from streams.runtime.faust_recovery import SeekingRecovery
+from streams.runtime.lane import Lane
 from streams.runtime.marks import Layout
 from streams.runtime.service import ServiceRuntime
-from streams.runtime.stage import Stage
+from streams.runtime.stage import Stage, StateReader
 from streams.telemetry.health import HealthState
 from streams.telemetry.metrics import Metrics
 
@@ -89,6 +91,21 @@ class TestFaust:
         assert member(*STAGES) == member(*reversed(STAGES))
         assert len({member(*STAGES), member(stateful), member(without)}) == 3
         assert member(stateful).startswith(f"{settings.static_member('ingest')}-")
+
+
+class TestTenants:
+    async def test_a_stage_says_whether_it_serves_tenants_in_turn(self, settings: Settings) -> None:
+        async def calls(batch: RecordBatch, state: StateReader) -> Effects:
+            return Effects()
+
+        in_turn = Stage(name="calls", sources=(FACTS,), async_step=calls, tenant_of=lambda record: "")
+        service = runtime(settings, in_turn, *STAGES)
+        assert service.serves_in_turn(f"x-{FACTS}")
+        assert not service.serves_in_turn(f"x-{MESSAGES}")
+        epoch = sought(service, at(FACTS), at(CANDIDATES))
+        lanes = [service._lane(epoch, bound, 3) for bound in service._bound[:2]]
+        assert [type(lane) for lane in lanes] == [FairLane, Lane]
+        epoch.drop()
 
 
 class Ended(Exception):

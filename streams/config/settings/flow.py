@@ -30,6 +30,15 @@ class FlowSettings(ModelSettings):
         "bytes",
         ge=1,
     )
+    ahead_records: int = setting(
+        2_000,
+        "records of a partition, beyond what is committed, among which a stage that calls a model looks for "
+        "tenants that wait behind another",
+        "records",
+        ge=1,
+        le=1_000_000,
+    )
+    ahead_bytes: int = setting(32_000_000, "the same, in bytes of the topic", "bytes", ge=1)
     batch_bytes: int = setting(
         1_000_000, "most bytes packed into one produce request per partition", "bytes", ge=16_384, le=1_048_576
     )
