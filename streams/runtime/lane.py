@@ -239,19 +239,24 @@ class Lane:
     # -- confirmation, in order -------------------------------------------------------------------------
 
     async def _launch(self, prepared: Prepared, event: Any, *, barrier: bool = False) -> None:
-        await self.runtime.slots.acquire()
+        # A batch that writes nothing into the log waits for nobody who does: of a view, every one.
+        has_slot = bool(prepared.packed or prepared.values)
+        if has_slot:
+            await self.runtime.slots.acquire()
         if not self.epoch.running:
-            self.runtime.slots.release()
+            if has_slot:
+                self.runtime.slots.release()
             self._drop(event)
             return
         previous, self._last = self._last, _Link(barrier=barrier)
         task = asyncio.create_task(self._finish(prepared, event, previous, self._last))
         self._finishing.add(task)
         task.add_done_callback(self._finished)
+        if has_slot:
+            task.add_done_callback(lambda _: self.runtime.slots.release())
 
     def _finished(self, task: asyncio.Task[None]) -> None:
         self._finishing.discard(task)
-        self.runtime.slots.release()
         self.epoch.settled.set()
 
     async def _finish(self, prepared: Prepared, event: Any, previous: _Link, link: _Link) -> None:

@@ -131,6 +131,25 @@ async def test_a_new_epoch_gives_up_what_was_computed_but_not_submitted(rig: Rig
     assert rig.publisher.submitted == []
 
 
+async def test_a_batch_that_writes_nothing_waits_for_no_slot() -> None:
+    def step(batch: RecordBatch, state: StateReader) -> Effects:
+        return copy_step(batch, state) if batch.records[0].value == b"a" else Effects()
+
+    rig = Rig(Stage(name="view", sources=(SOURCE,), step=step, table="views"))
+    slots = rig.runtime.slots = asyncio.Semaphore(1)
+    await slots.acquire()
+    rig.deliver(b"nothing")
+    await rig.until(lambda: rig.acked == [0])
+    rig.deliver(b"a")
+    await rig.settle()
+    assert rig.publisher.submitted == [], "what writes something does wait"
+    slots.release()
+    await rig.give_all(lambda: rig.acked == [0, 1])
+    await rig.until(lambda: not rig.lane.busy)
+    await slots.acquire()
+    assert slots.locked(), "what had none gave none back"
+
+
 async def test_a_lost_batch_stops_the_worker(rig: Rig) -> None:
     rig.deliver(b"a")
     rig.deliver(b"c", position=7)
