@@ -23,6 +23,7 @@ import asyncio
 import json
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from random import Random
 from typing import Any, NamedTuple, Self
 
 from starlette.applications import Starlette
@@ -73,6 +74,12 @@ class ModelServer:
         self.scripts: list[Script] = []
         #: Between two pieces of a streamed answer, as a model that thinks.
         self.pause_seconds = 0.0
+        #: To an answer that is not streamed: from half of it to one and a half.
+        self.answer_seconds = 0.0
+        self._chance = Random(1)
+        #: While it is cleared, none is given.
+        self.answering = asyncio.Event()
+        self.answering.set()
         #: Of OpenAI's API: what it does not take, where it redirects to, how long a request may be.
         self.lacks: set[Lack] = set()
         self.redirect_to = ""
@@ -171,6 +178,9 @@ class ModelServer:
             await asyncio.sleep(_SLOW_SECONDS)
         if (refused := self._refusal(request, model, fault)) is not None:
             return refused
+        if method == "generateContent":
+            await self.answering.wait()
+            await asyncio.sleep(self.answer_seconds * self._chance.uniform(0.5, 1.5))
         answer = self._answer(method, model, body, fault)
         if answer is None:
             return JSONResponse(error(404, "NOT_FOUND", f"There is no method {method}.")[1], 404)
@@ -313,18 +323,21 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=DEFAULT_PORT, help="where it listens (0: any free port)")
     parser.add_argument("--key", default=KEY, help="the key that it takes")
     parser.add_argument("--pause", type=float, default=0.0, help="seconds between two pieces of an answer")
+    parser.add_argument(
+        "--delay", type=float, default=0.0, help="mean seconds to an answer that is not streamed"
+    )
     options = parser.parse_args()
     try:
-        asyncio.run(_run(options.port, options.key, options.pause))
+        asyncio.run(_run(options.port, options.key, options.pause, options.delay))
     except SwitchboardError as failed:
         parser.exit(78 if isinstance(failed, ConfigurationError) else 69, f"{failed}\n")
     except KeyboardInterrupt:
         pass
 
 
-async def _run(port: int, key: str, pause: float) -> None:
+async def _run(port: int, key: str, pause: float, delay: float) -> None:
     async with ModelServer(key=key, port=port) as server:
-        server.pause_seconds = pause
+        server.pause_seconds, server.answer_seconds = pause, delay
         print(f"a scripted model answers at {server.url} (key: {key}); Ctrl-C ends it", flush=True)
         await asyncio.Event().wait()
 

@@ -2,7 +2,8 @@
 
 ::
 
-    questions ─► known? ─► the tenant's budget left? ─► grouped by person ─► limiter ─► call ─► memo ─► answers
+    questions ─► known? ─► the tenant's budget left? ─► grouped by person ─► the tenant's turn, limiter ─► call
+    ─► memo ─► answers
 
 What was answered before is not asked again.  What cannot be answered now is to be tried later, and what was
 answered meanwhile is in the memo by then.
@@ -26,6 +27,7 @@ from streams.llm.memo.memo import MemoLog
 from streams.llm.model_batch import CallContext, ModelBatch
 from streams.llm.port import DEPENDENCY, Provider
 from streams.llm.questions import Purpose, Question, groups_of
+from streams.llm.tenant_turns import TenantTurns
 from streams.telemetry.metrics import Metrics
 
 #: Of the time that a stage's step may take, how much is spent on waiting and calling.
@@ -61,7 +63,16 @@ class Asking:
         self.account = Account(settings, endpoint, memos, metrics)
         hedge = settings.model_hedge_seconds
         self._call_context = CallContext(
-            self.model, client, limiter, memos, self.account, metrics, count, hedge, {}
+            self.model,
+            client,
+            TenantTurns(settings.model_calls_in_flight),
+            limiter,
+            memos,
+            self.account,
+            metrics,
+            count,
+            hedge,
+            {},
         )
 
     async def answers(self, purpose: Purpose, questions: Sequence[Question]) -> list[Memo | TryLater | Erased]:

@@ -20,6 +20,7 @@ from streams.llm.limiter import Limiter
 from streams.llm.memo.memo import MemoLog
 from streams.llm.port import DEPENDENCY, Answer, Declined, Provider, Throttled, Usage
 from streams.llm.questions import Purpose, Question
+from streams.llm.tenant_turns import TenantTurns
 from streams.telemetry.metrics import Metrics
 
 #: Characters of an answer that are kept: what is longer was not asked for.
@@ -35,6 +36,7 @@ class CallContext(NamedTuple):
 
     model: str
     client: Provider
+    turns: TenantTurns
     limiter: Limiter
     memos: MemoLog
     account: Account
@@ -81,7 +83,7 @@ class ModelBatch:
                 await self._write(self._memo(number, Outcome.OVER_BUDGET) for number in group)
                 return
             try:
-                said = await self._call(prompt, tokens + prompt.most_tokens // len(group) // 4)
+                said = await self._call(tenant, prompt, tokens + prompt.most_tokens // len(group) // 4)
             except DependencyUnavailable as error:
                 if error.dependency != DEPENDENCY:
                     raise
@@ -154,17 +156,17 @@ class ModelBatch:
 
     # -- one call ------------------------------------------------------------------------------------------
 
-    async def _call(self, prompt: Prompt, tokens: int) -> Answer | Declined:
+    async def _call(self, tenant: str, prompt: Prompt, tokens: int) -> Answer | Declined:
         """Make a call, and after a while of silence, if so wished, a second one beside it: both are paid."""
         hedge = self._call_context.hedge_seconds
         made: list[Call] = []
-        first = asyncio.create_task(self._turn(prompt, tokens, made))
+        first = asyncio.create_task(self._turn(tenant, prompt, tokens, made))
         calls = [first]
         try:
             if hedge:
                 await asyncio.wait(calls, timeout=hedge)
                 if not first.done():
-                    calls.append(asyncio.create_task(self._turn(prompt, tokens, made)))
+                    calls.append(asyncio.create_task(self._turn(tenant, prompt, tokens, made)))
             while True:
                 done, _ = await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
                 good = [each for each in done if each.exception() is None]
@@ -176,10 +178,11 @@ class ModelBatch:
                 each.cancel()
             await asyncio.gather(*calls, return_exceptions=True)
 
-    async def _turn(self, prompt: Prompt, tokens: int, made: list[Call]) -> Answer | Declined:
+    async def _turn(self, tenant: str, prompt: Prompt, tokens: int, made: list[Call]) -> Answer | Declined:
         """Make a call when it is its turn; it is noted in ``made`` when it goes out."""
         context = self._call_context
-        async with context.limiter.turn(tokens, self._deadline):
+        in_turn = context.turns.turn(tenant, self._deadline)
+        async with in_turn, context.limiter.turn(tokens, self._deadline):
             with context.account.call(self._purpose.name) as call:
                 made.append(call)
                 try:

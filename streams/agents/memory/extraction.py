@@ -31,6 +31,7 @@ from streams.agents.emitting import emit
 from streams.agents.masking import mask_of, masked_messages
 from streams.agents.memory.graph import send_statement
 from streams.agents.policy_stamping import PolicyStamps
+from streams.agents.tenants import tenant_of
 from streams.clients.policies.known import NoPolicies, Policies, TenantPolicy
 from streams.clients.records import RecordBatch, SourceRecord
 from streams.clients.topics import WINDOWS
@@ -101,6 +102,7 @@ class Extraction:
             async_step=self.step,
             codecs=(STATE,),
             batch_records=self._settings.call_batch_records,
+            tenant_of=tenant_of,
             decided_by=self._stamps.decided_by,
         )
 

@@ -26,8 +26,10 @@ from models.vectors import Saying
 from processors.text.validation import decode
 from streams.agents.emitting import emit
 from streams.agents.memory.consolidation_records import QUESTIONS, step_about
+from streams.agents.tenants import tenant_of
 from streams.clients.records import RecordBatch
 from streams.config.settings import Settings
+from streams.llm.tenant_turns import TenantTurns
 from streams.runtime.effects import Effects
 from streams.runtime.stage import Stage, StateReader
 
@@ -44,7 +46,7 @@ class MergeValidation:
     def __init__(self, settings: Settings, validator: MergeValidator) -> None:
         self._settings = settings
         self._validator = validator
-        self._calls = asyncio.Semaphore(settings.calls_in_flight)
+        self._calls = TenantTurns(settings.calls_in_flight)
 
     def stage(self) -> Stage:
         """Return the stage."""
@@ -53,6 +55,7 @@ class MergeValidation:
             sources=(QUESTIONS,),
             async_step=self.step,
             batch_records=self._settings.call_batch_records,
+            tenant_of=tenant_of,
             decided_by={"merge_validator": self._validator.name},
         )
 
@@ -76,7 +79,7 @@ class MergeValidation:
         return effects
 
     async def _answer(self, question: MergeQuestion) -> Validated:
-        async with self._calls:
+        async with self._calls.turn(question.tenant_id):
             return await self._validator.validate(question.user_id, question.tenant_id, question.clusters)
 
     def _follow(self, question: MergeQuestion, answer: Validated, effects: Effects) -> None:

@@ -20,8 +20,10 @@ from processors.text.tokens import TokenCounter
 from processors.text.validation import decode
 from streams.agents.emitting import emit
 from streams.agents.masking import mask_of, masked_messages
+from streams.agents.tenants import tenant_of
 from streams.clients.records import RecordBatch
 from streams.config.settings import Settings
+from streams.llm.tenant_turns import TenantTurns
 from streams.runtime.effects import Effects
 from streams.runtime.stage import Stage, StateReader
 
@@ -36,7 +38,7 @@ class Summaries:
         self._summarizer = summarizer
         self._count = count
         self._mask = mask_of(settings)
-        self._calls = asyncio.Semaphore(settings.calls_in_flight)
+        self._calls = TenantTurns(settings.calls_in_flight)
 
     def stage(self) -> Stage:
         """Return the stage."""
@@ -45,6 +47,7 @@ class Summaries:
             sources=(REQUESTS,),
             async_step=self.step,
             batch_records=self._settings.call_batch_records,
+            tenant_of=tenant_of,
             decided_by={
                 **self._settings.chosen("mask", "mask_patterns"),
                 "summarizer": self._summarizer.name,
@@ -78,6 +81,6 @@ class Summaries:
         return [answer.result() for answer in answers]
 
     async def _answer(self, request: SummaryRequest) -> Summary:
-        async with self._calls:
+        async with self._calls.turn(request.tenant_id):
             made = await self._summarizer.summarize(request)
         return build_summary(request, made.summary, self._count, made.by or self._summarizer.name)
