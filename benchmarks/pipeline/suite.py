@@ -71,6 +71,7 @@ class Suite:
             "scale": self.scale,
             "costs": self.costs,
             "capacity": self.capacity,
+            "fairness": self.fairness,
         }
         unknown = set(only) - {*parts, *SERVING}
         if unknown:
@@ -242,6 +243,14 @@ class Suite:
         """Return the resources of a deployment after some messages, and after four times as many."""
         sizes = ["100", "400"] if self._short else ["1000", "4000"]
         return self._json(self._prepare(0, 1), "benchmarks.serving.capacity", *sizes)
+
+    def fairness(self) -> Figures:
+        """Return a calm tenant's latency beside a flood and alone, with the built-in extractor and a model."""
+        given = ["--short"] if self._short else []
+        return {
+            name: self._json(self._prepare(0, 1), "benchmarks.serving.fairness", name, *given)
+            for name in ("builtin", "model")
+        }
 
     def serving(self, parts: list[str]) -> Figures:
         """Return the figures of these parts of :mod:`benchmarks.serving`, of one deployment."""

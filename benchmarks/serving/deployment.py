@@ -144,9 +144,16 @@ class Deployment:
 
     async def records(self, service: str, topic: str) -> float:
         """Return how many records of a topic a service has been given."""
+        return await self._counted(service, "records", topic)
+
+    async def outputs(self, service: str, topic: str) -> float:
+        """Return how many records a service has written to a topic."""
+        return await self._counted(service, "outputs", topic)
+
+    async def _counted(self, service: str, what: str, topic: str) -> float:
         async with httpx.AsyncClient(trust_env=False, timeout=10.0) as client:
             told = (await client.get(f"http://{LOOPBACK}:{self._health[service]}/metrics")).text
-        lines = (line for line in told.splitlines() if line.startswith("switchboard_records_total{"))
+        lines = (line for line in told.splitlines() if line.startswith(f"switchboard_{what}_total{{"))
         return sum(float(line.rpartition(" ")[2]) for line in lines if f'topic="{topic}"' in line)
 
     async def say(self, message: ChatMessage) -> None:
