@@ -6,7 +6,7 @@ noise is the share of quotations that come from messages that are no notes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from benchmarks.notebook.labels import Labelled, Person, window_of
@@ -50,7 +50,7 @@ def table(
     return "\n".join(lines)
 
 
-def units_kept(units: Sequence[Labelled], probabilities: Sequence[float]) -> str:
+def units_kept(units: Sequence[Labelled], probabilities: Iterable[float]) -> str:
     """Return a line for each floor: share of marked notes kept by importance, precision, sentences kept."""
     judged = [(each, p) for each, p in zip(units, probabilities, strict=True) if each.keep is not None]
     lines = []
