@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
@@ -27,6 +28,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 import numpy as np
+import structlog
 from numpy.typing import NDArray
 
 from models.errors import ConsistencyError, DependencyUnavailable
@@ -35,7 +37,14 @@ from models.index_conditions import Where
 from streams.stores import qdrant_payload as stored
 from streams.stores.folder_lock import FolderLock
 from streams.stores.qdrant_edge_opening import open_shard, rebuild
-from streams.stores.qdrant_edge_rewriting import note_erasure, rewrite_if_erased
+from streams.stores.qdrant_edge_rewriting import (
+    Rewriting,
+    bytes_of,
+    erased_at,
+    living_files,
+    note_erasure,
+    remove_leftovers,
+)
 from streams.stores.qdrant_edge_shard import Shard
 from streams.stores.qdrant_kinds import Kind
 
@@ -48,6 +57,10 @@ _ONE_OWNER = (
     "Stop that process, or start a Qdrant server and set SWITCHBOARD_QDRANT_URL for every worker."
 )
 
+#: The longest rest between two pieces of a rewriting (seconds).
+_LONGEST_REST = 1.0
+
+log = structlog.get_logger("streams.stores.qdrant_edge")
 
 #: So many writes wait to be flushed at most, each of up to :data:`~.qdrant_payload.WRITE_BATCH` points.
 _UNFLUSHED_WRITES = 200
@@ -75,8 +88,7 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
     ) -> None:
         """Take the folder's lock and open what it holds.
 
-        Blocks: 0.4 s at 100,000 facts, a minute if something was erased since it was last opened
-        (:mod:`~.qdrant_edge_rewriting`), and up to ``patience`` seconds until another process lets go of it.
+        Blocks: 0.4 s at 100,000 facts, and up to ``patience`` seconds until another process lets go of it.
 
         Raises :class:`ConfigurationError` when another process owns the folder, or its files cannot be read
         or are of another kind, format or model, and :class:`DependencyUnavailable` when the disk is full.
@@ -90,12 +102,14 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
         self._lock = FolderLock(folder, _ONE_OWNER, patience)
         try:
             self._require_space()
-            rewrite_if_erased(folder, kind, space, minimum_free_bytes)
-            self._shard = open_shard(folder, kind, space)
+            remove_leftovers(folder)
+            self._files = living_files(folder)
+            self._shard = open_shard(self._files, kind, space)
         except BaseException:  # a panic of the engine is no Exception, and the lock must go
             self._lock.release()
             raise
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="qdrant-edge")
+        self._rewriting: Rewriting[Item] | None = None  # of that thread
         self._closed = False
         self._next_flush: asyncio.TimerHandle | None = None
         self._unflushed = 0
@@ -192,20 +206,98 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
         if self._next_flush is not None:
             self._next_flush.cancel()
         try:
-            await self._run(lambda shard: shard.engine.close())
+            await self._run(self._close)
             self._lock.release()
         finally:
             self._closed = True
             self._thread.shutdown(wait=False, cancel_futures=True)
 
+    @property
+    def kind(self) -> Kind[Item]:
+        """The kind of its items."""
+        return self._kind
+
+    @property
+    def erased_at(self) -> datetime | None:
+        """Since when its files hold something that was erased; ``None``: they do not."""
+        return erased_at(self._files)
+
+    async def rewrite(self, rest: float = 3.0) -> None:
+        """Put new files without what was erased in the place of its own, while it serves
+        (:mod:`~.qdrant_edge_rewriting`).
+
+        After each few points it rests ``rest`` times as long as they took, for who searches and writes.
+
+        Raises:
+            DependencyUnavailable: the disk has no room for both, or the engine fails; the index stays as it is.
+        """
+        self._require_space(bytes_of(self._files))
+        try:
+            await self._run(self._begin_rewriting)
+            more = True
+            while more:
+                self._require_space()
+                began = time.monotonic()
+                more = await self._run(self._copy)
+                await asyncio.sleep(min(rest * (time.monotonic() - began), _LONGEST_REST))
+            await self._run(self._take_place)
+        except BaseException:
+            if not self._closed:
+                self._thread.submit(self._call, self._abandon)
+            raise
+        await asyncio.to_thread(remove_leftovers, self._folder)
+
+    def _begin_rewriting(self, shard: Shard[Item]) -> None:
+        self._rewriting = Rewriting(self._folder, shard, self.space)
+
+    def _copy(self, _: Shard[Item]) -> bool:
+        if self._rewriting is None:
+            raise DependencyUnavailable("qdrant", f"the copy of {self._files} was given up: see the log")
+        return self._rewriting.copy()
+
+    def _take_place(self, shard: Shard[Item]) -> None:
+        if self._rewriting is None:
+            raise DependencyUnavailable("qdrant", f"the copy of {self._files} was given up: see the log")
+        self._shard, self._files = self._rewriting.complete(), self._rewriting.files
+        self._rewriting = None
+        shard.engine.close()
+
+    def _abandon(self, _: Shard[Item]) -> None:
+        rewriting, self._rewriting = self._rewriting, None
+        if rewriting is not None:
+            rewriting.discard()
+        remove_leftovers(self._folder)
+
+    def _close(self, shard: Shard[Item]) -> None:
+        try:
+            self._abandon(shard)
+        finally:
+            shard.engine.close()
+
     async def _erase(self, change: Callable[[Shard[Item]], bool]) -> None:
-        """Write; if that erased something, let whoever opens the folder next rewrite its files."""
+        """Write; if that erased something, note it beside the files that hold it."""
 
         def noted(shard: Shard[Item]) -> None:
             if change(shard):
-                note_erasure(self._folder)
+                note_erasure(self._files)
+                if self._rewriting is not None:
+                    note_erasure(self._rewriting.files)
 
         await self._write(noted)
+
+    def _changed(self, shard: Shard[Item], change: Callable[[Shard[Item]], T]) -> T:
+        """Change the shard, and what is copied of it."""
+        try:
+            return change(shard)
+        finally:
+            changed = {*shard.changed}
+            shard.changed.clear()
+            if self._rewriting is not None:
+                try:
+                    self._rewriting.refresh(changed)
+                except Exception:  # the write itself is done: only the copy lacks it
+                    log.exception("the copy of an index is given up", folder=str(self._folder))
+                    self._abandon(shard)
 
     async def _write(self, change: Callable[[Shard[Item]], T]) -> T:
         if self._flush_error is not None:
@@ -213,7 +305,7 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
             error, self._flush_error = self._flush_error, None
             raise error
         self._require_space()
-        done = await self._run(change)
+        done = await self._run(partial(self._changed, change=change))
         self._unflushed += 1
         if self._next_flush is None:
             loop = asyncio.get_running_loop()
@@ -267,11 +359,12 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
     def _require_space_of(self, dimensions: int, model: str | None = None) -> None:
         stored.check_space(self.space, dimensions, model, rebuild(self._folder))
 
-    def _require_space(self) -> None:
-        free = shutil.disk_usage(self._folder).free
-        if free < self._minimum_free_bytes:
+    def _require_space(self, new_bytes: int = 0) -> None:
+        free, needed = shutil.disk_usage(self._folder).free, self._minimum_free_bytes + new_bytes
+        if free < needed:
+            what = "be rewritten without what was erased" if new_bytes else "write safely"
             raise DependencyUnavailable(
                 "qdrant",
                 f"only {free / 1e6:,.0f} MB are free on the disk of {self._folder}, and the embedded index "
-                f"needs {self._minimum_free_bytes / 1e6:,.0f} MB to write safely: free some space",
+                f"needs {needed / 1e6:,.0f} MB to {what}: free some space",
             )

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar, cast
 from uuid import UUID
@@ -35,11 +35,15 @@ _EXACT = edge.SearchParams(quantization=edge.QuantizationSearchParams(ignore=Tru
 
 @dataclass(frozen=True)
 class Shard(Generic[Item]):
-    """An open shard that holds items of one kind; ``kept`` are those that were read of it."""
+    """An open shard that holds items of one kind; ``kept`` are those that were read of it.
+
+    ``changed``: the points that were written, for the owner to take after each call.
+    """
 
     engine: edge.EdgeShard
     kind: Kind[Item]
     kept: KeptItems[Item]
+    changed: set[str] = field(default_factory=set)
 
     def upsert(self, items: Sequence[Item]) -> None:
         """Insert what is new and overwrite what is older.  Each item occurs once.
@@ -52,7 +56,7 @@ class Shard(Generic[Item]):
         new = [item for item in items if kind.id_of(item) not in versions]
         if new:
             points = [edge.Point(kind.id_of(item), {}, kind.to_payload(item)) for item in new]
-            self.engine.update(edge.UpdateOperation.upsert_points(points))
+            self._update(edge.UpdateOperation.upsert_points(points), points)
         for item in items:
             name, version = kind.id_of(item), kind.version_of(item)
             if versions.get(name, version) < version:
@@ -65,15 +69,16 @@ class Shard(Generic[Item]):
         known = self._versions(ids)
         new = [edge.Point(name, row, stored.tombstone(0)) for name, row in rows.items() if name not in known]
         if new:
-            self.engine.update(edge.UpdateOperation.upsert_points(new))
+            self._update(edge.UpdateOperation.upsert_points(new), new)
         points = [edge.PointVectors(name, row) for name, row in rows.items() if name in known]
         if points:
-            self.engine.update(edge.UpdateOperation.update_vectors(points))
+            self._update(edge.UpdateOperation.update_vectors(points), points)
 
     def forget_vectors(self, ids: Sequence[str]) -> bool:
         """Take the vectors of points that are stored; return whether there are any."""
-        if known := [record.id for record in self.engine.retrieve([*ids], False, False)]:
-            self.engine.update(edge.UpdateOperation.delete_vectors(known, [stored.VECTOR]))
+        if known := self.engine.retrieve([*ids], False, False):
+            names = [record.id for record in known]
+            self._update(edge.UpdateOperation.delete_vectors(names, [stored.VECTOR]), known)
         return bool(known)
 
     def vectors(self, ids: Sequence[str]) -> dict[str, NDArray[np.float32]]:
@@ -183,7 +188,7 @@ class Shard(Generic[Item]):
         now = datetime.now(UTC)
         graves = {name: stored.tombstone(version, now) for name, version in versions.items()}
         if new := [edge.Point(name, {}, grave) for name, grave in graves.items() if name not in known]:
-            self.engine.update(edge.UpdateOperation.upsert_points(new))
+            self._update(edge.UpdateOperation.upsert_points(new), new)
         older = [name for name, version in known.items() if version <= versions[name]]
         for name in older:
             self._overwrite(name, graves[name])
@@ -199,7 +204,8 @@ class Shard(Generic[Item]):
             # First: points that are missing and were not counted out would be taken for lost.
             self._tally(-len(records))
             self.kept.forget(_uuid(record).int for record in records)
-            self.engine.update(edge.UpdateOperation.delete_points([record.id for record in records]))
+            names = [record.id for record in records]
+            self._update(edge.UpdateOperation.delete_points(names), records)
         return len(records)
 
     def count(self, where: Where | None) -> int:
@@ -221,9 +227,8 @@ class Shard(Generic[Item]):
     def _tally(self, change: int, *points: edge.Point) -> None:
         """Note how many points there are, with ``change`` to it, and store ``points``."""
         tally = stored.tally(self.engine.info().points_count + change)
-        self.engine.update(
-            edge.UpdateOperation.upsert_points([*points, edge.Point(stored.TALLY_ID, {}, tally)])
-        )
+        written = [*points, edge.Point(stored.TALLY_ID, {}, tally)]
+        self._update(edge.UpdateOperation.upsert_points(written), written)
 
     def _versions(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the version of each point that there is."""
@@ -232,7 +237,16 @@ class Shard(Generic[Item]):
 
     def _overwrite(self, name: str, payload: dict[str, Any]) -> None:
         self.kept.forget([UUID(name).int])  # first: a write that fails may have been done all the same
+        self.changed.add(name)
         self.engine.update(edge.UpdateOperation.overwrite_payload([name], payload))
+
+    def _update(
+        self,
+        operation: edge.UpdateOperation,
+        points: Sequence[edge.Point | edge.PointVectors | edge.Record],
+    ) -> None:
+        self.changed.update(str(point.id) for point in points)  # first, for the same reason
+        self.engine.update(operation)
 
 
 def _uuid(point: edge.ScoredPoint | edge.Record) -> UUID:

@@ -42,6 +42,9 @@ INDEX_REBUILD = "index_rebuild"
 #: The detail of a service that could not let go of what is kept no longer.
 EXPIRY = "expiry"
 
+#: The detail of a service whose files hold what was erased, and cannot be rewritten.
+ERASED_FILES = "erased_files"
+
 #: What one client may cost: a thread each, for as long as its request and the answer take.
 _REQUEST_SECONDS = 10.0
 _MOST_CONNECTIONS = 64

@@ -237,6 +237,10 @@ class Metrics(Registered):
             "How much of an index is there that is built anew for a model, from 0 to 1; absent if none is.",
             "model",
         )
+        self.index_erased_seconds = self._plain_gauge(
+            "index_erased_seconds",
+            "Since when files of embedded indexes hold something that was erased; 0: none does.",
+        )
         self.contexts_total = self._counter(
             "contexts_total",
             "Contexts made for a next turn; by is meaning, or words when the embedder was busy.",

@@ -64,6 +64,7 @@ def each_minute(values: Iterable[int]) -> str:
 
 LAG = ours("lag_records", stage="facts", topic="memory.fact-candidates.v1", partition="0")
 READ = ours("records_total", stage="facts", topic="memory.fact-candidates.v1")
+ERASED = ours("index_erased_seconds", service="recall")
 RETENTION = ours("retention_used_ratio", stage="facts", topic="memory.fact-candidates.v1", partition="0")
 WAITING = ours("dependency_waiting", stage="index", dependency="qdrant")
 LETTERS = ours("dead_letters_total", stage="conversations", topic="chat.messages.v1", reason="invalid_json")
@@ -184,6 +185,8 @@ CASES = [
     Case("MessagesSearchableLate", "a hundredth", searchable(1, 100), "390m", interval=MINUTE),
     Case("SearchesFail", "one of fifty", {OK: "0+98x90", FAILED: "0+2x90"}, "65m", ({},), MINUTE),
     Case("SearchesFail", "one of a thousand", {OK: "0+999x430", FAILED: "0+1x430"}, "390m", interval=MINUTE),
+    Case("ErasedFilesRemain", "for three hours", {ERASED: "10800x40"}, "8m", ({"instance": "a:9464"},)),
+    Case("ErasedFilesRemain", "for an hour, then no more", {ERASED: "3600x40 0x40"}, "15m"),
     Case(
         "RetentionNear",
         "a stage is behind by more than half of what is kept",

@@ -61,11 +61,16 @@ def test_a_certificate_names_every_generation(settings: Settings) -> None:
         assert (other.store, other.state) == (unasked, "unchecked")
 
 
-@pytest.mark.parametrize(("qdrant_url", "state"), [("", "remains"), ("http://qdrant:6333", "unchecked")])
-def test_a_certificate_calls_no_file_of_an_index_clean(qdrant_url: str, state: str, settings: Settings) -> None:
+@pytest.mark.parametrize(
+    ("qdrant_url", "told"),
+    [("", ("remains", NOW + timedelta(hours=1))), ("http://qdrant:6333", ("unchecked", None))],
+)
+def test_a_certificate_says_by_when_files_of_indexes_are_clean(
+    qdrant_url: str, told: tuple[str, datetime | None], settings: Settings
+) -> None:
     served = settings.model_copy(update={"qdrant_url": qdrant_url})
-    states = {each.store: each.state for each in certificate.elsewhere(served, 0)}
-    assert states["files of the indexes"] == state
+    found = {each.store: (each.state, each.gone_by) for each in certificate.elsewhere(served, 0, NOW)}
+    assert found["files of the indexes"] == told
 
 
 @pytest.mark.parametrize("change", ["adb", "ad", "eve"])

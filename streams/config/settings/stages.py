@@ -92,6 +92,14 @@ class StageSettings(PlaceSettings):
         "by which fields of a message's `metadata` searches filter: turns note them from then on",
         allowed="up to four names with commas, or empty",
     )
+    erased_files_seconds: int = setting(
+        1800,
+        "so long after an erasure recall begins to rewrite the files of the embedded indexes without what was "
+        "erased until then; half an hour later at most they are clean",
+        "s",
+        ge=1,
+        le=86_400,
+    )
     turn_retention_days: float = setting(
         365.0,
         "how long memory.turns.v1 keeps a turn, from which the conversation log is filled again, and "

@@ -29,6 +29,9 @@ from streams.queries.erasure.receipts import Asked, Scope
 _FORM = "switchboard-erasure/1"
 _DAY = timedelta(days=1)
 
+#: How long the rewriting of all indexes may take, once it is due (:mod:`streams.agents.erasure.clean_files`).
+_REWRITING = timedelta(minutes=30)
+
 
 class Store(msgspec.Struct, frozen=True, kw_only=True):
     """One place where what was erased lay.  ``state``: ``removed``, ``remains`` or ``unchecked``.
@@ -117,15 +120,19 @@ def backups(settings: Settings, now: datetime) -> list[Store]:
     return found
 
 
-def elsewhere(settings: Settings, answers: int) -> list[Store]:
+def elsewhere(settings: Settings, answers: int, now: datetime) -> list[Store]:
     """Return the stores that are no topic, no view and no backup."""
     memo = "answers of language models" + (f": {answers} erased" if answers else ": none was found")
+    files = "files of the indexes"
     if settings.qdrant_url:
-        files = "unchecked", "no search finds it; the Qdrant server rewrites its files by its own rules"
+        note = "no search finds it; the Qdrant server rewrites its files by its own rules"
+        indexes = Store(store=files, state="unchecked", note=note)
     else:
-        files = "remains", "no search finds it; the recall service rewrites its files when it is next started"
+        note = "no search finds it; recall rewrites its files by then, while it runs and its disk has room"
+        until = now + timedelta(seconds=settings.erased_files_seconds) + _REWRITING
+        indexes = Store(store=files, state="remains", gone_by=until, note=note)
     return [
-        Store(store="files of the indexes", state=files[0], note=files[1]),
+        indexes,
         Store(store="memo of language models", state="removed", note=memo),
         Store(store="logs of the services", state="removed", note="no text of a message is logged"),
         Store(

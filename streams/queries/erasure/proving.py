@@ -118,7 +118,7 @@ async def certify(settings: Settings, asked: Asked, cluster_id: str, unchecked: 
             views,
             *certificate.other_views(serving, ["", *others]),
             *certificate.topics(settings, now, others),
-            *certificate.elsewhere(settings, asked.answers),
+            *certificate.elsewhere(settings, asked.answers, now),
             *certificate.backups(settings, now),
         ],
     )

@@ -121,6 +121,7 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
     from models.vectors import VectorKind
     from processors.retrieval.context.packing import Budget
     from streams.agents.contexts.making import ContextMaker
+    from streams.agents.erasure.clean_files import CleanFiles
     from streams.agents.erasure.expiry import Expiry
     from streams.agents.recall.context import ContextStage
     from streams.agents.recall.context_log import ContextView
@@ -189,7 +190,12 @@ async def _recall(settings: Settings, metrics: Metrics, resources: AsyncExitStac
         timedelta(days=settings.turn_retention_days),
         {"facts": index, "entities": entities, "relations": relations},
     )
-    companions: list[Companion] = [expiry.begin]
+    files = CleanFiles(
+        (index, turns, episodes, entities, relations),
+        timedelta(seconds=settings.erased_files_seconds),
+        metrics,
+    )
+    companions: list[Companion] = [expiry.begin, files.begin]
     if indexes.rebuild is not None:
         companions.append(indexes.rebuild.begin)
     if shares_views(settings):
