@@ -169,6 +169,11 @@ class IndexReader(Protocol[Item, Filter_contra]):
         """The space of the vectors that it holds."""
         ...
 
+    @property
+    def is_degraded(self) -> bool:
+        """True if it ranks words less well than it should; known once it was asked."""
+        ...
+
     async def without_vector(self, ids: Sequence[str]) -> set[str]:
         """Return those of ``ids`` that are stored and have no vector yet."""
         ...

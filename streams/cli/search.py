@@ -48,7 +48,7 @@ _WITHOUT_LOG = (
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """Answer of ``POST /v1/search``; ``degraded``: only words were compared; ``known``: whether there is
+    """Answer of ``POST /v1/search``; ``degraded``: compared less well than usual; ``known``: whether there is
     anything of the person at all; ``empty``: why there is nothing.
     """
 
@@ -126,7 +126,7 @@ def find(
         )
         return
     if answer.degraded:
-        print("(the embedder is down: only words were compared)")
+        print("(degraded: the embedder is down, so only words were compared, or Qdrant is older than 1.20)")
     if not answer.results:
         empty = answer.empty or (Empty.NO_ANSWER if answer.known else Empty.UNKNOWN_PERSON)
         names = {"user": user, "tenant": tenant, "where": conversation}

@@ -44,6 +44,11 @@ class DualWriteIndex(Generic[Item, Filter]):
         """The space of the vectors that it is asked with."""
         return self.active.space
 
+    @property
+    def is_degraded(self) -> bool:
+        """See the port."""
+        return self.active.is_degraded
+
     async def upsert(self, items: Sequence[Item]) -> None:
         """See the port."""
         await self.active.upsert(items)

@@ -94,6 +94,11 @@ class ExpiringIndex(Generic[Item, Filter]):
         self.without_vector = index.without_vector
         self.marks = index.marks
 
+    @property
+    def is_degraded(self) -> bool:
+        """See the port."""
+        return self._index.is_degraded
+
     async def search_vector(self, vector: NDArray[np.float32], where: Filter, limit: int) -> list[Found[Item]]:
         """See the port."""
         await self._rule.settled()

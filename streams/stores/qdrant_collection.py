@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+import structlog
 from qdrant_client import models as q
 from qdrant_client.http.exceptions import UnexpectedResponse
 
@@ -16,13 +17,18 @@ from streams.config.redaction import without_credentials
 from streams.stores import qdrant_payload as stored
 from streams.stores.qdrant_connection import ask, connect
 from streams.stores.qdrant_kinds import Kind
-from streams.stores.qdrant_requests import payload_indexes
+from streams.stores.qdrant_requests import NOTHING, payload_indexes
 
 T = TypeVar("T")
 
-#: The first release that ranks a text field by BM25.  (Older ones also ignore ``update_mode`` in silence,
-#: and would let an old version replace a new one.)
-MINIMUM_VERSION = (1, 20)
+#: The first release that keeps what is there when an upsert says so (``update_filter``).  Older ones ignore it
+#: in silence, and would let an old version replace a new one.
+MINIMUM_VERSION = (1, 16)
+
+#: The first release that ranks a text field by BM25.
+_RANKS_WORDS = (1, 20)
+
+log = structlog.get_logger("streams.stores.qdrant_collection")
 
 
 class Collection:
@@ -49,6 +55,7 @@ class Collection:
         self._kind = kind
         self._space = space
         self._timeout = timeout
+        self.ranks_words = True
         self._prepared = False
         self._preparing: asyncio.Task[None] | None = None
 
@@ -67,7 +74,7 @@ class Collection:
     async def insert(self, payloads: Mapping[str, dict[str, Any]]) -> None:
         """Make the points that are not there yet; the others stay, whoever writes at the same time."""
         points = [q.PointStruct(id=name, vector={}, payload=payload) for name, payload in payloads.items()]
-        await self.ask(self.client.upsert(self.name, points, wait=True, update_mode=q.UpdateMode.INSERT_ONLY))
+        await self.ask(self.client.upsert(self.name, points, wait=True, update_filter=NOTHING))
 
     async def close(self) -> None:
         """Close the connections.  May be called twice."""
@@ -95,12 +102,21 @@ class Collection:
 
     async def _check_version(self) -> None:
         version = (await self.ask(self.client.info())).version
-        major, minor = version.split(".")[:2]
-        if (int(major), int(minor)) < MINIMUM_VERSION:
+        major, minor = map(int, version.split(".")[:2])
+        if (major, minor) < MINIMUM_VERSION:
             wanted = ".".join(map(str, MINIMUM_VERSION))
             raise ConfigurationError(
-                f"the Qdrant server at {self._shown} is version {version}; {wanted} or newer is needed "
-                "(set SWITCHBOARD_QDRANT_URL to one, or leave it empty for the embedded engine)"
+                f"the Qdrant server at {self._shown} is version {version}, in which an older write may "
+                f"replace a newer one: upgrade it to {wanted} or newer, one minor version after the other; or "
+                "set SWITCHBOARD_QDRANT_URL to another server, or leave it empty for the embedded engine"
+            )
+        self.ranks_words = (major, minor) >= _RANKS_WORDS
+        if not self.ranks_words:
+            log.warning(
+                "the Qdrant server has no text query: words are ranked here, and searches say `degraded`; "
+                "1.20 or newer has one",
+                server=self._shown,
+                version=version,
             )
 
     async def _create_collection(self) -> None:
@@ -121,9 +137,14 @@ class Collection:
                 f"else, or the embedding model was changed. {self.rebuild}"
             )
         await self._check_seal(where, is_empty=not described.points_count)
-        for field, schema in payload_indexes(self._kind, self._local).items():
-            if field not in described.payload_schema:
-                await self.ask(self.client.create_payload_index(self.name, field, schema, wait=True))
+        present = described.payload_schema
+        for field, schema in payload_indexes(self._kind, self._local, self.ranks_words).items():
+            if field in present and _lacks_scores(present[field], schema):
+                # Made by a server that was older; the new one builds it again from the payloads.
+                await self.ask(self.client.delete_payload_index(self.name, field, wait=True))
+            elif field in present:
+                continue
+            await self.ask(self.client.create_payload_index(self.name, field, schema, wait=True))
 
     async def _check_seal(self, where: str, *, is_empty: bool) -> None:
         """Seal an empty collection, unless another worker is faster; compare the seal that it has then."""
@@ -132,3 +153,9 @@ class Collection:
             await self.insert({stored.SEAL_ID: expected})
         records = await self.ask(self.client.retrieve(self.name, [stored.SEAL_ID], with_payload=True))
         stored.check_seal(records[0].payload if records else None, expected, where, self.rebuild)
+
+
+def _lacks_scores(present: q.PayloadIndexInfo, wanted: q.PayloadSchemaParams) -> bool:
+    """Return whether an index of texts has none of what ranks them."""
+    is_scored = isinstance(present.params, q.TextIndexParams) and present.params.scoring
+    return isinstance(wanted, q.TextIndexParams) and bool(wanted.scoring) and not is_scored

@@ -115,6 +115,11 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
         self._unflushed = 0
         self._flush_error: Exception | None = None
 
+    @property
+    def is_degraded(self) -> bool:
+        """See the port: the engine ranks words."""
+        return False
+
     async def upsert(self, items: Sequence[Item]) -> None:
         """See the port.  Raises :class:`models.errors.InvalidRecord` for an id that is no uuid."""
         latest = self._kind.newest(items)

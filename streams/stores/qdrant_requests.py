@@ -18,6 +18,10 @@ Item = TypeVar("Item", bound=msgspec.Struct)
 NOBODYS = q.IsEmptyCondition(is_empty=q.PayloadField(key=stored.OWNER_FIELD))
 
 
+#: Met by nothing.  Points that are there and do not meet the filter of an upsert stay as they are.
+NOTHING = q.Filter(must=[NOBODYS], must_not=[NOBODYS])
+
+
 def replace_if(versions: q.Range, name: str, payload: dict[str, Any]) -> q.OverwritePayloadOperation:
     """Replace a payload whose version is in a range; its vector is kept."""
     condition = q.FieldCondition(key=stored.VERSION_FIELD, range=versions)
@@ -47,8 +51,12 @@ def condition_of(wanted: AnyOf | Within) -> q.FieldCondition:
     return q.FieldCondition(key=wanted.field, range=q.Range(gte=low, lt=high))
 
 
-def payload_indexes(kind: Kind[Item], local: bool) -> dict[str, q.PayloadSchemaParams]:
-    """Return the indexes that a collection of ``kind`` needs, by field.  ``local``: the client's local mode."""
+def payload_indexes(
+    kind: Kind[Item], local: bool, ranks_words: bool = True
+) -> dict[str, q.PayloadSchemaParams]:
+    """Return the indexes that a collection of ``kind`` needs, by field.  ``local``: the client's local mode;
+    ``ranks_words``: whether the server has a text query.
+    """
     if local:
         # Local mode has no indexes, and ranks text by plain words only: no stems, no stop words.
         return {kind.text_field: q.TextIndexParams(type=q.TextIndexType.TEXT, scoring=True)}
@@ -59,7 +67,7 @@ def payload_indexes(kind: Kind[Item], local: bool) -> dict[str, q.PayloadSchemaP
         ascii_folding=True,
         stopwords=q.Language.ENGLISH,
         stemmer=q.SnowballParams(type=q.Snowball.SNOWBALL, language=q.SnowballLanguage.ENGLISH),
-        scoring=True,
+        scoring=ranks_words or None,
     )
     indexes: dict[str, q.PayloadSchemaParams] = {
         stored.OWNER_FIELD: q.KeywordIndexParams(type=q.KeywordIndexType.KEYWORD, is_tenant=True),

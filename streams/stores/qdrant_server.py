@@ -20,6 +20,7 @@ from streams.stores import qdrant_payload as stored
 from streams.stores.qdrant_collection import Collection
 from streams.stores.qdrant_kinds import Kind
 from streams.stores.qdrant_requests import NOBODYS, condition_of, filter_of, replace_if
+from streams.stores.qdrant_words import best_by_words
 
 Item = TypeVar("Item", bound=msgspec.Struct)
 Filter = TypeVar("Filter", bound=Where)
@@ -56,6 +57,11 @@ class QdrantServerIndex(Generic[Item, Filter]):
         self._ask = self._collection.ask
         self._kind = kind
         self.space = space
+
+    @property
+    def is_degraded(self) -> bool:
+        """See the port: true once a server without a text query has answered."""
+        return not self._collection.ranks_words
 
     async def upsert(self, items: Sequence[Item]) -> None:
         """See the port.  Raises :class:`models.errors.InvalidRecord` for an id that is no uuid."""
@@ -164,7 +170,12 @@ class QdrantServerIndex(Generic[Item, Filter]):
 
     async def search_text(self, query: str, where: Filter, limit: int) -> list[Found[Item]]:
         """See the port.  Words count in their English base form; English stop words do not count."""
-        return await self._query(q.TextQuery(text=query), self._kind.text_field, where, limit)
+        await self._collection.prepare()
+        if self._collection.ranks_words:
+            return await self._query(q.TextQuery(text=query), self._kind.text_field, where, limit)
+        scores = await best_by_words(self._collection, self._kind.text_field, query, filter_of(where), limit)
+        items = {self._kind.id_of(item): item for item in await self.get([*scores])}
+        return [Found(items[name], score) for name, score in scores.items() if name in items]
 
     async def search(
         self, query: str, vector: NDArray[np.float32], where: Filter, limit: int

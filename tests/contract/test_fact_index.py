@@ -1,12 +1,14 @@
-"""One contract for every fact index: the embedded engine, qdrant-client's local mode, a real server.
+"""One contract for every fact index: the embedded engine, qdrant-client's local mode, a Qdrant server.
 
-The server runs only when ``SWITCHBOARD_TEST_QDRANT_URL`` is set; each test gets a collection of its own.
+The server is the one that ``SWITCHBOARD_TEST_QDRANT_URL`` names, and without it one that answers as the oldest
+and the newest version do; each test gets a collection of its own.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -16,6 +18,7 @@ from uuid import uuid4
 import numpy as np
 import pytest
 from fact_samples import ADA, DIMENSIONS, SPACE, make_fact, unit
+from qdrant_stand_in import a_qdrant
 
 from models.errors import ConfigurationError, InvalidRecord
 from models.facts import FactChange, FactStatus
@@ -32,11 +35,18 @@ SERVER_URL = os.environ.get("SWITCHBOARD_TEST_QDRANT_URL", "")
 Reopen = Callable[[], Awaitable[FactIndex]]
 
 
-@pytest.fixture(params=["edge", "local", "server"] if SERVER_URL else ["edge", "local"])
+SERVERS = ["server"] if SERVER_URL else [(1, 16), (1, 20)]
+
+
+@pytest.fixture(params=["edge", "local", *SERVERS], ids=str)
 async def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Reopen]:
     """A function that closes the index, if it is open, and opens the same data again."""
     collection = f"switchboard_test_{uuid4().hex}"
     opened: list[FactIndex] = []
+    resources = AsyncExitStack()
+    url = SERVER_URL
+    if isinstance(request.param, tuple):
+        _, url = await resources.enter_async_context(a_qdrant(request.param))
 
     async def open_again() -> FactIndex:
         if opened:
@@ -47,15 +57,16 @@ async def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
             case "local":
                 opened.append(QdrantServerIndex(str(tmp_path), "facts", FACTS, SPACE))
             case _:
-                opened.append(QdrantServerIndex(SERVER_URL, collection, FACTS, SPACE))
+                opened.append(QdrantServerIndex(url, collection, FACTS, SPACE))
         return opened[0]
 
-    yield open_again
-    for index in opened:
-        if request.param == "server":
-            assert isinstance(index, QdrantServerIndex)
-            await index._client.delete_collection(collection)
-        await index.close()
+    async with resources:
+        yield open_again
+        for index in opened:
+            if request.param == "server":
+                assert isinstance(index, QdrantServerIndex)
+                await index._client.delete_collection(collection)
+            await index.close()
 
 
 @pytest.fixture

@@ -47,7 +47,7 @@ class PlaceSettings(AccessSettings):
     )
     qdrant_url: str = setting(
         "",
-        "Qdrant server; empty: embedded, in the data folder",
+        "Qdrant server, 1.16 or newer; empty: embedded, in the data folder",
         allowed="http:// or https:// URL, or empty",
         pattern=r"^(|https?://.+)$",
         repr=False,

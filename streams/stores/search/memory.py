@@ -116,7 +116,7 @@ class MemorySearch:
     async def search(self, wanted: Wanted) -> Results:
         """Return the results, best first; with a reason if there are none.
 
-        When the embedder is down, the results are ``degraded``.
+        When the embedder is down, or an index ranks words less well, the results are ``degraded``.
 
         Raises:
             InvalidQuestion: the query is blank or too long, the limit out of bounds, the time range empty.
@@ -187,7 +187,13 @@ class MemorySearch:
             ]
             watch.lap("episodes")
         unknown = await self._stranger(query, candidates, wanted)
-        return Gathered(question, items, candidates, around, period, vector is None, watch, unknown)
+        searched = (
+            turns,
+            self._facts if wanted.searches_facts else None,
+            self._episodes if wanted.search_type is SearchType.EPISODES else None,
+        )
+        degraded = vector is None or any(each is not None and each.is_degraded for each in searched)
+        return Gathered(question, items, candidates, around, period, degraded, watch, unknown)
 
     async def knows(self, user_id: str, tenant_id: str) -> bool:
         """Say whether anything that a person said is kept, or anything is known of them: nothing found may also

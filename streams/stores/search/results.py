@@ -82,7 +82,8 @@ class Scope(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Results(list[Result]):
-    """Search results, best first.  ``degraded``: the embedder was down, so only words were compared.
+    """Search results, best first.  ``degraded``: the embedder was down, so only words were compared;
+    or the Qdrant server is older than 1.20, so words were compared less well.
 
     ``empty`` says why there are none; ``explanation``: how the search came to them.
     """

@@ -43,7 +43,8 @@ class SearchAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
     ``known``: whether there is anything of the person at all; ``empty``: why nothing was found; ``unread``:
     then, whether something of theirs is not read yet; ``degraded``: the embedder was down, and only words were
-    compared; ``explanation``: how it came to this, if that is asked.
+    compared, or the Qdrant server is older than 1.20, and words were compared less well; ``explanation``: how
+    it came to this, if that is asked.
     """
 
     query: str

@@ -58,7 +58,7 @@ function Found({ found, query, retry }) {
   if (scope.kinds?.length) about.push(scope.kinds.join(", "));
   const why = found.explanation;
   const times = Object.entries(why?.milliseconds ?? {}).filter(([, ms]) => ms >= 0.5);
-  return html`<p class="muted lead">searched: <${PersonLink} id=${scope.user_id} />, ${about.join(", ")} · ${Math.round(found.took)} ms${times.length ? ` (${times.map(([name, ms]) => `${name} ${Math.round(ms)}`).join(", ")})` : ""}${why ? ` · ${plural(why.candidates, "candidate")}` : ""} · embedder: ${found.degraded ? html`<strong class="warn">no answer in time, words only</strong>` : "up"}</p>
+  return html`<p class="muted lead">searched: <${PersonLink} id=${scope.user_id} />, ${about.join(", ")} · ${Math.round(found.took)} ms${times.length ? ` (${times.map(([name, ms]) => `${name} ${Math.round(ms)}`).join(", ")})` : ""}${why ? ` · ${plural(why.candidates, "candidate")}` : ""} · ${found.degraded ? html`<strong class="warn">degraded: the embedder gave no answer in time, or Qdrant is older than 1.20</strong>` : "embedder: up"}</p>
     ${found.results.length === 0 ? html`<${Nothing} found=${found} query=${query} retry=${retry} />` : html`<ol class="results panel">${found.results.map((each, at) => html`<${Result} key=${at} each=${each} at=${at} />`)}</ol>`}
     ${why && html`<${LeftOut} why=${why} />`}`;
 }
