@@ -25,6 +25,7 @@ from typing import Generic, TypeVar
 import msgspec
 import qdrant_edge as edge
 
+from models.errors import ConfigurationError
 from models.index import VectorSpace
 from streams.stores.qdrant_edge_opening import open_shard
 from streams.stores.qdrant_edge_shard import Shard
@@ -54,15 +55,20 @@ def remove_leftovers(folder: Path) -> None:
     """Remove all files of the index in ``folder`` but the living ones.
 
     Raises:
-        OSError: some cannot be removed.
+        ConfigurationError: some cannot be removed.
     """
     living = living_files(folder)
-    # The oldest ones last: what has no newer files that are complete would live again.
-    for path in [path for _, path in sorted(_rewritten(folder).items()) if path != living]:
-        _remove(path)
+    leftovers = [path for path in _rewritten(folder).values() if path != living]
     if living != folder:
-        for name in _FIRST:
-            _remove(folder / name)
+        leftovers += [folder / name for name in _FIRST]
+    try:
+        for path in leftovers:
+            _remove(path)
+    except OSError as error:
+        raise ConfigurationError(
+            f"cannot remove {error.filename}, left over of a rewritten index ({error.strerror}): make "
+            "it writable, or remove it yourself"
+        ) from error
 
 
 def note_erasure(files: Path) -> None:
@@ -101,7 +107,8 @@ class Rewriting(Generic[Item]):
         """Begin new files; what an earlier attempt left of them goes.
 
         Raises:
-            ConfigurationError, OSError: they cannot be made.
+            ConfigurationError: what was left cannot be removed, or they cannot be opened.
+            OSError: they cannot be made.
         """
         remove_leftovers(folder)
         numbers = _rewritten(folder)

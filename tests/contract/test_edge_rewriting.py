@@ -138,6 +138,7 @@ async def test_a_rewriting_that_is_killed_loses_nothing(
     done = await asyncio.to_thread(subprocess.run, command, env=environment, timeout=120)
     assert done.returncode == -signal.SIGKILL
     again: Index = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
+    assert again.erased_at is not None or not holding(tmp_path, b"quokka"), "clean from the start"
     await check(again)
     if again.erased_at is not None:
         await again.rewrite(rest=0.0)

@@ -13,7 +13,7 @@ from typing import Any
 
 import structlog
 
-from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable
+from models.errors import SwitchboardError
 from models.index import SearchIndex
 from streams.config.background import cancel_and_wait, in_background
 from streams.stores.dual_write_index import each_of
@@ -60,7 +60,7 @@ class CleanFiles:
         """Rewrite those that are due; return how many.
 
         Raises:
-            DependencyUnavailable: the disk is too full, or the engine fails; all indexes are as they were.
+            SwitchboardError: the disk is too full, or the engine fails; the index is as it was.
         """
         done = 0
         for index in self._indexes:
@@ -88,11 +88,14 @@ class CleanFiles:
         while True:
             try:
                 await self.look()
-            except (DependencyUnavailable, ConfigurationError, ConsistencyError, OSError) as error:
-                self._note_age()
-                said = f"what was erased is still in files of an index: {error}"
+            except SwitchboardError as error:
                 log.warning("what was erased is still in files of an index", reason=str(error))
+                health.describe(ERASED_FILES, f"what was erased is still in files of an index: {error}")
+            except Exception as error:  # it is the service's to go on, and to say what it does not do
+                log.exception("what was erased is still in files of an index")
+                said = f"what was erased is still in files of an index ({type(error).__name__}): see the log"
                 health.describe(ERASED_FILES, said)
             else:
                 health.describe(ERASED_FILES, None)
+            self._note_age()
             await asyncio.sleep(min(_EVERY_SECONDS, self._after.total_seconds()))
