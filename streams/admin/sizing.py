@@ -33,7 +33,7 @@ _FULL = 0.7
 #: in memory anyway, of the state of conversations, for their timers.
 _IN_MEMORY, _IN_FILES, _IN_TIMERS = 2.0, 1.2, 0.15
 
-#: Files of state that one process has at most: it reads as much in five to ten minutes when it starts.
+#: Files of state that one process has at most: it reads as much in ten minutes or more when it starts.
 _FILE_BYTES = 32e9
 
 #: Topics that grow with what is kept, and those that hold a vector of each turn, fact and episode.
