@@ -180,7 +180,8 @@ class ModelServer:
             return refused
         if method == "generateContent":
             await self.answering.wait()
-            await asyncio.sleep(self.answer_seconds * self._chance.uniform(0.5, 1.5))
+            if self.answer_seconds:  # else calls of one moment are answered in their order
+                await asyncio.sleep(self.answer_seconds * self._chance.uniform(0.5, 1.5))
         answer = self._answer(method, model, body, fault)
         if answer is None:
             return JSONResponse(error(404, "NOT_FOUND", f"There is no method {method}.")[1], 404)

@@ -294,7 +294,10 @@ def _switch_and_back(live: Deployment) -> None:
     assert "is behind: it has read" in live.replay("switch", "c", status=78)
     live.replay("pause", "c")
     assert slow.wait(30) == 0
+    # The members of before leave with their session: until then nobody knows whether the new ones run.
+    eventually(lambda: asyncio.run(switching.not_running(live.generation("c"))), "the members of c are gone")
     live.start("replay", "resume", "c", "--max-rate", "0")
+    eventually(lambda: not asyncio.run(switching.not_running(live.generation("c"))), "c runs again")
     eventually(lambda: live.replay("status", "c", "--json")[0]["caught_up"], "c has caught up")
     asyncio.run(WEBHOOKS.put(live.settings, "w", webhook := _webhook()))
     assert "w would not hear of those of c" in live.replay("switch", "c", status=78)
