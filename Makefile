@@ -152,6 +152,7 @@ train: $(STAMP)  ## Fit the weights that come with the package anew, to the peop
 	$(BIN)/python -m benchmarks.notebook.train_acts
 	$(BIN)/python -m benchmarks.notebook.endings benchmarks/notebook/people
 	$(BIN)/python -m benchmarks.quality.recall.fitting benchmarks/notebook/people --write
+	$(BIN)/python -m benchmarks.quality.boundaries --fit
 
 mutants: $(STAMP)  ## Change the code in small ways and see whether a test notices.  A part: make mutants PART='streams.runtime.m*'
 	PYTEST_ADDOPTS="$$PYTEST_ADDOPTS -o python_files='$(TESTS)' --timeout=$(TEST_LIMIT)" \

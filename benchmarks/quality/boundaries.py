@@ -1,20 +1,18 @@
 """How well it is found where the topic of a conversation changes.
 
-``python -m benchmarks.quality.boundaries FOLDER [--fit] [--json FILE] [--limit N]``.
+``python -m benchmarks.quality.boundaries [FOLDER] [--fit] [--json FILE] [--limit N]``.
 
-Dialogues whose boundaries people marked (``tiage-train.jsonl``, ``tiage-validation.jsonl``,
-``dialseg711-dev.jsonl``, ``superseg-validation.jsonl``) are read turn by turn, as the service reads them.
-Printed for each set and contender:
+The weights are fitted (``--fit``) to pieces of the project's own chats, joined: ``chats.jsonl`` of the
+Notebook.  They are judged on pieces of ``chats_unseen.jsonl`` and, as guards, on the public sets that FOLDER
+has (``tiage-validation``, ``dialseg711-dev``, ``superseg-validation``): nothing is fitted to these.
+Turns are read one by one, as the service reads them.  Printed for each set and contender:
 
 *F1* of the boundaries, over all turns but the first; *Pk* and *WD* (WindowDiff), the shares of windows of
 half a mean segment whose ends are judged wrongly, per dialogue, less is better; and the *score* (2 F1 + (1 -
 Pk) + (1 - WD)) / 4, by which such methods are compared (SuperDialseg, EMNLP 2023).
 
 Contenders: boundaries evenly spaced at the set's mean length; TextTiling (words, whole dialogue); a valley of
-the cosine (vectors, online); the built-in weights, which have seen these very dialogues; the same model
-fitted five times on four fifths of all sets and asked about the fifth (*cross-validated*); and fitted on the
-other sets only (*unseen set*).  The last two are what to believe.  ``--fit`` writes the weights of all
-dialogues into ``processors/conversations/episodes/boundary_weights.py``.  Exits 2 without the files.
+the cosine (vectors, online); and the built-in weights.
 """
 
 from __future__ import annotations
@@ -24,28 +22,23 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.quality.segmented import Dialogue, Floats, Labels, around, measured, prepared, read
+from benchmarks.notebook.labels import HERE
+from benchmarks.quality.segmented import Dialogue, Floats, Labels, around, joined, measured, prepared, read
 from processors.conversations.episodes import boundaries, boundary_weights
 from processors.conversations.episodes.boundaries import FEATURES
 from streams.llm.onnx_embedder import OnnxEmbedder
 
-#: Sets that are fitted and judged, by the family that is left out together.
-FILES = {
-    "tiage-train": "tiage",
-    "tiage-validation": "tiage",
-    "dialseg711-dev": "dialseg711",
-    "superseg-validation": "superseg",
-}
-#: How much a set matters to the fit, whatever its size; what is aimed at.
-SHARES = {"tiage-train": 1.5, "tiage-validation": 0.5, "dialseg711-dev": 1.0, "superseg-validation": 0.5}
-AIMS = {"tiage": 0.50, "dialseg711": 0.62}
-FOLDS, RIDGE, STEPS = 5, 1.0, 8
+#: Public sets that are judged, and nothing else.
+PUBLIC = ("tiage-validation", "dialseg711-dev", "superseg-validation")
+#: How the pieces of chats are drawn.
+SEED = 20_261_128
+RIDGE, STEPS = 1.0, 8
 WEIGHTS_FILE = Path(boundary_weights.__file__)
 
 
@@ -54,11 +47,6 @@ class Model(NamedTuple):
 
     weights: Floats
     bias: float
-
-    def probabilities(self, rows: Floats) -> Floats:
-        """Return the probability of a boundary for each row."""
-        odds = np.clip(rows @ self.weights + self.bias, -60, 60)
-        return np.asarray(1 / (1 + np.exp(-odds)))
 
 
 # -- contenders -----------------------------------------------------------------------------------------------
@@ -120,8 +108,10 @@ def _spaced(boundary: Sequence[bool]) -> Labels:
     return np.array(labels)
 
 
-def fitted(rows: Floats, labels: Floats, shares: Floats) -> Model:
+def fit(dialogues: Sequence[Dialogue]) -> Model:
     """Return a logistic regression with a ridge penalty (iteratively reweighted least squares)."""
+    rows = np.concatenate([each.rows for each in dialogues])
+    labels = np.concatenate([each.labels[1:] for each in dialogues]).astype(float)
     mean, spread = rows.mean(0), rows.std(0) + 1e-9
     scaled = np.c_[(rows - mean) / spread, np.ones(len(rows))]
     penalty = np.eye(scaled.shape[1]) * RIDGE
@@ -129,57 +119,11 @@ def fitted(rows: Floats, labels: Floats, shares: Floats) -> Model:
     beta = np.zeros(scaled.shape[1])
     for _ in range(STEPS):
         chance = 1 / (1 + np.exp(-scaled @ beta))
-        slope = scaled.T @ (shares * (labels - chance)) - penalty @ beta
-        curve = (scaled * (shares * chance * (1 - chance))[:, None]).T @ scaled + penalty
+        slope = scaled.T @ (labels - chance) - penalty @ beta
+        curve = (scaled * (chance * (1 - chance))[:, None]).T @ scaled + penalty
         beta += np.linalg.solve(curve, slope)
     weights = beta[:-1] / spread
     return Model(weights, float(beta[-1] - weights @ mean))
-
-
-def fit(sets: dict[str, list[Dialogue]], keep: Callable[[str, int], bool]) -> Model:
-    """Return the model of those dialogues (by set and number) that ``keep`` keeps."""
-    rows, labels, shares = [], [], []
-    for name, dialogues in sets.items():
-        kept = [each for n, each in enumerate(dialogues) if keep(name, n)]
-        if not kept:
-            continue
-        rows.append(np.concatenate([each.rows for each in kept]))
-        labels.append(np.concatenate([each.labels[1:] for each in kept]).astype(float))
-        shares.append(np.full(len(labels[-1]), SHARES[name] * 10_000 / len(labels[-1])))
-    return fitted(np.concatenate(rows), np.concatenate(labels), np.concatenate(shares))
-
-
-def decided(model: Model, dialogue: Dialogue) -> Labels:
-    """Return where a model finds boundaries."""
-    return _spaced(
-        [bool(chance >= boundary_weights.THRESHOLD) for chance in model.probabilities(dialogue.rows)]
-    )
-
-
-def cross_validated(sets: dict[str, list[Dialogue]]) -> dict[str, list[Labels]]:
-    """Each dialogue as judged by a model that was fitted without it."""
-
-    def without(fold: int) -> Model:
-        return fit(sets, lambda _, number: number % FOLDS != fold)
-
-    models = [without(fold) for fold in range(FOLDS)]
-    return {
-        name: [decided(models[n % FOLDS], each) for n, each in enumerate(dialogues)]
-        for name, dialogues in sets.items()
-    }
-
-
-def unseen(sets: dict[str, list[Dialogue]]) -> dict[str, list[Labels]]:
-    """Each set as judged by a model that was fitted on the others."""
-
-    def without(family: str) -> Model:
-        return fit(sets, lambda other, _: FILES[other] != family)
-
-    families = {FILES[name] for name in sets}
-    if len(families) == 1:
-        return {}
-    models = {family: without(family) for family in families}
-    return {name: [decided(models[FILES[name]], each) for each in some] for name, some in sets.items()}
 
 
 # -- the whole ------------------------------------------------------------------------------------------------
@@ -198,7 +142,6 @@ def write_weights(model: Model) -> None:
 
 def judge(sets: dict[str, list[Dialogue]]) -> dict[str, dict[str, dict[str, float]]]:
     """Return the measures by set and contender."""
-    validated, others = cross_validated(sets), unseen(sets)
     figures: dict[str, dict[str, dict[str, float]]] = {}
     for name, dialogues in sets.items():
         begun = time.perf_counter()
@@ -208,8 +151,6 @@ def judge(sets: dict[str, list[Dialogue]]) -> dict[str, dict[str, dict[str, floa
             "evenly spaced": evenly(dialogues),
             "TextTiling": text_tiling(dialogues),
             "cosine valley": cosine_valley(dialogues),
-            "unseen set": others.get(name, []),
-            "cross-validated": validated[name],
             "built-in weights": ours,
         }
         figures[name] = {who: measured(dialogues, labels) for who, labels in found.items() if labels}
@@ -219,27 +160,25 @@ def judge(sets: dict[str, list[Dialogue]]) -> dict[str, dict[str, dict[str, floa
 
 def render(figures: dict[str, dict[str, dict[str, float]]]) -> str:
     """Return the table."""
-    lines = [f"{'set':<22}{'contender':<20}{'F1':>7}{'Pk':>7}{'WD':>7}{'score':>7}  aim"]
+    lines = [f"{'set':<22}{'contender':<20}{'F1':>7}{'Pk':>7}{'WD':>7}{'score':>7}"]
     for name, contenders in figures.items():
-        aim = AIMS.get(FILES[name])
         for who, figure in contenders.items():
-            said = ""
-            if aim is not None:
-                said = f"  {aim:.2f} {'reached' if figure['score'] >= aim else 'NOT reached'}"
             numbers = "".join(f"{figure[key]:>7.3f}" for key in ("f1", "pk", "wd", "score"))
-            lines.append(f"{name:<22}{who:<20}{numbers}{said}")
+            lines.append(f"{name:<22}{who:<20}{numbers}")
     return "\n".join(lines)
 
 
-async def load(folder: Path, limit: int) -> dict[str, list[Dialogue]]:
-    """Return the sets that the folder has."""
+async def load(folder: Path | None, limit: int, *, is_fit: bool) -> dict[str, list[Dialogue]]:
+    """Return the sets: our own chats, joined, to fit; or those to judge by."""
+    own = "chats" if is_fit else "chats_unseen"
+    turns = {own: joined(HERE / f"{own}.jsonl", SEED)}
+    for name in PUBLIC if folder is not None and not is_fit else ():
+        assert folder is not None
+        if (folder / f"{name}.jsonl").exists():
+            turns[name] = read(folder / f"{name}.jsonl", limit)
     embedder = OnnxEmbedder()
     try:
-        return {
-            name: await prepared(read(folder / f"{name}.jsonl", limit), embedder)
-            for name in FILES
-            if (folder / f"{name}.jsonl").exists()
-        }
+        return {name: await prepared(dialogues, embedder) for name, dialogues in turns.items()}
     finally:
         await embedder.close()
 
@@ -247,19 +186,15 @@ async def load(folder: Path, limit: int) -> dict[str, list[Dialogue]]:
 def main() -> int:
     """Measure, and fit if that is asked for; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.quality.boundaries", description=__doc__)
-    parser.add_argument("folder", type=Path, help="where the sets lie")
+    parser.add_argument("folder", type=Path, nargs="?", help="where the public sets lie")
     parser.add_argument("--fit", action="store_true", help="write the weights first")
-    parser.add_argument("--limit", type=int, default=0, help="dialogues of each set (default: all)")
+    parser.add_argument("--limit", type=int, default=0, help="dialogues of each public set (default: all)")
     parser.add_argument("--json", type=Path, help="write the figures to this file")
     arguments = parser.parse_args()
     begun = time.perf_counter()
-    sets = asyncio.run(load(arguments.folder, arguments.limit))
-    if not sets:
-        names = ", ".join(f"{name}.jsonl" for name in FILES)
-        print(f"{arguments.folder} has none of {names}: give the folder that has them", file=sys.stderr)
-        return 2
+    sets = asyncio.run(load(arguments.folder, arguments.limit, is_fit=arguments.fit))
     if arguments.fit:
-        write_weights(fit(sets, lambda _name, _number: True))
+        write_weights(fit(sets["chats"]))
         print(f"wrote {WEIGHTS_FILE}: run again without --fit to judge it")
         return 0
     figures: dict[str, Any] = judge(sets)

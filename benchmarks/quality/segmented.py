@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,9 @@ from streams.llm.onnx_embedder import OnnxEmbedder
 Labels = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+#: Role, text, and 1 if a boundary comes before it, of each turn of a dialogue.
+Turns = list[tuple[str, str, int]]
+
 
 class Dialogue(NamedTuple):
     """Turns, and where people found boundaries; a row of features for each turn but the first."""
@@ -27,7 +31,7 @@ class Dialogue(NamedTuple):
     rows: Floats
 
 
-def read(file: Path, limit: int) -> list[list[tuple[str, str, int]]]:
+def read(file: Path, limit: int) -> list[Turns]:
     """Return the dialogues of a file: (role, text, 1 if a boundary comes before it) for each turn."""
     found = []
     for line in file.read_text(encoding="utf-8").splitlines()[: limit or None]:
@@ -43,7 +47,35 @@ def read(file: Path, limit: int) -> list[list[tuple[str, str, int]]]:
     return found
 
 
-async def prepared(turns: list[list[tuple[str, str, int]]], embedder: OnnxEmbedder) -> list[Dialogue]:
+def joined(file: Path, seed: int) -> list[Turns]:
+    """Return dialogues made of pieces of the chats of a file, each of three chats in one language.
+
+    A boundary comes before the first turn of the second and the third.
+    """
+    by_language: dict[str, list[list[tuple[str, str]]]] = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        chat = json.loads(line)
+        said = [("user", each["u"]) if "u" in each else ("assistant", each["a"]) for each in chat["messages"]]
+        by_language.setdefault(chat["lang"], []).append(said)
+    random = Random(seed)
+    found = []
+    for chats in by_language.values():
+        for _ in range(len(chats)):
+            pieces = [_piece(said, random) for said in random.sample(chats, 3)]
+            found.append(
+                [(role, text, int(at == 0)) for piece in pieces for at, (role, text) in enumerate(piece)]
+            )
+    return found
+
+
+def _piece(said: list[tuple[str, str]], random: Random) -> list[tuple[str, str]]:
+    """Return three to ten turns of a chat, in half of the cases from its beginning: greetings are no sign."""
+    size = min(len(said), random.randint(3, 10))
+    begin = random.choice([0, random.randint(0, len(said) - size)])
+    return said[begin : begin + size]
+
+
+async def prepared(turns: list[Turns], embedder: OnnxEmbedder) -> list[Dialogue]:
     """Return the dialogues with vectors and features."""
     texts = list(dict.fromkeys(text for dialogue in turns for _, text, _ in dialogue if text))
     vectors: dict[str, bytes] = {"": b""}

@@ -44,7 +44,7 @@ class Harness(Episodic):
 
     def turn(self, text: str = "", conversation: str = "c", **changes: Any) -> Record:
         index = self.indices.get(conversation, 0)
-        return super().turn(conversation, text=text or f"I will say number {index}", **changes)
+        return super().turn(conversation, text=text or f"word{index}", **changes)
 
     def vector(self, index: int, about: Any, conversation: str = "c") -> Record:
         turn_id = ids.turn_id("default", conversation, f"m{index}")

@@ -2,7 +2,7 @@
 
 It is asked as a conversation goes on, and looks at the turn, the one after it and the four before it: so a
 boundary is found one turn late.  The weights (:mod:`.boundary_weights`) are fitted by
-``python -m benchmarks.quality.boundaries FOLDER --fit``; without ``--fit`` it says how good that is.
+``python -m benchmarks.quality.boundaries --fit`` (MODEL_CARD.md); without ``--fit`` it says how good that is.
 """
 
 from __future__ import annotations

@@ -1,25 +1,25 @@
-"""The weights of :mod:`.boundaries`, written by ``python -m benchmarks.quality.boundaries FOLDER --fit``."""
+"""The weights of :mod:`.boundaries`, written by ``python -m benchmarks.quality.boundaries --fit``."""
 
 from __future__ import annotations
 
 #: From which probability on there is a boundary.
-THRESHOLD = 0.35
+THRESHOLD = 0.25
 
-BIAS = -2.9156
+BIAS = -3.4382
 
 WEIGHTS: dict[str, float] = {
-    "turn.before": -3.2930,
-    "pair.latest": -3.8483,
-    "left": 0.8731,
-    "right": 1.9940,
-    "words": -0.8193,
-    "user": 0.7870,
-    "asks": 0.9537,
-    "asked": -0.9411,
-    "length": 0.4670,
-    "length.before": 0.5074,
-    "opens": 0.3539,
-    "refers": -0.4444,
-    "answers": -0.5731,
-    "greets": 0.5338,
+    "turn.before": -4.4169,
+    "pair.latest": -2.5487,
+    "left": 0.5025,
+    "right": 3.6431,
+    "words": -6.0697,
+    "user": 1.1653,
+    "asks": 0.1405,
+    "asked": -0.5299,
+    "length": 0.9529,
+    "length.before": -0.2195,
+    "opens": 0.7491,
+    "refers": -1.1932,
+    "answers": -1.8149,
+    "greets": 1.6165,
 }
