@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 import re
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, get_args
 
 import msgspec
 import typer
 
-from models.access import Token
+from models.access import Token, TokenScope
 from models.errors import ConfigurationError, NotFound
 from models.messages import DEFAULT_TENANT
 from streams.cli.output import Json, print_json, print_table, printable
@@ -45,6 +45,7 @@ def create(
     dead letters of all tenants, for whoever runs the deployment.
     """
     settings = load_settings()
+    scopes = _scopes(scope or ["read", "write", "chat"])
     made = secret.make()
     now = datetime.now(UTC)
     try:
@@ -52,7 +53,7 @@ def create(
             {
                 "token_id": made.token_id,
                 "sha256": made.sha256,
-                "scopes": list(dict.fromkeys(scope or ["read", "write", "chat"])),
+                "scopes": scopes,
                 "created_at": now,
                 "tenant_id": tenant,
                 "user_id": user,
@@ -122,6 +123,14 @@ def revoke(
     print_json({"revoked": token_id}) if json else print(f"revoked {token_id}")
     if tokens.keys() == {token_id}:
         typer.echo(_NONE_LEFT, err=True)
+
+
+def _scopes(given: list[str]) -> list[str]:
+    known = get_args(TokenScope)
+    for word in given:
+        if word not in known:
+            raise ConfigurationError(f"--scope is {word!r}: the scopes are {', '.join(known)}")
+    return list(dict.fromkeys(given))
 
 
 def _until(text: str, now: datetime) -> datetime | None:

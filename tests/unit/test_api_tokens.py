@@ -291,7 +291,10 @@ async def test_a_token_has_a_limit_and_is_told_when_to_come_again(tokens: Tokens
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--scope", "everything"], "scopes"),
+        (
+            ["--scope", "read", "--scope", "admin"],
+            "--scope is 'admin': the scopes are read, write, chat, operate\n",
+        ),
         (["--expires", "soon"], "give 30d"),
         (["--user", "ada", "--scope", "operate"], "leave out --user"),
     ],
