@@ -40,6 +40,8 @@ def window(
 ) -> None:
     """Show the messages around a match, by their place in the conversation."""
     settings = load_settings()
+    if 0 <= last < first:  # the API would name its own parameters
+        raise ConfigurationError(f"LAST is {last} and FIRST is {first}: give the smaller first")
     try:
         bounds(conversation, first, last, turns)
     except InvalidWindow as error:
