@@ -101,6 +101,8 @@ def explain(
         )
     if more := fact.evidence_count - len(fact.provenance):
         print(f"  and {count(more, 'earlier piece')} of evidence")
+    if fact.why:  # of the fact, not of one quote: it is what it was first kept for
+        print(f"  weighed most: {printable(fact.why)}")
     print("changes")
     for revision in fact.changes:
         print(f"  {_told(revision)}")

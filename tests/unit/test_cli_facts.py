@@ -57,7 +57,8 @@ def fact(value: str, status: FactStatus = FactStatus.ACTIVE, user: str = "ada") 
     )
 
 
-BERLIN, MUNICH = fact("Berlin", FactStatus.SUPERSEDED), fact("Munich")
+BERLIN = fact("Berlin", FactStatus.SUPERSEDED)
+MUNICH = msgspec.structs.replace(fact("Munich"), why="first person +1.2, \x1b[31mmeaning +0.4")
 #: Part of another fact: as consolidation made it, and as something that was said did.
 MERGED, COMPLETED = (
     msgspec.structs.replace(
@@ -115,6 +116,14 @@ def test_a_fact_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert "and 2 earlier pieces of evidence" in out
     assert "created      0.70 -> 0.80  by f-2, message m-1, window w-1" in out
     assert "before from" in out
+
+
+def test_what_weighed_most_stands_below_the_quotes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.run(["explain", MUNICH.fact_id, "--user", "ada"]) == 0
+    quotes, changes = capsys.readouterr().out.split("rests on\n")[1].split("changes\n")
+    assert quotes.endswith("\n  weighed most: first person +1.2, \\x1b[31mmeaning +0.4\n") and changes
+    assert main.run(["explain", BERLIN.fact_id, "--user", "ada"]) == 0
+    assert "weighed" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
