@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import yaml
-from running import settings_of
+from running import health, parse, settings_of
 
 from deploy.local.kafka_config import server_properties
 from deploy.local.kafka_jars import KAFKA_VERSION
@@ -81,6 +81,20 @@ def healthcheck(port: int, *path: str) -> bool:
     script, environment = ROOT / "deploy/docker/healthcheck", {"SWITCHBOARD_METRICS_PORT": str(port)}
     done = subprocess.run([script, *path], env=environment, capture_output=True, timeout=30, check=False)
     return done.returncode == 0
+
+
+def test_the_health_check_says_what_the_health_server_says():
+    with health() as port:
+        assert healthcheck(port)
+    with health(ready=False) as port:
+        assert not healthcheck(port)
+        assert healthcheck(port, "/healthz")
+    assert not healthcheck(port), "nobody listens any more"
+
+
+@pytest.mark.parametrize("service", OURS)
+def test_the_command_line_takes_the_command_of_each_service(service):
+    parse(SERVICES[service]["command"])
 
 
 @pytest.mark.parametrize("container", WORKERS, indirect=True)
