@@ -12,9 +12,10 @@ import samples
 from models.context import Context, FoundBy, LeftOut, Tier
 from models.messages import Role
 from models.turns import Turn
-from processors.retrieval.context.packing import Budget, Packed, Packer, without
+from processors.retrieval.context.packing import Budget, Packed, Packer
 from processors.retrieval.context.ranking import ALIKE, Candidate, Ranked, diverse, ranked
 from processors.retrieval.context.remembering import offered
+from processors.retrieval.context.removal import without
 from processors.retrieval.context.wording import line
 
 NOW = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)

@@ -18,7 +18,7 @@ from models import ids
 from models.context import Context, ContextItem, LeftOut, Tier
 from models.errors import DependencyUnavailable, NotFound
 from models.facts import Fact, FactStatus
-from processors.retrieval.context.packing import without
+from processors.retrieval.context.removal import without
 from processors.retrieval.context.wording import prompt
 from streams.stores.conversation_log import Erasures, Extent
 
