@@ -1,22 +1,12 @@
 """The log of each conversation in Redis (or Valkey): its turns by absolute index.
 
-A view of ``memory.turns.v1``: deleting it loses nothing.  Keys, below those of the deployment's prefix::
-
-    log:<tenant>:<conversation>  hash: turns by index ("<version>:<turn as JSON>"), `next` (index of the next
-                                 turn), `began` (ms), `erased` and `erased:<turn id>` (up to when, ms)
-    person:<tenant>:<person>     sorted set: the person's conversations, by their latest turn (ms)
-    erased:<tenant>:<person>     up to when a person was erased (ms)
-    begun:<digest>               whose a conversation is (:mod:`streams.stores.begun`)
-    log-marks                    hash: up to which offset each partition is in here; `life`: an id that is
-                                 gone, with all the rest, when Redis was emptied
-
-Names are written with their length before them, so that no two share a key.
+A view of ``memory.turns.v1``: deleting it loses nothing.  :mod:`streams.stores.conversation_keys` names what is
+stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from datetime import datetime
 from functools import partial
 from importlib.resources import files
 from typing import NamedTuple
@@ -27,10 +17,8 @@ from redis.asyncio import Redis
 from models.turns import Turn
 from streams.config.namespace import Namespace
 from streams.stores.begun import BEGIN, BEGUN_SECONDS, TENANT_CHARACTERS, begun_by, begun_key
+from streams.stores.conversation_keys import TYPES, ConversationKeys, encode_turn, milliseconds, turn_of
 from streams.stores.redis_view import KEPT_UNTIL, RedisView
-
-_encode = msgspec.json.Encoder().encode
-_decode = msgspec.json.Decoder(Turn).decode
 
 _WRITE, _AT = (
     (files(__package__) / f"conversation_log{name}.lua").read_text(encoding="utf-8") for name in ("", "_at")
@@ -39,9 +27,6 @@ _WRITE = KEPT_UNTIL + _WRITE
 
 #: KEYS: a log.  ARGV: up to when something of it was erased (ms), and seconds to live.
 _KEEP = KEPT_UNTIL + "return keep(KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]))"
-
-#: What a key of ours holds, by how it begins; the marks lie in ``log-marks``.
-_TYPES = {"log": "hash", "log-marks": "hash", "person": "zset", "erased": "string", "begun": "string"}
 
 #: KEYS: conversations.  ARGV: for how long it is known (s); for each conversation who begins it.  Returns whose
 #: each is then.
@@ -85,7 +70,8 @@ class ConversationLog(RedisView):
         expire_seconds: float = 0,
         ready: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
-        super().__init__(client, namespace, _TYPES, ready=ready)
+        super().__init__(client, namespace, TYPES, ready=ready)
+        self._keys = ConversationKeys(namespace)
         self._live = int(expire_seconds)
         self._write = client.register_script(_WRITE)
         self._at = client.register_script(_AT)
@@ -103,7 +89,7 @@ class ConversationLog(RedisView):
         by_log: dict[str, list[tuple[Turn, int]]] = {}
         erased: dict[str, int] = {}
         for turn, version in turns:
-            by_log.setdefault(self._log(turn.tenant_id, turn.conversation_id), []).append((turn, version))
+            by_log.setdefault(self._keys.log(turn.tenant_id, turn.conversation_id), []).append((turn, version))
         for log, items in by_log.items():
             first = items[0][0]
             name = first.conversation_id
@@ -111,14 +97,17 @@ class ConversationLog(RedisView):
             arguments = [name.encode(), b"%d" % self._live]
             arguments += [begun_by(first.tenant_id, name, first.user_id).encode(), b"%d" % TENANT_CHARACTERS]
             for turn, version in items:
-                keys += [self._person(turn.tenant_id, turn.user_id), self._erased(turn.tenant_id, turn.user_id)]
+                keys += [
+                    self._keys.person(turn.tenant_id, turn.user_id),
+                    self._keys.erased(turn.tenant_id, turn.user_id),
+                ]
                 arguments += [
-                    b"%d" % _ms(turn.began_at),
-                    b"%d" % _ms(turn.arrived_at),
+                    b"%d" % milliseconds(turn.began_at),
+                    b"%d" % milliseconds(turn.arrived_at),
                     turn.turn_id.encode(),
                     b"%d" % turn.index,
                     b"%d" % version,
-                    _encode(turn),
+                    encode_turn(turn),
                 ]
             refused: list[int | bytes] = await self._ask(partial(self._write, keys, arguments), keys)
             for number, until in zip(refused[::2], refused[1::2], strict=True):
@@ -144,11 +133,13 @@ class ConversationLog(RedisView):
 
     async def erase_turns(self, tenant_id: str, conversation_id: str, until_ms: Mapping[str, int]) -> None:
         """Remove turns; no copy of them is taken any more that arrived up to the moment that each has."""
-        log = self._log(tenant_id, conversation_id)
+        log = self._keys.log(tenant_id, conversation_id)
 
         async def erase() -> None:
             await self._client.hset(log, mapping={f"erased:{name}": until for name, until in until_ms.items()})
-            gone = await self._drop(log, lambda turn: _ms(turn.arrived_at) <= until_ms.get(turn.turn_id, -1))
+            gone = await self._drop(
+                log, lambda turn: milliseconds(turn.arrived_at) <= until_ms.get(turn.turn_id, -1)
+            )
             await self._keep([log], [max(until_ms.values()), self._live])
             await self._leave(tenant_id, conversation_id, gone)
 
@@ -156,11 +147,11 @@ class ConversationLog(RedisView):
 
     async def erase_conversation(self, tenant_id: str, conversation_id: str, until_ms: int) -> None:
         """Remove what arrived of a conversation up to ``until_ms``; no copy of it is taken any more."""
-        log = self._log(tenant_id, conversation_id)
+        log = self._keys.log(tenant_id, conversation_id)
 
         async def erase() -> None:
             await self._client.hset(log, "erased", until_ms)
-            gone = await self._drop(log, lambda turn: _ms(turn.arrived_at) <= until_ms)
+            gone = await self._drop(log, lambda turn: milliseconds(turn.arrived_at) <= until_ms)
             await self._keep([log], [until_ms, self._live])
             await self._leave(tenant_id, conversation_id, gone)
 
@@ -168,15 +159,15 @@ class ConversationLog(RedisView):
 
     async def erase_person(self, tenant_id: str, user_id: str, until_ms: int) -> None:
         """Remove what arrived of a person up to ``until_ms``, in all conversations; no copy of it is taken."""
-        person, erased = self._person(tenant_id, user_id), self._erased(tenant_id, user_id)
+        person, erased = self._keys.person(tenant_id, user_id), self._keys.erased(tenant_id, user_id)
 
         def is_theirs(turn: Turn) -> bool:
-            return turn.user_id == user_id and _ms(turn.arrived_at) <= until_ms
+            return turn.user_id == user_id and milliseconds(turn.arrived_at) <= until_ms
 
         async def erase() -> None:
             await self._client.set(erased, until_ms)
             for name in await self._client.zrange(person, 0, -1):
-                await self._drop(self._log(tenant_id, name.decode()), is_theirs)
+                await self._drop(self._keys.log(tenant_id, name.decode()), is_theirs)
             await self._client.zremrangebyscore(person, "-inf", until_ms)
 
         await self._ask(erase, [person, erased])
@@ -185,7 +176,7 @@ class ConversationLog(RedisView):
 
     async def extent(self, tenant_id: str, conversation_id: str) -> Extent | None:
         """Return how long a log is; ``None``: there is none (it has expired, or there never was one)."""
-        log = self._log(tenant_id, conversation_id)
+        log = self._keys.log(tenant_id, conversation_id)
         following, began = await self._ask(lambda: self._client.hmget(log, ["next", "began"]), [log])
         return None if following is None else Extent(int(following), int(began))
 
@@ -197,9 +188,9 @@ class ConversationLog(RedisView):
         wanted = range(max(0, first), min(last, extent.next_index - 1) + 1)
         if not wanted:
             return []
-        log = self._log(tenant_id, conversation_id)
+        log = self._keys.log(tenant_id, conversation_id)
         values = await self._ask(lambda: self._client.hmget(log, [str(index) for index in wanted]), [log])
-        return [_turn(value) for value in values if value is not None]
+        return [turn_of(value) for value in values if value is not None]
 
     async def at(self, tenant_id: str, indices: Mapping[str, Sequence[int]]) -> list[Turn]:
         """Return the turns that there are at these indices of conversations, in one round trip.
@@ -207,18 +198,20 @@ class ConversationLog(RedisView):
         As one answer: a search asks for hundreds, and to read as many answers takes ten times as long.
         """
         wanted = {
-            self._log(tenant_id, name): [str(each) for each in some] for name, some in indices.items() if some
+            self._keys.log(tenant_id, name): [str(each) for each in some]
+            for name, some in indices.items()
+            if some
         }
         if not wanted:
             return []
         asked = msgspec.json.encode([*wanted.values()])
         found: bytes = await self._ask(partial(self._at, [*wanted], [asked]), [*wanted])
-        return [_turn(value) for value in found.splitlines()]
+        return [turn_of(value) for value in found.splitlines()]
 
     async def erasures(self, tenant_id: str, user_id: str, turn_ids: Mapping[str, Sequence[str]]) -> Erasures:
         """Return the erasures of a person, of conversations, and of these turns in them."""
-        person = self._erased(tenant_id, user_id)
-        logs = {name: self._log(tenant_id, name) for name in turn_ids}
+        person = self._keys.erased(tenant_id, user_id)
+        logs = {name: self._keys.log(tenant_id, name) for name in turn_ids}
 
         async def ask() -> list[list[bytes | None]]:
             async with self._client.pipeline(transaction=False) as pipeline:
@@ -247,7 +240,7 @@ class ConversationLog(RedisView):
 
     async def takes_part(self, tenant_id: str, user_id: str, conversation_id: str) -> bool:
         """Say whether the person is known in the conversation."""
-        person = self._person(tenant_id, user_id)
+        person = self._keys.person(tenant_id, user_id)
         score = await self._ask(lambda: self._client.zscore(person, conversation_id), [person])
         return score is not None
 
@@ -265,7 +258,7 @@ class ConversationLog(RedisView):
 
         ``after``: those behind that one, or all again if it is none of theirs any more.
         """
-        person = self._person(tenant_id, user_id)
+        person = self._keys.person(tenant_id, user_id)
 
         async def ask() -> list[bytes]:
             rank = await self._client.zrevrank(person, after) if after else None
@@ -279,20 +272,18 @@ class ConversationLog(RedisView):
 
     async def people(self, tenant_id: str) -> list[str]:
         """Return the people of a tenant who take part in conversations, by name; it looks at every key."""
-        beginning = self._person(tenant_id, "")
-        special = str.maketrans({each: f"\\{each}" for each in "*?[]\\"})
+        pattern = self._keys.people(tenant_id)
 
         async def ask() -> list[bytes]:
-            pattern = beginning.translate(special) + "*"
             return [key async for key in self._client.scan_iter(match=pattern, count=1000)]
 
-        found = await self._ask(ask, [beginning])
-        return sorted({key.decode()[len(beginning) :] for key in found})
+        found = await self._ask(ask, [self._keys.person(tenant_id, "")])
+        return sorted({self._keys.person_of(tenant_id, key) for key in found})
 
     async def _drop(self, log: str, is_one: Callable[[Turn], bool]) -> set[str]:
         """Remove turns; return the people of whom nothing is left in the log.  It is kept as long as it was."""
         stored: Mapping[bytes, bytes] = await self._client.hgetall(log)
-        turns = {field: _turn(value) for field, value in stored.items() if field.isdigit()}
+        turns = {field: turn_of(value) for field, value in stored.items() if field.isdigit()}
         gone = [field for field, turn in turns.items() if is_one(turn)]
         if gone:
             await self._client.hdel(log, *gone)
@@ -302,21 +293,4 @@ class ConversationLog(RedisView):
     async def _leave(self, tenant_id: str, conversation_id: str, people: Iterable[str]) -> None:
         """People of whom nothing is left in a conversation take part in it no more."""
         for user_id in people:
-            await self._client.zrem(self._person(tenant_id, user_id), conversation_id)
-
-    def _log(self, tenant_id: str, conversation_id: str) -> str:
-        return self._namespace.redis_key("log", str(len(tenant_id)), tenant_id, conversation_id)
-
-    def _person(self, tenant_id: str, user_id: str) -> str:
-        return self._namespace.redis_key("person", str(len(tenant_id)), tenant_id, user_id)
-
-    def _erased(self, tenant_id: str, user_id: str) -> str:
-        return self._namespace.redis_key("erased", str(len(tenant_id)), tenant_id, user_id)
-
-
-def _turn(value: bytes) -> Turn:
-    return _decode(value.partition(b":")[2])
-
-
-def _ms(moment: datetime) -> int:
-    return round(moment.timestamp() * 1000)
+            await self._client.zrem(self._keys.person(tenant_id, user_id), conversation_id)

@@ -172,7 +172,7 @@ class TestTurns:
 
     async def test_all_conversations_of_a_person_however_many(self, log: ConversationLog, redis: Redis) -> None:
         names = [f"c{number:05}" for number in range(12_001)]
-        person = log._person("default", "ada")
+        person = log._keys.person("default", "ada")
         await redis.zadd(person, {name: number for number, name in enumerate(names)})
         listed = await log.conversations("default", "ada", None)
         assert listed == names[::-1]
