@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 import structlog
@@ -37,6 +36,7 @@ from streams.stores.search.candidates import of_episode, of_fact, of_turn
 from streams.stores.search.explaining import Explanation, Stopwatch, explain
 from streams.stores.search.graph import GraphSearch
 from streams.stores.search.meaning import understands
+from streams.stores.search.neighbours import Neighbours, with_neighbours
 from streams.stores.search.pools import EpisodeIndex, TurnIndex
 from streams.stores.search.results import (
     Around,
@@ -49,14 +49,6 @@ from streams.stores.search.results import (
 from streams.stores.search.wanted import SearchType, Wanted
 
 log = structlog.get_logger("streams.stores.search")
-
-
-class Neighbours(Protocol):
-    """The conversation log, as :class:`streams.stores.conversation_log.ConversationLog`."""
-
-    async def at(self, tenant_id: str, indices: Mapping[str, Sequence[int]]) -> list[Turn]:
-        """Return the turns that there are at these indices, by conversation."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -164,7 +156,7 @@ class MemorySearch:
             tied = await self._tied(question, said.items, wanted)
             if turns is not None and tied:
                 said = await pools.with_tied(said, turns, tied, vector, wanted)
-            around = await self._around(wanted, said.items)
+            around = await with_neighbours(said.items, wanted, self._neighbours, self._neighbour_timeout)
             watch.lap("around")
             items += said.items
             candidates += [
@@ -248,30 +240,6 @@ class MemorySearch:
         except (DependencyUnavailable, TimeoutError) as error:
             log.warning("searched without the graph", reason=str(error) or "no answer in time")
             return ()
-
-    async def _around(self, wanted: Wanted, turns: Sequence[Turn]) -> dict[tuple[str, int], Turn]:
-        """Return the turns and their neighbours, by conversation and index; of this person only."""
-        known = {(turn.conversation_id, turn.index): turn for turn in turns}
-        missing: dict[str, list[int]] = {}
-        beside = {(name, index - 1) for name, index in known} | {(name, index + 1) for name, index in known}
-        for name, index in beside - known.keys():
-            if index >= 0:
-                missing.setdefault(name, []).append(index)
-        if self._neighbours is None or not missing:
-            return known
-        try:
-            async with asyncio.timeout(self._neighbour_timeout):
-                found = await self._neighbours.at(wanted.tenant_id, missing)
-        except (DependencyUnavailable, TimeoutError) as error:
-            # They make the order better, and are no reason to find nothing.
-            log.warning(
-                "searched without the turns around those found", reason=str(error) or "no answer in time"
-            )
-            return known
-        for turn in found:
-            if (turn.tenant_id, turn.user_id) == (wanted.tenant_id, wanted.user_id):
-                known.setdefault((turn.conversation_id, turn.index), turn)
-        return known
 
     async def _stranger(self, query: str, candidates: Sequence[Candidate], wanted: Wanted) -> str:
         """Return a name in the question that no result mentions or comes from."""
