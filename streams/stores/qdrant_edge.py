@@ -11,13 +11,11 @@ What was measured with ``qdrant-edge-py`` 0.9 and shapes this module:
   kernel that wait for the disk, 20 ms where it is idle and some hundred where it is not, and whoever searches
   waits for them.  What a power cut takes is read from the topics again, for the marks go with it; so it runs
   seldom, and often enough to keep the log and its replay short.
-* On a full disk a memory-mapped file kills the process (SIGBUS), so writes stop while there is still room.
 """
 
 from __future__ import annotations
 
 import asyncio
-import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,23 +26,18 @@ from typing import Generic, TypeVar
 
 import msgspec
 import numpy as np
-import structlog
 from numpy.typing import NDArray
 
 from models.errors import ConsistencyError, DependencyUnavailable
 from models.index import Found, Place, Vectors, VectorSpace
 from models.index_conditions import Where
 from streams.stores import qdrant_payload as stored
+from streams.stores.disk_space import DiskSpace
 from streams.stores.folder_lock import FolderLock
-from streams.stores.qdrant_edge_opening import open_shard, rebuild
-from streams.stores.qdrant_edge_rewriting import (
-    Rewriting,
-    bytes_of,
-    erased_at,
-    living_files,
-    note_erasure,
-    remove_leftovers,
-)
+from streams.stores.qdrant_edge_errors import named_errors
+from streams.stores.qdrant_edge_files import EdgeFiles
+from streams.stores.qdrant_edge_opening import rebuild
+from streams.stores.qdrant_edge_rewriting import bytes_of, erased_at, remove_leftovers
 from streams.stores.qdrant_edge_shard import Shard
 from streams.stores.qdrant_kinds import Kind
 
@@ -59,8 +52,6 @@ _ONE_OWNER = (
 
 #: The longest rest between two pieces of a rewriting (seconds).
 _LONGEST_REST = 1.0
-
-log = structlog.get_logger("streams.stores.qdrant_edge")
 
 #: So many writes wait to be flushed at most, each of up to :data:`~.qdrant_payload.WRITE_BATCH` points.
 _UNFLUSHED_WRITES = 200
@@ -98,18 +89,15 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
         self.space = space
         self._timeout = timeout
         self._flush_seconds = flush_seconds
-        self._minimum_free_bytes = minimum_free_bytes
+        self._disk = DiskSpace(folder, minimum_free_bytes)
         self._lock = FolderLock(folder, _ONE_OWNER, patience)
         try:
-            self._require_space()
-            remove_leftovers(folder)
-            self._files = living_files(folder)
-            self._shard = open_shard(self._files, kind, space)
+            self._disk.require()
+            self._files: EdgeFiles[Item] = EdgeFiles(folder, kind, space)
         except BaseException:  # a panic of the engine is no Exception, and the lock must go
             self._lock.release()
             raise
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="qdrant-edge")
-        self._rewriting: Rewriting[Item] | None = None  # of that thread
         self._closed = False
         self._next_flush: asyncio.TimerHandle | None = None
         self._unflushed = 0
@@ -211,7 +199,7 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
         if self._next_flush is not None:
             self._next_flush.cancel()
         try:
-            await self._run(self._close)
+            await self._in_thread(self._files.close)
             self._lock.release()
         finally:
             self._closed = True
@@ -225,7 +213,7 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
     @property
     def erased_at(self) -> datetime | None:
         """Since when its files hold something that was erased; ``None``: they do not."""
-        return erased_at(self._files)
+        return erased_at(self._files.living)
 
     async def rewrite(self, rest: float = 3.0) -> None:
         """Put new files without what was erased in the place of its own, while it serves
@@ -236,81 +224,35 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
         Raises:
             DependencyUnavailable: the disk has no room for both, or the engine fails; the index stays as it is.
         """
-        self._require_space(bytes_of(self._files))
+        self._disk.require(bytes_of(self._files.living))
         try:
-            await self._run(self._begin_rewriting)
+            await self._in_thread(self._files.begin_rewriting)
             more = True
             while more:
-                self._require_space()
+                self._disk.require()
                 began = time.monotonic()
-                more = await self._run(self._copy)
+                more = await self._in_thread(self._files.copy)
                 await asyncio.sleep(min(rest * (time.monotonic() - began), _LONGEST_REST))
-            await self._run(self._take_place)
+            await self._in_thread(self._files.take_place)
         except BaseException:
             if not self._closed:
-                self._thread.submit(self._call, self._abandon)
+                self._thread.submit(self._call, self._files.abandon)
             raise
         await asyncio.to_thread(remove_leftovers, self._folder)
 
-    def _begin_rewriting(self, shard: Shard[Item]) -> None:
-        self._rewriting = Rewriting(self._folder, shard, self.space)
-
-    def _copy(self, _: Shard[Item]) -> bool:
-        if self._rewriting is None:
-            raise DependencyUnavailable("qdrant", f"the copy of {self._files} was given up: see the log")
-        return self._rewriting.copy()
-
-    def _take_place(self, shard: Shard[Item]) -> None:
-        if self._rewriting is None:
-            raise DependencyUnavailable("qdrant", f"the copy of {self._files} was given up: see the log")
-        self._shard, self._files = self._rewriting.complete(), self._rewriting.files
-        self._rewriting = None
-        shard.engine.close()
-
-    def _abandon(self, _: Shard[Item]) -> None:
-        rewriting, self._rewriting = self._rewriting, None
-        if rewriting is not None:
-            rewriting.discard()
-        remove_leftovers(self._folder)
-
-    def _close(self, shard: Shard[Item]) -> None:
-        try:
-            self._abandon(shard)
-        finally:
-            shard.engine.close()
-
     async def _erase(self, change: Callable[[Shard[Item]], bool]) -> None:
-        """Write; if that erased something, note it beside the files that hold it."""
-
-        def noted(shard: Shard[Item]) -> None:
-            if change(shard):
-                note_erasure(self._files)
-                if self._rewriting is not None:
-                    note_erasure(self._rewriting.files)
-
-        await self._write(noted)
-
-    def _changed(self, shard: Shard[Item], change: Callable[[Shard[Item]], T]) -> T:
-        """Change the shard, and what is copied of it."""
-        try:
-            return change(shard)
-        finally:
-            changed = {*shard.changed}
-            shard.changed.clear()
-            if self._rewriting is not None:
-                try:
-                    self._rewriting.refresh(changed)
-                except Exception:  # the write itself is done: only the copy lacks it
-                    log.exception("the copy of an index is given up", folder=str(self._folder))
-                    self._abandon(shard)
+        await self._write_files(partial(self._files.erase, change))
 
     async def _write(self, change: Callable[[Shard[Item]], T]) -> T:
+        return await self._write_files(partial(self._files.change, change))
+
+    async def _write_files(self, change: Callable[[], T]) -> T:
         if self._flush_error is not None:
             # Writes that had returned may be lost in a power cut: say so once, and let the caller try again.
             error, self._flush_error = self._flush_error, None
             raise error
-        self._require_space()
-        done = await self._run(partial(self._changed, change=change))
+        self._disk.require()
+        done = await self._in_thread(change)
         self._unflushed += 1
         if self._next_flush is None:
             loop = asyncio.get_running_loop()
@@ -327,11 +269,15 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
 
     def _flush(self) -> None:
         try:
-            self._call(lambda shard: shard.engine.flush())
+            self._call(lambda: self._files.shard.engine.flush())
         except (DependencyUnavailable, ConsistencyError) as error:
             self._flush_error = error
 
     async def _run(self, call: Callable[[Shard[Item]], T]) -> T:
+        """Call with the shard that is open then: a rewriting puts another in its place."""
+        return await self._in_thread(lambda: call(self._files.shard))
+
+    async def _in_thread(self, call: Callable[[], T]) -> T:
         if self._closed:
             raise DependencyUnavailable("qdrant", f"the embedded index in {self._folder} is closed")
         waiting = asyncio.get_running_loop().run_in_executor(self._thread, self._call, call)
@@ -343,33 +289,9 @@ class QdrantEdgeIndex(Generic[Item, Filter]):
                 "qdrant", f"no answer within {self._timeout:g} s from the embedded index in {self._folder}"
             ) from error
 
-    def _call(self, call: Callable[[Shard[Item]], T]) -> T:
-        """Run ``call`` on the shard, in the one thread, and give the engine's errors their names."""
-        try:
-            return call(self._shard)
-        except Exception as error:
-            # The engine raises plain Exception; any other class is a mistake of ours, and must be seen.
-            if type(error) is not Exception:
-                raise
-            message = f"the embedded index in {self._folder} failed: {error}"
-            raise DependencyUnavailable("qdrant", message) from error
-        except BaseException as error:  # a panic of the engine is no Exception
-            if type(error).__name__ != "PanicException":
-                raise
-            raise ConsistencyError(
-                f"the embedded index in {self._folder} broke off in the middle of a call: {error}. "
-                "Start the worker again: it replays its log."
-            ) from error
+    def _call(self, call: Callable[[], T]) -> T:
+        with named_errors(self._folder):
+            return call()
 
     def _require_space_of(self, dimensions: int, model: str | None = None) -> None:
         stored.check_space(self.space, dimensions, model, rebuild(self._folder))
-
-    def _require_space(self, new_bytes: int = 0) -> None:
-        free, needed = shutil.disk_usage(self._folder).free, self._minimum_free_bytes + new_bytes
-        if free < needed:
-            what = "be rewritten without what was erased" if new_bytes else "write safely"
-            raise DependencyUnavailable(
-                "qdrant",
-                f"only {free / 1e6:,.0f} MB are free on the disk of {self._folder}, and the embedded index "
-                f"needs {needed / 1e6:,.0f} MB to {what}: free some space",
-            )

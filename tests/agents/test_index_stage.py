@@ -140,7 +140,7 @@ async def test_the_index_says_how_far_it_was_filled(harness: Harness) -> None:
 async def test_a_batch_that_was_not_written_leaves_the_mark(index: QdrantEdgeIndex) -> None:
     harness = Harness(index)
     await harness.call(harness.record(fact()))
-    index._minimum_free_bytes = 2**60
+    index._disk.minimum_free_bytes = 2**60
     with pytest.raises(DependencyUnavailable, match="free some space"):
         await harness.call(harness.record(fact("plays the cello")))
     assert await index.marks([(FACTS, harness.partition)]) == {(FACTS, harness.partition): 1}

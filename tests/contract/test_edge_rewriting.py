@@ -34,12 +34,13 @@ KILLED = """
 import asyncio, os, signal, sys
 from pathlib import Path
 from fact_samples import SPACE
-from streams.stores import qdrant_edge, qdrant_edge_rewriting as rewriting
+from streams.stores import qdrant_edge_rewriting as rewriting
 from streams.stores.qdrant_edge import QdrantEdgeIndex
+from streams.stores.qdrant_edge_files import EdgeFiles
 from streams.stores.qdrant_kinds import FACTS
 
 folder, place, name, times = sys.argv[1:]
-owner = {"class": rewriting.Rewriting, "index": QdrantEdgeIndex, "module": rewriting}[place]
+owner = {"class": rewriting.Rewriting, "files": EdgeFiles, "module": rewriting}[place]
 step, left = getattr(owner, name), int(times)
 
 def killed(*args, **kwargs):
@@ -123,7 +124,7 @@ async def test_files_hold_nothing_of_it_while_the_index_runs(index: Index, tmp_p
         ("class", "copy", 3),
         ("class", "complete", 1),
         ("module", "_sync", 1),
-        ("index", "_take_place", 1),
+        ("files", "take_place", 1),
         ("module", "_remove", 1),
         ("module", "_remove", 3),
     ],
@@ -165,14 +166,14 @@ async def test_a_disk_that_fills_meanwhile_gets_its_room_back(
     copy = rewriting.Rewriting.copy
 
     def filling(self: rewriting.Rewriting[Fact]) -> bool:
-        index._minimum_free_bytes = 2**60
+        index._disk.minimum_free_bytes = 2**60
         return copy(self)
 
     with monkeypatch.context() as patched:
         patched.setattr(rewriting.Rewriting, "copy", filling)
         with pytest.raises(DependencyUnavailable, match="free some space"):
             await index.rewrite(rest=0.0)
-    index._minimum_free_bytes = 0
+    index._disk.minimum_free_bytes = 0
     await check(index)
     assert not copies(tmp_path)
     assert index.erased_at is not None
@@ -187,12 +188,12 @@ async def test_a_copy_that_fails_at_a_write_is_given_up(
     def failing(self: rewriting.Rewriting[Fact], ids: set[str]) -> None:
         raise Exception("the engine fails")
 
-    await index._run(index._begin_rewriting)
+    await index._in_thread(index._files.begin_rewriting)
     with monkeypatch.context() as patched:
         patched.setattr(rewriting.Rewriting, "refresh", failing)
         await index.upsert([late])
     with pytest.raises(DependencyUnavailable, match="given up"):
-        await index._run(index._take_place)
+        await index._in_thread(index._files.take_place)
     assert await index.get([late.fact_id]) == [late]
     await index.rewrite(rest=0.0)
     assert await index.get([late.fact_id]) == [late]
@@ -201,12 +202,12 @@ async def test_a_copy_that_fails_at_a_write_is_given_up(
 async def test_what_is_erased_meanwhile_is_noted_in_the_new_files(index: Index, tmp_path: Path) -> None:
     late = make_fact("Ada likes gooseberries")
     await index.upsert([late])
-    await index._run(index._begin_rewriting)
-    while await index._run(index._copy):
+    await index._in_thread(index._files.begin_rewriting)
+    while await index._in_thread(index._files.copy):
         pass
     await index.erase({late.fact_id: 5})
-    await index._run(index._take_place)
-    assert holding(index._files, b"gooseberries")
+    await index._in_thread(index._files.take_place)
+    assert holding(index._files.living, b"gooseberries")
     assert index.erased_at is not None
     await index.rewrite(rest=0.0)
     assert not holding(tmp_path, b"gooseberries")
@@ -244,13 +245,13 @@ async def test_writes_that_come_meanwhile_are_in_the_new_files(
     versions = dict.fromkeys(range(31), 0)
     for step in before:
         await do(index, versions, *step)
-    await index._run(index._begin_rewriting)
+    await index._in_thread(index._files.begin_rewriting)
     for step in meanwhile:
         await do(index, versions, *step)
-    while await index._run(index._copy):
+    while await index._in_thread(index._files.copy):
         pass
     left = await index._run(lambda shard: everything(shard.engine))
-    await index._run(index._take_place)
+    await index._in_thread(index._files.take_place)
     assert await index._run(lambda shard: everything(shard.engine)) == left
     await index.close()
 
@@ -272,8 +273,8 @@ async def do(index: Index, versions: dict[int, int], what: str, number: int) -> 
             await index.expire("erased_at", datetime.now(UTC))
         case "mark":
             await index.set_mark(PLACE, number)
-        case _ if index._rewriting is not None:
-            await index._run(index._copy)
+        case _ if index._files.rewriting is not None:
+            await index._in_thread(index._files.copy)
 
 
 def everything(engine: object) -> dict[str, tuple[object, object]]:

@@ -222,7 +222,7 @@ async def test_a_full_disk_stops_writes_and_nothing_else(tmp_path: Path) -> None
     opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
     known, new = make_fact("known"), make_fact("new")
     await opened.upsert([known])
-    opened._minimum_free_bytes = 2**60
+    opened._disk.minimum_free_bytes = 2**60
     for write in (
         opened.upsert([new]),
         opened.store_vectors([known.fact_id], np.array([unit(1.0)]), SPACE.model),
@@ -231,7 +231,7 @@ async def test_a_full_disk_stops_writes_and_nothing_else(tmp_path: Path) -> None
         with pytest.raises(DependencyUnavailable, match="free some space"):
             await write
     assert [found.item for found in await opened.search_text("known", ADA, 5)] == [known]
-    opened._minimum_free_bytes = 0
+    opened._disk.minimum_free_bytes = 0
     await opened.upsert([new])
     assert await opened.count() == 2
     await opened.close()
@@ -241,7 +241,7 @@ async def test_a_full_disk_stops_writes_and_nothing_else(tmp_path: Path) -> None
 
 async def test_an_error_of_the_engine_is_waited_out(tmp_path: Path) -> None:
     opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
-    opened._shard.engine.close()
+    opened._files.shard.engine.close()
     with pytest.raises(DependencyUnavailable, match=f"the embedded index in {tmp_path} failed"):
         await opened.count()
     await opened.close()
@@ -249,7 +249,7 @@ async def test_an_error_of_the_engine_is_waited_out(tmp_path: Path) -> None:
 
 async def test_an_error_while_flushing_is_told_to_the_next_writer(tmp_path: Path) -> None:
     opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
-    opened._shard.engine.close()
+    opened._files.shard.engine.close()
     opened._flush()
     with pytest.raises(DependencyUnavailable, match="not initialized"):
         await opened.erase({make_fact().fact_id: 1})

@@ -98,7 +98,7 @@ class RecallVerdict(Comparison):
         assert isinstance(index, QdrantEdgeIndex)
         try:
             request = edge.ScrollRequest(limit=100_000, with_payload=True, with_vector=True)
-            records, _ = index._shard.engine.scroll(request)
+            records, _ = index._files.shard.engine.scroll(request)
         finally:
             await index.close()
         items = {str(record.id): record for record in records if not is_nobodys(record.payload)}

@@ -145,7 +145,7 @@ async def in_indexes(place: Place) -> str:
     kinds: tuple[Kind[Any], ...] = (TURN_KIND, facts_kind(), ENTITIES, RELATIONS)
     for kind in kinds:
         index = open_index(place.settings, kind, VectorSpace(MODEL, DIMENSIONS))
-        records = index._shard.engine.scroll(_everything())[0]
+        records = index._files.shard.engine.scroll(_everything())[0]
         found += [str(record.payload) for record in records if not is_nobodys(record.payload)]
         await index.close()
     return "\n".join(found).lower()
