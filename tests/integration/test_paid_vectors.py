@@ -180,7 +180,7 @@ async def test_where_nothing_may_be_left_out_nothing_is_called_for(recall: Recal
 async def test_a_wait_that_was_asked_for_is_kept_by_the_next_vectors(
     rig: Rig, recall: Recall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("deploy.local.model_server.RETRY_AFTER", 300)
+    monkeypatch.setattr("deploy.local.gemini_routes.RETRY_AFTER", 300)
     rig.server.fail(Fault.RATE_LIMITED_AFTER)
     for words in ("429", "the next call may begin in"):
         stage = await recall.start()
