@@ -12,7 +12,8 @@ from prometheus_client import CollectorRegistry
 
 from streams.cli.main import app
 from streams.config.settings import Settings, load_settings
-from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.health import HealthState
+from streams.telemetry.health_server import HealthServer
 
 
 def parse(arguments: Sequence[str]) -> None:

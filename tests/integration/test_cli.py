@@ -19,7 +19,8 @@ from streams.cli import main
 from streams.clients.partitioner import partition_of
 from streams.queries.conversations import states as conversation_states
 from streams.runtime.marks import Layout
-from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.health import HealthState
+from streams.telemetry.health_server import HealthServer
 from streams.telemetry.metrics import Metrics
 
 pytestmark = pytest.mark.kafka

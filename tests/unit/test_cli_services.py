@@ -10,7 +10,8 @@ import pytest
 
 from streams.config.settings import Settings, load_settings
 from streams.queries import services
-from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.health import HealthState
+from streams.telemetry.health_server import HealthServer
 from streams.telemetry.metrics import Metrics
 
 

@@ -31,7 +31,8 @@ from streams.server.api.server import serve
 from streams.stores.qdrant_kinds import FACTS
 from streams.stores.qdrant_server import QdrantServerIndex
 from streams.stores.search import MemorySearch
-from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.health import HealthState
+from streams.telemetry.health_server import HealthServer
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics
 

@@ -15,7 +15,8 @@ from models.errors import ConfigurationError
 from streams.config.service_registry import ServiceAddress, folder_id, notes, register
 from streams.config.settings import Settings, load_settings
 from streams.queries import services
-from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.health import HealthState
+from streams.telemetry.health_server import HealthServer
 from streams.telemetry.metrics import Metrics
 
 

@@ -11,7 +11,8 @@ from collections.abc import Iterator
 import pytest
 
 from models.errors import ConfigurationError
-from streams.telemetry.health import HealthServer, HealthState, _Server
+from streams.telemetry.health import HealthState
+from streams.telemetry.health_server import HealthServer, _Server
 from streams.telemetry.metrics import Metrics
 
 

@@ -28,7 +28,8 @@ from streams.runtime.service import ServiceRuntime
 from streams.server.process.life import Watchdog, end_later, end_now, tune_garbage_collection, watch_signals
 from streams.server.process.processes import ALONE, Place
 from streams.server.process.services import Service, open_service
-from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.health import HealthState
+from streams.telemetry.health_server import HealthServer
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics, process_metrics
 from streams.telemetry.version import code_version

@@ -33,7 +33,8 @@ from streams.server.process.life import Watchdog, tune_garbage_collection, watch
 from streams.server.serve.generations import Generations
 from streams.server.serve.switching import Switch
 from streams.server.tokens.known import KnownTokens
-from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.health import HealthState
+from streams.telemetry.health_server import HealthServer
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics, process_metrics
 from streams.telemetry.traces import exporting

@@ -22,7 +22,8 @@ from streams.server.process.life import watch_signals
 from streams.server.webhooks.delivering import Delivery
 from streams.server.webhooks.endpoints import WEBHOOKS
 from streams.server.webhooks.sending import Sender
-from streams.telemetry.health import HealthServer, HealthState
+from streams.telemetry.health import HealthState
+from streams.telemetry.health_server import HealthServer
 from streams.telemetry.logs import configure_logging
 from streams.telemetry.metrics import Metrics, process_metrics
 
