@@ -20,24 +20,14 @@ from models.errors import DependencyUnavailable, Unanswered
 from models.memo import Memo, Outcome, memo_id
 from processors.prompts import answer
 from processors.text.tokens import TokenCounter
-from streams.llm.account import Call, pause_of
+from streams.llm.account import pause_of
 from streams.llm.asking import Asking
-from streams.llm.port import (
-    Declined,
-    Finished,
-    Misconfigured,
-    StreamEvent,
-    TextDelta,
-    Throttled,
-    Usage,
-)
+from streams.llm.port import Misconfigured, Throttled, Usage
+from streams.llm.streamed_answer import StreamedAnswer
 
 log = structlog.get_logger("streams.llm")
 
 PURPOSE = "answer"
-
-#: Characters of an answer that are kept.
-_MOST_CHARACTERS = 100_000
 
 #: How long a client waits for what its answer cost to be written down.
 _OWN_MEMO_SECONDS = 5.0
@@ -52,46 +42,6 @@ class _Kept(msgspec.Struct, frozen=True, omit_defaults=True):
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
-
-
-class _Stream:
-    """An answer that is being streamed: what was said so far."""
-
-    def __init__(self, call: Call) -> None:
-        self.call = call
-        self.text = ""
-        self.calls: list[ToolCall] = []
-        self.finished: Finished | None = None
-        self.refusal = ""
-
-    def take(self, event: StreamEvent) -> str:
-        """Take an event in and return what it adds to the text."""
-        match event:
-            case TextDelta(text):
-                said = text[: _MOST_CHARACTERS - len(self.text)]
-                self.text += said
-                return said
-            case ToolCall():
-                self.calls.append(event)
-            case Usage():
-                self.call.usage = Usage(*map(max, self.call.usage, event))
-            case Finished():
-                self.finished = event
-            case Declined():
-                self.refusal = self.refusal or event.message
-        return ""
-
-    def trouble(self) -> Notice | None:
-        """Return the notice about a failed answer after its end."""
-        if self.refusal:
-            return Notice(problem=Trouble.REFUSED, message=f"{self.refusal}.")
-        if self.finished is not None and self.finished.at_limit:
-            return Notice(problem=Trouble.CUT, message="The answer was longer than an answer may be.")
-        if self.finished is None and (self.text or self.calls):
-            return Notice(problem=Trouble.CUT, message="The model's answer ends in the middle.")
-        if not self.text.strip() and not self.calls:
-            return Notice(problem=Trouble.EMPTY, message="The model answered nothing.")
-        return None
 
 
 class ModelResponder:
@@ -160,7 +110,7 @@ class ModelResponder:
             turn = self._limiter.turn(tokens + dialogue.most_tokens // 4, deadline)
             await _entered(held, turn, None, needed=not own)
             with self._account.call(PURPOSE) as call:
-                heard = _Stream(call)
+                heard = StreamedAnswer(call)
                 ended: Ended | None = None
                 try:
                     async with aclosing(self._spoken(dialogue, heard)) as pieces:
@@ -183,13 +133,13 @@ class ModelResponder:
     def _counted(self, texts: Iterable[str]) -> int:
         return sum(map(self._count, texts))
 
-    async def _spoken(self, dialogue: Dialogue, heard: _Stream) -> AsyncGenerator[Spoken]:
+    async def _spoken(self, dialogue: Dialogue, heard: StreamedAnswer) -> AsyncGenerator[Spoken]:
         async with aclosing(self._client.stream(dialogue)) as events:
             async for event in events:
                 if said := heard.take(event):
                     yield Spoken(said)
 
-    async def _end(self, dialogue: Dialogue, key: str, heard: _Stream, tokens: int) -> Ended:
+    async def _end(self, dialogue: Dialogue, key: str, heard: StreamedAnswer, tokens: int) -> Ended:
         """Write down a whole answer and return its end; ``tokens``: those of its prompt, by our own count."""
         call, trouble = heard.call, heard.trouble()
         if not call.usage.input_tokens and (heard.text or heard.calls):
@@ -221,7 +171,7 @@ class ModelResponder:
             cost_usd=cost,
         )
 
-    async def _write_off(self, dialogue: Dialogue, heard: _Stream, tokens: int) -> None:
+    async def _write_off(self, dialogue: Dialogue, heard: StreamedAnswer, tokens: int) -> None:
         """Write down what half an answer cost, under a key that nothing is looked up by."""
         self._estimate(heard, tokens)
         memo = self._memo(dialogue, uuid.uuid4().hex, Outcome.REFUSED, "", "it was not heard to its end", heard)
@@ -230,7 +180,7 @@ class ModelResponder:
         except DependencyUnavailable as error:
             log.warning("what half an answer cost is not in the memo", error=str(error), cost_usd=memo.cost_usd)
 
-    def _estimate(self, heard: _Stream, tokens: int) -> None:
+    def _estimate(self, heard: StreamedAnswer, tokens: int) -> None:
         usage = heard.call.usage
         heard.call.usage = usage._replace(
             input_tokens=usage.input_tokens or tokens,
@@ -238,7 +188,7 @@ class ModelResponder:
         )
 
     def _memo(
-        self, dialogue: Dialogue, key: str, outcome: Outcome, text: str, why: str, heard: _Stream
+        self, dialogue: Dialogue, key: str, outcome: Outcome, text: str, why: str, heard: StreamedAnswer
     ) -> Memo:
         call = heard.call
         return Memo(
