@@ -10,29 +10,25 @@ import msgspec
 from aiokafka import TopicPartition
 
 from models.errors import InvalidRecord, NotFound
-from models.facts import FactCandidate, FactStatus
-from models.index import FactFilter
 from models.messages import PUNCTUATION_HEADER, ChatMessage
 from models.turns import Turn
 from processors.conversations.state import ConversationPolicy, silent_at
-from processors.text.validation import decode
 from streams.agents.message_log import arrived_at, decode_item, read_message
 from streams.clients.catalog import catalog_for
 from streams.clients.erasure_ledger import NobodyErased, Refusing
 from streams.clients.kafka import broker
 from streams.clients.kafka.lookup import Lookup
 from streams.clients.records import SourceRecord, header
-from streams.clients.topics import CANDIDATES, FACTS, MESSAGES, WINDOWS
+from streams.clients.topics import MESSAGES, WINDOWS
 from streams.config.settings import Settings
 from streams.queries.conversations import states as conversation_states
 from streams.queries.conversations.erased import is_erased
+from streams.queries.conversations.learning import LearningReader, records_of
 from streams.queries.dead_letters import letters_of
-from streams.queries.live.records import WindowSeen
 from streams.stores.remembered.ports import Facts, Log
 
 #: Turns among which a message is looked for; one further back has left its window long ago.
 _LATEST_TURNS = 200
-_PAGE = 500
 _POLL_SECONDS = 0.5
 
 #: By how much the clocks of two brokers may differ (ms).
@@ -94,7 +90,7 @@ class ProgressReader:
         self._ledger = ledger or NobodyErased()
         self._lookup = lookup
         self._catalog = catalog_for(settings)
-        self._facts = facts
+        self._learning = LearningReader(settings, facts, lookup)
         self._log = log
 
     async def at(
@@ -183,7 +179,7 @@ class ProgressReader:
 
     async def _is_read(self, record: SourceRecord) -> bool:
         read = await self._lookup.committed(self._settings.group("ingest"))
-        return read.get(_place(record), 0) > record.offset
+        return read.get(TopicPartition(record.topic, record.partition), 0) > record.offset
 
     async def _is_erased(self, record: SourceRecord, message: ChatMessage) -> bool:
         whose = message.tenant_id, message.user_id, message.conversation_id, message.message_id
@@ -203,7 +199,7 @@ class ProgressReader:
             return turn.source.offset
         first, arrived_ms = record.offset, 0
         forget_ms = self._settings.conversation_forget_days * 86_400_000
-        for each in await self._records(MESSAGES, message.conversation_id):
+        for each in await records_of(self._lookup, MESSAGES, message.conversation_id):
             if each.offset > record.offset:
                 break
             if each.timestamp - arrived_ms >= forget_ms:
@@ -222,74 +218,16 @@ class ProgressReader:
                 first = each.offset
         return first
 
-    async def _resting_on(self, message: ChatMessage) -> tuple[str, ...]:
-        where = FactFilter(user_id=message.user_id, tenant_id=message.tenant_id, statuses=(FactStatus.ACTIVE,))
-        found: list[str] = []
-        start: str | None = None
-        while True:
-            page, start = await self._facts.page(where, _PAGE, start)
-            found += [
-                fact.fact_id
-                for fact in page
-                if any(
-                    source.conversation_id == message.conversation_id
-                    and message.message_id in source.message_ids
-                    for source in fact.provenance
-                )
-            ]
-            if start is None:
-                return tuple(found)
-
     async def _learned(self, known: Progress, message: ChatMessage) -> Progress:
         """Say what came of the window in which the message was new."""
-        # First how far everybody is: what they wrote until then is there when it is looked for.
-        memory, recall = await asyncio.gather(
-            *(self._lookup.committed(self._settings.group(name)) for name in ("memory", "recall"))
-        )
-        found = await self._window(message)
-        is_read = found is None  # retention took it: that was days ago
-        if found is not None:
-            window, window_id = found
-            last = await self._last_fact_of(message) if memory.get(_place(window), 0) > window.offset else None
-            candidate = await self._last_candidate(message, window_id)
-            read_by = (memory, window), (memory, candidate), (recall, last)
-            is_read = all(
-                each is None or committed.get(_place(each), 0) > each.offset for committed, each in read_by
-            )
-        if facts := await self._resting_on(message):
-            return msgspec.structs.replace(known, state=State.SEARCHABLE, fact_ids=facts)
-        if found is not None and is_read and (refused := await self._refused(known, WINDOWS, found[0])):
-            return refused
-        return msgspec.structs.replace(known, state=State.EXTRACTED if is_read else State.EXTRACTING)
-
-    async def _window(self, message: ChatMessage) -> tuple[SourceRecord, str] | None:
-        """Return the first window with the message, and its id."""
-        for record in await self._records(WINDOWS, message.conversation_id):
-            try:
-                window = decode(WindowSeen, record.value)
-            except InvalidRecord:
-                continue
-            if window.tenant_id == message.tenant_id and message.message_id in window.message_ids:
-                return record, window.window_id
-        return None
-
-    async def _last_candidate(self, message: ChatMessage, window_id: str) -> SourceRecord | None:
-        found = None
-        for record in await self._records(CANDIDATES, message.user_id):
-            try:
-                candidate = decode(FactCandidate, record.value)
-            except InvalidRecord:
-                continue
-            if candidate.provenance.window_id == window_id:
-                found = record
-        return found
-
-    async def _last_fact_of(self, message: ChatMessage) -> SourceRecord | None:
-        return next(iter(await self._records(FACTS, message.user_id, newest=1)), None)
-
-    async def _records(self, topic: str, name: str, newest: int | None = None) -> list[SourceRecord]:
-        found = await self._lookup.find(topic, name.encode(), newest)
-        return [] if found is None else found.records
+        learned = await self._learning.of(message)
+        if learned.fact_ids:
+            return msgspec.structs.replace(known, state=State.SEARCHABLE, fact_ids=learned.fact_ids)
+        if learned.window is not None and learned.is_read:
+            refused = await self._refused(known, WINDOWS, learned.window)
+            if refused is not None:
+                return refused
+        return msgspec.structs.replace(known, state=State.EXTRACTED if learned.is_read else State.EXTRACTING)
 
     async def _refused(self, known: Progress, topic: str, record: SourceRecord) -> Progress | None:
         """Return why the services do not take a record; its letter came after it."""
@@ -314,10 +252,6 @@ def _repeats(message: ChatMessage, first: str) -> str:
         f"message_id {message.message_id!r} was sent before, at {first}, and counts once: this one changes "
         "nothing, whatever it says. Send an edit under a new message_id"
     )
-
-
-def _place(record: SourceRecord) -> TopicPartition:
-    return TopicPartition(record.topic, record.partition)
 
 
 def _unknown(partition: int, offset: int) -> NotFound:
