@@ -20,10 +20,10 @@ from models.answers import Dialogue
 from models.errors import ConfigurationError, DependencyUnavailable
 from processors.prompts.prompt import Prompt, told
 from streams.config.settings.endpoints import Endpoint
-from streams.llm.bounded import FRAMES, TooLongError, lines
+from streams.llm.bounded import TooLongError
 from streams.llm.openai.dialect import Dialect
-from streams.llm.openai.failures import CONTEXT, Failures, Refusal, RefusedError, body_of
-from streams.llm.openai.reading import StreamReader, answer_of, decode, names_of, vectors_of
+from streams.llm.openai.failures import CONTEXT, Failures, Refusal, RefusedError, body_of, raise_inner
+from streams.llm.openai.reading import StreamReader, answer_of, decode, names_of, pieces_of, vectors_of
 from streams.llm.openai.transport import Transport
 from streams.llm.port import (
     DEPENDENCY,
@@ -201,7 +201,7 @@ class OpenAIClient:
                     ) as response,
                 ):
                     content = self._decoded(await response.read())
-                self._raise_inner(content)
+                raise_inner(content)
             except RefusedError as error:
                 if self._adapts(error.refusal, body):
                     continue
@@ -220,7 +220,7 @@ class OpenAIClient:
                         model=self._endpoint.model, messages=body["messages"], stream=True, extra_body=body
                     )
                 )
-            pieces = await opened.enter_async_context(aclosing(self._pieces(response)))
+            pieces = await opened.enter_async_context(aclosing(pieces_of(response.iter_bytes(), self._decoded)))
             while not done:
                 async with asyncio.timeout(self._timeout):
                     data = await anext(pieces, None)
@@ -229,31 +229,11 @@ class OpenAIClient:
                 if done := data.strip() == b"[DONE]":
                     continue
                 content = self._decoded(data)
-                self._raise_inner(content)
+                raise_inner(content)
                 for event in reader.events(content):
                     yield event
         for event in reader.ended(done=done):
             yield event
-
-    async def _pieces(self, response: Any) -> AsyncGenerator[bytes]:
-        """Yield the data of server-sent events; comments, which keep connections open, are no sign of life.
-
-        Of an endpoint that does not stream, its whole answer.
-        """
-        whole: list[bytes] = []
-        streamed = False
-        async for line in lines(response.iter_bytes()):
-            if line.startswith(b"data:"):
-                streamed = True
-                yield line.removeprefix(b"data:")
-            elif not streamed and line.strip() and not line.startswith(FRAMES):
-                whole.append(line)
-        if whole and not streamed:
-            content = self._decoded(b"\n".join(whole))
-            choices = content.get("choices")
-            if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-                choices[0]["delta"] = choices[0].get("message")
-            yield msgspec.json.encode(content)
 
     # -- errors --------------------------------------------------------------------------------------------
 
@@ -289,15 +269,6 @@ class OpenAIClient:
         if not isinstance(content, dict):
             raise Misconfigured(self._failures.no_api("it sent no object of JSON"))
         return content
-
-    def _raise_inner(self, content: Mapping[str, Any]) -> None:
-        """Raise the error that a response with status 200 says, as gateways do whose own source failed."""
-        error = content.get("error")
-        if not error:
-            return
-        code = error.get("code") if isinstance(error, dict) else None
-        status = code if isinstance(code, int) and 400 <= code < 600 else 502
-        raise RefusedError(Refusal(status, {}, {"error": error}))
 
 
 @contextmanager

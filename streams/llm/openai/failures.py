@@ -65,6 +65,16 @@ class RefusedError(Exception):
         self.refusal = refusal
 
 
+def raise_inner(content: Mapping[str, Any]) -> None:
+    """Raise the error that a response with status 200 says, as gateways do whose own source failed."""
+    error = content.get("error")
+    if not error:
+        return
+    code = error.get("code") if isinstance(error, dict) else None
+    status = code if isinstance(code, int) and 400 <= code < 600 else 502
+    raise RefusedError(Refusal(status, {}, {"error": error}))
+
+
 class Failures:
     """Reads errors of an endpoint."""
 

@@ -5,12 +5,13 @@ Read leniently: servers leave out what they do not know, and send ``null`` for i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 
 from models.answers import ToolCall
+from streams.llm.bounded import FRAMES, lines
 from streams.llm.port import Answer, Declined, Finished, StreamEvent, TextDelta, Usage
 
 _OPEN, _CLOSE = "<think>", "</think>"
@@ -64,6 +65,29 @@ def without_thoughts(text: str) -> str:
     if not text.lstrip().startswith(_OPEN):
         return text
     return text.partition(_CLOSE)[2].lstrip()
+
+
+async def pieces_of(
+    chunks: AsyncIterator[bytes], decoded: Callable[[bytes], dict[str, Any]]
+) -> AsyncGenerator[bytes]:
+    """Yield the data of server-sent events; comments, which keep connections open, are no sign of life.
+
+    Of an endpoint that does not stream, its whole answer, read with ``decoded``, as a single piece.
+    """
+    whole: list[bytes] = []
+    streamed = False
+    async for line in lines(chunks):
+        if line.startswith(b"data:"):
+            streamed = True
+            yield line.removeprefix(b"data:")
+        elif not streamed and line.strip() and not line.startswith(FRAMES):
+            whole.append(line)
+    if whole and not streamed:
+        content = decoded(b"\n".join(whole))
+        choices = content.get("choices")
+        if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+            choices[0]["delta"] = choices[0].get("message")
+        yield msgspec.json.encode(content)
 
 
 class StreamReader:
