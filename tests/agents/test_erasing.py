@@ -21,9 +21,10 @@ from models.turns import Turn
 from models.windows import Window, WindowSource
 from processors.conversations.state import is_page
 from streams.agents.contexts.requests import CONTEXT_REQUESTS
+from streams.agents.ingest.body_pages import PAGE
 from streams.agents.ingest.conversations import FACTS as MARKERS
-from streams.agents.ingest.conversations import PAGE, WINDOWS, Conversations
 from streams.agents.ingest.conversations import STATE as CONVERSATION
+from streams.agents.ingest.conversations import WINDOWS, Conversations
 from streams.agents.ingest.summary_ledger import LEDGER, is_ledger
 from streams.agents.memory.facts import FACTS, Facts
 from streams.agents.recall.turn_log import TurnLog

@@ -19,7 +19,8 @@ from models.statements import Statement
 from models.summaries import SummaryRequest
 from models.windows import Window
 from processors.conversations.state import ConversationState, Kept, is_page, page_key
-from streams.agents.ingest.conversations import PAGE, REQUESTS, STATE, Conversations
+from streams.agents.ingest.body_pages import PAGE
+from streams.agents.ingest.conversations import REQUESTS, STATE, Conversations
 from streams.agents.ingest.summary_ledger import is_ledger
 from streams.agents.memory.extraction import Extraction
 from streams.clients.records import Record

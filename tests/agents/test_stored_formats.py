@@ -43,7 +43,7 @@ from processors.responses.sequence import ResponseState
 from processors.retrieval.recall.turns import TurnsState
 from streams.admin.topics.examples import load_examples
 from streams.agents import id_pages
-from streams.agents.ingest import conversations, summary_ledger
+from streams.agents.ingest import body_pages, conversations, summary_ledger
 from streams.agents.memory import extraction, fact_vectors, facts, graph, late_graph, sentence_vectors
 from streams.agents.recall import context, episode_pages, episodes, turns, waiting
 from streams.agents.respond import responses
@@ -159,7 +159,7 @@ VALUES: dict[Codec[Any], Any] = {
         (("bob", 1772359190.5),),
         128,
     ),
-    conversations.PAGE: KEPT,
+    body_pages.PAGE: KEPT,
     id_pages.IDS: bytes(range(16)),
     summary_ledger.LEDGER: (summary_ledger.Listed("s-1", "acme", 1772359200.5),),
     extraction.STATE: extraction.ExtractionState(("m-9", "m-16"), ("m-7", "m-8")),

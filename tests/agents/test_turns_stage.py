@@ -21,8 +21,9 @@ from models.windows import Window, WindowMessage
 from processors.conversations.state import is_page
 from processors.retrieval.embedding.wording import EMBEDDED_CHARACTERS
 from streams.agents.contexts.requests import CONTEXT_REQUESTS
-from streams.agents.ingest.conversations import PAGE, WINDOWS, Conversations
+from streams.agents.ingest.body_pages import PAGE
 from streams.agents.ingest.conversations import STATE as CONVERSATION
+from streams.agents.ingest.conversations import WINDOWS, Conversations
 from streams.agents.recall.turns import STATE, TURNS, Turns
 from streams.agents.vectors.requests import REQUESTS
 from streams.clients.records import Record, rerouted

@@ -8,7 +8,8 @@ from aiokafka import ConsumerRecord
 
 from processors.conversations.state import ConversationState, Kept, is_page, page_key
 from processors.conversations.token_table import TokenTable
-from streams.agents.ingest.conversations import PAGE, STATE
+from streams.agents.ingest.body_pages import PAGE
+from streams.agents.ingest.conversations import STATE
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import PartitionState
 

@@ -12,24 +12,21 @@ are read again are copied again; a conversation knows how far it has had copies 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 
 import msgspec
 
-from models.errors import ConsistencyError, InvalidRecord
+from models.errors import InvalidRecord
 from models.messages import ChatMessage, MendedMessage, Punctuation, PunctuationKind
 from models.summaries import Summary
 from models.windows import WindowReason
-from processors.conversations.bodies import LoadPage
 from processors.conversations.fold import Fold
 from processors.conversations.state import (
     ConversationPolicy,
     ConversationState,
-    Kept,
     is_page,
-    page_key,
     repeat_at,
     silent_at,
     wake_at,
@@ -39,7 +36,7 @@ from processors.text.tokens import TokenCounter
 from processors.text.validation import decode
 from streams.agents import id_pages
 from streams.agents.emitting import emit
-from streams.agents.ingest import summary_ledger
+from streams.agents.ingest import body_pages, summary_ledger
 from streams.agents.ingest.punctuating import decode_command, fold_commands, punctuation
 from streams.agents.ingest.summary_ledger import LEDGER
 from streams.agents.message_log import decode_item, fold_into, taken
@@ -55,7 +52,7 @@ from streams.runtime.stage import Stage, TimerContext
 
 REQUESTS = "memory.summary-requests.v1"
 
-#: A conversation under its id, and bodies of its messages under keys of their own.  MessagePack, because it
+#: A conversation under its id; bodies of its messages are in :mod:`.body_pages`.  MessagePack, because it
 #: passes over a body without reading it.
 STATE: Codec[ConversationState] = Codec(
     "conversation",
@@ -63,7 +60,6 @@ STATE: Codec[ConversationState] = Codec(
     version=2,
     older={1: msgspec.msgpack.Decoder(ConversationState).decode},  # without pages of message ids
 )
-PAGE: Codec[Sequence[Kept]] = Codec("page", tuple[Kept, ...])
 
 _SOURCE = "/switchboard/ingest"
 
@@ -123,7 +119,7 @@ class Conversations:
             name="conversations",
             table="conversations",
             codec=STATE,
-            others=(PAGE, LEDGER, id_pages.IDS),
+            others=(body_pages.PAGE, LEDGER, id_pages.IDS),
             sources={
                 MESSAGES: Source(decode=self._decode, fold=self._fold_messages, home=_home),
                 SUMMARIES: Source(
@@ -251,7 +247,7 @@ class Conversations:
             self._policy,
             self._count,
             (MESSAGES, partition),
-            _pages(key, work),
+            body_pages.loading(key, work),
             id_pages.loading(key, work),
         )
 
@@ -275,13 +271,7 @@ class Conversations:
             emit(work, request, request.request_id, topic=REQUESTS, subject=None)
             kind = "repeat" if request.attempt > 1 else "roll_up" if request.roll_up else "range"
             work.count("summary_requests_total", kind)
-        # A crash in between must not harm: a page is there before the state names it, and goes after the state
-        # has let it go.
-        for begins, page in fold.pages.items():
-            if page is None:
-                work.remove(page_key(key, begins))
-            else:
-                work.put(page_key(key, begins), page, PAGE)
+        body_pages.store(key, fold.pages, work)
         id_pages.store(key, fold.id_pages, work)
         return after
 
@@ -302,15 +292,3 @@ def _is_erased(summary: Summary, state: ConversationState) -> bool:
 
 def _moment(arrived: float) -> datetime:
     return datetime.fromtimestamp(arrived, UTC)
-
-
-def _pages(key: bytes, work: Work) -> LoadPage:
-    """Return the loader of pages of ``key``."""
-
-    def load(begins: int) -> Sequence[Kept]:
-        page = work.get(page_key(key, begins), PAGE)
-        if page is None:
-            raise ConsistencyError(f"the state of a conversation names a page at {begins} that is not there")
-        return page
-
-    return load
