@@ -1,10 +1,12 @@
-"""Progress of a step: records and state that report when they are read."""
+"""Progress of a step in a thread: records and state that report when they are read."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 
-from streams.clients.records import SourceRecord
+from streams.clients.records import RecordBatch, SourceRecord
+from streams.runtime.effects import Effects
 from streams.runtime.stage import StateReader
 
 #: After so many rows of a scan a step in a thread reports progress.
@@ -42,3 +44,17 @@ class WatchedState:
             if not number % _ROWS_AT_ONCE:
                 self._tell()
             yield item
+
+
+def run_in_thread(
+    step: Callable[[RecordBatch, StateReader], Effects],
+    batch: RecordBatch,
+    state: StateReader,
+    working: AbstractContextManager[Callable[[], None]],
+) -> Effects:
+    """Run a step where nothing but its outcome comes back; ``working`` yields what its progress is told to."""
+    with working as goes_on:
+        try:
+            return step(batch.only(ToldRecords(batch.records, goes_on)), WatchedState(state, goes_on))
+        except StopIteration as exc:  # no future takes it, so whoever awaits would wait for ever
+            raise RuntimeError("the step raised StopIteration") from exc

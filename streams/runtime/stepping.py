@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -28,7 +28,7 @@ from streams.clients.records import RecordBatch
 from streams.runtime.deadletters import DLQ_SUFFIX, is_cut, to_outputs
 from streams.runtime.effects import Account, DeadLetter, Effects, StateChange
 from streams.runtime.ports import SteppedLane
-from streams.runtime.progress import ToldRecords, WatchedState
+from streams.runtime.progress import run_in_thread
 from streams.runtime.publisher import OutputTooLarge, Packed, record_bytes
 from streams.runtime.quarantine import quarantine
 from streams.runtime.retry_policy import NoAnswer, RetryPolicy
@@ -188,7 +188,8 @@ class Stepper:
         state.source_index = batch.source_index
         if stage.step is not None:
             if batch.source in stage.in_thread:
-                return await asyncio.to_thread(self._in_thread, stage.step, batch, state)
+                working = self._lane.runtime.health.working(f"step of {stage.name}")
+                return await asyncio.to_thread(run_in_thread, stage.step, batch, state, working)
             return stage.step(batch, state)
         since, answers = time.monotonic(), 0
 
@@ -206,16 +207,6 @@ class Stepper:
             return await self._call_out(batch, state)
 
         return await self._retry.call(call, give_up)
-
-    def _in_thread(
-        self, step: Callable[[RecordBatch, StateReader], Effects], batch: RecordBatch, state: StateReader
-    ) -> Effects:
-        """Run a step where nothing but its outcome comes back, and that one error does not."""
-        with self._lane.runtime.health.working(f"step of {self._stage.name}") as goes_on:
-            try:
-                return step(batch.only(ToldRecords(batch.records, goes_on)), WatchedState(state, goes_on))
-            except StopIteration as exc:  # no future takes it, so whoever awaits would wait for ever
-                raise RuntimeError("the step raised StopIteration") from exc
 
     async def _call_out(self, batch: RecordBatch, state: StateReader) -> Effects:
         """Make one call, and remember it as answered if it did something or had to wait for something."""
