@@ -262,3 +262,9 @@ def _rules(folder: Path, alert: str) -> str:
 def test_no_service_can_go_unnoticed() -> None:
     for service in SERVICES:
         assert f'absent_over_time(up{{job="switchboard", service="{service}"}}' in RULES["ServiceDown"]["expr"]
+
+
+def test_every_alert_has_a_section_that_says_what_to_do() -> None:
+    page = (FOLDER.parents[1] / "docs/how-to/alerts.md").read_text(encoding="utf-8")
+    told = {name for line in page.splitlines() if line.startswith("## ") for name in line[3:].split(", ")}
+    assert {name for name in RULES if name not in told} == set()
