@@ -257,6 +257,19 @@ def main():
             f"{key:20} {n:4} of {d:4} {n / d if d else 0:6.3f}  {words}   "
             + " ".join(f"{x}/{y}" for x, y in parts)
         )
+    print(
+        f"{'context_words':20} "
+        + " ".join(str(x["context_words"]) for x in all_)
+        + "  words of memory in a context, by person"
+    )
+    print(
+        "the worst: notes that must not be forgotten and are, ended ones that stand, questions without their evidence"
+    )
+    for x in all_:
+        forgotten = [f"forgotten: {text[2:]}" for text in x["missing"] if text.startswith("3")]
+        stale = [f"stands: {text}" for text in dict.fromkeys(x["stale"])]
+        for text in [*forgotten[:4], *stale[:3], *(f"unfound: {q}" for q in x["unfound"][:3])]:
+            print(f"  {x['person']}: {text}")
     if a.json:
         json.dump(all_, open(a.json, "w"), indent=1, ensure_ascii=False)
 

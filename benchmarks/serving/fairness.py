@@ -198,8 +198,8 @@ def _flooding(number: int) -> ChatMessage:
 
 async def _backlog(deployment: Deployment) -> float:
     """Return how many windows are not read for facts yet."""
-    made = await deployment.outputs("ingest", "memory.windows.v1")
-    return made - await deployment.records("memory", "memory.windows.v1")
+    read = await deployment.records("memory", "memory.windows.v1")  # first: more are made meanwhile
+    return await deployment.outputs("ingest", "memory.windows.v1") - read
 
 
 async def _answers(deployment: Deployment) -> dict[str, list[float]]:
