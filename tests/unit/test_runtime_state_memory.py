@@ -278,7 +278,7 @@ class TestValues:
             values[key], stored[key] = b"0", 0
 
         def read() -> None:
-            while not stop.is_set():
+            while not stop.wait(0.0001):  # or it would keep Python's lock from the others for 5 ms at a time
                 for key in KEYS:
                     least = stored[key]
                     found = values.get(key)
@@ -286,14 +286,16 @@ class TestValues:
                         wrong.append((key, found, least))
 
         reading = asyncio.create_task(asyncio.to_thread(read))
-        for number in range(1, 300):
-            key = KEYS[number % 3]
-            values[key] = b"%d" % number
-            stored[key] = number
-            await memory.room()
-            if number % 7 == 0:
-                await moved(memory)
-        stop.set()
+        try:
+            for number in range(1, 300):
+                key = KEYS[number % 3]
+                values[key] = b"%d" % number
+                stored[key] = number
+                await memory.room()
+                if number % 7 == 0:
+                    await moved(memory)
+        finally:
+            stop.set()
         await reading
         assert wrong == []
         assert {key: int(value) for key, value in values.items()} == stored
