@@ -93,7 +93,7 @@ class GeminiRoutes:
         return Response(text, media_type="application/json; charset=UTF-8")
 
     def _stream(self, answer: Mapping[str, Any], fault: Fault | None) -> Response:
-        """Return an answer as events, of which a faulty one sends half."""
+        """Return an answer as events; a faulty one sends half of them."""
         events = _events(answer)
 
         async def sent() -> AsyncIterator[str]:
@@ -170,7 +170,7 @@ class GeminiRoutes:
 
 
 def _cut(text: str) -> Response:
-    """Return a response of which half is sent; the connection is closed then."""
+    """Return a response that closes the connection after its first half."""
 
     async def half() -> AsyncIterator[str]:
         yield text[: len(text) // 2]

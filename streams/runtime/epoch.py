@@ -50,7 +50,7 @@ class Progress:
 
     @property
     def ahead(self) -> int:
-        """How many offsets were delivered beyond the commit."""
+        """Offsets delivered beyond the commit."""
         return self.position - max(self.start, self.committed or 0)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""Whose a record is, to stages that serve tenants in turn."""
+"""The tenant of a record, for stages that serve tenants in turn."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_each_example_belongs_to_the_tenant_that_its_stage_reads(topic: str) -> 
 
 
 @pytest.mark.parametrize("value", [None, b"", b"{", b'{"tenant_id": 7}', b'{"tenant_id": "\xff"}', b"[" * 9999])
-def test_what_cannot_be_read_is_nobodys(value: bytes | None) -> None:
+def test_an_unreadable_record_has_no_tenant(value: bytes | None) -> None:
     assert tenant_of(Record(value)) == ""
 
 

@@ -1,4 +1,4 @@
-"""How often the disk is asked for its free room, and what follows from the answer."""
+"""Checks of the disk's free space: their number, and refusals on a full disk."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ async def test_a_copy_that_fails_at_a_write_is_given_up(
     assert await index.get([late.fact_id]) == [late]
 
 
-async def test_what_is_erased_meanwhile_is_noted_in_the_new_files(index: Index, tmp_path: Path) -> None:
+async def test_erasures_during_a_rewrite_are_noted_in_the_new_files(index: Index, tmp_path: Path) -> None:
     late = make_fact("Ada likes gooseberries")
     await index.upsert([late])
     await index._in_thread(index._files.begin_rewriting)

@@ -118,7 +118,7 @@ def test_a_fact_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
     assert "before from" in out
 
 
-def test_what_weighed_most_stands_below_the_quotes(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explain_prints_the_heaviest_features_below_the_quotes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["explain", MUNICH.fact_id, "--user", "ada"]) == 0
     quotes, changes = capsys.readouterr().out.split("rests on\n")[1].split("changes\n")
     assert quotes.endswith("\n  weighed most: first person +1.2, \\x1b[31mmeaning +0.4\n") and changes

@@ -342,7 +342,7 @@ class TestEpochs:
         assert sought._with_room(sought.epoch, {TP0}) == set(), "half of the bytes"
 
     async def test_reading_ahead_is_counted_from_the_commit(self, sought: BareConsumer) -> None:
-        """Who waits for ever at the front must not let what is done behind it grow without bound."""
+        """One record that never ends bounds the records done behind it."""
         sought.service.in_turn = {"messages"}
         sought.service.settings.ahead_records = 4
         sought._thread.answers = [{TP0: Fetch(10, records(10, 11, 12, 13), 14)}]

@@ -28,7 +28,7 @@ _EVERY_SECONDS = 60.0
 
 
 class CleanFiles:
-    """Looks once a minute for indexes of which something was erased ``after`` ago, and rewrites one at a time.
+    """Rewrites indexes, one at a time, once their first erasure is ``after`` old; looks once a minute.
 
     What fails, as on a full disk, is tried again with the next look; the service says so meanwhile.
     """
