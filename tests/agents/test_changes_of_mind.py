@@ -1,0 +1,49 @@
+"""Somebody says the opposite of what they said before: only what was said last stands.
+
+The built-in extractor, the embedder and the stages of a deployment, without a broker.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks.notebook.stepped import SteppedMemory
+from streams.llm.builtin_extractor import BuiltinExtractor
+from streams.llm.onnx_embedder import OnnxEmbedder
+
+CHANGES = {
+    "car": ("I have a car.", "I sold my car."),
+    "car bought": ("I don't have a car.", "I bought a car."),
+    "children": ("I have two children.", "I have three children now."),
+    "coffee": ("I don't drink coffee.", "I drink coffee every morning now."),
+    "no coffee": ("I drink coffee every morning.", "I don't drink coffee any more."),
+    "allergy": ("I'm allergic to nuts.", "I'm not allergic to nuts, the test was wrong."),
+    "food": ("I love Chinese food.", "I hate Chinese food now."),
+    "dog": ("I have a dog called Rex.", "Rex died last week."),
+    "trip": ("I'm going to Japan in May.", "We cancelled the Japan trip."),
+    "girlfriend": ("My girlfriend is called Mia.", "Mia and I broke up."),
+    "job": ("I work at Nokia.", "I quit my job at Nokia."),
+    "language": ("Always answer in French.", "From now on answer in English."),
+    "emojis": ("Always use emojis.", "Stop using emojis."),
+    "emojis again": ("Never use emojis.", "You can use emojis again."),
+    "ex": ("Never mention my ex.", "It's ok to mention my ex now."),
+}
+
+
+def session(person: str, day: str, text: str) -> dict[str, Any]:
+    message = {"id": f"{person}-{day}", "role": "user", "at": f"{day}T09:00:00Z", "text": text}
+    return {"conversation_id": f"{person}-{day}", "messages": [message]}
+
+
+async def test_only_what_was_said_last_stands(tmp_path: Path) -> None:
+    embedder = OnnxEmbedder()
+    stands = {}
+    async with SteppedMemory(tmp_path, embedder) as memory:
+        memory.read_by(BuiltinExtractor(embedder.behind))
+        for name, (before, after) in CHANGES.items():
+            sessions = [session(name, "2026-02-01", before), session(name, "2026-06-01", after)]
+            await memory.feed({"person": name, "sessions": sessions})
+            stands[name] = [each["statement"] for each in await memory.facts(name, "active")]
+    await embedder.close()
+    assert stands == {name: [after] for name, (_, after) in CHANGES.items()}
