@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -253,3 +255,12 @@ async def test_the_builtin_summarizer_rolls_up() -> None:
     summary = (await BuiltinSummarizer(count).summarize(request(tokens=tokens, previous=previous))).summary
     assert 0 < len(summary.key_facts) < 20
     assert summary_tokens(summary, count) <= LARGEST
+
+
+def test_orders_and_todos_of_a_long_chat_fit_150_tokens() -> None:
+    """What must not be lost of a plan with 30 messages: Kwame's to-do, and that he never borrows."""
+    log = (Path(__file__).parents[2] / "examples/kwame.jsonl").read_text(encoding="utf-8").splitlines()
+    plan = [each for each in map(json.loads, log) if each["conversation_id"] == "kwame-plan"]
+    found = summarize(*((each["role"], each["content"]) for each in plan), limit=150)
+    assert "user: Todo for me: print the sheet." in found.todos
+    assert any("no credit, ever" in line for line in lines(found))
