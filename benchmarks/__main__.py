@@ -25,7 +25,7 @@ def main() -> int:
     arguments = parser.parse_args()
     with (
         tempfile.TemporaryDirectory(prefix="switchboard-bench-") as folder,
-        LocalKafka(Path(folder) / "kafka", heap="1g") as kafka,
+        LocalKafka(Path(folder) / "kafka", heap="1g", lasting=True) as kafka,
     ):
         suite = Suite(kafka, Path(folder), short=arguments.short, rounds=arguments.rounds)
         figures = suite.run(arguments.only)

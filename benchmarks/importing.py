@@ -52,7 +52,7 @@ def main() -> int:
             write_export(file, int(size * 1e6))
             environment = None
             if given.publish:
-                kafka = resources.enter_context(LocalKafka(Path(folder) / "kafka", heap="1g"))
+                kafka = resources.enter_context(LocalKafka(Path(folder) / "kafka", heap="1g", lasting=True))
                 environment = {"SWITCHBOARD_BOOTSTRAP_SERVERS": kafka.bootstrap_servers}
                 asyncio.run(
                     admin.apply(load_catalog(), load_settings(bootstrap_servers=kafka.bootstrap_servers))

@@ -96,7 +96,10 @@ def main() -> None:
     """Measure on a broker of its own."""
     logging.disable(logging.WARNING)
     conversations = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    with tempfile.TemporaryDirectory() as folder, LocalKafka(Path(folder) / "kafka", heap="1g") as kafka:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        LocalKafka(Path(folder) / "kafka", heap="1g", lasting=True) as kafka,
+    ):
         settings = Settings(bootstrap_servers=kafka.bootstrap_servers, data_dir=Path(folder))
         figures = asyncio.run(measure(settings, conversations))
     print(json.dumps({"conversations": conversations, **figures}))

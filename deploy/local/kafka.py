@@ -25,6 +25,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+from deploy.local import called
 from deploy.local.java import find_java
 from deploy.local.kafka_config import logging_configuration, server_properties
 from deploy.local.kafka_health import advice, answers, tail
@@ -44,7 +45,8 @@ class LocalKafka:
 
     ``port`` 0 picks a free one, which stays the same from then on.  ``heap`` is Java's notation ("384m").
     ``overrides`` are broker settings that win over deploy.local.kafka_config.  ``security``: TLS, users and
-    rights; without it, everybody may do everything.
+    rights; without it, everybody may do everything.  ``lasting``: Java compiles for the most throughput, which
+    takes five seconds of CPU before it pays.
 
     Raises ConfigurationError (port taken, no Java) and DependencyUnavailable (it did not start; the message
     ends with the log).  Not for use by several threads at once.
@@ -57,11 +59,13 @@ class LocalKafka:
         heap: str = "384m",
         overrides: Mapping[str, str] | None = None,
         security: Security | None = None,
+        lasting: bool = False,
     ) -> None:
         self.data_dir = Path(data_dir).resolve()
         self.port = port
         self.heap = heap
         self.security = security
+        self.lasting = lasting
         self._overrides = dict(overrides or {})
         self._process: subprocess.Popen[bytes] | None = None
         self._claim: IO[str] | None = None
@@ -190,8 +194,8 @@ class LocalKafka:
             return chosen, controller_port
         if not is_free(port):
             raise ConfigurationError(
-                f"port {port} is in use by another process: stop that one (`make down` stops what "
-                "`make demo` started) or choose another port"
+                f"port {port} is in use by another process: stop that one (`{called.down()}` stops what the "
+                "demo started) or choose another port"
             )
         return port, free_ports(1)[0]
 
@@ -208,10 +212,12 @@ class LocalKafka:
         except OSError as error:
             raise self._unwritable(error) from error
         machine: list[str | Path] = [java, f"-Dlog4j2.configurationFile={log4j2}", "-cp", f"{jars}/*"]
+        soon: list[str | Path] = [*machine, "-XX:TieredStopAtLevel=1"]
         if not (self.data_dir / "log" / "meta.properties").exists():
-            self._format([*machine, "-XX:TieredStopAtLevel=1", "kafka.tools.StorageTool"], properties)
+            self._format([*soon, "kafka.tools.StorageTool"], properties)
         # The serial collector: the least memory and the fastest start, and the heap is small.
-        broker = [*machine, "-XX:+UseSerialGC", f"-Xmx{self.heap}", "kafka.Kafka", properties]
+        memory = ["-XX:+UseSerialGC", f"-Xmx{self.heap}"]
+        broker = [*(machine if self.lasting else soon), *memory, "kafka.Kafka", properties]
         with self._output_file.open("ab") as output:
             self._process = child_process.spawn(broker, output=output)
 
@@ -271,7 +277,7 @@ def main() -> None:
     asked_to_end = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: asked_to_end.set())
-    kafka = LocalKafka(options.data_dir, options.port, options.heap)
+    kafka = LocalKafka(options.data_dir, options.port, options.heap, lasting=True)
     try:
         kafka.start()
         print(
