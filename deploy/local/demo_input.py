@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from deploy.local import called
 from models.errors import InvalidRecord, NotFound
 from models.messages import ChatMessage
 from processors.text.validation import decode_chat_message
 from streams.config.settings import Settings
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+#: A link in a checkout, a folder where the package is installed.
+EXAMPLES = Path(__file__).with_name("examples")
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -99,6 +101,6 @@ def _lines(file: Path) -> Iterator[tuple[int, bytes]]:
 
 def _how_to_give_one() -> str:
     return (
-        "Give a file with one chat message per line, like examples/amara.jsonl: `make demo INPUT=file`. "
-        "Without INPUT the examples are sent."
+        "Give a file with one chat message per line, like examples/amara.jsonl: "
+        f"`{called.demo(input='file')}`. Without one the examples are sent."
     )

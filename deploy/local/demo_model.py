@@ -13,6 +13,7 @@ import time
 import urllib.request
 from pathlib import Path
 
+from deploy.local import called
 from deploy.local.model_server import KEY
 from deploy.local.ports import LOOPBACK, free_ports
 from models.errors import ConfigurationError, DependencyUnavailable
@@ -40,17 +41,18 @@ def chosen(given: str, settings: Settings) -> str:
         if not name:
             raise ConfigurationError(
                 f"MODEL={without_credentials(url)} does not name a model: add it behind a #, for example "
-                "make demo MODEL=http://127.0.0.1:11434/v1#llama3.1:8b"
+                f"{called.demo(model='http://127.0.0.1:11434/v1#llama3.1:8b')}"
             )
         return given
     if given and given not in MODELS:
         raise ConfigurationError(
             f"MODEL={given} is none of {', '.join(MODELS)}, nor http://host:port/v1#name: "
-            "make demo MODEL=scripted"
+            f"{called.demo(model='scripted')}"
         )
     if given == "gemini" and not has_key:
         raise ConfigurationError(
-            "MODEL=gemini needs a key: GEMINI_API_KEY=... make demo. Without one: make demo MODEL=scripted"
+            f"MODEL=gemini needs a key: GEMINI_API_KEY=... {called.demo()}. "
+            f"Without one: {called.demo(model='scripted')}"
         )
     return given or ("gemini" if has_key else "builtin")
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 
+from deploy.local import called
 from deploy.local import demo_report as report
 from deploy.local.demo_parts import Parts
 from streams.config.redaction import credentials_of
 from streams.config.settings import Settings
 from streams.config.settings.access import SECRETS
 from streams.config.settings.text import PREFIX, env_name
-
-_COMMAND = ".venv/bin/switchboard"
 
 
 def print_next(parts: Parts, stay: bool) -> None:
@@ -30,34 +29,36 @@ def print_next(parts: Parts, stay: bool) -> None:
         print(f"  {export}")
     if hidden:
         print(f"  (and {', '.join(hidden)}, as given)")
-    commands = [
-        (f'{_COMMAND} search "..." --user NAME', "ask the memory" + "; it needs nothing running" * (not stay))
-    ]
+    command = called.switchboard()
+    own = called.demo(input="yours.jsonl")
+    ask = f'{command} search "..." --user NAME'
     if stay:
         commands = [
             (f"http://127.0.0.1:{parts.settings.api_port}/", "the console, in a browser"),
-            *commands,
-            (f"{_COMMAND} tail memory.facts.v1", "read along as facts change"),
-            (f"{_COMMAND} conversations show ID", "windows, tokens and ranges of a conversation"),
-            (f"{_COMMAND} status", "who runs, and how far each has read"),
-            ("make demo INPUT=yours.jsonl", "your own conversations (after Ctrl-C here)"),
+            (ask, "ask the memory"),
+            (f"{command} tail memory.facts.v1", "read along as facts change"),
+            (f"{command} conversations show ID", "windows, tokens and ranges of a conversation"),
+            (f"{command} status", "who runs, and how far each has read"),
+            (own, "your own conversations (after Ctrl-C here)"),
         ]
     else:
-        commands += [
-            ("make demo", "again: nothing is added twice"),
-            ("make demo INPUT=yours.jsonl", "your own conversations"),
-            ("make demo STAY=1", "keep it running, to look around with `switchboard`"),
+        commands = [
+            (
+                called.demo(stay=""),
+                f"keep it running: the console is http://127.0.0.1:{parts.settings.api_port}/",
+            ),
+            (ask, "ask the memory; it needs nothing running"),
+            (own, "your own conversations"),
         ]
     width = max(len(command) for command, _ in commands)
     for command, what in commands:
         print(f"  {command.ljust(width)}  {what}")
-    print(f"  logs of the services: {parts.folder / 'logs'}")
 
 
 def shown(settings: Settings, stay: bool) -> dict[str, str]:
     """Return the variables without which a command would ask elsewhere than this demo, and their values.
 
-    Whether one was exported or stood before ``make demo`` nobody can see: each is there that differs from its
+    Whether one was exported or stood before the command nobody can see: each is there that differs from its
     default.  Of a broker that ends with the demo there is nothing to be said.
     """
     fields = {env_name(name, field): name for name, field in Settings.model_fields.items()}

@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Self
 
-from deploy.local import demo_processes
+from deploy.local import called, demo_processes
 from deploy.local.demo_model import DemoModel
 from deploy.local.kafka import LocalKafka
 from deploy.local.ports import LOOPBACK, free_ports, is_free
@@ -84,14 +84,13 @@ class Parts:
 
     def _start(self) -> None:
         self._check_disk()
-        self._lock = FolderLock(self.folder, "Is a demo running there? `make down` ends it.")
+        self._lock = FolderLock(self.folder, f"Is a demo running there? `{called.down()}` ends it.")
         self._check_ports()
         if not self._own_broker:
             self._say(f"starting Kafka on {self.settings.bootstrap_servers}")
             self._kafka = LocalKafka(self.folder / "kafka", self.kafka_port)
             self._kafka.start()
         self._write_down()
-        self._say("creating the topics")
         catalog = catalog_for(self.settings)
         applied = asyncio.run(admin.apply(catalog, self.settings))
         if blocking := [difference for difference in applied.remaining if difference.blocking]:
@@ -102,9 +101,8 @@ class Parts:
                 f"{first.topic}: {first.what} is {first.found}, should be {first.expected}: "
                 f"{first.advice if self._kafka is None else anew}"
             )
-        self._say(self.model.sentence)
+        self._say(f"starting the services {', '.join(SERVICES)}, and serve; {self.model.sentence}")
         self.model.start()
-        self._say(f"starting the services {', '.join(SERVICES)}, and serve")
         for service in STARTED:
             self._workers[service] = self._spawn(service)
             self._write_down()
@@ -193,7 +191,7 @@ class Parts:
             raise ConfigurationError(
                 f"port {self.kafka_port} is taken by another process. If that is a Kafka to be used, set "
                 f"SWITCHBOARD_BOOTSTRAP_SERVERS={LOOPBACK}:{self.kafka_port}; otherwise stop it, or let the "
-                "demo's Kafka listen elsewhere: make demo KAFKA_PORT=19092"
+                f"demo's Kafka listen elsewhere: {called.demo(kafka_port='19092')}"
             )
         if not is_free(self.settings.api_port):
             raise ConfigurationError(

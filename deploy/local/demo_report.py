@@ -18,15 +18,14 @@ from streams.cli.output import console, count, printable
 from streams.queries.contexts.reading import ContextAnswer
 from streams.stores.search import Result
 
-#: People, and facts of each, that are shown; conversations of one's own may hold thousands.
-_SHOWN_PEOPLE = 10
-_SHOWN_OF_FIRST, _SHOWN_OF_OTHERS = 12, 1
+#: People that are shown, and facts of the first; conversations of one's own may hold thousands.
+_SHOWN_PEOPLE, _SHOWN_OF_FIRST = 6, 8
 
 #: Facts that hold no longer that are shown, first those that another took the place of.
-_SHOWN_CHANGES = 6
+_SHOWN_CHANGES = 4
 
 #: Lines of a prompt, and results of a search, that are shown.
-_SHOWN_OF_PROMPT, _SHOWN_RESULTS = 12, 3
+_SHOWN_OF_PROMPT, _SHOWN_RESULTS = 5, 3
 
 _PAST = (FactStatus.SUPERSEDED, FactStatus.CONTRADICTED, FactStatus.ENDED)
 
@@ -90,7 +89,7 @@ def heading(text: str) -> None:
 
 
 def print_facts(view: View, first: str = "") -> None:
-    """Print what is known of each person in their own words: of ``first`` the most, of others a line."""
+    """Print what is known of each person in their own words: of ``first`` eight facts, of others one."""
     heading("What is known now, and the sentence it came from")
     facts = sorted(view.known, key=_most_important_first)
     if not facts:
@@ -99,20 +98,18 @@ def print_facts(view: View, first: str = "") -> None:
     people = sorted({fact.user_id for fact in facts})
     shown = first if first in people else people[0]
     for user in [shown, *(each for each in people if each != shown)][:_SHOWN_PEOPLE]:
-        known = [fact for fact in facts if fact.user_id == user]
-        _print_person(user, known, _SHOWN_OF_FIRST if user == shown else _SHOWN_OF_OTHERS)
+        known = [_with_its_source(fact) for fact in facts if fact.user_id == user]
+        many = f"{printable(user)}: {count(len(known), 'fact')}, for example"
+        if user == shown:
+            print("\n  ".join([many, *known[:_SHOWN_OF_FIRST]]))
+        else:
+            print(f"{many} {known[0]}")
     if len(people) > _SHOWN_PEOPLE:
         print(f"and {count(len(people) - _SHOWN_PEOPLE, 'more person', 'more people')}")
 
 
 def _most_important_first(fact: Fact) -> tuple[int, bool, float, str]:
     return (-fact.importance, not fact.attribute, -fact.confidence, fact.fact_id)
-
-
-def _print_person(user: str, facts: Sequence[Fact], shown: int) -> None:
-    console().print(f"{printable(user)}: {count(len(facts), 'fact')}, for example", style="bold")
-    for fact in facts[:shown]:
-        print(f"  {_with_its_source(fact)}")
 
 
 def _with_its_source(fact: Fact) -> str:
@@ -131,21 +128,20 @@ def print_changes(view: View) -> None:
     gone = [fact for fact in view.facts.values() if fact.status in _PAST and fact.valid_to is not None]
     if not gone:
         return
-    heading("What has changed")
+    heading(
+        f"What has changed: {min(len(gone), _SHOWN_CHANGES)} of {count(len(gone), 'fact')} that no longer hold"
+    )
     gone.sort(key=lambda fact: (fact.status is FactStatus.ENDED, fact.user_id, fact.valid_from, fact.fact_id))
     for fact in gone[:_SHOWN_CHANGES]:
         heir = view.facts.get(fact.superseded_by or "")
         then = f", then: {printable(heir.statement)}" if heir is not None and heir is not fact else ""
         when = f"{fact.valid_from:%d %b} to {fact.valid_to:%d %b %Y}"
         print(f"  {printable(fact.user_id)}: {printable(fact.statement)} ({fact.status.value}, {when}){then}")
-    if len(gone) > _SHOWN_CHANGES:
-        print(f"  and {len(gone) - _SHOWN_CHANGES:,} more")
 
 
 def print_search(query: str, user: str, found: Sequence[Result]) -> None:
     """Print a question and what the memory answers."""
-    heading(f"Search: what did {printable(user)} say, and what is known of them?")
-    print(f'switchboard search "{query}" --user {printable(user)}')
+    heading(f'Asked of the memory: switchboard search "{query}" --user {printable(user)}')
     for result in found[:_SHOWN_RESULTS]:
         print(f"  {result.score:.2f} {result.kind:<4} {printable(result.text)}")
     if not found:
@@ -155,20 +151,15 @@ def print_search(query: str, user: str, found: Sequence[Result]) -> None:
 def print_context(answer: ContextAnswer) -> None:
     """Print what was made ready for a conversation's next turn."""
     user, conversation = printable(answer.user_id), printable(answer.conversation_id)
-    heading(f"Ready before {user} says anything more in {conversation}")
-    print(f"switchboard context {conversation} --user {user} --prompt")
+    heading(f"Ready for the next turn: switchboard context {conversation} --user {user} --prompt")
     if answer.context is None:
         print("  nothing yet")
         return
     lines = answer.prompt.splitlines()
-    half = _SHOWN_OF_PROMPT // 2
-    cut = len(lines) > _SHOWN_OF_PROMPT
-    shown = [*lines[:half], f"... {len(lines) - 2 * half} more lines ...", *lines[-half:]] if cut else lines
-    for line in shown:
+    for line in lines[:_SHOWN_OF_PROMPT]:
         print(f"  {printable(line)}")
-    print(
-        f"  ({answer.context.tokens:,} of {answer.context.budget:,} tokens; without --prompt: why each is in)"
-    )
+    used = f"{answer.context.tokens:,} of {answer.context.budget:,} tokens"
+    print(f"  ... {max(0, len(lines) - _SHOWN_OF_PROMPT)} more lines, {used}; without --prompt: why each is in")
 
 
 def summary_line(summary: Summary) -> str:
@@ -211,13 +202,12 @@ def print_response(text: str, duplicates: Sequence[ContentDuplicationEvent]) -> 
 
 def print_rates(rates: Rates) -> None:
     """Print what was done in this run, and how fast."""
-    heading("This run")
     before = f", {rates.there_before:,} were there already" if rates.there_before else ""
-    speed = f" in {rates.sending:.2f} s ({rates.sent / rates.sending:,.0f}/s)" if rates.sent else ""
-    print(f"sent       {count(rates.sent, 'message')}{speed}{before}")
+    speed = f" in {rates.sending:.2f} s" if rates.sent else ""
+    took = f", {rates.settling:.1f} s after the first message" if rates.sent else ""
     print(
-        f"new        {count(rates.windows, 'window')}, {count(rates.episodes, 'episode')}, "
-        f"{count(rates.facts, 'fact')}, {count(rates.summaries, 'summary', 'summaries')}"
+        f"\nThis run: {count(rates.sent, 'message')} sent{speed}{before}; "
+        f"new: {count(rates.windows, 'window')}, "
+        f"{count(rates.episodes, 'episode')}, {count(rates.facts, 'fact')}, "
+        f"{count(rates.summaries, 'summary', 'summaries')}{took}"
     )
-    if rates.sent:
-        print(f"finished   {rates.settling:.1f} s after the first message was sent")

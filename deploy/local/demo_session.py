@@ -1,4 +1,4 @@
-"""One run of ``make demo``, from its first line to its last."""
+"""One run of the demo, from its first line to its last."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from deploy.local import demo_model
+from deploy.local import called, demo_model
 from deploy.local import demo_report as report
 from deploy.local.demo_input import EXAMPLES, InputMessage, input_files, read_messages
 from deploy.local.demo_next import print_next
@@ -38,7 +38,7 @@ def show(given: str, kafka_port: int, stay: bool, model: str = "") -> None:
         if stay:
             _stay(parts)
     if not stay:
-        print("All that was started has ended; the data stays.")
+        print(f"All that was started has ended; data and logs stay in {settings.folder}.")
 
 
 def _welcome(files: Sequence[Path], messages: Sequence[InputMessage]) -> str:
@@ -55,7 +55,7 @@ def _stay(parts: Parts) -> None:
     """Keep everything running until a signal; a part that ends by itself is an error."""
     try:
         # Within: whoever reads this may press Ctrl-C before we have done anything more.
-        print("\nEverything keeps running. Ctrl-C here, or `make down`, ends it.", flush=True)
+        print(f"\nEverything keeps running. Ctrl-C here, or `{called.down()}`, ends it.", flush=True)
         while True:
             parts.check()
             time.sleep(0.5)

@@ -1,13 +1,10 @@
-"""``make down``: end what ``make demo`` started, and nothing else.  The data stays."""
+"""``switchboard down``: end what the demo started, and nothing else.  The data stays."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from deploy.local import demo_processes
-from models.errors import SwitchboardError
-from streams.cli.main import status_of
 from streams.config.settings import load_settings
 
 #: The demo itself ends its workers (25 s at most) and then its broker (15 s at most).
@@ -28,19 +25,10 @@ def down(folder: Path) -> list[str]:
     return [process.name for process in running]
 
 
-def main() -> None:
-    """Entry point of ``python -m deploy.local.down``."""
-    try:
-        folder = load_settings().folder
-        ended = down(folder)
-    except SwitchboardError as error:
-        print(f"make down: {error}", file=sys.stderr)
-        sys.exit(status_of(error))
-    if ended:
+def run() -> None:
+    """End what the demo started, and nothing else.  The data stays."""
+    folder = load_settings().folder
+    if ended := down(folder):
         print(f"ended: {', '.join(ended)}; the data stays in {folder}")
     else:
         print(f"nothing to end: no demo runs on {folder}")
-
-
-if __name__ == "__main__":
-    main()

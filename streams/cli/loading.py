@@ -21,13 +21,14 @@ _Command = Any
 class Entry(NamedTuple):
     """A command that may be loaded.
 
-    ``panel`` of the help lists it.  ``place`` is ``module:attribute`` under ``streams.cli``: a function, or a
+    ``panel`` of the help lists it.  ``place`` is ``module:attribute`` in ``package``: a function, or a
     Typer of several.  ``help`` is the first paragraph of its own, for lists: a test compares them.
     """
 
     panel: str
     place: str
     help: str
+    package: str = "streams.cli"
 
 
 class _OnDemand(MutableMapping[str, _Command]):
@@ -52,7 +53,7 @@ class _OnDemand(MutableMapping[str, _Command]):
             entry = self._entries[name]
             return TyperCommand(name, help=entry.help, rich_help_panel=entry.panel)
         if name not in self._loaded:
-            self._loaded[name] = _load(name, self._entries[name].place)
+            self._loaded[name] = _load(name, self._entries[name])
         return self._loaded[name]
 
     def __setitem__(self, name: str, command: _Command) -> None:
@@ -95,9 +96,9 @@ def group_of(entries: Mapping[str, Entry]) -> type[TyperGroup]:
     return Group
 
 
-def _load(name: str, place: str) -> _Command:
-    module, _, attribute = place.partition(":")
-    found = getattr(import_module(f"streams.cli.{module}"), attribute)
+def _load(name: str, entry: Entry) -> _Command:
+    module, _, attribute = entry.place.partition(":")
+    found = getattr(import_module(f"{entry.package}.{module}"), attribute)
     if not isinstance(found, typer.Typer):
         alone = typer.Typer(add_completion=False)
         alone.command(name)(found)

@@ -18,7 +18,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import typer
 
@@ -31,7 +31,7 @@ from models.errors import (
     SwitchboardError,
 )
 from streams.cli.commands import COMMANDS
-from streams.cli.loading import group_of
+from streams.cli.loading import Entry, group_of
 from streams.config.exits import (
     EXIT_CONFIGURATION,
     EXIT_FAILED,
@@ -53,17 +53,6 @@ _STATUS = {
 #: How Python holds the bytes of an argument that it could not decode.
 _UNDECODED = re.compile("[\udc80-\udcff]")
 
-app = typer.Typer(
-    name="switchboard",
-    cls=group_of(COMMANDS),
-    help="Conversation memory as a stream: chat messages go in on Kafka, facts about the people come out.",
-    epilog="Start with `make demo`, which runs everything here; `switchboard settings` lists every setting.",
-    no_args_is_help=True,
-    add_completion=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
 
 def _version(wanted: bool) -> None:
     if wanted:
@@ -73,7 +62,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def _every_command(
     version: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version and exit."
@@ -81,6 +69,25 @@ def _every_command(
 ) -> None:
     # The client library logs each failed connection; the commands say once, and better, what is wrong.
     logging.getLogger("aiokafka").setLevel(logging.CRITICAL)
+
+
+def application(commands: Mapping[str, Entry]) -> typer.Typer:
+    """Return the command with these subcommands."""
+    made = typer.Typer(
+        name="switchboard",
+        cls=group_of(commands),
+        help="Conversation memory as a stream: chat messages go in on Kafka, facts about the people come out.",
+        epilog="Start with the demo, which runs everything here; `switchboard settings` lists every setting.",
+        no_args_is_help=True,
+        add_completion=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    made.callback()(_every_command)
+    return made
+
+
+app = application(COMMANDS)
 
 
 def status_of(error: SwitchboardError) -> int:
@@ -101,11 +108,11 @@ def _as_utf8(argument: str) -> str:
         raise InvalidRecord("invalid_utf8", f"'{printable(argument)}' is not UTF-8: give it as UTF-8") from None
 
 
-def run(arguments: Sequence[str] | None = None) -> int:
+def run(arguments: Sequence[str] | None = None, command: typer.Typer = app) -> int:
     """Run one command and return its exit status."""
     try:
         given = sys.argv[1:] if arguments is None else arguments
-        app(list(map(_as_utf8, given)), prog_name="switchboard", standalone_mode=True)
+        command(list(map(_as_utf8, given)), prog_name="switchboard", standalone_mode=True)
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else 0
     except SwitchboardError as error:
@@ -116,12 +123,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
-def main() -> None:
-    """Entry point of the installed command."""
+def main(command: typer.Typer = app) -> None:
+    """Run the command that the process was started as, and end the process."""
     write_any_text()
     guard_threads()
     try:
-        status = run()
+        status = run(command=command)
     except Exception as error:  # noqa: BLE001 - a mistake of ours: Python would show it with whatever it repeats
         show_traceback(error)
         status = 1
