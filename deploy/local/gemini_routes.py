@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Mapping
 from random import Random
-from typing import Any, Protocol
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
@@ -18,6 +18,7 @@ from starlette.routing import Route
 
 from deploy.local import scripted_model as scripted
 from deploy.local.model_faults import HTML, RETRY_AFTER, Fault, error, error_of, spoiled
+from deploy.local.routed_server import RoutedServer
 
 #: What a client that has a timeout does not wait for.
 _SLOW_SECONDS = 3600.0
@@ -26,32 +27,10 @@ _SLOW_SECONDS = 3600.0
 _PIECE, _MOST_PIECES = 24, 200
 
 
-class _Server(Protocol):
-    """The part of the server that the routes use."""
-
-    counts_usage: bool
-    pause_seconds: float
-    answer_seconds: float
-    answering: asyncio.Event
-
-    def arrived(
-        self, request: Request, method: str, model: str, body: Mapping[str, Any]
-    ) -> tuple[Fault | None, int]:
-        """Count a call; return what becomes of it, and its number."""
-        ...
-
-    def takes(self, key: str) -> bool: ...
-    def says(self, body: Mapping[str, Any]) -> str: ...
-    @property
-    def models(self) -> Collection[str]: ...
-    @property
-    def always(self) -> Fault | None: ...
-
-
 class GeminiRoutes:
     """Answers for a server."""
 
-    def __init__(self, server: _Server) -> None:
+    def __init__(self, server: RoutedServer) -> None:
         self._server = server
         self._chance = Random(1)
 

@@ -32,8 +32,9 @@ from starlette.routing import Route
 from deploy.local import scripted_model as scripted
 from deploy.local.gemini_routes import GeminiRoutes
 from deploy.local.model_faults import Fault
-from deploy.local.openai_routes import Lack, OpenAIRoutes
+from deploy.local.openai_routes import OpenAIRoutes
 from deploy.local.ports import LOOPBACK
+from deploy.local.routed_server import Lack
 from models.errors import ConfigurationError, SwitchboardError
 from streams.server.api.server import ApiServer, serve
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping
-from typing import Any, Literal, NamedTuple, Protocol
+from collections.abc import AsyncIterator, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response, StreamingResponse
@@ -18,9 +18,7 @@ from starlette.routing import Route
 from deploy.local import scripted_model as scripted
 from deploy.local.model_faults import HTML, RETRY_AFTER, Fault
 from deploy.local.openai_bodies import chunks, completion, gemini_body
-
-#: What an endpoint may not take.
-Lack = Literal["schemas", "json", "tools", "temperature", "max_tokens", "stream_options", "dimensions", "list"]
+from deploy.local.routed_server import Lack, RoutedServer
 
 _SLOW_SECONDS = 3600.0
 
@@ -76,33 +74,10 @@ _REFUSED: Mapping[Lack, _Error] = {
 }
 
 
-class _Server(Protocol):
-    """The part of the server that the routes use."""
-
-    lacks: set[Lack]
-    redirect_to: str
-    context_tokens: int
-    counts_usage: bool
-    pause_seconds: float
-
-    def arrived(
-        self, request: Request, method: str, model: str, body: Mapping[str, Any]
-    ) -> tuple[Fault | None, int]:
-        """Count a call; return what becomes of it, and its number."""
-        ...
-
-    def takes(self, key: str) -> bool: ...
-    def says(self, body: Mapping[str, Any]) -> str: ...
-    @property
-    def models(self) -> Collection[str]: ...
-    @property
-    def always(self) -> Fault | None: ...
-
-
 class OpenAIRoutes:
     """Answers for a server."""
 
-    def __init__(self, server: _Server) -> None:
+    def __init__(self, server: RoutedServer) -> None:
         self._server = server
 
     def routes(self) -> list[Route]:

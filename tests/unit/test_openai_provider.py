@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from deploy.local.model_server import ModelServer
-from deploy.local.openai_routes import Lack
+from deploy.local.routed_server import Lack
 from models.answers import Dialogue
 from models.errors import ConfigurationError, DependencyUnavailable
 from processors.prompts import examples, extraction
