@@ -19,7 +19,7 @@ from models.ports import Extraction as Outcome
 from models.ports import Extractor, GraphReader, Refused, TryLater
 from models.statements import Kind, Statement
 from models.windows import Window
-from processors.prompts import examples, graph
+from processors.prompts import graph
 from streams.agents.memory.extraction import Extraction
 from streams.agents.memory.facts import FACTS, Facts
 from streams.clients.policies.known import NO_POLICY, TenantPolicy, prepared
@@ -29,6 +29,7 @@ from streams.llm.builtin_extractor import BuiltinExtractor
 from streams.llm.onnx_embedder import OnnxEmbedder
 from streams.runtime.stamp import stamp
 from streams.runtime.testing import PARTITION, StageHarness
+from tests import prompt_examples as examples
 
 
 class Harness(StageHarness):

@@ -22,9 +22,9 @@ from deploy.local.model_faults import Fault
 from deploy.local.model_server import ModelServer
 from models.facts import Fact
 from models.windows import Window
-from processors.prompts import examples
 from streams.clients.local_valkey import LocalValkey
 from streams.clients.partitioner import partition_of
+from tests import prompt_examples as examples
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 

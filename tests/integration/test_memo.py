@@ -21,7 +21,7 @@ from models.statements import Change
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.understanding import QuestionAsked
 from models.windows import Window
-from processors.prompts import examples, extraction
+from processors.prompts import extraction
 from processors.prompts.fence import line
 from streams.admin.topics import admin
 from streams.agents.memory.commands import Commands
@@ -39,6 +39,7 @@ from streams.llm.memo.view import MemoView
 from streams.llm.tokenizer import cl100k_counter
 from streams.queries.erasure.erasing import erase_person
 from streams.runtime.testing import StageHarness
+from tests import prompt_examples as examples
 
 pytestmark = pytest.mark.kafka
 

@@ -19,8 +19,9 @@ from memo_rig import Rig, rig
 from models.answers import Dialogue, Ended, Trouble
 from models.memo import Outcome
 from models.ports import Extracted
-from processors.prompts import examples, extraction
+from processors.prompts import extraction
 from streams.llm.factory import provider
+from tests import prompt_examples as examples
 
 ENGINE = os.environ.get("SWITCHBOARD_TEST_ENGINE", "")
 

@@ -15,8 +15,9 @@ from deploy.local.model_faults import Fault
 from models.answers import Dialogue, Ended, Responder, Spoken, ToolRound, Trouble
 from models.memo import Outcome
 from models.understanding import QuestionAsked
-from processors.prompts import answer, examples, understanding
+from processors.prompts import answer, understanding
 from processors.prompts.fence import opened
+from tests import prompt_examples as examples
 
 pytestmark = pytest.mark.kafka
 

@@ -10,9 +10,9 @@ import pytest
 from memo_rig import Rig, rig
 
 from models.windows import Window
-from processors.prompts import examples
 from streams.agents.memory.extraction import Extraction
 from streams.clients.topics import CANDIDATES
+from tests import prompt_examples as examples
 from tests.unit.lane_rig import Rig as LaneRig
 
 pytestmark = pytest.mark.kafka

@@ -11,7 +11,8 @@ from injections import ATTEMPTS
 
 from models.messages import Role
 from models.windows import Window
-from processors.prompts import examples, extraction, graph
+from processors.prompts import extraction, graph
+from tests import prompt_examples as examples
 
 
 def window(*lines: tuple[str, Role, str]) -> Window:

@@ -15,10 +15,11 @@ from models.messages import Role
 from models.statements import Statement
 from models.windows import Window
 from processors.facts.candidates import objection
-from processors.prompts import examples, extraction, fence, notes
+from processors.prompts import extraction, fence, notes
 from streams.config.settings import Settings
 from streams.llm.factory import provider
 from streams.llm.port import Answer, Provider
+from tests import prompt_examples as examples
 
 #: Who writes the attempt: somebody else in the conversation, what a tool returned, the assistant.
 AUTHORS = [("eve", Role.USER), ("mara", Role.TOOL), ("mara", Role.ASSISTANT), ("mara", Role.SYSTEM)]

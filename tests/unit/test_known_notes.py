@@ -13,9 +13,9 @@ from models.errors import DependencyUnavailable
 from models.facts import Fact, FactStatus
 from models.index import FactIndex
 from models.windows import Window
-from processors.prompts import examples
 from streams.stores.remembered.known import KnownFacts
 from streams.stores.search import MemorySearch
+from tests import prompt_examples as examples
 
 __all__ = ["embedder", "index"]
 

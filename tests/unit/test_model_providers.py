@@ -14,7 +14,7 @@ from deploy.local.model_faults import RETRY_AFTER, Fault
 from deploy.local.model_server import ModelServer
 from models.answers import Dialogue, ToolCall, ToolRound
 from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
-from processors.prompts import examples, extraction, notes
+from processors.prompts import extraction, notes
 from streams.config.settings import Settings
 from streams.llm.factory import provider
 from streams.llm.port import (
@@ -28,6 +28,7 @@ from streams.llm.port import (
     Throttled,
     Usage,
 )
+from tests import prompt_examples as examples
 
 PROMPT = extraction.prompt([examples.window()])
 TOOL = {

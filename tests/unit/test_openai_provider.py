@@ -13,11 +13,12 @@ from deploy.local.model_server import ModelServer
 from deploy.local.routed_server import Lack
 from models.answers import Dialogue
 from models.errors import ConfigurationError, DependencyUnavailable
-from processors.prompts import examples, extraction
+from processors.prompts import extraction
 from streams.config.settings import Settings
 from streams.llm.openai.client import OpenAIClient
 from streams.llm.openai.schemas import strict
 from streams.llm.port import CONTEXT_EXCEEDED, Answer, Declined, Misconfigured, TextDelta
+from tests import prompt_examples as examples
 
 PROMPT = extraction.prompt([examples.window()])
 TOOL = {"name": "search_memory", "description": "Searches.", "parameters": {"type": "object", "properties": {}}}

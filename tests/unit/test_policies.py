@@ -15,11 +15,12 @@ from models.errors import ConfigurationError, DependencyUnavailable
 from models.policies import NO_RULES, Category, NeverKept, Policy, Rules, check, lifetimes, rules_hash
 from models.statements import Kind
 from processors.extraction.policies.never import NeverKeptWords
-from processors.prompts import examples, extraction, notes
+from processors.prompts import extraction, notes
 from streams.clients.policies.known import KnownPolicies
 from streams.config.settings import Settings
 from streams.server.process.services import open_service
 from streams.telemetry.metrics import Metrics
+from tests import prompt_examples as examples
 from tests.agents.memory_samples import said, window
 
 RULES = Rules(

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from processors.prompts import examples, extraction, fence, merging, summary, understanding
+from processors.prompts import extraction, fence, merging, summary, understanding
 from processors.prompts.prompt import Prompt
+from tests import prompt_examples as examples
 
 #: What a prompt is made of its example, by version.
 PROMPTS: dict[str, Callable[[], Prompt]] = {

@@ -17,9 +17,10 @@ from models.statements import ATTRIBUTES, Assertion, Change, Precision
 from models.summaries import SummaryRequest
 from models.windows import Window
 from processors.facts.candidates import objection
-from processors.prompts import examples, extraction, fence, graph, notes, summary
+from processors.prompts import extraction, fence, graph, notes, summary
 from processors.prompts.prompt import told
 from streams.llm.tokenizer import cl100k_counter
+from tests import prompt_examples as examples
 
 ANYTHING = st.text(st.characters(), max_size=200)
 

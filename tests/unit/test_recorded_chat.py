@@ -12,7 +12,8 @@ from benchmarks.notebook.labels import HERE
 from benchmarks.notebook.recorded import recordings
 from models.summaries import SessionSummary
 from models.understanding import QuestionAsked
-from processors.prompts import examples, summary, understanding
+from processors.prompts import summary, understanding
+from tests import prompt_examples as examples
 
 CHAT: dict[str, Any] = json.loads((HERE / "chat.json").read_text(encoding="utf-8"))
 WINDOW = dict(recordings())[CHAT["conversation_id"]].window

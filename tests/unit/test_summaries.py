@@ -20,7 +20,6 @@ from models.ports import Summarizer
 from models.summaries import SessionSummary, SummaryRequest, UserProfile
 from models.windows import WindowMessage
 from processors.extraction.features import texts
-from processors.prompts import examples
 from processors.prompts.summary import validated as read_answer
 from processors.summaries.building import summary_tokens
 from processors.summaries.extractive import roll_up, summarize_messages
@@ -28,6 +27,7 @@ from processors.summaries.reading import read
 from streams.llm.builtin_summarizer import LARGEST, BuiltinSummarizer
 from streams.llm.onnx_embedder import OnnxEmbedder
 from streams.llm.tokenizer import cl100k_counter
+from tests import prompt_examples as examples
 
 NOW = datetime(2026, 2, 14, 7, 30, tzinfo=UTC)
 AMPLE = 1000

@@ -9,11 +9,11 @@ import pytest
 
 from models.memo import Memo, memo_id
 from models.policies import Rules
-from processors.prompts import examples
 from processors.prompts.prompt import Prompt
 from streams.clients.policies.known import NO_POLICY, TenantPolicy, prepared
 from streams.llm.questions import Purpose, Question
 from streams.llm.windows import WindowQuestions
+from tests import prompt_examples as examples
 
 
 class Asked:

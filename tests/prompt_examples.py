@@ -1,4 +1,4 @@
-"""An example of each prompt's material and of a good answer to it: what tests read, and what a person looks at."""
+"""Material of each prompt, and a good answer to it."""
 
 from __future__ import annotations
 
@@ -57,12 +57,15 @@ def window() -> Window:
 #: What a model should say about :func:`window`.
 EXTRACTED = """{"notes": [
  {"n": 1, "quote": "I moved to Munich in January.", "note": "The user has lived in Munich since January 2026.",
-  "change": "new", "k": 0, "about": "user", "attribute": "home", "value": "Munich", "denied": false, "date": "2026-01",
+  "change": "new", "k": 0, "about": "user", "attribute": "home", "value": "Munich", "denied": false,
+  "date": "2026-01",
   "importance": 3, "sure": "high"},
  {"n": 3, "quote": "I don't like the coffee at work.", "note": "The user does not like the coffee at work.",
-  "change": "new", "k": 0, "about": "user", "attribute": "like", "value": "coffee at work", "denied": true, "date": "",
+  "change": "new", "k": 0, "about": "user", "attribute": "like", "value": "coffee at work", "denied": true,
+  "date": "",
   "importance": 1, "sure": "high"},
- {"n": 4, "quote": "please keep your answers short", "note": "The user wants short answers.", "change": "new", "k": 0,
+ {"n": 4, "quote": "please keep your answers short", "note": "The user wants short answers.", "change": "new",
+  "k": 0,
   "about": "user", "attribute": "instruction", "value": "keep answers short", "denied": false, "date": "",
   "importance": 3, "sure": "high"}],
  "relations": [
