@@ -4,6 +4,6 @@
 about.  Begin with :class:`.consolidation.Consolidation`, which folds one candidate in, as a fact of its own or
 as evidence (:mod:`.evidence`); :mod:`.marks` say what was claimed when, :mod:`.timeline` decides which value
 holds when, :mod:`.lines` what changes by that, :mod:`.refinement` which fact stands for a merged one,
-:mod:`.preference_aliases` which preference of another slot is meant, :mod:`.erasure` what a tombstone leaves,
-:mod:`.confidence` what fades, and :mod:`.rebuilding` makes the state from the topic.
+:mod:`.erasure` what a tombstone leaves, :mod:`.confidence` what fades, and :mod:`.rebuilding` makes the state
+from the topic.
 """

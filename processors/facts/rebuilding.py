@@ -15,13 +15,12 @@ from processors.facts.claims import Claim, claim_of
 from processors.facts.evidence import ever_held, is_same, name_of
 from processors.facts.lines import STUBS_LIMIT, VALUES_LIMIT, Latest, Line, Place, bounded
 from processors.facts.marks import ANY, Mark, Moment, Said, mark_of, marked, moment_of
-from processors.facts.preference_aliases import Known, Preferences, is_known_by_name, preferences_id
 from processors.facts.refinement import is_kept_whole, unmerged
 from processors.facts.stubs import Stub, stub_of, voided_stub
 from processors.facts.timeline import verdicts
 
 
-def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place | Preferences]:
+def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place]:
     """Return the state, by key, in which a stage goes on that has published these facts."""
     known = sorted(facts, key=lambda fact: (fact.valid_from, fact.fact_id))
     by_id = {fact.fact_id: fact for fact in known}
@@ -51,17 +50,7 @@ def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place | Preferences]:
     settled = {
         key: bounded(line, verdicts(line.marks, line.single, line.wholes())) for key, line in lines.items()
     }
-    return {**places, **settled, **_preferences(known, claims)}
-
-
-def _preferences(facts: Iterable[Fact], claims: dict[str, Claim]) -> dict[str, Preferences]:
-    found: dict[str, Preferences] = {}
-    for fact in sorted(facts, key=lambda fact: fact.learned_at):
-        if is_known_by_name(fact) and not _is_left(fact):
-            before = found.get(preferences_id(fact)) or Preferences()
-            new = Known(fact.fact_id, claims[fact.fact_id].line_id)
-            found[preferences_id(fact)] = before.with_known(new)
-    return found
+    return {**places, **settled}
 
 
 def _with(line: Line, fact: Fact, claims: dict[str, Claim], by_id: dict[str, Fact]) -> Line:

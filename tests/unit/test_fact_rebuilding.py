@@ -6,14 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
-from told_facts import Memory, arrival, candidate, claimed, evidence, minute
+from told_facts import Memory, candidate, claimed, evidence, minute
 
-from models.facts import Fact, FactCandidate, FactStatus
+from models.facts import FactCandidate, FactStatus
 from models.statements import Assertion, Polarity
-from processors.facts.claims import claim_of
-from processors.facts.evidence import learned
 from processors.facts.lines import Line, Place
-from processors.facts.preference_aliases import Preferences
 from processors.facts.rebuilding import rebuilt
 
 HOLDS, ENDED, CORRECTED = Assertion.HOLDS, Assertion.ENDED, Assertion.CORRECTED
@@ -204,39 +201,3 @@ def test_what_faded_stands_again_when_it_is_said_again() -> None:
     assert [mark.last.sent_at for mark in memory.of("like", "tea").marks] == [minute(5)]
     memory.hears(says("like", "tea", 9))
     assert memory.known("like", "tea").status is FactStatus.ACTIVE
-
-
-class TestPreferences:
-    def known(self, *facts: Fact) -> list[list[str]]:
-        found = [each for each in rebuilt(facts).values() if isinstance(each, Preferences)]
-        values = {fact.fact_id: fact.value for fact in facts}
-        return [[values[each.fact_id] for each in preferences.known] for preferences in found]
-
-    def fact(self, attribute: str, value: str, at: int, **other: object) -> Fact:
-        said = says(attribute, value, at)
-        said = msgspec.structs.replace(said, user_id=other.pop("user_id", "ada"))
-        return msgspec.structs.replace(learned(said, claim_of(said), 1, None), **other)
-
-    def test_they_are_known_in_the_order_in_which_they_were_learned(self) -> None:
-        tea = self.fact("like", "tea", 1, learned_at=arrival(9))
-        rap = self.fact("favourite/music", "rap", 5)
-        assert self.known(tea, rap, self.fact("home", "Berlin", 1)) == [["rap", "tea"]]
-        (found,) = (each for each in rebuilt([rap]).values() if isinstance(each, Preferences))
-        assert [each.line_id for each in found.known] == [claim_of(rap).line_id]
-
-    def test_each_person_has_his_own(self) -> None:
-        assert self.known(self.fact("like", "tea", 1), self.fact("like", "rap", 2, user_id="bob")) == [
-            ["tea"],
-            ["rap"],
-        ]
-
-    @pytest.mark.parametrize(
-        "other",
-        [
-            {"status": FactStatus.MERGED_INTO, "merged_into_id": "f"},
-            {"status": FactStatus.DEPRECATED, "valid_to": minute(1)},
-            {"status": FactStatus.ENDED, "valid_to": minute(1)},
-        ],
-    )
-    def test_what_is_part_of_another_or_never_was_so_is_none(self, other: dict[str, object]) -> None:
-        assert self.known(self.fact("like", "tea", 1, **other)) == []

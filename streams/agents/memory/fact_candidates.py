@@ -18,7 +18,6 @@ from processors.facts.claims import Claim, claim_of
 from processors.facts.consolidation import Consolidation
 from processors.facts.evidence import latest
 from processors.facts.lines import Place
-from processors.facts.preference_aliases import Known, as_known, is_held, is_shown, preferences_id
 from processors.text.validation import decode
 from streams.agents.memory.consolidation_records import emit_end
 from streams.agents.memory.fact_store import FactStore
@@ -53,7 +52,7 @@ def fold(candidate: Claimed, store: FactStore) -> None:
             store.work.skip("erased")
             store.bury_unknown(candidate.claim.fact_id, until)
             continue
-        meant = _as_meant(_in_known_slot(said, store), store)
+        meant = _as_meant(said, store)
         _fold_evidence(meant, candidate.claim if meant is said else claim_of(meant), store)
 
 
@@ -65,14 +64,6 @@ def _each_evidence(candidate: FactCandidate) -> list[FactCandidate]:
         msgspec.structs.replace(candidate, provenance=each, source_message_ids=each.message_ids, also=())
         for each in (candidate.provenance, *candidate.also)
     ]
-
-
-def _in_known_slot(said: FactCandidate, store: FactStore) -> FactCandidate:
-    """Return the candidate in the slot of the preference that it names."""
-    if not is_shown(said):
-        return said
-    known = store.preferences(preferences_id(said))
-    return as_known(said, known, store.position, lambda each: store.find_in(each.line_id, each.fact_id))
 
 
 def _as_meant(said: FactCandidate, store: FactStore) -> FactCandidate:
@@ -113,9 +104,6 @@ def _fold_evidence(said: FactCandidate, claim: Claim, store: FactStore) -> None:
     if after is not None:
         _replace_again(before, after, said.provenance, store)
         _end_known(said, after, store)
-    if is_held(said):
-        # In a replay as well, which may find its fact stored.
-        store.prefer(preferences_id(said), Known(claim.fact_id, claim.line_id, store.position))
     store.put(slot_id, slot, marked=True)
 
 

@@ -2,8 +2,7 @@
 
 Under a ``slot_id``: the line of a slot (:mod:`processors.facts.lines`).  Under a ``fact_id``: the line of a
 value of a slot that holds many, or the place of a fact in another line.  Under ``<id>/erased``: the erasure of
-a fact, a conversation or a person.  Under an id of their own: a person's preferences by what they name
-(:mod:`processors.facts.preference_aliases`).
+a fact, a conversation or a person.
 
 A record is folded into one key.  The state of that key is written after everything else that the record
 changes: its mark says that the record is done.  Other keys have marks of their own
@@ -23,7 +22,6 @@ from models import ids
 from models.facts import Erasure, Fact, FactChange
 from models.vectors import VectorKind
 from processors.facts.lines import Found, Line, Place
-from processors.facts.preference_aliases import Known, Preferences
 from processors.facts.stubs import Stub
 from processors.retrieval.embedding.wording import request_for_fact
 from streams.agents.emitting import emit, emit_tombstone
@@ -35,7 +33,7 @@ from streams.runtime.keyed import Work
 
 #: State of a key.  JSON, because what was stored must be published as what was just made: MessagePack would
 #: turn the times into UTC.
-State = Line | Place | Preferences
+State = Line | Place
 STATE: Codec[State] = Codec("facts", State, form=msgspec.json)
 
 #: Erasures, under :func:`erasure_key`; they stay when the fact is gone.
@@ -104,11 +102,6 @@ class FactStore:
         found = self.state(fact_id)
         return found.line_id if isinstance(found, Place) else fact_id
 
-    def preferences(self, preferences_id: str) -> Preferences:
-        """Return a person's preferences by what they name."""
-        found = self.state(preferences_id)
-        return found if isinstance(found, Preferences) else Preferences()
-
     def find_in(self, line_id: str, fact_id: str) -> Fact | None:
         """Return a fact of a line."""
         line = self.line(line_id)
@@ -173,12 +166,6 @@ class FactStore:
             self.work.remove(key, self.position if marked else None)
         else:
             self.work.put(key, state, STATE, self.position if marked else None, first=first)
-
-    def prefer(self, preferences_id: str, new: Known) -> None:
-        """Remember a preference by what it names."""
-        known = self.preferences(preferences_id)
-        if (more := known.with_known(new)) is not known:
-            self.put(preferences_id, more, first=True)
 
     def put_erasure(self, erased_id: str, erasure: Erasure, *, last: bool = False) -> None:
         """Remember an erasure."""
