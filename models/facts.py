@@ -109,11 +109,9 @@ class Support(msgspec.Struct, frozen=True, kw_only=True):
 class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
     """A statement about a person, before it is compared with what is known.  Key: ``user_id``.
 
-    What it says is taken apart as in :class:`models.statements.Statement`.  ``refines`` lists the ``fact_id``
-    of partial statements of the slot that this one completes (requirement 1.4: "likes blueberries" and then
-    "likes blueberries, especially in smoothies").  ``corrects``: the fact, in the same slot, that somebody said
-    is not so, and this is.  ``change``: what it means for the fact ``known``, which its extractor was shown.
-    ``also``: what else says it, where it was said more than once: evidence as
+    What it says is taken apart as in :class:`models.statements.Statement`.  ``corrects``: the fact, in the same
+    slot, that somebody said is not so, and this is.  ``change``: what it means for the fact ``known``, which
+    its extractor was shown.  ``also``: what else says it, where it was said more than once: evidence as
     ``provenance`` is.
     """
 
@@ -132,7 +130,6 @@ class FactCandidate(msgspec.Struct, frozen=True, kw_only=True):
     assertion: Assertion = Assertion.HOLDS
     event_at: Timestamp | None = None
     event_precision: Precision | None = None
-    refines: tuple[Identifier, ...] = ()
     corrects: Annotated[str, msgspec.Meta(max_length=256)] = ""
     tenant_id: Identifier = DEFAULT_TENANT
     also: tuple[Provenance, ...] = ()
@@ -169,10 +166,9 @@ class Revision(msgspec.Struct, frozen=True, kw_only=True):
 class Fact(msgspec.Struct, frozen=True, kw_only=True):
     """A whole fact after its latest change.  Key: ``fact_id``; partition: that of ``user_id``.
 
-    ``attribute`` and ``value`` fill the slot ``slot_id`` of ``subject``; both are empty for what fits no slot,
-    and the value alone where nothing fills it ("has no pets", ``polarity`` negated).  ``statement`` is for
-    display.  ``tentative``: it was never said surely (asked for once, say) since it holds: in a slot that holds
-    one value it stands beside what was.
+    ``attribute`` and ``value`` fill the slot ``slot_id`` of ``subject``; both are empty for what fits no slot.
+    ``statement`` is for display.  ``tentative``: it was never said surely (asked for once, say) since it holds:
+    in a slot that holds one value it stands beside what was.
 
     Clocks: ``valid_from``/``valid_to`` say when it was true: since when by what they said, else by when they
     said it; ``past`` when it had been before.  ``learned_at``, ``changed_at`` and ``last_evidence_at`` are

@@ -146,8 +146,6 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     ``quote`` is what it was taken from, as written; ``source_message_ids`` are in the order of the window.
     ``why`` says what weighed most when the extractor kept it; it holds no words of the message.
     ``change`` says what it means for the fact ``known``, which its extractor was shown; without one it is new.
-    ``completes`` is the value of the shorter statement in the same slot that this one extends ("blueberries" of
-    "blueberries, especially in smoothies"; its text where it fits no slot), or ``""``.
     """
 
     user_id: Identifier
@@ -165,7 +163,6 @@ class Statement(msgspec.Struct, frozen=True, kw_only=True):
     event_precision: Precision | None = None
     since: Timestamp | None = None
     since_precision: Precision | None = None
-    completes: Annotated[str, msgspec.Meta(max_length=1024)] = ""
     importance: Importance = 2
     why: Annotated[str, msgspec.Meta(max_length=256)] = ""
     change: Change = Change.NEW

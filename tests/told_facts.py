@@ -12,7 +12,8 @@ from models.statements import Assertion, Polarity, attribute_of
 from processors.facts.claims import Claim, claim_of
 from processors.facts.consolidation import Consolidation
 from processors.facts.evidence import learned, reinforced
-from processors.facts.lines import Line
+from processors.facts.lines import Cause, Found, Line
+from processors.facts.merging.applying import merged
 
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
 
@@ -78,7 +79,7 @@ def told(*said: Provenance) -> Fact:
     first, *rest = (candidate("Berlin", each) for each in said)
     fact = learned(first, claim_of(first), 1, None)
     for each in rest:
-        fact = reinforced(fact, each, claim_of(each))
+        fact = reinforced(fact, each)
     return fact
 
 
@@ -137,6 +138,21 @@ class Memory:
         said = other.pop("provenance", evidence(at))
         assert isinstance(said, Provenance)
         return self.hears(candidate(value, said, confidence, attribute, assertion=assertion, **other))
+
+    def merges(self, attribute: str, part: str, whole: str, at: int) -> None:
+        """Consolidation makes one fact part of another, at this minute."""
+        goes, stays = (self._found(attribute, value) for value in (part, whole))
+        done = merged(stays, goes, self.erasures.get(stays.fact.fact_id), Cause("", arrival(at)))
+        assert done is not None
+        self.lines |= {stays.line_id: done.into, goes.line_id: done.left}
+        self.topic |= {fact.fact_id: fact for fact in (*done.other, *done.stays)}
+
+    def _found(self, attribute: str, value: str) -> Found:
+        claim = claimed(attribute, value)
+        line = self.lines[claim.line_id]
+        fact = line.fact(claim.fact_id)
+        assert fact is not None
+        return Found(claim.line_id, line, fact)
 
     def known(self, attribute: str, value: str, polarity: Polarity = Polarity.AFFIRMED) -> Fact:
         """The latest version of a fact."""

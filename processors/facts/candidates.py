@@ -13,11 +13,10 @@ from unicodedata import normalize
 
 from msgspec.structs import replace
 
-from models.errors import InvalidRecord
 from models.facts import FactCandidate, Provenance
-from models.ids import candidate_id, text_fact_id
+from models.ids import candidate_id
 from models.messages import Role
-from models.statements import Assertion, Polarity, Statement, attribute_of
+from models.statements import Assertion, Statement, attribute_of
 from models.windows import Window, WindowMessage
 from processors.facts.claims import claim_of, normalized_attribute, normalized_value
 from processors.text.authorship import letters_of, own_words
@@ -44,7 +43,7 @@ OBJECTIONS = (
 
 _SPACES = re.compile(r"\s+")
 #: How many characters of each a fact may keep.
-_LIMITS = {"quote": 4096, "statement": 4096, "subject": 256, "attribute": 128, "value": 1024, "completes": 1024}
+_LIMITS = {"quote": 4096, "statement": 4096, "subject": 256, "attribute": 128, "value": 1024}
 
 
 def fresh(statements: Iterable[Statement], extracted_ids: Collection[str]) -> list[Statement]:
@@ -89,8 +88,7 @@ def _slot_objection(found: Statement) -> str | None:
         return "unknown_attribute"
     if attribute.kind is not found.kind:
         return "wrong_kind"
-    holds = found.assertion is Assertion.HOLDS and found.polarity is Polarity.AFFIRMED
-    return "empty_value" if holds and not normalized_value(name, found.value) else None
+    return None if normalized_value(name, found.value) else "empty_value"
 
 
 def _date_objection(found: Statement, messages: Mapping[str, WindowMessage]) -> str | None:
@@ -191,18 +189,4 @@ def to_candidate(found: Statement, window: Window, extractor: str) -> FactCandid
         candidate_id=candidate_id(
             about, window.conversation_id, (*found.source_message_ids, found.assertion.value)
         ),
-        refines=_refined(candidate, found.completes, about),
     )
-
-
-def _refined(candidate: FactCandidate, completes: str, about: str) -> tuple[str, ...]:
-    if not completes.strip():
-        return ()
-    if not candidate.attribute:
-        partial = text_fact_id(candidate.tenant_id, candidate.user_id, completes)
-    else:
-        try:
-            partial = claim_of(replace(candidate, value=completes)).fact_id
-        except InvalidRecord:
-            return ()
-    return () if partial == about else (partial,)

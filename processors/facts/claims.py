@@ -14,7 +14,7 @@ from unicodedata import normalize
 from models import ids
 from models.errors import InvalidRecord
 from models.facts import Fact, FactCandidate
-from models.statements import Assertion, Kind, Polarity, attribute_of
+from models.statements import Kind, Polarity, attribute_of
 
 #: Attributes whose values are common nouns: "cats" and "cat" are one pet.  Names have no plural.
 _COMMON = frozenset({"pet", "possession", "allergy", "like", "favourite", "family", "health"})
@@ -27,8 +27,7 @@ _SIBILANT = ("ses", "xes", "zes", "ches", "shes")
 class Claim(NamedTuple):
     """``line_id``: of the claims that exclude one another; the slot itself where it holds one value.
 
-    ``opposite_id``: the fact that denies this one, ``""`` if none can.  ``is_none``: that nothing fills the
-    slot.
+    ``opposite_id``: the fact that denies this one, ``""`` if none can.
     """
 
     slot_id: str
@@ -36,7 +35,6 @@ class Claim(NamedTuple):
     fact_id: str
     opposite_id: str
     polarity: Polarity
-    is_none: bool
     single: bool
 
 
@@ -44,14 +42,13 @@ def claim_of(said: FactCandidate | Fact) -> Claim:
     """Return the claim of a statement.
 
     Raises:
-        InvalidRecord: ``unknown_attribute``, ``empty_value``: there is no such slot, or nothing fills it and
-            nothing says so.
+        InvalidRecord: ``unknown_attribute``, ``empty_value``: there is no such slot, or nothing fills it.
     """
     tenant, user = said.tenant_id, said.user_id
     if not said.attribute:
         slot = ids.slot_id(tenant, user, "", "")
         own = ids.text_fact_id(tenant, user, said.statement)
-        return Claim(slot, own, own, "", Polarity.AFFIRMED, False, False)
+        return Claim(slot, own, own, "", Polarity.AFFIRMED, False)
     name = normalized_attribute(said.attribute)
     known = attribute_of(name)
     if known is None:
@@ -59,23 +56,12 @@ def claim_of(said: FactCandidate | Fact) -> Claim:
     slot = ids.slot_id(tenant, user, normalized_subject(said.subject), name)
     value = normalized_value(name, said.value)
     if not value:
-        if _says_something_holds(said):
-            raise InvalidRecord(
-                "empty_value", f"{said.attribute} has no value: say what it is, or that it ended"
-            )
-        return Claim(
-            slot, slot, ids.fact_id(slot, "", Polarity.NEGATED), "", Polarity.NEGATED, True, known.single
-        )
+        raise InvalidRecord("empty_value", f"{said.attribute} has no value: say what fills it, or what ended")
     day = said.event_at.date().isoformat() if known.kind is Kind.EVENT and said.event_at is not None else ""
     affirmed, negated = (ids.fact_id(slot, value, each, day) for each in (Polarity.AFFIRMED, Polarity.NEGATED))
     own, opposite = (affirmed, negated) if said.polarity is Polarity.AFFIRMED else (negated, affirmed)
     line = slot if known.single else affirmed
-    return Claim(slot, line, own, opposite, said.polarity, False, known.single)
-
-
-def _says_something_holds(said: FactCandidate | Fact) -> bool:
-    holds = not isinstance(said, FactCandidate) or said.assertion is Assertion.HOLDS
-    return holds and said.polarity is Polarity.AFFIRMED
+    return Claim(slot, line, own, opposite, said.polarity, known.single)
 
 
 def normalized_attribute(name: str) -> str:

@@ -12,24 +12,13 @@ from typing import Protocol
 
 import msgspec
 
-from models.errors import InvalidRecord
-from models.facts import Erasure, Fact, FactCandidate, FactChange
-from models.statements import Assertion, Polarity
+from models.facts import Erasure, Fact, FactCandidate
+from models.statements import Assertion
 from processors.facts.claims import Claim, claim_of
 from processors.facts.evidence import is_counted, is_erased, is_tentative, is_under, learned, reinforced
-from processors.facts.lines import (
-    VALUES_LIMIT,
-    Cause,
-    Found,
-    Latest,
-    Line,
-    cause_of,
-    ended,
-    settled,
-    with_fact,
-)
-from processors.facts.marks import ANY, Said, mark_of, marked, moment_of
-from processors.facts.refinement import Standing, absorbed, brought_back, standing, stands_for
+from processors.facts.lines import Cause, Line, cause_of, ended, settled, with_fact
+from processors.facts.marks import Said, mark_of, marked, moment_of
+from processors.facts.refinement import Standing, brought_back, standing
 from processors.facts.stubs import released
 
 _SAID = {
@@ -76,10 +65,7 @@ class Consolidation:
         self._said = candidate
         self._at = moment_of(candidate.provenance)
         self._because = cause_of("", candidate.provenance, known.position)
-        # An end without a value is a claim of its own: that nothing fills the slot.
         self._asserts = _SAID[candidate.assertion]
-        if self._asserts is Said.ENDED and claim.is_none:
-            self._asserts = Said.HOLDS
         if self._asserts is Said.ENDED:
             ending = msgspec.structs.replace(candidate.provenance, ends=True, since=None, since_precision=None)
             self._said = msgspec.structs.replace(candidate, provenance=ending)
@@ -111,16 +97,13 @@ class Consolidation:
 
     def _fold(self) -> None:
         claim, evidence, known = self._claim, self._said.provenance, self._known
-        stands = standing(claim, evidence, self._line, known.position, self._taken_back())
+        stands = standing(claim, evidence, self._line, known.position, self._said.corrects)
         own = stands.claim
         erasure = known.erasure(own.fact_id)
         if is_erased(evidence, known.erasure(claim.fact_id)) or is_erased(evidence, erasure):
             return
         if not self._take(stands, erasure) and not known.is_folded(own.line_id):
-            # Not even its refinements: a replay could meet a partial fact that is younger than the candidate.
             return
-        if self._said.attribute and not claim.single:
-            self._tell_slot(own)
         denied = self._line(own.line_id).stub(own.opposite_id)
         if denied is not None and denied.into and self._asserts is not Said.ENDED:
             self._end(own.line_id, own.opposite_id, Said.ENDED, own.fact_id)
@@ -129,19 +112,6 @@ class Consolidation:
             wrong = self._line(line_id).fact(self._said.corrects)
             if wrong is not None and (wrong.slot_id, wrong.user_id) == (own.slot_id, self._said.user_id):
                 self._end(line_id, wrong.fact_id, Said.VOIDED, own.fact_id)
-        for partial_id in self._said.refines:
-            self._refine(partial_id, own, erasure)
-
-    def _taken_back(self) -> str:
-        """Return the fact that the claim is made instead of, ``""`` if there is none."""
-        if self._said.corrects:
-            return self._said.corrects
-        latest, here = self.slot.latest, self._said.provenance.conversation_id
-        if self._asserts is not Said.CORRECTED or not self._said.attribute or latest is None:
-            return ""
-        if latest.fact_id == self._claim.fact_id or latest.conversation_id != here or latest.at > self._at:
-            return ""
-        return stands_for(latest.fact_id, latest.line_id, self._line, self._known.position)
 
     def _take(self, stands: Standing, erasure: Erasure | None) -> bool:
         """Count the evidence, once, and mark when it was said; return whether it is new."""
@@ -165,12 +135,6 @@ class Consolidation:
         unsure = is_tentative(self._said)
         mark = mark_of(own, self._at, self._asserts, tentative=unsure, since=evidence.since)
         marks = marked(before.marks, mark)
-        if own.polarity is Polarity.AFFIRMED and not own.single:
-            # What nothing filled the slot after is over.
-            for none in [mark for mark in self.slot.marks if mark.is_none]:
-                for at in sorted({none.first, none.last}):
-                    if marks[0].first < at:
-                        marks = marked(marks, mark_of(own, at, Said.ENDED, none.fact_id))
         after = msgspec.structs.replace(before, marks=marks)
         if fact is None:
             version = before.next_version(own.fact_id, erasure)
@@ -178,78 +142,18 @@ class Consolidation:
             if rest is not None:
                 after = msgspec.structs.replace(after, stubs=(*after.stubs, rest))
         else:
-            after = with_fact(after, reinforced(fact, self._said, own))
+            after = with_fact(after, reinforced(fact, self._said))
         self._put(own.line_id, *settled(before, after, self._cause(own.fact_id)))
         return True
-
-    def _tell_slot(self, own: Claim) -> None:
-        """Tell the line of a slot that holds many values which came last; end those that are taken back."""
-        claim, latest, instead = self._claim, self.slot.latest, self._taken_back()
-        if latest is not None and not self._said.corrects and instead not in ("", own.fact_id):
-            # "A cat, no, I mean a dog."
-            self._end(latest.line_id, latest.fact_id, Said.VOIDED, own.fact_id)
-        if claim.is_none:
-            for line_id in self.slot.values:
-                self._end(line_id, line_id, Said.ENDED, own.fact_id)
-        elif claim.polarity is Polarity.AFFIRMED and self._asserts is not Said.ENDED:
-            before = self.slot
-            if latest is None or latest.at <= self._at:
-                here = self._said.provenance.conversation_id
-                latest = Latest(claim.line_id, claim.fact_id, self._at, here)
-            values = before.values if claim.line_id in before.values else (*before.values, claim.line_id)
-            marks = marked(before.marks, mark_of(ANY, self._at, Said.HOLDS))
-            after = msgspec.structs.replace(before, marks=marks, values=values[-VALUES_LIMIT:], latest=latest)
-            self._put(claim.slot_id, *settled(before, after, self._cause(claim.fact_id)))
 
     def _end(self, line_id: str, fact_id: str, said: Said, by: str) -> None:
         """Mark the end of a fact that something else in its slot has ended, or of what stands for it."""
         line = self._line(line_id)
         stub = line.stub(fact_id)
         if stub is not None and stub.into:
-            if stub.into_line != line_id:
-                self._end(stub.into_line, stub.into, said, by)
+            self._end(stub.into_line, stub.into, said, by)
             return
         fact = line.fact(fact_id)
         done = None if fact is None else ended(line, fact, said, self._at, self._cause(by))
         if done is not None:
             self._put(line_id, *done)
-
-    # -- partial statements -----------------------------------------------------------------------------------
-
-    def _refine(self, partial_id: str, own: Claim, erasure: Erasure | None) -> None:
-        """Merge a partial fact into the one that says the same and more."""
-        partial_line_id = self._known.line_of(partial_id)
-        if self._known.is_folded(partial_line_id):
-            return  # if they were merged, both lines were stored; what else is there may be younger
-        source = self._line(partial_line_id)
-        partial = source.fact(partial_id)
-        if partial is None or partial_id == own.fact_id:
-            return
-        if Polarity.NEGATED in (partial.polarity, own.polarity):
-            return  # a denial that says more denies less: both stand
-        if partial.slot_id != own.slot_id or partial.user_id != self._said.user_id:
-            raise InvalidRecord("another_slot", f"refines names fact {partial_id}, which fills another slot")
-        whole_line = self._line(own.line_id)
-        whole = whole_line.fact(own.fact_id)
-        if whole is None and not self._known.is_folded(own.line_id):
-            return
-        cause = self._cause(own.fact_id)
-        found = Found(partial_line_id, source, partial)
-        merged, _, left, into = absorbed(found, whole_line, own, erasure, cause, self._known.position)
-        if whole is not None:
-            self._put(own.line_id, *_merge_named(*settled(whole_line, into, cause), own.fact_id))
-        if partial_line_id == own.line_id:
-            self.changes.insert(-1, merged)  # the slot holds one value: what ends comes first
-        else:
-            self._put(partial_line_id, left, [merged])
-
-
-def _merge_named(line: Line, changed: list[Fact], own_id: str) -> tuple[Line, list[Fact]]:
-    """A change of the whole fact that comes from a merge is called one, in what is stored of it, too."""
-    fact = next((each for each in changed if each.fact_id == own_id), None)
-    if fact is None:
-        return line, changed
-    last = msgspec.structs.replace(fact.changes[-1], change=FactChange.MERGED)
-    named = msgspec.structs.replace(fact, change=FactChange.MERGED, changes=(*fact.changes[:-1], last))
-    facts = tuple(named if each is fact else each for each in line.facts)
-    return msgspec.structs.replace(line, facts=facts), [named if each is fact else each for each in changed]

@@ -215,8 +215,7 @@ def _as_written(fact: Fact, window: Window) -> Statement:
         subject=fact.subject,
         attribute=fact.attribute,
         value=value,
-        # Instead of "has no pets", what is named is one.
-        polarity=fact.polarity if fact.value else Polarity.AFFIRMED,
+        polarity=fact.polarity,
         event_at=dates[0].at if len(dates) == 1 else fact.event_at,
         event_precision=dates[0].precision if len(dates) == 1 else fact.event_precision,
     )

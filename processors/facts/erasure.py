@@ -66,22 +66,11 @@ def erase(line: Line | None, fact_id: str, before: Erasure | None, until: dateti
     return Erased(_or_none(after), changes, erasure, not kept)
 
 
-def slot_of(line: Line | None, fact_id: str) -> str:
-    """The slot of a fact that a line holds, or has a stub of; ``""`` if it does not know it."""
-    known = None if line is None else line.fact(fact_id) or line.stub(fact_id)
-    return "" if known is None else known.slot_id
-
-
 def unaware(line: Line, fact_id: str, until: datetime) -> tuple[Line, list[Fact]]:
-    """Another line of the slot of what was erased up to ``until``, and its facts that change by that: what it
+    """Return another line without what was erased up to ``until``, and its facts that change by that: what it
     has ended holds again, and no history names it.
     """
-    latest = line.latest
-    left = msgspec.structs.replace(
-        _without(line, fact_id, until),
-        latest=None if latest is not None and latest.fact_id == fact_id else latest,
-    )
-    after, changes = settled(line, left, Cause("", until), FactChange.ERASED)
+    after, changes = settled(line, _without(line, fact_id, until), Cause("", until), FactChange.ERASED)
     return (line if after == line else after), changes
 
 

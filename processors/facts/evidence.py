@@ -182,7 +182,7 @@ def learned(said: FactCandidate, own: Claim, version: int, erasure: Erasure | No
     )
 
 
-def reinforced(fact: Fact, said: FactCandidate, own: Claim) -> Fact:
+def reinforced(fact: Fact, said: FactCandidate) -> Fact:
     """Return a fact with one more piece of evidence.
 
     It is as sure as the surest of what says it, and then closer to certainty by a twentieth, whichever came
@@ -197,9 +197,9 @@ def reinforced(fact: Fact, said: FactCandidate, own: Claim) -> Fact:
     known = with_ends(fact.provenance, [evidence])
     more = () if any(is_same(each, evidence) for each in known) else (evidence,)
     is_surer = fact.tentative and not is_tentative(said)
-    if said.assertion is not Assertion.ENDED and (is_surer or not ever_held(fact)):
-        statement = said.statement  # until now it was only asked for, or said that it is no longer so
-    if said.assertion is not Assertion.ENDED or own.is_none:
+    if said.assertion is not Assertion.ENDED:
+        if is_surer or not ever_held(fact):
+            statement = said.statement  # until now it was only asked for, or said that it is no longer so
         surest = max(confidence, said.confidence)
         confidence = surest + EVIDENCE_GAIN * (1.0 - surest)
     told = msgspec.structs.replace(

@@ -1,8 +1,7 @@
 """A line of facts that exclude one another, as the stage keeps it, and what a new mark changes in it.
 
-State of a slot that holds one value is one line.  A slot that holds many has a line for each value, and one of
-its own that says that nothing filled it, and which values came last.  What fits no slot is a value of the slot
-without a name.
+State of a slot that holds one value is one line.  A slot that holds many has a line for each value.  What fits
+no slot is a value of the slot without a name.
 """
 
 from __future__ import annotations
@@ -23,9 +22,6 @@ from processors.facts.timeline import Verdict, trimmed, verdicts
 #: How many changes and pieces of evidence a line's facts name together, so that it stays a small record.
 ENTRIES_LIMIT = 512
 
-#: How many values a slot that holds many names: those that "I have none any more" ends.
-VALUES_LIMIT = 64
-
 #: How many merged and deprecated facts a line remembers, and how many were merged into its facts.
 STUBS_LIMIT = 64
 
@@ -39,23 +35,13 @@ _CHANGES = {
 }
 
 
-class Latest(msgspec.Struct, frozen=True, array_like=True):
-    """The value of a slot that was named last: what "no, I mean ..." takes back."""
-
-    line_id: str
-    fact_id: str
-    at: Moment
-    conversation_id: str
-
-
 class Line(msgspec.Struct, frozen=True, tag="line"):
     """Marks, and the facts that they are about.
 
     ``absorbed``: the lines of facts that were merged into these; ``ended``: those of facts that these ended,
     outside their slot.  ``forgotten_version`` and ``floors``: of facts that were let go, the highest version,
-    and up to where their evidence is known.  ``values`` (line ids) and ``latest`` are those of a slot that
-    holds many.  ``given``: what the latest merge gave; ``given_before``: what those before it did, the latest
-    first.
+    and up to where their evidence is known.  ``given``: what the latest merge gave; ``given_before``: what
+    those before it did, the latest first.
     """
 
     single: bool
@@ -65,8 +51,6 @@ class Line(msgspec.Struct, frozen=True, tag="line"):
     absorbed: tuple[str, ...] = ()
     forgotten_version: int = 0
     floors: tuple[Floor, ...] = ()
-    values: tuple[str, ...] = ()
-    latest: Latest | None = None
     given: Given | None = None
     given_before: tuple[Given, ...] = ()
     ended: tuple[str, ...] = ()
@@ -88,16 +72,6 @@ class Line(msgspec.Struct, frozen=True, tag="line"):
             0 if stub is None else stub.version,
         )
         return max(known) + 1
-
-    def wholes(self) -> dict[str, str]:
-        """Return the current replacements of facts merged in this line."""
-        into = {stub.fact_id: stub.into for stub in self.stubs if stub.into}
-        found = {}
-        for fact_id, whole in into.items():
-            for _ in into:
-                whole = into.get(whole, whole)
-            found[fact_id] = whole
-        return found
 
 
 class Place(msgspec.Struct, frozen=True, tag="place"):
@@ -166,7 +140,7 @@ def settled(
     First those that end, so that a slot never seems to hold two values.  ``reason``: what changes are called
     that come from no evidence.
     """
-    found = verdicts(after.marks, after.single, after.wholes())
+    found = verdicts(after.marks, after.single)
     changed: list[Fact] = []
     for fact in after.facts:
         old = before.fact(fact.fact_id)

@@ -16,9 +16,6 @@ from processors.facts.claims import Claim
 #: How many marks a line keeps.
 MARKS_LIMIT = 32
 
-#: What the line of a slot that holds many values claims when it holds some.
-ANY = Claim("", "", "", "", Polarity.AFFIRMED, False, False)
-
 
 class Moment(msgspec.Struct, frozen=True, array_like=True, order=True):
     """When something was said: by the person's clock (:mod:`models.clocks`), the log's, and its place."""
@@ -56,7 +53,6 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
     fact_id: str
     opposite_id: str
     polarity: Polarity
-    is_none: bool
     said: Said
     by: str = ""
     tentative: bool = False
@@ -81,8 +77,7 @@ def mark_of(
     tentative = tentative and said is Said.HOLDS
     if said in (*ENDS, Said.VOIDED):
         since = None
-    fact_id, opposite_id, polarity, is_none = claim.fact_id, claim.opposite_id, claim.polarity, claim.is_none
-    return Mark(at, at, fact_id, opposite_id, polarity, is_none, said, by, tentative, since)
+    return Mark(at, at, claim.fact_id, claim.opposite_id, claim.polarity, said, by, tentative, since)
 
 
 def marked(marks: tuple[Mark, ...], new: Mark) -> tuple[Mark, ...]:

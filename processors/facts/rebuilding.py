@@ -10,11 +10,10 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from models.facts import Fact, FactChange, FactStatus
-from models.statements import Polarity
 from processors.facts.claims import Claim, claim_of
 from processors.facts.evidence import ever_held, is_same, name_of
-from processors.facts.lines import STUBS_LIMIT, VALUES_LIMIT, Latest, Line, Place, bounded
-from processors.facts.marks import ANY, Mark, Moment, Said, mark_of, marked, moment_of
+from processors.facts.lines import STUBS_LIMIT, Line, Place, bounded
+from processors.facts.marks import Mark, Moment, Said, mark_of, marked, moment_of
 from processors.facts.refinement import is_kept_whole, unmerged
 from processors.facts.stubs import Stub, stub_of, voided_stub
 from processors.facts.timeline import verdicts
@@ -33,9 +32,6 @@ def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place]:
             places[fact.fact_id] = Place(claim.line_id)
         line = lines.get(claim.line_id) or Line(claim.single)
         lines[claim.line_id] = _with(line, fact, claims, by_id)
-        if fact.attribute and not claim.single and not claim.is_none:
-            slot = lines.get(claim.slot_id) or Line(False)
-            lines[claim.slot_id] = _with_value(slot, fact, claim)
     for fact in known:
         target = claims.get(fact.merged_into_id or "")
         if target is not None and target.line_id != claims[fact.fact_id].line_id:
@@ -47,9 +43,7 @@ def rebuilt(facts: Iterable[Fact]) -> dict[str, Line | Place]:
             by = lines[ended_by.line_id]
             ended = dict.fromkeys((*by.ended, claims[fact.fact_id].line_id))
             lines[ended_by.line_id] = msgspec.structs.replace(by, ended=tuple(ended)[-STUBS_LIMIT:])
-    settled = {
-        key: bounded(line, verdicts(line.marks, line.single, line.wholes())) for key, line in lines.items()
-    }
+    settled = {key: bounded(line, verdicts(line.marks, line.single)) for key, line in lines.items()}
     return {**places, **settled}
 
 
@@ -143,7 +137,7 @@ def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
     for each in ends:
         yield mark_of(claim, moment_of(each), Said.ENDED)
     if fact.holds:
-        yield mark_of(claim, _last(fact)[0], Said.HOLDS, tentative=fact.tentative)
+        yield mark_of(claim, _last(fact), Said.HOLDS, tentative=fact.tentative)
     elif fact.valid_to in [each.sent_at for each in ends] and not fact.superseded_by:
         return  # the end is among its evidence
     elif fact.status in (FactStatus.ENDED, FactStatus.DEPRECATED) and fact.valid_to is not None:
@@ -151,25 +145,9 @@ def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
         yield mark_of(claim, Moment(fact.valid_to, fact.changed_at), said, fact.superseded_by or "")
 
 
-def _with_value(slot: Line, fact: Fact, claim: Claim) -> Line:
-    if claim.polarity is not Polarity.AFFIRMED or _is_left(fact) or not ever_held(fact):
-        return slot
-    last, here = _last(fact)
-    marks = marked(slot.marks, mark_of(ANY, Moment(fact.valid_from, fact.learned_at), Said.HOLDS))
-    if fact.status is FactStatus.ACTIVE:
-        marks = marked(marks, mark_of(ANY, last, Said.HOLDS))
-    latest = slot.latest
-    if latest is None or latest.at <= last:
-        latest = Latest(claim.line_id, fact.fact_id, last, here)
-    values = (*slot.values, claim.line_id)[-VALUES_LIMIT:]
-    return msgspec.structs.replace(slot, marks=marks, values=values, latest=latest)
-
-
-def _last(fact: Fact) -> tuple[Moment, str]:
-    """When it was last said to hold, and in which conversation: what ended it is among its evidence, too."""
+def _last(fact: Fact) -> Moment:
+    """Return when it was last said to hold: what ended it is among its evidence, too."""
     said = [each for each in fact.provenance if not each.ends]
     said = [each for each in said if fact.valid_to is None or each.said_at < fact.valid_to] or said
-    if not (said := said or [*fact.provenance]):
-        return Moment(fact.valid_from, fact.learned_at), ""
-    last = max(said, key=moment_of)
-    return moment_of(last), last.conversation_id
+    known = map(moment_of, said or fact.provenance)
+    return max(known, default=Moment(fact.valid_from, fact.learned_at))

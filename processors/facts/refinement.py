@@ -43,17 +43,6 @@ class Standing(NamedTuple):
     released: tuple[Led, tuple[Floor, ...]] | None = None
 
 
-def stands_for(fact_id: str, line_id: str, line_of: Callable[[str], Line], position: int) -> str:
-    """Return the fact that one was part of at a position in the log: itself if it was not merged."""
-    for _ in range(STUBS_LIMIT):
-        stub = line_of(line_id).stub(fact_id)
-        led = None if stub is None else stub.leads(position)
-        if led is None:
-            break
-        fact_id, line_id = led.into, led.into_line
-    return fact_id
-
-
 def standing(
     claim: Claim, evidence: Provenance, line_of: Callable[[str], Line], position: int, taken_back: str
 ) -> Standing:
@@ -95,10 +84,9 @@ def absorbed(
 
     The whole fact (``own``) inherits evidence, marks and the higher confidence (what supports the whole
     supports the part), but nothing that was erased of it.  The partial one stays on the topic, with a pointer
-    (as in 3.4: never delete).  If both are in one line, both lines returned are that one.
+    (as in 3.4: never delete).
     """
     line_id, source, fact = partial
-    is_one_line = line_id == own.line_id
     merged = recorded(
         msgspec.structs.replace(
             unnamed(fact),
@@ -119,19 +107,16 @@ def absorbed(
         with_stub(source, stub),
         marks=tuple(mark for mark in source.marks if mark.fact_id != fact.fact_id),
     )
-    into = left if is_one_line else whole
-    marks = into.marks
+    marks = whole.marks
     for mark in moved:
         if mark.by != own.fact_id:  # the whole has ended the part, not itself
             marks = _with_ends(marks, mark, fact_id=own.fact_id, opposite_id=own.opposite_id)
-    absorbed_lines = into.absorbed if is_one_line else (*into.absorbed, line_id, *left.absorbed)
-    into = msgspec.structs.replace(
-        into, marks=marks, absorbed=tuple(dict.fromkeys(absorbed_lines))[-STUBS_LIMIT:]
-    )
+    absorbed_lines = dict.fromkeys((*whole.absorbed, line_id, *left.absorbed))
+    into = msgspec.structs.replace(whole, marks=marks, absorbed=tuple(absorbed_lines)[-STUBS_LIMIT:])
     stays = into.fact(own.fact_id)
     if stays is not None:
         into = with_fact(into, _inheriting(fact, stays, erasure))
-    return merged, stub, into if is_one_line else left, into
+    return merged, stub, left, into
 
 
 def is_kept_whole(fact: Fact) -> bool:

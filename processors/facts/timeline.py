@@ -40,18 +40,15 @@ class Verdict(NamedTuple):
     tentative: bool = False
 
 
-def verdicts(
-    marks: Sequence[Mark], single: bool, wholes: Mapping[str, str] | None = None
-) -> dict[str, Verdict]:
+def verdicts(marks: Sequence[Mark], single: bool) -> dict[str, Verdict]:
     """Return the verdict on each fact that the marks are about.
 
-    ``single``: one value excludes another.  ``wholes``: of facts that were merged, the one in the same line
-    that stands for each by now; what denies a part denies it.  What was taken back is read as if it had never
-    been said: whatever it had ended goes on.
+    ``single``: one value excludes another.  What was taken back is read as if it had never been said: whatever
+    it had ended goes on.
     """
     read: list[_Entry] = []
     voided: dict[str, tuple[datetime, str]] = {}
-    ledger = _Ledger(single, wholes or {})
+    ledger = _Ledger(single)
     for mark in marks:
         at = mark.first.sent_at
         if mark.said is Said.HOLDS or mark.said is Said.CORRECTED:
@@ -68,7 +65,7 @@ def verdicts(
             voided |= {fact_id: (since[fact_id], by) for fact_id in lost}
             began = min(at, *since.values())
             read = [entry for place, entry in enumerate(read) if not ledger.is_resting_on(lost, entry, place)]
-            ledger = _Ledger(single, wholes or {})
+            ledger = _Ledger(single)
             for entry in read:
                 ledger.note(*entry)
         if mark.said is not Said.VOIDED:
@@ -88,9 +85,8 @@ class _Entry(NamedTuple):
 class _Ledger:
     """Reads marks in their order."""
 
-    def __init__(self, single: bool, wholes: Mapping[str, str]) -> None:
+    def __init__(self, single: bool) -> None:
         self.verdicts: dict[str, Verdict] = {}
-        self._wholes = wholes
         self._single = single
         self._open: dict[str, Mark] = {}
         self._latest: dict[str, Mark] = {}
@@ -166,15 +162,10 @@ class _Ledger:
         """Return the status of an open claim after a rival's; ``None`` if both may be true."""
         if rival.fact_id == mark.fact_id or (mark.tentative and not rival.tentative):
             return None
-        if rival.fact_id == self._wholes.get(mark.opposite_id, mark.opposite_id):
+        if rival.fact_id == mark.opposite_id:
             return FactStatus.CONTRADICTED
-        if mark.is_none:
-            return FactStatus.ENDED if rival.polarity is Polarity.AFFIRMED else None
-        if mark.polarity is not Polarity.AFFIRMED:
-            return None
-        if rival.is_none or (self._single and rival.polarity is Polarity.AFFIRMED):
-            return FactStatus.SUPERSEDED
-        return None
+        both_hold = mark.polarity is rival.polarity is Polarity.AFFIRMED
+        return FactStatus.SUPERSEDED if self._single and both_hold else None
 
 
 def _periods(verdict: Verdict) -> tuple[Period, ...]:

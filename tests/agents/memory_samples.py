@@ -70,7 +70,6 @@ def statement(
     *message_ids: str,
     user: str = "ada",
     quote: str = "",
-    completes: str = "",
     confidence: float = 0.8,
 ) -> Statement:
     """Return what an extractor finds; unless told otherwise, it quotes what it states."""
@@ -81,7 +80,6 @@ def statement(
         confidence=confidence,
         source_message_ids=message_ids,
         quote=quote or text,
-        completes=completes,
     )
 
 
@@ -91,7 +89,6 @@ def candidate(
     *,
     user: str = "ada",
     conversation: str = "c",
-    refines: Sequence[str] = (),
     confidence: float = 0.8,
 ) -> FactCandidate:
     """Return a candidate for ``text`` that rests on message ``number``, alone in window ``number``."""
@@ -116,7 +113,6 @@ def candidate(
             arrived_at=START + timedelta(seconds=number),
         ),
         extractor="test",
-        refines=tuple(ids.text_fact_id("default", user, partial) for partial in refines),
     )
 
 

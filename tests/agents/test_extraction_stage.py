@@ -67,7 +67,6 @@ class TestCandidates:
                     "c-m2",
                     "c-m4",
                     quote="line 2\nline 4",
-                    completes="likes fruit",
                     confidence=0.7,
                 )
             ]
@@ -80,7 +79,6 @@ class TestCandidates:
             ids.text_fact_id("default", "ada", "likes blueberries"), "c", ["c-m2", "c-m4", "holds"]
         )
         assert found.provenance.arrived_at == FIRST.messages[4].arrived_at
-        assert found.refines == (ids.text_fact_id("default", "ada", "likes fruit"),)
         assert found.extractor == "scripted-1"
         assert found.source_message_ids == found.provenance.message_ids == ("c-m2", "c-m4")
         assert (found.provenance.window_id, found.provenance.window_end_id) == (FIRST.window_id, "c-m9")

@@ -10,7 +10,7 @@ import pytest
 from memory_samples import candidate
 
 from models.facts import Erasure, Fact, FactCandidate, FactChange, FactStatus
-from models.ids import slot_id, text_fact_id
+from models.ids import text_fact_id
 from models.vectors import EmbeddingRequest
 from processors.facts.lines import Line
 from processors.facts.stubs import Stub
@@ -93,7 +93,7 @@ class TestChanges:
         harness = Harness()
         harness.learn(candidate(PARTIAL, 1), candidate(PARTIAL, 2))
         harness.learn(candidate(PARTIAL, 3), candidate("User's home is Porto", 4))
-        harness.learn(candidate(COMPLETE, 5, refines=[PARTIAL]))
+        harness.learn(candidate(COMPLETE, 5))
         assert harness.asked == [PARTIAL, "home is Porto", COMPLETE], "without the person"
 
 
@@ -171,15 +171,6 @@ class TestErasure:
         assert anew.erased_until == START + timedelta(seconds=10)
         assert harness.asked == [PARTIAL, "", PARTIAL]
 
-    def test_a_merged_fact_that_is_erased_stands_for_nothing(self) -> None:
-        harness = Harness()
-        harness.learn(candidate(PARTIAL, 1), candidate(COMPLETE, 2, refines=[PARTIAL]))
-        partial = next(f for f in harness.published if f.merged_into_id)
-        self.erase(harness, partial, until=10)
-        harness.learn(candidate(PARTIAL, 11))
-        anew = harness.published[-1]
-        assert (anew.statement, anew.provenance) == (PARTIAL, (candidate(PARTIAL, 11).provenance,))
-
     @pytest.mark.parametrize(
         "headers",
         [
@@ -197,29 +188,3 @@ class TestErasure:
         effects = harness.feed(harness.record(None, FACTS, key=key, headers=headers))
         assert not effects
         assert len(harness.stored()) == 1
-
-
-class TestCrash:
-    def test_a_whole_fact_is_stored_before_the_partial_one_that_it_has_taken_in(self) -> None:
-        """The partial one is a stub then: the other way round, a crash would lose what it rested on.  And the
-        slot, which says that a candidate was folded in, comes last."""
-        harness = Harness()
-        effects = harness.learn(
-            candidate(COMPLETE, 1), candidate(PARTIAL, 2), candidate(COMPLETE, 3, refines=[PARTIAL])
-        )
-        stored = [text_fact_id("default", "ada", text).encode() for text in (COMPLETE, PARTIAL)]
-        assert [*effects.changes] == [*stored, slot_id("default", "ada", "", "").encode()]
-
-
-class TestBadInput:
-    def test_a_candidate_cannot_end_another_persons_fact(self) -> None:
-        harness = Harness()
-        harness.learn(candidate(PARTIAL, 1))
-        theirs = harness.published[0].fact_id
-        forged = msgspec.structs.replace(candidate("hates fruit", 2, user="eve"), refines=(theirs,))
-        effects = harness.feed(harness.record(candidate("likes tea", 3)), harness.record(forged))
-        assert [(letter.reason, letter.record.key) for letter in effects.dead_letters] == [
-            ("another_slot", b"eve")
-        ]
-        assert harness.stored()[theirs].status is FactStatus.ACTIVE
-        assert harness.published[-1].statement == "likes tea"

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import NamedTuple
 
+import msgspec
 import told_facts
 from hypothesis import strategies as st
 
@@ -38,7 +39,6 @@ class Says(NamedTuple):
     conversation: int
     sent: int
     confidence: float
-    refines: str = ""
     began: int | None = None
 
 
@@ -53,9 +53,7 @@ def _any_of(*texts: str) -> st.SearchStrategy[str]:
     return st.sampled_from(texts)
 
 
-def says(
-    attributes: Sequence[str] = tuple(VALUES), *, refining: bool = False, correcting: bool = True
-) -> st.SearchStrategy[Says]:
+def says(attributes: Sequence[str] = tuple(VALUES), *, correcting: bool = True) -> st.SearchStrategy[Says]:
     """Return what may be said of these attributes."""
 
     rest = [Assertion.ENDED, Assertion.CORRECTED] if correcting else [Assertion.ENDED]
@@ -67,11 +65,7 @@ def says(
         attribute = draw(_any_of(*attributes))
         assertion = draw(assertions)
         polarity = draw(polarities)
-        empty = attribute and (assertion is not Assertion.HOLDS or polarity is Polarity.NEGATED)
-        value = draw(_any_of(*VALUES[attribute], *([""] if empty else [])))
-        # What says less is completed by what says more, never the other way round.
-        less = VALUES[attribute][: VALUES[attribute].index(value)] if refining and value else []
-        refines = draw(_any_of("", *less))
+        value = draw(_any_of(*VALUES[attribute]))
         value = draw(_any_of(*WORDINGS.get(value, [value])))
         return Says(
             attribute,
@@ -81,7 +75,6 @@ def says(
             draw(_CONVERSATIONS),
             draw(_SENT),
             draw(_CONFIDENCES),
-            refines,
             draw(_BEGAN),
         )
 
@@ -90,13 +83,12 @@ def says(
 
 @st.composite
 def retold(draw: st.DrawFn) -> list[Says]:
-    """Return what is said of one slot in its order, each time more fully, less fully, or put right."""
+    """Return what is said of one slot in its order, or put right."""
     story = []
     for sent in range(draw(st.integers(1, 12))):
         value = draw(_any_of(*VALUES["like"]))
-        refines = draw(_any_of("", *VALUES["like"][: VALUES["like"].index(value)]))
         assertion = draw(_HOLDS_OR_CORRECTS)
-        story.append(Says("like", value, Polarity.AFFIRMED, assertion, draw(_TWO), sent, 0.9, refines))
+        story.append(Says("like", value, Polarity.AFFIRMED, assertion, draw(_TWO), sent, 0.9))
     return story
 
 
@@ -117,7 +109,7 @@ def candidate(said: Says, offset: int, sent_at: datetime | None = None) -> FactC
         since=None if said.began is None else NOON + timedelta(minutes=said.began),
     )
     attribute = attribute_of(said.attribute)
-    found = FactCandidate(
+    return FactCandidate(
         candidate_id=candidate_id("fact", evidence.conversation_id, evidence.message_ids),
         user_id="ann",
         kind=Kind.STATE if attribute is None else attribute.kind,
@@ -131,24 +123,23 @@ def candidate(said: Says, offset: int, sent_at: datetime | None = None) -> FactC
         provenance=evidence,
         extractor="test",
     )
-    if not said.refines:
-        return found
-    less = FactCandidate(**{**as_dict(found), "value": said.refines, "assertion": Assertion.HOLDS})
-    partial = claim_of(less).fact_id
-    return FactCandidate(**{**as_dict(found), "refines": (partial,)})
-
-
-def as_dict(found: FactCandidate) -> dict[str, object]:
-    """Return the fields of a candidate."""
-    return {name: getattr(found, name) for name in FactCandidate.__struct_fields__}
 
 
 def candidates(story: Sequence[Says]) -> list[FactCandidate]:
-    """Return one candidate each, no two said at the same time."""
-    at = {}
+    """Return one candidate each, no two said at the same time.
+
+    A correction names the fact of its slot that came before it in the log.
+    """
+    found = list[FactCandidate]()
+    latest: dict[str, str] = {}
     for offset, said in enumerate(story):
-        at[offset] = NOON + timedelta(minutes=said.sent, milliseconds=offset)
-    return [candidate(said, offset, at[offset]) for offset, said in enumerate(story)]
+        each = candidate(said, offset, NOON + timedelta(minutes=said.sent, milliseconds=offset))
+        own, before = claim_of(each).fact_id, latest.get(said.attribute, "")
+        if said.assertion is Assertion.CORRECTED and said.attribute and before != own:
+            each = msgspec.structs.replace(each, corrects=before)
+        latest[said.attribute] = own
+        found.append(each)
+    return found
 
 
 class Memory(told_facts.Memory):

@@ -18,7 +18,7 @@ from streams.config.settings import Settings
 from streams.runtime.marks import Layout
 from streams.runtime.testing import StageHarness
 
-STORIES = st.lists(says(), max_size=24) | st.lists(says(refining=True), max_size=24) | retold()
+STORIES = st.lists(says(), max_size=24) | retold()
 PLAIN = st.lists(says(correcting=False), max_size=24)
 
 

@@ -12,7 +12,6 @@ from models.messages import Role
 from models.statements import Assertion, Kind, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.facts.candidates import EARLIEST_EVENT, LATEST_AHEAD, is_quoted, objection, to_candidate
-from processors.facts.claims import claim_of
 
 SAID = ("I live in Berlin.", "I like blueberries.", "I like blueberries in smoothies.")
 
@@ -129,21 +128,3 @@ def test_another_thing_or_from_elsewhere_is_another_candidate(changes: dict[str,
     one = to_candidate(LIKES, WINDOW, "rules").candidate_id
     assert one == to_candidate(LIKES, WINDOW, "model").candidate_id
     assert one != to_candidate(found(**changes), WINDOW, "rules").candidate_id
-
-
-class TestWhatItCompletes:
-    def refined(self, **changes: object) -> tuple[str, ...]:
-        return to_candidate(found(**changes), WINDOW, "rules").refines
-
-    def test_it_names_the_shorter_statement_of_its_slot(self) -> None:
-        partial = to_candidate(found(value="blueberries"), WINDOW, "rules")
-        assert self.refined(completes="blueberries") == (claim_of(partial).fact_id,)
-
-    def test_or_the_shorter_text(self) -> None:
-        text = {"attribute": "", "value": ""}
-        partial = to_candidate(found(statement="Likes blueberries", **text), WINDOW, "rules")
-        assert self.refined(completes="Likes blueberries", **text) == (claim_of(partial).fact_id,)
-
-    @pytest.mark.parametrize("completes", ["", "  ", "?", "Blueberries in smoothies"])
-    def test_nothing_and_itself_is_no_other(self, completes: str) -> None:
-        assert self.refined(completes=completes) == ()

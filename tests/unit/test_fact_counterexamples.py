@@ -16,11 +16,6 @@ NEGATED = Polarity.NEGATED
 ASKED = 0.1
 
 
-def like(value: str, at: int, assertion: Assertion = HOLDS, completes: str = "") -> FactCandidate:
-    refines = (claimed("like", completes).fact_id,) if completes else ()
-    return candidate(value, evidence(at), 0.9, "like", assertion=assertion, refines=refines)
-
-
 def home(
     value: str,
     sent: int,
@@ -30,25 +25,9 @@ def home(
     since: int | None = None,
     confidence: float = 0.9,
     polarity: Polarity = Polarity.AFFIRMED,
-    completes: str = "",
 ) -> FactCandidate:
     said = evidence(arrived, sent_at=minute(sent), since=None if since is None else minute(since))
-    refines = (claimed("home", completes).fact_id,) if completes else ()
-    return candidate(value, said, confidence, assertion=assertion, polarity=polarity, refines=refines)
-
-
-def test_a_part_of_a_chain_of_wholes_is_known_when_read_again() -> None:
-    story = [
-        like("tea", 1),
-        like("tea with milk", 2, completes="tea"),
-        like("jazz", 3),
-        like("tea", 4, CORRECTED),
-        like("jazz", 5, completes="tea with milk"),
-    ]
-    memory = Memory()
-    for said in story:
-        memory.hears(said)
-    assert [memory.hears(said) for said in story] == [[]] * len(story)
+    return candidate(value, said, confidence, assertion=assertion, polarity=polarity)
 
 
 def test_an_end_of_what_was_replaced_changes_nothing_after_a_reset() -> None:
@@ -78,18 +57,6 @@ CORRECTIONS = {
         home("Lyon", 1, 3, confidence=ASKED),
         home("Berlin", 2, 4, CORRECTED, confidence=ASKED),
     ],
-    "what is taken back had begun before all others": [
-        home("", 259, 1, polarity=NEGATED, since=0),
-        home("Lyon", 533, 2, CORRECTED),
-        home("Munich", 1, 3),
-        home("Lyon", 2, 4),
-    ],
-    "what is said instead had ended before": [
-        home("", 3, 1, polarity=NEGATED, since=-351),
-        home("Munich", 1, 2, since=-196),
-        home("Berlin", 237, 3, CORRECTED),
-        home("Berlin", 0, 4),
-    ],
 }
 
 
@@ -104,20 +71,6 @@ def test_a_successor_began_before_the_end_of_its_predecessor(name: str) -> None:
         heir = memory.topic[fact.superseded_by or ""]
         assert fact.valid_to is not None
         assert min([heir.valid_from, *(each.valid_from for each in heir.past)]) <= fact.valid_to
-
-
-def test_a_denial_of_a_part_denies_it_after_its_whole_was_corrected() -> None:
-    memory = Memory()
-    for said in (
-        home("Munich", 0, 1),
-        home("Lyon", 1, 2, completes="Munich"),
-        home("Munich", 5, 3, polarity=NEGATED),
-        home("Berlin", 2, 4, CORRECTED),
-        home("Munich", 3, 5),
-    ):
-        memory.hears(said)
-    munich, denied = memory.known("home", "Munich"), memory.known("home", "Munich", NEGATED)
-    assert (munich.status, denied.status) == (FactStatus.CONTRADICTED, FactStatus.ACTIVE)
 
 
 def test_a_fact_is_not_learned_anew_while_its_line_has_room_for_it() -> None:

@@ -12,8 +12,8 @@ from models.facts import Erasure, Fact, FactChange, FactStatus, Support
 from models.statements import Assertion
 from processors.facts.erasure import erase, outlives, unaware
 from processors.facts.evidence import is_erased
-from processors.facts.lines import Given, Line, Stub
-from processors.facts.marks import Said
+from processors.facts.lines import Given, Line, Stub, cause_of, ended
+from processors.facts.marks import Said, moment_of
 
 BERLIN, MUNICH, ROME = (claimed("home", value).fact_id for value in ("Berlin", "Munich", "Rome"))
 HOME = claimed("home", "Berlin").slot_id
@@ -209,32 +209,30 @@ def likes(*values: str) -> Memory:
     return ada
 
 
-class TestAnotherLineOfItsSlot:
+class TestALineThatItEnded:
+    def ended(self) -> tuple[Line, str]:
+        """Return the line of what jazz has ended at the second minute."""
+        ada, jazz = likes("tea"), claimed("like", "jazz").fact_id
+        line = ada.of("like", "tea")
+        at = moment_of(evidence(2))
+        done = ended(line, line.facts[0], Said.REPLACED, at, cause_of(jazz, evidence(2)))
+        assert done is not None
+        return done[0], jazz
+
     def test_what_it_has_ended_holds_again(self) -> None:
-        ada = likes("tea")
-        ada.says("like", "", 2, Assertion.ENDED)
-        line, none = ada.of("like", "tea"), claimed_none()
-        assert line.facts[0].status is FactStatus.ENDED
-        after, (tea,) = unaware(line, none, arrival(2))
+        line, jazz = self.ended()
+        assert line.facts[0].status is FactStatus.SUPERSEDED
+        after, (tea,) = unaware(line, jazz, arrival(2))
         assert (tea.status, tea.change, tea.valid_to) == (FactStatus.ACTIVE, FactChange.ERASED, None)
         assert (tea.changed_at, tea.changes[-1].fact_id) == (arrival(2), None)
         assert [each.window_id for each in tea.changes] == ["w0/1", None, None]
         assert after == msgspec.structs.replace(likes("tea").of("like", "tea"), facts=(tea,))
 
     def test_what_ended_it_later_than_what_is_erased_stays(self) -> None:
-        ada = likes("tea")
-        ada.says("like", "", 2, Assertion.ENDED)
-        line = ada.of("like", "tea")
-        after, changed = unaware(line, claimed_none(), arrival(1))
-        assert [(mark.said, mark.by) for mark in after.marks][-1] == (Said.ENDED, claimed_none())
-        assert [each.status for each in changed] == [FactStatus.ENDED], "only its history changes"
-
-
-def claimed_none() -> str:
-    """The fact that nothing is liked."""
-    ada = Memory()
-    (fact, *_) = (each for each in ada.says("like", "", 1, Assertion.ENDED))
-    return fact.fact_id
+        line, jazz = self.ended()
+        after, changed = unaware(line, jazz, arrival(1))
+        assert [(mark.said, mark.by) for mark in after.marks][-1] == (Said.REPLACED, jazz)
+        assert [each.status for each in changed] == [FactStatus.SUPERSEDED], "only its history changes"
 
 
 def test_since_when_it_is_so_is_erased_with_who_said_so() -> None:

@@ -56,24 +56,8 @@ STORIES = {
         says("like", "rap", 3),
         says("like", "tea", 7),
         says("like", "rap", 9, ENDED),
-        says("like", "jazz", 10, CORRECTED),
+        says("like", "jazz", 10, CORRECTED, corrects=like_id("rap")),
         says("like", "rap", 11),
-    ],
-    "the last of two in another conversation": [
-        says("like", "tea", 1),
-        says("like", "tea", 6, evidence={"conversation_id": "other"}),
-        says("like", "rap", 3),
-        says("like", "jazz", 10, CORRECTED),
-        says("like", "soul", 12, CORRECTED, evidence={"conversation_id": "other"}),
-    ],
-    "nothing any more": [
-        says("pet", "a cat", 1),
-        says("pet", "a dog", 3),
-        says("pet", "", 7, ENDED),
-        says("pet", "a dog", 5),
-        says("pet", "a cow", 9),
-        says("pet", "", 12, ENDED),
-        says("pet", "a hen", 6),
     ],
     "liked and not liked": [
         says("like", "tea", 1),
@@ -81,7 +65,7 @@ STORIES = {
         says("like", "rap", 6),
         says("like", "tea", 3),
         says("like", "tea", 9),
-        says("like", "soul", 12, CORRECTED),
+        says("like", "soul", 12, CORRECTED, corrects=like_id("tea")),
     ],
     "asked for once": [
         says("favourite/cuisine", "Thai", 1, confidence=ASKED),
@@ -90,13 +74,6 @@ STORIES = {
         says("favourite/cuisine", "Greek", 7, confidence=ASKED),
         says("favourite/cuisine", "Thai", 11, confidence=ASKED),
         says("favourite/cuisine", "Italian", 13),
-    ],
-    "a part and its whole": [
-        says("like", "tea", 1),
-        says("like", "tea with milk", 3, refines=(like_id("tea"),)),
-        says("like", "tea", 5),
-        says("like", "tea with milk", 7, polarity=NEGATED),
-        says("like", "tea", 9),
     ],
 }
 
@@ -181,15 +158,6 @@ def test_what_stays_of_a_corrected_fact_is_what_erasing_needs() -> None:
     for field in ("slot_id", "tenant_id", "user_id", "conversation_ids", "floors"):
         assert getattr(stub, field) == getattr(live, field) != type(getattr(live, field))(), field
     assert (stub.fact_id, stub.version, stub.conversation_ids) == (berlin.fact_id, berlin.version, ("c",))
-
-
-def test_the_part_of_a_whole_that_was_corrected_stands_for_itself() -> None:
-    story = [says("like", "tea", 1), says("like", "tea with milk", 3, refines=(like_id("tea"),))]
-    memory = again(told([*story, says("like", "jazz", 5, CORRECTED)]))
-    memory.hears(says("like", "tea", 7))
-    statuses = {fact_id: fact.status for fact_id, fact in memory.topic.items()}
-    assert statuses[like_id("tea")] is FactStatus.ACTIVE
-    assert statuses[like_id("tea with milk")] is FactStatus.DEPRECATED
 
 
 def test_what_faded_stands_again_when_it_is_said_again() -> None:

@@ -78,7 +78,6 @@ def _as_meant(said: FactCandidate, store: FactStore) -> FactCandidate:
             **{name: getattr(fact, name) for name in claimed},
             statement=said.statement if fact.attribute else fact.statement,
             assertion=Assertion.HOLDS,
-            refines=(),
         )
         return again if claim_of(again).fact_id == fact.fact_id else said
     claim = claim_of(said)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from models.facts import Erasure
 from models.statements import Kind
 from models.vectors import VectorKind
-from processors.facts.erasure import erase, slot_of, unaware
+from processors.facts.erasure import erase, unaware
 from processors.facts.lines import Line
 from processors.facts.merging.support import unsupported
 from streams.agents.memory import sentence_vectors
@@ -88,8 +88,7 @@ def erase_fact(tombstone: Tombstone, store: FactStore, *, marked: bool = False) 
     if done.erasure is before and done.line is line:
         store.work.skip("replayed")
         return
-    # First the other lines of its slot and of what it has ended: that the erasure is known says that they are
-    # done.
+    # First the lines of what it has ended: that the erasure is known says that they are done.
     _forget_elsewhere(fact_id, line_id, line, done.erasure, store)
     store.put_erasure(fact_id, done.erasure)
     if done.line is None or done.line.fact(fact_id) is None:
@@ -109,8 +108,8 @@ def erase_fact(tombstone: Tombstone, store: FactStore, *, marked: bool = False) 
 def _forget_elsewhere(
     fact_id: str, line_id: str, line: Line | None, erasure: Erasure, store: FactStore
 ) -> None:
-    """Remove the fact's name from what it has ended, in its slot where that holds many values or elsewhere."""
-    for other_id in _elsewhere(line_id, line, slot_of(line, fact_id), store):
+    """Remove the fact's name from what it has ended in other lines."""
+    for other_id in _elsewhere(line_id, line, store):
         if (other := store.line(other_id)) is None:
             continue
         left, changes = unaware(other, fact_id, erasure.until)
@@ -121,12 +120,9 @@ def _forget_elsewhere(
             store.work.write_behind(done, other_id.encode())
 
 
-def _elsewhere(line_id: str, line: Line | None, slot_id: str, store: FactStore) -> list[str]:
+def _elsewhere(line_id: str, line: Line | None, store: FactStore) -> list[str]:
     """Return the other lines in which a fact of a line may have ended something."""
-    slot = store.line(slot_id) if slot_id else None
     found = dict.fromkeys(() if line is None else line.ended)
-    if slot is not None and not slot.single:
-        found |= dict.fromkeys(slot.values if line_id == slot_id else (slot_id,))
     for other_id in tuple(found):
         other = store.line(other_id)
         for stub in () if other is None else other.stubs:
