@@ -22,7 +22,7 @@ from processors.extraction.graph.names import LONGEST, day_of, name_of
 from processors.extraction.graph.reading import statement_of
 from processors.extraction.graph.roles import PETS, ROLES
 from processors.extraction.graph.telling import ToldRelation
-from processors.extraction.graph.wordings import PET_OF, WORDINGS
+from processors.extraction.graph.wordings import LEADS_TO
 from processors.facts.candidates import is_quoted
 from processors.prompts.checks import source_of
 from processors.prompts.notes import decoded
@@ -32,9 +32,7 @@ from processors.text.authorship import own_words
 _LONGEST_QUOTE = 1_000
 
 #: How somebody may be related to something, but for what somebody is to them.
-RELATIONS = tuple(
-    sorted({each.relation for each in WORDINGS} | {PET_OF, "knows", "met_at", "birthday", "anniversary"})
-)
+RELATIONS = tuple(sorted(LEADS_TO))
 
 #: What somebody may be to somebody, and what kinds of pets there are, by the words for it.  The prompt names some:
 #: all of them would be a sixth of what a window costs, and any word for one of them is understood.
@@ -105,15 +103,7 @@ STATEMENT: Mapping[str, Any] = {
     "additionalProperties": False,
 }
 
-#: Relations that lead to a person, to a pet, and to a day; of the others the tables say it.
-_LEADS_TO = {
-    **dict.fromkeys((*ROLES.values(), "knows"), EntityType.PERSON),
-    **{each.relation: each.type for each in WORDINGS},
-    PET_OF: EntityType.PET,
-    "met_at": EntityType.PLACE,
-    "birthday": EntityType.DATE,
-    "anniversary": EntityType.DATE,
-}
+_LEADS_TO = {**dict.fromkeys(ROLES.values(), EntityType.PERSON), **LEADS_TO}
 
 _SPACES = re.compile(r"\s+")
 

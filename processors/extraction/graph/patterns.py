@@ -6,7 +6,7 @@ import re
 
 from processors.extraction.graph.names import DATE, NAME, NAMES
 from processors.extraction.graph.roles import PET_PLURALS, PETS, PLURALS, ROLES, SOCIAL
-from processors.extraction.graph.wordings import ADJECTIVES, TRIP_TO, WORDINGS
+from processors.extraction.graph.wordings import ADJECTIVES, WORDINGS
 
 
 def _any(words: object) -> str:
@@ -79,24 +79,11 @@ BIRTHDAY = re.compile(
 )
 
 _THING = rf"(?:the |The )?(?P<thing>{NAME})(?![\w’'-]*[^\W_]| \d|\.\w|/)"
-_WITH = rf"(?: with (?:(?:my|our) {ADJECTIVES}(?P<withrole>{_any(ROLES)})\b(?: (?P<withnamed>{NAME}))?|(?P<with>{NAME})))?"
 #: What is said to be related, without who.
 VERBS = re.compile(
     "(?:(?<=[\\s'’])|^)(?:"
     + "|".join(f"(?P<v{number}>(?i:{wording.pattern}))" for number, wording in enumerate(WORDINGS))
-    + f"){_WITH} {_THING}",
-)
-#: A journey that was made, by what it is called.
-TRIP = re.compile(f"{TRIP_TO} {_THING}")
-#: Where somebody was met: "Anna, who I met at the Globex Conference", "I met Anna at ..."
-MET_AT = re.compile(
-    rf"(?:(?P<name>{NAME}),? (?:who|whom) I(?: first)? met|\b(?:I|[Ww]e)(?: first| recently| just)? met (?P<met>{NAME})"
-    rf"(?:, [^,]{{1,40}},)?) (?:at|in|during) {_THING}"
-)
-#: Who does something to or with the speaker: "Anna invited me", "Anna and I"
-KNOWS = re.compile(
-    rf"(?<![\w'’-])(?<!name is )(?<!I'm )(?<!I’m )(?<!I am )(?<!This is ){_NO_PLACE}(?P<name>{NAME}) (?:(?:and|&) I (?=[a-z])|(?:just |recently |also )?(?:told|invited|introduced|taught|texted|asked|advised|"
-    r"mentored|encouraged|reminded|congratulated|praised) me\b)"
+    + f") {_THING}",
 )
 #: How whoever was spoken of is called: "Her name's Anna", "I named him Rex"
 CALLED = re.compile(
@@ -112,14 +99,6 @@ PET_ALONE = re.compile(
 )
 #: Somebody and the speaker, who belong together: no part of the sentence ends there.
 TOGETHER = re.compile(rf"((?<![\w'’-]){_NO_PLACE}{NAME}|\b[Mm]y {ADJECTIVES}(?:{_any(ROLES)})) and I\b")
-#: More of what it leads to: "Rome, Pisa and Siena"
-MORE = re.compile(
-    rf"(?:, {NAME})*,? (?:and|&) {NAME}(?=\s*(?:[,.;!)]|$)| (?:last|this|in|with|for|on|during)\b)"
-)
-#: With whom, after what it leads to.
-ALONG = re.compile(
-    rf"(?:[ ,][\w ]{{0,20}}?)? with (?:(?:my|our) {ADJECTIVES}(?P<role>{_any(ROLES)})\b(?: (?P<named>{NAME}))?|(?P<name>{NAME}))"
-)
 #: Who it is said of, before it.
 SUBJECT = re.compile(
     rf"(?:\b[Mm]y (?:ex-)?{ADJECTIVES}(?P<role>{_any(ROLES)})(?:,? (?P<rolename>{NAME})),?|\b[Mm]y {ADJECTIVES}(?P<role2>{_any(ROLES)}),?"

@@ -21,7 +21,6 @@ from processors.extraction.graph.wordings import (
     FICTION,
     PARTS,
     PET_OF,
-    TO_COME,
     UNSURE,
     WORDINGS,
     Wording,
@@ -88,10 +87,6 @@ class Reader:
         for part in _parts(told):
             if not part.sure:
                 continue
-            yield from self._places(part.text, sentence)
-            for match in patterns.KNOWS.finditer(part.text):
-                if name := person_of(match["name"]):
-                    yield ToldRelation(SELF, "knows", Mention(EntityType.PERSON, name), sentence)
             for pattern in patterns.TOLD:
                 for match in pattern.finditer(part.text):
                     yield from self._tie(match, sentence)
@@ -157,35 +152,22 @@ class Reader:
 
     # -- what somebody does ----------------------------------------------------------------------------------
 
-    def _places(self, told: str, sentence: str) -> Iterator[ToldRelation]:
-        for match in patterns.TRIP.finditer(told):
-            name = name_of(match["thing"])
-            if name and not TO_COME.search(sentence):
-                yield ToldRelation(SELF, "visited", Mention(EntityType.PLACE, name), sentence)
-        for match in patterns.MET_AT.finditer(told):
-            name, place = person_of(match["name"] or match["met"]), name_of(match["thing"])
-            if name and place:
-                yield ToldRelation(
-                    Mention(EntityType.PERSON, name), "met_at", Mention(EntityType.PLACE, place), sentence
-                )
-
     def _verbs(self, part: _Part, sentence: str) -> Iterator[ToldRelation]:
         last: list[Mention] = []
         for match in patterns.VERBS.finditer(part.text):
             wording = next(each for number, each in enumerate(WORDINGS) if match[f"v{number}"])
-            things = _things(match, wording, part.text)
+            thing = _thing(match["thing"], wording.type)
             who = self._subjects(
                 part.text[: match.start()].rstrip("'’ "), part.text, match.start(), wording, last
             )
             last = who
-            if wording.shared and who:
-                who = [*who, *self._along(match, part.text)]
-            for thing in things:
-                for each in who:
-                    if each != thing:
-                        yield ToldRelation(each, wording.relation, thing, sentence, part.ended or wording.over)
-                if who and thing.type is EntityType.PERSON:
-                    self._note(thing)
+            if thing is None:
+                continue
+            for each in who:
+                if each != thing:
+                    yield ToldRelation(each, wording.relation, thing, sentence, part.ended or wording.over)
+            if who and thing.type is EntityType.PERSON:
+                self._note(thing)
 
     def _subjects(
         self, before: str, text: str, start: int, wording: Wording, last: list[Mention]
@@ -199,18 +181,6 @@ class Reader:
         if wording.elided and patterns.ELIDED.match(before):
             return [SELF]
         return last if last and patterns.GOES_ON.search(text[:start]) else []
-
-    def _along(self, match: re.Match[str], text: str) -> Iterator[Mention]:
-        """Yield with whom: "to Rome with Anna"."""
-        after = patterns.ALONG.match(text, match.end("thing"))
-        for role, named, name in (
-            (match["withrole"], match["withnamed"], match["with"]),
-            (after["role"], after["named"], after["name"]) if after else (None, None, None),
-        ):
-            if role:
-                yield Mention(EntityType.PERSON, person_of(named or ""), ROLES[role])
-            elif name and person_of(name):
-                yield Mention(EntityType.PERSON, person_of(name))
 
     def _subject(self, match: re.Match[str]) -> Mention | None:
         """Return of whom a sentence speaks; ``None`` if it could be two, or nobody."""
@@ -280,13 +250,10 @@ def _whose(word: str, written: str, owner: Mention) -> tuple[Mention | None, str
     return Mention(of, name, kind if owner == SELF else ""), relation
 
 
-def _things(match: re.Match[str], wording: Wording, text: str) -> list[Mention]:
-    written = match["thing"]
-    if wording.type is EntityType.PERSON:
-        names = [person_of(written)] if "the " not in match[0][-len(written) - 4 :].lower() else []
+def _thing(written: str, of: EntityType) -> Mention | None:
+    """Return the end of a relation; "works at Anna's" names none."""
+    if of is EntityType.PERSON:
+        name = person_of(written)
     else:
-        more = patterns.MORE.match(text, match.end()) if wording.relation == "visited" else None
-        # "went to Anna's": to her, and not to a place
-        is_whose = re.search(r"['’]s?$", written)
-        names = [] if is_whose else [name_of(written), *(names_of(more[0].removeprefix(", ")) if more else ())]
-    return [Mention(wording.type, name) for name in names if name]
+        name = "" if re.search(r"['’]s?$", written) else name_of(written)
+    return Mention(of, name) if name else None
