@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 
+from processors.text.lexicon import KIN
 from processors.text.sentences import sentence_spans
 
 
@@ -82,14 +83,7 @@ def _blank_quote(match: re.Match[str]) -> str:
 
 # --- somebody else writes, or the message is about a text ------------------------------------------------
 
-_KIN = (
-    "husband|wife|partner|mum|mom|mother|dad|father|brother|sister|son|daughter|friend|colleague|roommate|flatmate|"
-    "carer|nurse|assistant|boyfriend|girlfriend|boss|neighbou?r|kid|cousin|uncle|aunt|grand\\w+|housemate|"
-    "mann|frau|mutter|vater|bruder|schwester|sohn|tochter|freund|freundin|kollegin?|"
-    "marido|esposa|mujer|madre|padre|hermano|hermana|hijo|hija|amigo|amiga|"
-    "mari|femme|mère|père|frère|sœur|soeur|fils|fille|ami|amie|mãe|pai|irmão|irmã|filho|filha|esposo|"
-    "marito|moglie|fratello|sorella|figlio|figlia|man|vrouw|moeder|vader|broer|zus|zoon|dochter"
-)
+_KIN = "|".join((*KIN, r"grand\w+", "carer", "nurse", "assistant", "housemate"))
 #: "This is not Ada, this is her sister", "I'm not the account owner"; "I'm not vegan" is the author's.
 _NOT_ME = (
     rf"(?:not|nicht) (?:(?:the|der|die) (?:account |phone )?(?:owner|user|besitzer\w*)|(?-i:[A-ZÀ-Þ]\w+)"

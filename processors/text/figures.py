@@ -36,17 +36,7 @@ _LONGEST_AGO = 120
 #: So many words of a number are put together, in every way that people read them out.
 _LONGEST = 5
 
-_MONTHS = (
-    ""
-    "jan|feb|mar|mär|mrz|apr|avr|abr|may|mai|mag|jun|juin|giu|jul|juil|lug|aug|août|ago|sep|set|oct|okt|ott|out|nov|dec|dez|déc|dic|fév|fev|ene|gen|mei|maa|maj|máj"
-)
-#: A day beside a month, or an ISO date.
-_DAY = re.compile(
-    rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.|º)?\s+(?:of\s+|de\s+|d’|d')?(?P<month>(?:{_MONTHS})\w*)"
-    rf"|(?P<month2>(?:{_MONTHS})\w*)\.?\s+(?:the\s+)?(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)"
-    r"|(?P<iso>(?:19|20|21)\d\d-\d\d-\d\d)",
-    re.IGNORECASE,
-)
+#: What names of months begin with, in eight languages.
 _NUMBERS_OF_MONTHS = {
     **dict.fromkeys(("jan", "ene", "gen"), 1),
     **dict.fromkeys(("feb", "fév", "fev"), 2),
@@ -61,6 +51,13 @@ _NUMBERS_OF_MONTHS = {
     "nov": 11,
     **dict.fromkeys(("dec", "dez", "déc", "dic"), 12),
 }
+#: A day beside a month, or an ISO date.
+_DAY = re.compile(
+    rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.|º)?\s+(?:of\s+|de\s+|d’|d')?(?P<month>(?:{'|'.join(_NUMBERS_OF_MONTHS)})\w*)"
+    rf"|(?P<month2>(?:{'|'.join(_NUMBERS_OF_MONTHS)})\w*)\.?\s+(?:the\s+)?(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?(?!\d)"
+    r"|(?P<iso>(?:19|20|21)\d\d-\d\d-\d\d)",
+    re.IGNORECASE,
+)
 
 
 def numbers_in(text: str) -> set[str]:

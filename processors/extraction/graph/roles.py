@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
+
+from processors.text import lexicon
 
 #: What is written, and what is meant.
 ROLES: Mapping[str, str] = MappingProxyType(
@@ -115,14 +118,14 @@ PET_PLURALS: Mapping[str, str] = MappingProxyType(
     }
 )
 
-SHE = frozenset(
-    "sister mother daughter wife girlfriend fiancée aunt niece grandmother granddaughter stepmother "
-    "stepdaughter godmother goddaughter landlady mother-in-law sister-in-law daughter-in-law".split()
-)
-HE = frozenset(
-    "brother father son husband boyfriend fiancé uncle nephew grandfather grandson stepfather stepson "
-    "godfather godson landlord father-in-law brother-in-law son-in-law".split()
-)
+_PREFIXES = re.compile(r"^(?:step|god|grand)|-in-law$")
+
+
+def _of(sex: Iterable[str], *more: str) -> frozenset[str]:
+    return frozenset(each for each in ROLES.values() if _PREFIXES.sub("", each) in {*sex, *more})
+
+
+SHE, HE = _of(lexicon.WOMEN, "landlady"), _of(lexicon.MEN, "landlord")
 
 
 def may_be(role: str, pronoun: str) -> bool:

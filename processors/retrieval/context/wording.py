@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 
 from models.context import Context, ContextItem, Tier
 from models.messages import Role
+from processors.text.lexicon import MONTHS
 from processors.text.tokens import TokenCounter, message_tokens
 
 #: What a reader needs to know where an earlier statement was not seen to have ended.
@@ -25,9 +26,6 @@ HEADINGS = {
 
 #: Tiers whose items name the day on which they were said.
 _DATED = (Tier.INSTRUCTIONS, Tier.FACTS, Tier.EPISODES)
-
-#: English, whatever the locale of the machine is.
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 #: A day that takes as many tokens as any.
 _SOME_DAY = datetime(2026, 10, 20)
@@ -54,7 +52,7 @@ def line(tier: Tier, text: str, role: Role | None = None, speaker: str = "", at:
 
 def day_of(at: datetime) -> str:
     """Return a day in short: ``2 Mar 2026``."""
-    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}"
+    return f"{at.day} {MONTHS[at.month - 1][:3].capitalize()} {at.year}"  # whatever the locale is
 
 
 def cost(tier: Tier, text: str, count: TokenCounter, role: Role | None = None, speaker: str = "") -> int:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from unicodedata import normalize
 
-from processors.text.lexicon import MONTHS, WEEKDAYS
+from processors.text.lexicon import KIN, MONTHS, WEEKDAYS
 
 #: "does Pia", "is Nina allergic", "Pia's job".
 _ASKED = re.compile(
@@ -32,15 +32,12 @@ _DOES = re.compile(r"\s+(?:live|work|like|love|hate|prefer|study|speak)s?\b", re
 _NO_NAME_LINES = """
     i you he she it we they me him her us them my your his its our their mine yours the a an this that these
     those there here one any all some each both every no not anyone anybody someone somebody everyone
-    everybody nobody nothing something anything people who what where when why how which whose mom mum
-    mother mam dad father grandma grandpa granny grandad sister brother aunt auntie uncle son daughter wife
-    husband cousin niece nephew doctor dr mr mrs ms miss sir madam prof let today tomorrow yesterday tonight
-    now spring summer autumn fall winter christmas easter
-    mutter mama vater papa oma opa schwester bruder tante onkel sohn tochter frau mann kollege kollegin madame
-    monsieur maman
+    everybody nobody nothing something anything people who what where when why how which whose
+    doctor dr mr mrs ms miss sir madam prof let today tomorrow yesterday tonight now spring summer autumn fall
+    winter christmas easter madame monsieur
 """
 #: What stands in the place of a name and is none.
-_NO_NAMES = frozenset((*_NO_NAME_LINES.split(), *WEEKDAYS, *MONTHS))
+_NO_NAMES = frozenset((*_NO_NAME_LINES.split(), *KIN, *WEEKDAYS, *MONTHS))
 
 
 def stranger(query: str, known: Iterable[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from models.understanding import QueryUnderstanding, Reason
 from processors.retrieval.understanding.references import Found, names, references, rewritten
@@ -23,51 +22,37 @@ _ASKS = re.compile(
     re.I,
 )
 
-
-class _Wording(NamedTuple):
-    """How something is asked back: who or what it is, about what is known and what is new."""
-
-    person: tuple[str, str, str]
-    thing: tuple[str, str, str]
-    either: str
-    joins: str
-    other: str
-
-
+#: How something is asked back, by language: who it is or what it is, of something known or new; which of
+#: several, and what joins them; or something else.
 _WORDINGS = {
-    "en": _Wording(
+    "en": (
         ("Who is “{word}”?", "about somebody you told me of", "about somebody new"),
         ("What is “{word}”?", "about something you told me of", "about something new"),
-        "By “{word}”, do you mean {meanings}?",
-        " or ",
+        ("By “{word}”, do you mean {meanings}?", " or "),
         "Or is it something that you have not told me of?",
     ),
-    "de": _Wording(
+    "de": (
         ("Wer ist „{word}“?", "über jemanden, von dem ich weiß", "über jemand Neues"),
         ("Was ist „{word}“?", "über etwas, von dem ich weiß", "über etwas Neues"),
-        "Ist mit „{word}“ {meanings} gemeint?",
-        " oder ",
+        ("Ist mit „{word}“ {meanings} gemeint?", " oder "),
         "Oder etwas, von dem ich noch nichts weiß?",
     ),
-    "es": _Wording(
+    "es": (
         ("¿Quién es «{word}»?", "sobre alguien de quien me has hablado", "sobre alguien nuevo"),
         ("¿Qué es «{word}»?", "sobre algo de lo que me has hablado", "sobre algo nuevo"),
-        "¿Con «{word}» te refieres a {meanings}?",
-        " o a ",
+        ("¿Con «{word}» te refieres a {meanings}?", " o a "),
         "¿O es algo de lo que no me has hablado?",
     ),
-    "fr": _Wording(
+    "fr": (
         ("Qui est « {word} » ?", "à propos de quelqu'un que je connais", "à propos de quelqu'un d'autre"),
         ("Qu'est-ce que « {word} » ?", "à propos de ce que je connais", "à propos d'autre chose"),
-        "« {word} » désigne-t-il {meanings} ?",
-        " ou ",
+        ("« {word} » désigne-t-il {meanings} ?", " ou "),
         "Ou est-ce quelque chose que je ne connais pas encore ?",
     ),
-    "pt": _Wording(
+    "pt": (
         ("Quem é “{word}”?", "sobre alguém de quem já me falou", "sobre alguém novo"),
         ("O que é “{word}”?", "sobre algo de que já me falou", "sobre algo novo"),
-        "“{word}” quer dizer {meanings}?",
-        " ou ",
+        ("“{word}” quer dizer {meanings}?", " ou "),
         "Ou é algo de que ainda não me falou?",
     ),
 }
@@ -111,13 +96,13 @@ def _question(query: str) -> slice:
 def _asked_back(query: str, unsettled: Sequence[Found]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return two or three readings of an open question, and two to four questions that would settle it."""
     readings, questions = [], []
-    wording = _WORDINGS[language_of(query)]
+    person, thing, (which, joins), other = _WORDINGS[language_of(query)]
     for each in unsettled:
         word, meanings = each.reference.words, each.reference.meanings
-        who, known, new = wording.person if word in PERSONAL else wording.thing
+        who, known, new = person if word in PERSONAL else thing
         readings += [rewritten(query, [each], meaning) for meaning in meanings]
-        either = wording.either.format(word=word, meanings=wording.joins.join(meanings))
-        questions += [either if meanings else who.format(word=word), wording.other]
+        either = which.format(word=word, meanings=joins.join(meanings))
+        questions += [either if meanings else who.format(word=word), other]
         if len(readings) < 2:
             readings += [f"{query} – {known}", f"{query} – {new}"]
     return tuple(readings[:_MOST_READINGS]), tuple(dict.fromkeys(questions[:_MOST_QUESTIONS]))

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from models.understanding import Reference
 from processors.retrieval.understanding import words
 from processors.retrieval.understanding.words import Kind
+from processors.text.languages import FUNCTION_WORDS, language_of, words_in
 
 #: Turns that are looked at, meanings that are offered, content words beside a word that is often empty, and
 #: words of a turn that names two: of a longer one it is not known what it is about.
@@ -49,16 +50,10 @@ def _people(text: str) -> Iterator[Mention]:
     for match in (*called, *words.KIN.finditer(text)):
         part = match.groupdict()
         name = "" if (part["name"] or "").lower() in words.NO_NAMES else part["name"] or ""
-        kind = next((each for each in Kind if part.get(each.name.lower())), _of(name))
+        kind = next((each for each in Kind if part.get(each.name.lower())), Kind.PERSON)
         owner, space, rest = match[0].removesuffix(part["name"] or "").rstrip(" ,").partition(" ")
         if name or match.end() not in ends:
             yield Mention(name or f"{words.TURNED.get(owner.lower(), owner)}{space}{rest}", kind, firm=True)
-
-
-def _of(name: str) -> Kind:
-    """Return the kind of a name."""
-    first = name.lower().partition(" ")[0]
-    return Kind.WOMAN if first in words.WOMENS_NAMES else Kind.MAN if first in words.MENS_NAMES else Kind.PERSON
 
 
 def _names(text: str) -> Iterator[Mention]:
@@ -71,14 +66,14 @@ def _names(text: str) -> Iterator[Mention]:
             continue
         # "In Leeds and York": what stands beside a place is one.
         near = near if before in ("and", "or", "und", "y", "et") and match.start() - end <= 1 else before
-        end, kind = match.end(), _of(name)
+        end = match.end()
         is_first = not text[: match.start()].strip() or text[: match.start()].rstrip()[-1] in ".!?…:"
-        if is_first and not before and kind is Kind.PERSON and not words.DOES.match(text, end):
+        if is_first and not before and not words.DOES.match(text, end):
             continue  # "Very well, thank you."
-        if near in words.NEAR and kind is Kind.PERSON:
+        if near in words.NEAR:
             yield Mention(name, Kind.PLACE, firm=near not in ("from", "aus", "de", "left"))
-        if near not in words.NEAR or near in ("to", "from", "de", "a", "à") or kind is not Kind.PERSON:
-            yield Mention(name, kind, firm=kind is not Kind.PERSON)
+        if near not in words.NEAR or near in ("to", "from", "de", "a", "à"):
+            yield Mention(name, Kind.PERSON, firm=False)
 
 
 def _things(text: str) -> Iterator[Mention]:
@@ -100,12 +95,12 @@ class Found(NamedTuple):
 
 def references(query: str, asked: slice, turns: Sequence[str], remembered: Sequence[str]) -> list[Found]:
     """Return the references of the question within a message; ``turns``: oldest first."""
-    language = words.language_of(query[asked])
+    language = language_of(query[asked])
     at = asked.start, asked.stop
     found = [_occasion(match, turns, remembered) for match in words.OCCASION.finditer(query, *at)]
-    content = [each for each in words.words_of(query[asked]) if each not in words.FUNCTION_WORDS[language]]
+    content = [each for each in words_in(query[asked]) if each not in FUNCTION_WORDS[language]]
     empty = [match.span() for match in words.EMPTY.finditer(query)]
-    for match in words.FOUND[language].finditer(query, *at):
+    for match in words.FOUND[language].finditer(query, *at) if language in words.FOUND else ():
         word, kind = match[0].lower(), words.KINDS[language][match[0].lower()]
         is_empty = match[0] == "Sie" or any(begin <= match.start() < end for begin, end in empty)
         if is_empty or kind in {each.kind for each in found} or _is_named(query, match, kind, language):
@@ -136,7 +131,7 @@ def _meant(word: str, kind: Kind, turns: Sequence[str], remembered: Sequence[str
     for text, mentioned in reversed(recent):
         if mentioned:
             return _best(mentioned, [each for _, each in recent], text)
-    said = words.words_of(" ".join(text for text, _ in recent))
+    said = words_in(" ".join(text for text, _ in recent))
     if word in said or (len(said) > 1 and kind not in (Kind.WOMAN, Kind.MAN, Kind.PLACE)):
         return None  # such as a name in lower case, or all that was said
     known = [each for text in remembered for each in mentions(text, kind)]
@@ -161,11 +156,8 @@ def _occasion(match: re.Match[str], turns: Sequence[str], remembered: Sequence[s
     noun, meant = re.compile(rf"(?:\b(\w+) )?\w*{match['noun']}\b", re.I), {match["words"]: None}
     if not any(noun.search(text) for text in turns):
         known = [each for text in remembered for each in noun.finditer(text)]
-        is_other = [each[1] and each[1].lower() not in words.FUNCTION_WORDS["en"] for each in known]
-        meant = {
-            f"the {each[0]}" if other else match["words"]: None
-            for each, other in zip(known, is_other, strict=True)
-        }
+        others = [each[0] for each in known if each[1] and each[1].lower() not in FUNCTION_WORDS["en"]]
+        meant = dict.fromkeys(f"the {each[0]}" if each[0] in others else match["words"] for each in known)
     return Found(Reference(match["words"], tuple(meant)[:_MOST]), Kind.THING, *match.span("words"))
 
 

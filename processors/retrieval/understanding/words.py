@@ -5,40 +5,13 @@ from __future__ import annotations
 import re
 from enum import Enum
 
-from processors.text.lexicon import MONTHS, WEEKDAYS
+from processors.text.languages import FUNCTION_WORDS
+from processors.text.lexicon import EITHER, MEN, MONTHS, WEEKDAYS, WOMEN
 
 #: What a word can stand for.  PERSON: a woman or a man; ANY: a person or a thing, such as German "er".
 Kind = Enum("Kind", "WOMAN MAN PERSON SEVERAL THING PLACE ANY")
 _PEOPLE = Kind.WOMAN, Kind.MAN, Kind.PERSON
 FITS = {Kind.WOMAN: _PEOPLE[::2], Kind.MAN: _PEOPLE[1:], Kind.ANY: _PEOPLE}
-#: Function words: they tell the language, and they are no content of a question.
-_FUNCTION_WORDS = {
-    "en": "the a an is are was were am be been what who whom whose which where when why how did does do has have had can could will would should may might shall "
-    "must my your our of to in on at for from by with about and or but not so i you we me us she her hers he him his they them their it its there that this one again now then still just really "
-    "also too yet already much many long old big far like up off out any some as than if because what's who's where's "
-    "how's when's it's she's he's they're isn't doesn't didn't wasn't tell more ever else other first second last",
-    "de": "der die das den dem ein eine einen einem ist sind war waren was wer wen wem wo wann wie warum wieso welche und oder ich du wir ihr nicht mein meine "
-    "dein deine hat haben hatte wird kann soll sie er ihn ihm es dort da dorthin denn noch schon mal auch zu in im an am auf von vom mit für bei heißt "
-    "eigentlich nochmal viel",
-    "es": "el la los las un una qué que cómo quién quien dónde cuándo cuánto cuál por para es está son era fue ha y o de del al en con a mi tu su se lo le les "
-    "ella él ellos ellas allí allá hay yo tú te me no ya más",
-    "fr": "le la les un une des qui que quoi où quand comment combien pourquoi quel quelle est sont était a ont et ou de du en dans avec je tu il elle ils elles "
-    "lui mon ma mes ton ta son sa se ce c'est est-ce qu'est-ce qu'elle qu'il là-bas ne pas plus à au s'appelle t-elle t-il aime-t-elle",
-}
-FUNCTION_WORDS = {language: frozenset(found.split()) for language, found in _FUNCTION_WORDS.items()}
-_WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words of a text in lower case."""
-    return [word.lower().replace("’", "'") for word in _WORD.findall(text)]
-
-
-def language_of(text: str) -> str:
-    """Return the language of a question, English if no other has more of its function words."""
-    return max(FUNCTION_WORDS, key=lambda each: sum(word in FUNCTION_WORDS[each] for word in words_of(text)))
-
-
 _PRONOUNS = {
     "en": "WOMAN she|her|hers; MAN he|him|his; SEVERAL they|them|their|theirs; PLACE there; "
     "THING it|its|that one|this one|the other one|the first one|the second one|that|this",
@@ -46,10 +19,11 @@ _PRONOUNS = {
     "es": "WOMAN ella; MAN él; SEVERAL ellos|ellas; PLACE allí|allá",
     "fr": "ANY elle|il|lui; SEVERAL ils|elles; PLACE là-bas",
 }
-_ROWS = {language: [row.split(" ", 1) for row in table.split("; ")] for language, table in _PRONOUNS.items()}
 KINDS = {
-    language: {word: Kind[kind] for kind, found in rows for word in found.split("|")}
-    for language, rows in _ROWS.items()
+    language: {
+        word: Kind[row.split()[0]] for row in table.split("; ") for word in row.partition(" ")[2].split("|")
+    }
+    for language, table in _PRONOUNS.items()
 }
 #: Stand for a person whatever else the question says; the others are often empty ("it rains", "they say").
 PERSONAL = frozenset("she her hers he him his er ihn ihm sie ella él elle il lui".split())
@@ -69,12 +43,12 @@ EMPTY = re.compile(
 _OWNER = r"(?i:my|our|your|his|her|their|the|a|an|mein|meine[mnrs]?|unsere?[mnrs]?|deine?[mnrs]?|seine?[mnrs]?|eine?[mnrs]?|mi|mis|tu|su|nuestr[oa]s?|un|una|el|la|mon|ma|mes|notre|nos|ton|ta|son|sa|une|le)"
 _KIN = {
     "several": r"parents|children|kids|friends|colleagues|neighbou?rs|sisters|brothers|cousins|grandparents|sons|daughters|dogs|cats|eltern|kinder|freunde|großeltern|padres|hijos|hijas|amigos|hermanos|enfants|amis",
-    "woman": r"(?:step|grand)?(?:sister|mother|daughter)|mom|mum|wife|girlfriend|aunt|grandma|nan|niece|fiancée|woman|girl|lady|queen|schwester|mutter|mama|tochter|frau|freundin|chefin|tante|oma|nichte|"
-    r"kollegin|ärztin|nachbarin|lehrerin|hermana|madre|mamá|hija|esposa|mujer|novia|tía|abuela|sobrina|jefa|amiga|vecina|sœur|mère|maman|fille|femme|copine|grand-mère|nièce|amie|voisine|cheffe",
-    "man": r"(?:step|grand)?(?:brother|father|son)|dad|husband|boyfriend|uncle|grandpa|grandad|nephew|fiancé|man|guy|boy|king|bruder|vater|papa|sohn|mann|freund|chef|onkel|opa|neffe|kollege|arzt|nachbar|"
-    r"lehrer|hermano|padre|papá|hijo|esposo|marido|novio|tío|abuelo|sobrino|jefe|amigo|vecino|frère|père|fils|mari|copain|oncle|grand-père|neveu|ami|voisin",
-    "either": r"boss|friend|colleague|coworker|neighbou?r|partner|cousin|teacher|doctor|dentist|therapist|roommate|flatmate|manager|landlord|landlady|nurse|patient|person|student|author|president|baby|"
-    r"child|kid|dog|cat|horse|rabbit|hamster|puppy|kitten|pet|hund|katze|kind|perro|perra|gato|gata|chien|chienne|chat",
+    "woman": rf"(?:step|grand)?(?:sister|mother|daughter)|{'|'.join(WOMEN)}|woman|girl|lady|queen|chefin|ärztin|nachbarin|"
+    r"lehrerin|jefa|vecina|voisine|cheffe",
+    "man": rf"(?:step|grand)?(?:brother|father|son)|{'|'.join(MEN)}|guy|boy|king|chef|arzt|nachbar|lehrer|jefe|vecino|voisin",
+    "either": rf"{'|'.join(EITHER)}|coworker|teacher|doctor|dentist|therapist|manager|landlord|landlady|nurse|patient|person|"
+    r"student|author|president|baby|child|dog|cat|horse|rabbit|hamster|puppy|kitten|pet|hund|katze|kind|perro|perra|gato|gata|"
+    r"chien|chienne|chat",
 }
 _PARTS = "|".join(f"(?P<{part}>{found})" for part, found in _KIN.items())
 #: A person or pet by their part in a life, and their name if it follows.
@@ -96,23 +70,15 @@ NO_NAMES = frozenset(
     "qu ok okay yes no hi hello hey thanks thank please sorry oh well great good nice sure let here every all most these those maybe actually today tomorrow yesterday god mr mrs dr guess "
     "remember give show write make translate noted congratulations".split()
 ).union(WEEKDAYS, MONTHS, *FUNCTION_WORDS.values())
-_NAMES = (
-    "anna anne ann emma julia laura sarah sara maria marie lisa eva eve lena mia sophie sofia olivia ava isabella emily lucy alice kate katie jane mary susan linda karen nancy helen ruth vera "
-    "nina clara elena carmen lucia ana marta claire camille chloe ida ingrid priya rosa amy rachel jessica jennifer hannah",
-    "tom thomas ben john jack james david daniel michael peter paul mark karl max leon felix hugo jonas lukas luca robert william george henry harry charles adam sam samuel simon martin stefan "
-    "andreas carlos juan jose luis pedro pablo miguel pierre jean louis antoine matthew andrew kevin brian steve eric frank",
-)
-WOMENS_NAMES, MENS_NAMES = (frozenset(each.split()) for each in _NAMES)
 #: As it is told back to who said it.
 TURNED = dict(
     each.split("/") for each in "my/your our/your mein/dein meine/deine mi/tu mon/ton ma/ta mes/tes".split()
 )
 THING = re.compile(r"\b(?:my|the|a|an|your|this|that|our) (?P<thing>[a-z][a-z-]+(?: [a-z]+)?)\b")
-_NO_THINGS = (
+NO_THINGS = FUNCTION_WORDS["en"].union(
     "bit lot while few couple way time day days week month year thing things kind sort moment minute hour evening morning night afternoon weekend one other same most best first last next only "
-    "idea question good great nice little new near after before broke fell came went today yesterday tomorrow around"
+    "idea question good great nice little new near after before broke fell came went today yesterday tomorrow around".split()
 )
-NO_THINGS = FUNCTION_WORDS["en"].union(_NO_THINGS.split())
 #: An occasion or a thing of one's own, which a plain question with "the" leaves open.
 _OCCASIONS = (
     r"concert|gig|meeting|party|appointment|wedding|dinner|lunch|trip|flight|interview|exam|conference|presentation|rehearsal|reception|workshop|ceremony|match|festival|recipe|restaurant|hotel|"
