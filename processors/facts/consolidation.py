@@ -17,14 +17,14 @@ from models.statements import Assertion
 from processors.facts.claims import Claim, claim_of
 from processors.facts.evidence import is_counted, is_erased, is_tentative, is_under, learned, reinforced
 from processors.facts.lines import Cause, Line, cause_of, ended, settled, with_fact
-from processors.facts.marks import Said, mark_of, marked, moment_of
+from processors.facts.marks import MarkKind, mark_of, marked, moment_of
 from processors.facts.refinement import Standing, brought_back, standing
 from processors.facts.stubs import released
 
-_SAID = {
-    Assertion.HOLDS: Said.HOLDS,
-    Assertion.ENDED: Said.ENDED,
-    Assertion.CORRECTED: Said.CORRECTED,
+_KINDS = {
+    Assertion.HOLDS: MarkKind.HOLDS,
+    Assertion.ENDED: MarkKind.ENDED,
+    Assertion.CORRECTED: MarkKind.CORRECTED,
 }
 
 
@@ -62,13 +62,13 @@ class Consolidation:
     def __init__(self, candidate: FactCandidate, claim: Claim, slot: Line | None, known: Lines) -> None:
         self._known = known
         self._claim = claim
-        self._said = candidate
+        self._candidate = candidate
         self._at = moment_of(candidate.provenance)
         self._because = cause_of("", candidate.provenance, known.position)
-        self._asserts = _SAID[candidate.assertion]
-        if self._asserts is Said.ENDED:
+        self._kind = _KINDS[candidate.assertion]
+        if self._kind is MarkKind.ENDED:
             ending = msgspec.structs.replace(candidate.provenance, ends=True, since=None, since_precision=None)
-            self._said = msgspec.structs.replace(candidate, provenance=ending)
+            self._candidate = msgspec.structs.replace(candidate, provenance=ending)
         self.slot = slot or Line(claim.single)
         self.lines: dict[str, Line] = {}
         self.changes: list[Fact] = []
@@ -96,8 +96,8 @@ class Consolidation:
     # -- the candidate --------------------------------------------------------------------------------------
 
     def _fold(self) -> None:
-        claim, evidence, known = self._claim, self._said.provenance, self._known
-        stands = standing(claim, evidence, self._line, known.position, self._said.corrects)
+        claim, evidence, known = self._claim, self._candidate.provenance, self._known
+        stands = standing(claim, evidence, self._line, known.position, self._candidate.corrects)
         own = stands.claim
         erasure = known.erasure(own.fact_id)
         if is_erased(evidence, known.erasure(claim.fact_id)) or is_erased(evidence, erasure):
@@ -105,17 +105,17 @@ class Consolidation:
         if not self._take(stands, erasure) and not known.is_folded(own.line_id):
             return
         denied = self._line(own.line_id).stub(own.opposite_id)
-        if denied is not None and denied.into and self._asserts is not Said.ENDED:
-            self._end(own.line_id, own.opposite_id, Said.ENDED, own.fact_id)
-        if self._said.corrects:
-            line_id = known.line_of(self._said.corrects)
-            wrong = self._line(line_id).fact(self._said.corrects)
-            if wrong is not None and (wrong.slot_id, wrong.user_id) == (own.slot_id, self._said.user_id):
-                self._end(line_id, wrong.fact_id, Said.VOIDED, own.fact_id)
+        if denied is not None and denied.into and self._kind is not MarkKind.ENDED:
+            self._end(own.line_id, own.opposite_id, MarkKind.ENDED, own.fact_id)
+        if self._candidate.corrects:
+            line_id = known.line_of(self._candidate.corrects)
+            wrong = self._line(line_id).fact(self._candidate.corrects)
+            if wrong is not None and (wrong.slot_id, wrong.user_id) == (own.slot_id, self._candidate.user_id):
+                self._end(line_id, wrong.fact_id, MarkKind.VOIDED, own.fact_id)
 
     def _take(self, stands: Standing, erasure: Erasure | None) -> bool:
         """Count the evidence, once, and mark when it was said; return whether it is new."""
-        own, evidence = stands.claim, self._said.provenance
+        own, evidence = stands.claim, self._candidate.provenance
         before = self._line(own.line_id)
         fact, stub = before.fact(own.fact_id), before.stub(own.fact_id)
         rest = None  # what is left of the stub of one that stands for itself again
@@ -132,28 +132,28 @@ class Consolidation:
             let_go = stands.is_known or (stub is not None and is_under(evidence, stub.floors))
             if let_go or is_counted(fact, evidence):
                 return False
-        unsure = is_tentative(self._said)
-        mark = mark_of(own, self._at, self._asserts, tentative=unsure, since=evidence.since)
+        unsure = is_tentative(self._candidate)
+        mark = mark_of(own, self._at, self._kind, tentative=unsure, since=evidence.since)
         marks = marked(before.marks, mark)
         after = msgspec.structs.replace(before, marks=marks)
         if fact is None:
             version = before.next_version(own.fact_id, erasure)
-            after = with_fact(after, learned(self._said, own, version, erasure))
+            after = with_fact(after, learned(self._candidate, own, version, erasure))
             if rest is not None:
                 after = msgspec.structs.replace(after, stubs=(*after.stubs, rest))
         else:
-            after = with_fact(after, reinforced(fact, self._said))
+            after = with_fact(after, reinforced(fact, self._candidate))
         self._put(own.line_id, *settled(before, after, self._cause(own.fact_id)))
         return True
 
-    def _end(self, line_id: str, fact_id: str, said: Said, by: str) -> None:
+    def _end(self, line_id: str, fact_id: str, kind: MarkKind, by: str) -> None:
         """Mark the end of a fact that something else in its slot has ended, or of what stands for it."""
         line = self._line(line_id)
         stub = line.stub(fact_id)
         if stub is not None and stub.into:
-            self._end(stub.into_line, stub.into, said, by)
+            self._end(stub.into_line, stub.into, kind, by)
             return
         fact = line.fact(fact_id)
-        done = None if fact is None else ended(line, fact, said, self._at, self._cause(by))
+        done = None if fact is None else ended(line, fact, kind, self._at, self._cause(by))
         if done is not None:
             self._put(line_id, *done)

@@ -16,7 +16,7 @@ import msgspec
 from models.facts import Erasure, Fact, FactChange, Provenance
 from processors.facts.claims import claim_of
 from processors.facts.lines import Cause, Line, settled, unnamed, with_fact
-from processors.facts.marks import Mark, Said, mark_of, marked, moment_of
+from processors.facts.marks import Mark, MarkKind, mark_of, marked, moment_of
 
 
 class Erased(NamedTuple):
@@ -87,7 +87,7 @@ def _without(line: Line, fact_id: str, until: datetime) -> Line:
 def _is_of(mark: Mark, fact_id: str, until: datetime) -> bool:
     """An end that was said later is kept with the evidence that was."""
     if mark.fact_id == fact_id:
-        return mark.said is Said.HOLDS or mark.last.arrived_at <= until
+        return mark.kind is MarkKind.HOLDS or mark.last.arrived_at <= until
     return mark.by == fact_id and mark.last.arrived_at <= until
 
 
@@ -95,7 +95,7 @@ def _with_the_rest(line: Line, fact: Fact, kept: tuple[Provenance, ...], erasure
     marks, claim = line.marks, claim_of(fact)
     for evidence in kept:
         if not any(mark.fact_id == fact.fact_id and mark.first == moment_of(evidence) for mark in marks):
-            marks = marked(marks, mark_of(claim, moment_of(evidence), Said.HOLDS, since=evidence.since))
+            marks = marked(marks, mark_of(claim, moment_of(evidence), MarkKind.HOLDS, since=evidence.since))
     support = tuple(each for each in fact.support if each.arrived_at > erasure.until)
     left = msgspec.structs.replace(
         fact,

@@ -15,7 +15,7 @@ from models.facts import CHANGES_LIMIT, Erasure, Fact, FactChange, FactStatus, P
 from models.messages import Timestamp
 from processors.facts.claims import claim_of
 from processors.facts.evidence import Floor, ceilings
-from processors.facts.marks import Mark, Moment, Said, mark_of, marked
+from processors.facts.marks import Mark, MarkKind, Moment, mark_of, marked
 from processors.facts.stubs import Given, Stub, let_go_stub, voided_stub
 from processors.facts.timeline import Verdict, trimmed, verdicts
 
@@ -159,14 +159,14 @@ def settled(
     return bounded(line, found), changed
 
 
-def ended(line: Line, fact: Fact, said: Said, at: Moment, cause: Cause) -> tuple[Line, list[Fact]] | None:
+def ended(line: Line, fact: Fact, kind: MarkKind, at: Moment, cause: Cause) -> tuple[Line, list[Fact]] | None:
     """Have ``cause.fact_id`` end or void a fact of a line at a time; ``None`` if that changes nothing.
 
     What was said again since then holds.
     """
-    if said is not Said.VOIDED and line.marks and at < line.marks[0].first:
+    if kind is not MarkKind.VOIDED and line.marks and at < line.marks[0].first:
         return None
-    marks = marked(line.marks, mark_of(claim_of(fact), at, said, cause.fact_id))
+    marks = marked(line.marks, mark_of(claim_of(fact), at, kind, cause.fact_id))
     return None if marks is line.marks else settled(line, msgspec.structs.replace(line, marks=marks), cause)
 
 

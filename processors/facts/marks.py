@@ -25,7 +25,7 @@ class Moment(msgspec.Struct, frozen=True, array_like=True, order=True):
     offset: int = 0
 
 
-class Said(StrEnum):
+class MarkKind(StrEnum):
     """Content of a mark.  ``voided``: it never was so, something else took its place.  ``replaced``: it was
     so until a fact of another line took its place.
     """
@@ -38,7 +38,7 @@ class Said(StrEnum):
 
 
 #: What becomes of a fact that held until then.
-ENDS = {Said.ENDED: FactStatus.ENDED, Said.REPLACED: FactStatus.SUPERSEDED}
+ENDS = {MarkKind.ENDED: FactStatus.ENDED, MarkKind.REPLACED: FactStatus.SUPERSEDED}
 
 
 class Mark(msgspec.Struct, frozen=True, array_like=True):
@@ -53,7 +53,7 @@ class Mark(msgspec.Struct, frozen=True, array_like=True):
     fact_id: str
     opposite_id: str
     polarity: Polarity
-    said: Said
+    kind: MarkKind
     by: str = ""
     tentative: bool = False
     since: Timestamp | None = None
@@ -67,17 +67,17 @@ def moment_of(evidence: Provenance) -> Moment:
 def mark_of(
     claim: Claim,
     at: Moment,
-    said: Said,
+    kind: MarkKind,
     by: str = "",
     *,
     tentative: bool = False,
     since: datetime | None = None,
 ) -> Mark:
     """Return the mark of a claim at one moment.  Only a claim that something holds can be tentative."""
-    tentative = tentative and said is Said.HOLDS
-    if said in (*ENDS, Said.VOIDED):
+    tentative = tentative and kind is MarkKind.HOLDS
+    if kind in (*ENDS, MarkKind.VOIDED):
         since = None
-    return Mark(at, at, claim.fact_id, claim.opposite_id, claim.polarity, said, by, tentative, since)
+    return Mark(at, at, claim.fact_id, claim.opposite_id, claim.polarity, kind, by, tentative, since)
 
 
 def marked(marks: tuple[Mark, ...], new: Mark) -> tuple[Mark, ...]:
@@ -92,7 +92,7 @@ def marked(marks: tuple[Mark, ...], new: Mark) -> tuple[Mark, ...]:
         around = before[-1]
         before = (*before[:-1], msgspec.structs.replace(around, last=around.first))
         after = (msgspec.structs.replace(around, first=around.last), *after)
-    elif new.said is Said.HOLDS:
+    elif new.kind is MarkKind.HOLDS:
         if before and _is_same_claim(before[-1], new) and (not after or not _is_same_claim(after[0], new)):
             return (*before[:-1], msgspec.structs.replace(before[-1], last=max(before[-1].last, at)), *after)
         if after and _is_same_claim(after[0], new):
@@ -101,8 +101,8 @@ def marked(marks: tuple[Mark, ...], new: Mark) -> tuple[Mark, ...]:
 
 
 def _is_same_claim(one: Mark, other: Mark) -> bool:
-    return (one.said, one.fact_id, one.by, one.tentative, one.since) == (
-        other.said,
+    return (one.kind, one.fact_id, one.by, one.tentative, one.since) == (
+        other.kind,
         other.fact_id,
         other.by,
         other.tentative,

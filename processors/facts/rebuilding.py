@@ -13,7 +13,7 @@ from models.facts import Fact, FactChange, FactStatus
 from processors.facts.claims import Claim, claim_of
 from processors.facts.evidence import ever_held, is_same, name_of
 from processors.facts.lines import STUBS_LIMIT, Line, Place, bounded
-from processors.facts.marks import Mark, Moment, Said, mark_of, marked, moment_of
+from processors.facts.marks import Mark, MarkKind, Moment, mark_of, marked, moment_of
 from processors.facts.refinement import is_kept_whole, unmerged
 from processors.facts.stubs import Stub, stub_of, voided_stub
 from processors.facts.timeline import verdicts
@@ -68,7 +68,7 @@ def _with(line: Line, fact: Fact, claims: dict[str, Claim], by_id: dict[str, Fac
     )
     if is_replaced and fact.valid_to is not None:
         at = Moment(fact.valid_to, fact.changed_at)
-        marks = marked(marks, mark_of(claim, at, Said.REPLACED, fact.superseded_by or ""))
+        marks = marked(marks, mark_of(claim, at, MarkKind.REPLACED, fact.superseded_by or ""))
     return msgspec.structs.replace(line, marks=marks)
 
 
@@ -127,22 +127,22 @@ def _marks(fact: Fact, claim: Claim) -> Iterator[Mark]:
     """
     for period in fact.past:
         began = Moment(period.valid_from, fact.learned_at)
-        yield mark_of(claim, began, Said.HOLDS, tentative=period.tentative)
+        yield mark_of(claim, began, MarkKind.HOLDS, tentative=period.tentative)
     dated = [each for each in fact.provenance if each.since is not None]
     ends = [each for each in fact.provenance if each.ends]
     if ever_held(fact) and all(each.since != fact.valid_from for each in dated):
-        yield mark_of(claim, Moment(fact.valid_from, fact.learned_at), Said.HOLDS, tentative=fact.tentative)
+        yield mark_of(claim, Moment(fact.valid_from, fact.learned_at), MarkKind.HOLDS, tentative=fact.tentative)
     for each in dated:
-        yield mark_of(claim, moment_of(each), Said.HOLDS, tentative=fact.tentative, since=each.since)
+        yield mark_of(claim, moment_of(each), MarkKind.HOLDS, tentative=fact.tentative, since=each.since)
     for each in ends:
-        yield mark_of(claim, moment_of(each), Said.ENDED)
+        yield mark_of(claim, moment_of(each), MarkKind.ENDED)
     if fact.holds:
-        yield mark_of(claim, _last(fact), Said.HOLDS, tentative=fact.tentative)
+        yield mark_of(claim, _last(fact), MarkKind.HOLDS, tentative=fact.tentative)
     elif fact.valid_to in [each.sent_at for each in ends] and not fact.superseded_by:
         return  # the end is among its evidence
     elif fact.status in (FactStatus.ENDED, FactStatus.DEPRECATED) and fact.valid_to is not None:
-        said = Said.ENDED if fact.status is FactStatus.ENDED else Said.VOIDED
-        yield mark_of(claim, Moment(fact.valid_to, fact.changed_at), said, fact.superseded_by or "")
+        kind = MarkKind.ENDED if fact.status is FactStatus.ENDED else MarkKind.VOIDED
+        yield mark_of(claim, Moment(fact.valid_to, fact.changed_at), kind, fact.superseded_by or "")
 
 
 def _last(fact: Fact) -> Moment:

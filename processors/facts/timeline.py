@@ -23,7 +23,7 @@ import msgspec
 
 from models.facts import FactStatus, Period
 from models.statements import Polarity
-from processors.facts.marks import ENDS, MARKS_LIMIT, Mark, Said
+from processors.facts.marks import ENDS, MARKS_LIMIT, Mark, MarkKind
 
 #: How many earlier periods a fact names.
 PAST_LIMIT = 16
@@ -51,14 +51,14 @@ def verdicts(marks: Sequence[Mark], single: bool) -> dict[str, Verdict]:
     ledger = _Ledger(single)
     for mark in marks:
         at = mark.first.sent_at
-        if mark.said is Said.HOLDS or mark.said is Said.CORRECTED:
+        if mark.kind is MarkKind.HOLDS or mark.kind is MarkKind.CORRECTED:
             voided.pop(mark.fact_id, None)
         lost, by, began = list[str](), mark.by, at
-        if mark.said is Said.CORRECTED:
+        if mark.kind is MarkKind.CORRECTED:
             lost, by = [*ledger.rivals(mark)], mark.fact_id
-        elif mark.said is Said.VOIDED and ledger.is_open(mark.fact_id):
+        elif mark.kind is MarkKind.VOIDED and ledger.is_open(mark.fact_id):
             lost = [mark.fact_id]
-        elif mark.said is Said.VOIDED and mark.fact_id not in ledger.verdicts:
+        elif mark.kind is MarkKind.VOIDED and mark.fact_id not in ledger.verdicts:
             voided[mark.fact_id] = at, by
         if lost:
             since = {fact_id: ledger.verdicts[fact_id].valid_from for fact_id in lost}
@@ -68,7 +68,7 @@ def verdicts(marks: Sequence[Mark], single: bool) -> dict[str, Verdict]:
             ledger = _Ledger(single)
             for entry in read:
                 ledger.note(*entry)
-        if mark.said is not Said.VOIDED:
+        if mark.kind is not MarkKind.VOIDED:
             ledger.note(mark, began)
             read.append(_Entry(mark, began))
     found = ledger.verdicts
@@ -106,7 +106,7 @@ class _Ledger:
     def note(self, mark: Mark, began: datetime) -> None:
         """Read one more mark."""
         self._read += 1
-        if (status := ENDS.get(mark.said)) is not None:
+        if (status := ENDS.get(mark.kind)) is not None:
             if mark.fact_id in self._open:
                 self._close(mark.fact_id, began, status, mark.by)
             elif mark.fact_id not in self.verdicts:

@@ -30,9 +30,8 @@ from processors.conversations.state import ConversationState, Kept, KeptSummary
 from processors.conversations.token_table import AcceptedSummary, OpenRequest, TokenTable
 from processors.conversations.windows import WindowCursor
 from processors.facts.evidence import Floor
-from processors.facts.lines import Latest, Line
-from processors.facts.marks import Mark, Moment
-from processors.facts.marks import Said as LineSaid
+from processors.facts.lines import Line
+from processors.facts.marks import Mark, MarkKind, Moment
 from processors.facts.stubs import Stub
 from processors.responses.elements import Context
 from processors.responses.filter_state import FilterState, Held
@@ -105,14 +104,12 @@ FACT = samples.fact(
 MOMENT = Moment(datetime(2026, 3, 1, 12, tzinfo=UTC), datetime(2026, 3, 1, 12, 0, 1, tzinfo=UTC), 7)
 LINE = Line(
     True,
-    (Mark(MOMENT, MOMENT, "f-1", "f-4", Polarity.NEGATED, True, LineSaid.CORRECTED, "f-3"),),
+    (Mark(MOMENT, MOMENT, "f-1", "f-4", Polarity.NEGATED, MarkKind.CORRECTED, "f-3"),),
     (FACT,),
     (Stub("f-5", 3, "f-1", "l-1", (Floor("chat.messages.v1", 3, datetime(2026, 3, 1, tzinfo=UTC), 9),), 11),),
     ("l-2",),
     4,
     (Floor("chat.messages.v1", 2, datetime(2026, 3, 1, tzinfo=UTC), 8),),
-    ("l-3",),
-    Latest("l-3", "f-6", MOMENT, "c-1"),
 )
 
 

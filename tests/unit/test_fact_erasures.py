@@ -13,7 +13,7 @@ from models.statements import Assertion
 from processors.facts.erasure import erase, outlives, unaware
 from processors.facts.evidence import is_erased
 from processors.facts.lines import Given, Line, Stub, cause_of, ended
-from processors.facts.marks import Said, moment_of
+from processors.facts.marks import MarkKind, moment_of
 
 BERLIN, MUNICH, ROME = (claimed("home", value).fact_id for value in ("Berlin", "Munich", "Rome"))
 HOME = claimed("home", "Berlin").slot_id
@@ -161,9 +161,9 @@ class TestWhatWasSaidAfterIt:
         assert line.stub(ROME) is not None
         after, _, _, _ = erase(line, BERLIN, None, arrival(1))
         assert after is not None
-        assert [(mark.fact_id, mark.said) for mark in after.marks] == [
-            (ROME, Said.HOLDS),
-            (BERLIN, Said.CORRECTED),
+        assert [(mark.fact_id, mark.kind) for mark in after.marks] == [
+            (ROME, MarkKind.HOLDS),
+            (BERLIN, MarkKind.CORRECTED),
         ]
         assert fact(after, BERLIN).valid_from == minute(2)
 
@@ -171,13 +171,16 @@ class TestWhatWasSaidAfterIt:
         line = home("Berlin", ("Berlin", Assertion.ENDED), "Berlin", ("Berlin", Assertion.ENDED))
         after, _, _, _ = erase(line, BERLIN, None, arrival(2))
         assert after is not None
-        assert [(mark.said, mark.first.sent_at) for mark in after.marks if mark.said is Said.ENDED] == [
-            (Said.ENDED, minute(4))
+        assert [(mark.kind, mark.first.sent_at) for mark in after.marks if mark.kind is MarkKind.ENDED] == [
+            (MarkKind.ENDED, minute(4))
         ]
         assert fact(after, BERLIN).status is FactStatus.ENDED
         after, _, _, _ = erase(line, BERLIN, None, arrival(1))
         assert after is not None
-        assert [mark.first.sent_at for mark in after.marks if mark.said is Said.ENDED] == [minute(2), minute(4)]
+        assert [mark.first.sent_at for mark in after.marks if mark.kind is MarkKind.ENDED] == [
+            minute(2),
+            minute(4),
+        ]
 
 
 class TestNothingIsToBeDone:
@@ -215,7 +218,7 @@ class TestALineThatItEnded:
         ada, jazz = likes("tea"), claimed("like", "jazz").fact_id
         line = ada.of("like", "tea")
         at = moment_of(evidence(2))
-        done = ended(line, line.facts[0], Said.REPLACED, at, cause_of(jazz, evidence(2)))
+        done = ended(line, line.facts[0], MarkKind.REPLACED, at, cause_of(jazz, evidence(2)))
         assert done is not None
         return done[0], jazz
 
@@ -231,7 +234,7 @@ class TestALineThatItEnded:
     def test_what_ended_it_later_than_what_is_erased_stays(self) -> None:
         line, jazz = self.ended()
         after, changed = unaware(line, jazz, arrival(1))
-        assert [(mark.said, mark.by) for mark in after.marks][-1] == (Said.REPLACED, jazz)
+        assert [(mark.kind, mark.by) for mark in after.marks][-1] == (MarkKind.REPLACED, jazz)
         assert [each.status for each in changed] == [FactStatus.SUPERSEDED], "only its history changes"
 
 

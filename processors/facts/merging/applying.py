@@ -19,7 +19,7 @@ from processors.facts.claims import Claim, claim_of
 from processors.facts.confidence import revived
 from processors.facts.evidence import is_same, name_of
 from processors.facts.lines import Cause, Found, Line, recorded, settled, with_fact, with_stub
-from processors.facts.marks import Mark, Said, mark_of, marked, moment_of
+from processors.facts.marks import Mark, MarkKind, mark_of, marked, moment_of
 from processors.facts.merging.guards import may_merge
 from processors.facts.refinement import absorbed, brought_back
 from processors.facts.stubs import Given, Stub, corrected_until, kept_of
@@ -132,9 +132,9 @@ def _without(
     lesser = msgspec.structs.replace(
         lesser, learned_at=min(each.arrived_at for each in kept), last_evidence_at=max(heard)
     )
-    left = tuple(mark for mark in marks if mark.fact_id != fact.fact_id or mark.said is not Said.HOLDS)
+    left = tuple(mark for mark in marks if mark.fact_id != fact.fact_id or mark.kind is not MarkKind.HOLDS)
     for each in kept:
-        left = marked(left, mark_of(claim, moment_of(each), Said.HOLDS, since=each.since))
+        left = marked(left, mark_of(claim, moment_of(each), MarkKind.HOLDS, since=each.since))
     return lesser, left
 
 

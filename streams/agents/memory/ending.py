@@ -18,8 +18,7 @@ from models.facts import Fact, Provenance
 from processors.facts.claims import normalized_subject
 from processors.facts.evidence import first_after, is_erased, latest
 from processors.facts.lines import Line, cause_of, ended, with_ended
-from processors.facts.marks import Moment
-from processors.facts.marks import Said as LineSaid
+from processors.facts.marks import MarkKind, Moment
 from processors.facts.merging.endings import NEAREST, Verdict, decide
 from processors.facts.merging.statement_features import Said
 from processors.retrieval.embedding.vectors import unpacked
@@ -32,7 +31,7 @@ from streams.agents.memory.fact_vectors import VECTOR, Person, Vector, latest_li
 COMPARED_MOST = 2_048
 
 _STEPS = {Verdict.ENDS: Step.ENDS, Verdict.REPLACES: Step.REPLACES}
-_SAID = {Step.ENDS: LineSaid.ENDED, Step.REPLACES: LineSaid.REPLACED}
+_KINDS = {Step.ENDS: MarkKind.ENDED, Step.REPLACES: MarkKind.REPLACED}
 
 
 class _Near(NamedTuple):
@@ -86,7 +85,7 @@ def fold(step: ConsolidationStep, store: FactStore) -> None:
         store.work.skip("nothing_to_end")
         return
     at = Moment(said.sent_at, said.arrived_at)
-    done = ended(ends.line, ends.fact, _SAID[step.step], at, cause_of(step.fact_id, evidence, store.position))
+    done = ended(ends.line, ends.fact, _KINDS[step.step], at, cause_of(step.fact_id, evidence, store.position))
     if done is None:
         store.work.skip("nothing_new")
         return

@@ -34,7 +34,26 @@ from streams.runtime.keyed import Work
 #: State of a key.  JSON, because what was stored must be published as what was just made: MessagePack would
 #: turn the times into UTC.
 State = Line | Place
-STATE: Codec[State] = Codec("facts", State, form=msgspec.json)
+
+
+def _read_first(body: bytes) -> State:
+    """Read version 1: marks had one field more, and preferences were known by their names."""
+    found = msgspec.json.decode(body)
+    if found["type"] == "preferences":
+        return Line(False)
+    for marks in (
+        found.get("marks", ()),
+        *(stub[_MARKS] for stub in found.get("stubs", ()) if len(stub) > _MARKS),
+    ):
+        for mark in marks:
+            del mark[_IS_NONE]
+    line: State = msgspec.convert(found, State)
+    return line
+
+
+#: Where these stand in a stub and in a mark of version 1.
+_MARKS, _IS_NONE = 11, 5
+STATE: Codec[State] = Codec("facts", State, version=2, older={1: _read_first}, form=msgspec.json)
 
 #: Erasures, under :func:`erasure_key`; they stay when the fact is gone.
 ERASURE: Codec[Erasure] = Codec("erasure", Erasure)

@@ -13,7 +13,7 @@ from models.facts import Provenance
 from models.vectors import Saying
 from processors.facts.evidence import latest
 from processors.facts.lines import Cause, ended
-from processors.facts.marks import Moment, Said
+from processors.facts.marks import MarkKind, Moment
 from processors.facts.planned import passes_at
 from streams.agents.emitting import emit
 from streams.agents.memory.consolidation_records import step_about
@@ -74,7 +74,7 @@ def fold(step: ConsolidationStep, store: FactStore) -> None:
     if found is None or day is None or day >= said.sent_at:
         store.work.skip("nothing_to_end")
         return
-    done = ended(found.line, found.fact, Said.ENDED, Moment(day, step.at), Cause("", step.at))
+    done = ended(found.line, found.fact, MarkKind.ENDED, Moment(day, step.at), Cause("", step.at))
     if done is None:
         store.work.skip("nothing_new")
         return
