@@ -33,7 +33,7 @@ from processors.extraction.reading import statements
 from processors.extraction.units import Unit, units_of
 from processors.facts.merging.endings import NEAREST, meant, telling
 from processors.facts.merging.pair_features import features, with_telling
-from processors.facts.merging.statement_features import Said, read
+from processors.facts.merging.statement_features import ComparedStatement, read
 from processors.retrieval.embedding.wording import text_of
 from streams.llm.onnx_embedder import OnnxEmbedder
 
@@ -57,7 +57,7 @@ class Told(NamedTuple):
     ``None``: another sentence of its message ends it, or nobody can say.
     """
 
-    said: Said
+    said: ComparedStatement
     message_id: str
     notes: frozenset[str]
     ends: dict[str, bool | None]
@@ -75,8 +75,8 @@ class Row(NamedTuple):
     old: int
     label: int
     features: NDArray[np.float32]
-    said: Said
-    was: Said
+    said: ComparedStatement
+    was: ComparedStatement
 
 
 Vectors = dict[str, NDArray[np.float32]]
@@ -117,7 +117,7 @@ def told(person: Person, vectors: Vectors) -> list[Told]:
         )
         ends = {n: None for n, note in notes.items() if (note["ends"] or {}).get("by") == message["id"]}
         text = text_of(each.statement)
-        said = Said(
+        said = ComparedStatement(
             text,
             _unit(vectors[text]),
             each.kind,
@@ -185,11 +185,11 @@ def by_hand(
     """Return the pairs written by hand, alone and among statements of other topics."""
     start, random, rows = datetime(2026, 2, 1, tzinfo=UTC), np.random.default_rng(0), []
 
-    def said(pair: dict[str, str], which: str, days: int) -> Said:
+    def said(pair: dict[str, str], which: str, days: int) -> ComparedStatement:
         kind = Kind(pair[f"{which}_kind"])
         importance = 3 if kind is Kind.INSTRUCTION else 2
         vector = _unit(vectors[pair[which]])
-        return Said(pair[which], vector, kind, importance, start + timedelta(days=days))
+        return ComparedStatement(pair[which], vector, kind, importance, start + timedelta(days=days))
 
     for at, pair in enumerate(pairs):
         new = said(pair, "new", int(random.integers(1, 150)))
@@ -262,7 +262,7 @@ def _vectors(rows: Sequence[Row]) -> tuple[NDArray[np.float32], NDArray[np.float
 def fit_telling(rows: Sequence[Row]) -> NDArray[np.float32]:
     """Return the regression that tells whether a statement ends anything from its cues and its vector."""
     labels: dict[tuple[str, int], int] = {}
-    said: dict[tuple[str, int], Said] = {}
+    said: dict[tuple[str, int], ComparedStatement] = {}
     for row in rows:
         name = row.group, row.new
         said[name] = row.said

@@ -9,7 +9,7 @@ from models.messages import Role
 from processors.extraction.keeper import Judgement
 from processors.extraction.units import Unit
 from processors.facts.merging.endings import Verdict, decide
-from processors.facts.merging.statement_features import Said
+from processors.facts.merging.statement_features import ComparedStatement
 from processors.summaries.acts import Floats
 
 #: It takes back what was said just before, whatever that was.
@@ -36,13 +36,13 @@ def taken_back(units: Sequence[Unit], judged: Sequence[Judgement], vectors: Floa
     ``vectors``: one of each unit's text.
     """
     said = [
-        Said(unit.text, vector, each.kind, each.importance, unit.message.sent_at)
+        ComparedStatement(unit.text, vector, each.kind, each.importance, unit.message.sent_at)
         for unit, each, vector in zip(units, judged, vectors, strict=True)
     ]
     return {at for place in range(len(units)) for at in _ended(place, units, said)}
 
 
-def _ended(place: int, units: Sequence[Unit], said: Sequence[Said]) -> Iterator[int]:
+def _ended(place: int, units: Sequence[Unit], said: Sequence[ComparedStatement]) -> Iterator[int]:
     message = units[place].message
     if message.role is not Role.USER:
         return

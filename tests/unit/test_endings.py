@@ -10,7 +10,7 @@ import pytest
 
 from models.statements import Kind
 from processors.facts.merging.endings import Verdict, decide
-from processors.facts.merging.statement_features import Said
+from processors.facts.merging.statement_features import ComparedStatement
 from streams.llm.onnx_embedder import OnnxEmbedder
 
 START = datetime(2026, 2, 1, tzinfo=UTC)
@@ -25,10 +25,12 @@ async def embedder() -> AsyncIterator[OnnxEmbedder]:
     await embedder.close()
 
 
-async def said(embedder: OnnxEmbedder, text: str, day: int, kind: Kind) -> Said:
+async def said(embedder: OnnxEmbedder, text: str, day: int, kind: Kind) -> ComparedStatement:
     (vector,) = await embedder.embed([text])
     importance = 3 if kind is Kind.INSTRUCTION else 2
-    return Said(text, np.asarray(vector, dtype=np.float32), kind, importance, START + timedelta(days=day))
+    return ComparedStatement(
+        text, np.asarray(vector, dtype=np.float32), kind, importance, START + timedelta(days=day)
+    )
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from models.statements import Kind
 from processors.facts.merging.exchanges import is_exchanged
 from processors.facts.merging.pair_features import features, rarity, with_telling
-from processors.facts.merging.statement_features import CUES, Said, is_of_another, read
+from processors.facts.merging.statement_features import CUES, ComparedStatement, is_of_another, read
 from processors.text.stemming import stem_of
 
 #: Earlier facts that a new one is compared with: the nearest.
@@ -110,7 +110,7 @@ class _Model(NamedTuple):
     unknown: float
 
 
-def decide(new: Said, others: Sequence[Said]) -> list[Ending]:
+def decide(new: ComparedStatement, others: Sequence[ComparedStatement]) -> list[Ending]:
     """Return the verdict about each of ``others``, which the person said before ``new``.
 
     Vectors must be of unit length and of one model.  ``others`` are the nearest facts that hold.
@@ -140,7 +140,7 @@ def decide(new: Said, others: Sequence[Said]) -> list[Ending]:
     return found
 
 
-def _is_death(new: Said, old: Said, model: _Model) -> bool:
+def _is_death(new: ComparedStatement, old: ComparedStatement, model: _Model) -> bool:
     """Return whether a statement tells the death of a person or pet that the earlier one names ("Rex died")."""
     if _DIED.search(old.text):
         return False
@@ -149,7 +149,7 @@ def _is_death(new: Said, old: Said, model: _Model) -> bool:
     return any(name in names and model.words.get(stem_of(name), model.unknown) >= _RARE for name in died)
 
 
-def _caution(new: Said, old: Said, model: _Model) -> float:
+def _caution(new: ComparedStatement, old: ComparedStatement, model: _Model) -> float:
     """Return how much more probable an end must be than the threshold, by what the two share.
 
     "I've quit coffee" ends no "I work nights", and "I have changed my mind about Mondays" no plan of much else.
@@ -179,7 +179,7 @@ def _is_rare(words: frozenset[str], model: _Model) -> bool:
     return any(model.words.get(word, model.unknown) >= _RARE for word in words)
 
 
-def telling(new: Said, weights: NDArray[np.float32]) -> float:
+def telling(new: ComparedStatement, weights: NDArray[np.float32]) -> float:
     """Return the logit of whether a statement ends anything.
 
     ``weights``: an intercept, those of the cues, and those of the vector, which count if it is as long.
@@ -191,7 +191,7 @@ def telling(new: Said, weights: NDArray[np.float32]) -> float:
 
 
 def _chances(
-    new: Said, others: Sequence[Said], rows: NDArray[np.float32], model: _Model
+    new: ComparedStatement, others: Sequence[ComparedStatement], rows: NDArray[np.float32], model: _Model
 ) -> list[NDArray[np.float32]]:
     """Return for each pair the chances that the earlier ends, is then replaced, and is said again."""
     if len(new.vector) != model.meaning.shape[-1]:

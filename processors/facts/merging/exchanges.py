@@ -6,7 +6,7 @@ import re
 from difflib import SequenceMatcher
 
 from models.statements import Kind
-from processors.facts.merging.statement_features import CUES, Said, read
+from processors.facts.merging.statement_features import CUES, ComparedStatement, read
 
 #: The most words that are exchanged.
 _MOST = 2
@@ -27,7 +27,7 @@ _PART_LINE = "in as with on at for to of and or when if by from auf mit en con y
 _NEW_PART = frozenset(_PART_LINE.split())
 
 
-def is_exchanged(new: Said, old: Said) -> bool:
+def is_exchanged(new: ComparedStatement, old: ComparedStatement) -> bool:
     """Return whether an order asks for the thing of an earlier one in another way.
 
     What is forbidden adds up ("Never mention my ex", "Never mention my salary"), and so does what is ordered

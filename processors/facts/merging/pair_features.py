@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from models.statements import Kind
-from processors.facts.merging.statement_features import CUES, Said, read
+from processors.facts.merging.statement_features import CUES, ComparedStatement, read
 
 _WEEK = 7.0
 
@@ -105,7 +105,7 @@ def names() -> list[str]:
 
 
 def features(
-    new: Said, others: Sequence[Said], weights: Mapping[str, float], unknown: float
+    new: ComparedStatement, others: Sequence[ComparedStatement], weights: Mapping[str, float], unknown: float
 ) -> NDArray[np.float32]:
     """Return the features of a statement with each of the earlier ones, shape ``(others, features)``."""
     now = read(new.text)

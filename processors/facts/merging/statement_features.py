@@ -97,7 +97,7 @@ _OTHERS = re.compile(
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
 
 
-class Said(NamedTuple):
+class ComparedStatement(NamedTuple):
     """A statement to compare.  ``vector``: of unit length; ``slot``: empty where it fills none."""
 
     text: str
@@ -137,7 +137,7 @@ def read(text: str) -> Read:
     )
 
 
-def is_of_another(new: Said, old: Said) -> bool:
+def is_of_another(new: ComparedStatement, old: ComparedStatement) -> bool:
     """Return whether one of two statements is about a person whom the other does not mention: "my uncle sold his
     car" ends nothing of one's own, nor "I moved to Turin" that "my brother lives in Oslo".
     """

@@ -20,7 +20,7 @@ from processors.facts.evidence import first_after, is_erased, latest
 from processors.facts.lines import Line, cause_of, ended, with_ended
 from processors.facts.marks import MarkKind, Moment
 from processors.facts.merging.endings import NEAREST, Verdict, decide
-from processors.facts.merging.statement_features import Said
+from processors.facts.merging.statement_features import ComparedStatement
 from processors.retrieval.embedding.vectors import unpacked
 from processors.retrieval.embedding.wording import text_of
 from streams.agents.memory.consolidation_records import emit_end
@@ -154,11 +154,11 @@ def _is_quotation(fact: Fact) -> bool:
     return any(each.quote in fact.statement or fact.statement in each.quote for each in fact.provenance)
 
 
-def _said(near: _Near, evidence: Provenance) -> Said:
+def _said(near: _Near, evidence: Provenance) -> ComparedStatement:
     fact = near.fact
     norm = float(np.linalg.norm(near.vector)) or 1.0
     slot = fact.slot_id if fact.attribute else ""
-    return Said(
+    return ComparedStatement(
         text_of(fact.statement),
         near.vector / norm,
         fact.kind,
