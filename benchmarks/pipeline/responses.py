@@ -25,7 +25,7 @@ from models.responses import ResponseChunk
 from processors.responses.duplicates import find_duplicate
 from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import FilterPolicy, FilterState
-from processors.responses.history import Said
+from processors.responses.history import SeenElement
 from processors.text.sentences import sentences
 from streams.clients.catalog import catalog_for
 from streams.config.settings import load_settings
@@ -79,7 +79,7 @@ def sentence_seconds(texts: list[str]) -> tuple[list[float], list[float]]:
         began = time.thread_time()
         find_duplicate(sentence, remembered, policy.threshold)
         complete = time.thread_time()
-        state = FilterState(said=tuple(map(Said, remembered)))
+        state = FilterState(said=tuple(map(SeenElement, remembered)))
         for piece, final in pieces(sentence):
             state = response_filter.push(state, piece, 0.0, final=final).state
         whole.append(complete - began)

@@ -10,7 +10,7 @@ import msgspec
 from processors.responses.duplicates import Match
 from processors.responses.elements import Element
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState, FindDuplicate, Held
-from processors.responses.history import BOLD_LEVEL, Begun, Said, says_enough
+from processors.responses.history import BOLD_LEVEL, Begun, SeenElement, says_enough
 from processors.responses.lines import Kind
 from processors.responses.release import Release
 from processors.responses.sentences import stands_in_verse
@@ -36,7 +36,7 @@ class Decisions:
         self._policy, self._find = policy, find
         self.errors: list[Exception] = []
 
-    def waits(self, element: Element, said: Said) -> bool:
+    def waits(self, element: Element, said: SeenElement) -> bool:
         """Say whether an element that is not settled waits; what is held leaves if it cannot go on."""
         state, short = self._state, self._is_short(said)
         state.similar = False
@@ -48,7 +48,7 @@ class Decisions:
             return False
         return element.kind is Kind.UNDECIDED or self._try(lambda: self._may_repeat(said), False)
 
-    def _may_repeat(self, said: Said) -> bool:
+    def _may_repeat(self, said: SeenElement) -> bool:
         state, history, opens = self._state, self._history, said.kind in _OPEN
         # A line that looks like a sentence may still become a heading, and the other way round.
         begun = Begun(said.text, _OPEN if opens else (said.kind,))
@@ -66,7 +66,7 @@ class Decisions:
         state.similar = opens and self._policy.fuzzy
         return state.similar
 
-    def decide(self, element: Element, said: Said) -> None:
+    def decide(self, element: Element, said: SeenElement) -> None:
         """Hold a settled element that may go, with its passage, or let it leave."""
         state, text = self._state, said.text
         if state.sent <= element.gap:
@@ -112,7 +112,7 @@ class Decisions:
         state.verse = element.kind is Kind.SENTENCE and stands_in_verse(state.text, element.gap, element.end)
         return state.verse or (before and state.text.count("\n", 0, element.gap) == 1)
 
-    def _match(self, said: Said) -> tuple[Match | None, bool]:
+    def _match(self, said: SeenElement) -> tuple[Match | None, bool]:
         """Return the match of a sentence alone, and whether it is removed for it."""
         if said.kind != Kind.SENTENCE or not said.is_plain or not says_enough(said.text):
             return _NOTHING
@@ -149,7 +149,7 @@ class Decisions:
         state.shown = (min(ahead), began, level) if ahead else None
         return bool(ahead)
 
-    def end_before(self, element: Element, said: Said) -> None:
+    def end_before(self, element: Element, said: SeenElement) -> None:
         """Deal with what ends where ``element`` begins: what is held, and sections."""
         if element.first and (held := self._state.held):
             listed = element.kind is Kind.ITEM or self._state.text[: element.gap][-1:] in (" ", "\t")
@@ -218,7 +218,7 @@ class Decisions:
             else:
                 self._release.emit(each)
 
-    def _is_short(self, said: Said) -> bool:
+    def _is_short(self, said: SeenElement) -> bool:
         """Say whether an element may wait, so much as is held already."""
         return self._state.held_characters + len(said.text) <= self._policy.repeat_hold_characters
 

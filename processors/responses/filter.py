@@ -28,7 +28,7 @@ from processors.responses.decisions import Decisions
 from processors.responses.duplicates import find_duplicate
 from processors.responses.elements import Context, read_element
 from processors.responses.filter_state import Filtered, FilterPolicy, FilterState, FindDuplicate
-from processors.responses.history import History, Said
+from processors.responses.history import History, SeenElement
 from processors.responses.lines import Kind, line_extent
 from processors.responses.release import Release
 from processors.responses.sentences import LONGEST_SENTENCE, MAY_END
@@ -144,11 +144,11 @@ class _Step:
         if element.kind is Kind.SPACE:
             return element.settled and self._gap_without_end(end)
         if element.settled:
-            decisions.decide(element, Said(state.text[gap:end].rstrip(), element.kind, element.first))
+            decisions.decide(element, SeenElement(state.text[gap:end].rstrip(), element.kind, element.first))
             state.context = Context(False, element.inside, element.kind)
             return release.consume(end)
         if state.sent <= gap:
-            said = Said(state.text[gap:end], element.kind, element.first)
+            said = SeenElement(state.text[gap:end], element.kind, element.first)
             if decisions.waits(element, said) and not element.long:
                 return False
             decisions.break_off()
@@ -156,7 +156,7 @@ class _Step:
         if not element.long:
             state.line = element.kind not in (Kind.SENTENCE, Kind.UNDECIDED, Kind.HEADING)
             return False
-        release.keep(Said("", Kind.LINE))
+        release.keep(SeenElement("", Kind.LINE))
         state.verse, state.context = False, Context(False, _REST + element.inside, Kind.LINE)
         return release.consume(end)
 

@@ -9,7 +9,7 @@ import msgspec
 from models.errors import ConfigurationError
 from processors.responses.duplicates import Match
 from processors.responses.elements import Context
-from processors.responses.history import Said
+from processors.responses.history import SeenElement
 from processors.responses.lines import Kind
 
 #: What decides on similarity, ``find_duplicate(sentence, earlier, threshold)``; tests let it fail.
@@ -68,7 +68,7 @@ class Held(msgspec.Struct, frozen=True, array_like=True, gc=False):
     it when it was said first.
     """
 
-    element: Said
+    element: SeenElement
     tail: str
     gap: str
     position: int
@@ -93,7 +93,7 @@ class FilterState(msgspec.Struct, array_like=True, gc=False):
     when the last that waits, at ``held_at``, began to (epoch seconds); ``similar``: only to become similar.
     """
 
-    said: tuple[Said, ...] = ()
+    said: tuple[SeenElement, ...] = ()
     text: str = ""
     sent: int = 0
     position: int = 0

@@ -38,7 +38,7 @@ BOLD_LEVEL = 7
 MEMORY = 800
 
 
-class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class SeenElement(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An element that a reader has seen.  ``first``: it begins a block.  Empty text stands for one that repeats
     nothing and that nothing repeats.
     """
@@ -83,21 +83,21 @@ class Said(msgspec.Struct, frozen=True, array_like=True, gc=False):
             return False
         return _LABEL.match(self.text) is None and _CORRECTION.search(self.text) is None
 
-    def same(self, other: Said) -> bool:
+    def same(self, other: SeenElement) -> bool:
         """Say whether it says the same as ``other``, and is of its kind."""
         return self.kind == other.kind and key(self.kind, self.text) == key(other.kind, other.text)
 
 
 #: Stands between two responses in what a conversation has said.
-START = Said("", Kind.SPACE, True)
+START = SeenElement("", Kind.SPACE, True)
 
 
-def before_response(said: tuple[Said, ...]) -> tuple[Said, ...]:
+def before_response(said: tuple[SeenElement, ...]) -> tuple[SeenElement, ...]:
     """Return the history before a new response, if ``said`` was said before it."""
     return (*said, START) if said else ()
 
 
-def of_response(said: tuple[Said, ...]) -> tuple[Said, ...]:
+def of_response(said: tuple[SeenElement, ...]) -> tuple[SeenElement, ...]:
     """Return the elements of the response itself."""
     at = next((at for at in reversed(range(len(said))) if said[at] == START), -1)
     return said[at + 1 :]
@@ -141,7 +141,7 @@ class Begun:
     def __init__(self, text: str, kinds: tuple[int, ...]) -> None:
         self._text, self._kinds, self._beginning = text, kinds, Beginning(text)
 
-    def may_become(self, said: Said) -> bool:
+    def may_become(self, said: SeenElement) -> bool:
         """Say whether it may become the same as ``said``."""
         if not said.text or said.kind not in self._kinds:
             return False
@@ -150,7 +150,7 @@ class Begun:
             return self._beginning.may_become(words)
         return words.startswith(key(said.kind, self._text))
 
-    def may_repeat(self, said: Said) -> bool:
+    def may_repeat(self, said: SeenElement) -> bool:
         """Say whether it may become a sentence that ``said`` says, or begin a passage as ``said`` does."""
         if Kind.SENTENCE in self._kinds:
             for sentence in sentences_of(
@@ -161,7 +161,7 @@ class Begun:
         return said.kind in self._kinds and (said.first or said.introduces) and self.may_become(said)
 
 
-class History(list[Said]):
+class History(list[SeenElement]):
     """History, oldest first; from place ``start`` on it is remembered."""
 
     _indexed = 0
@@ -175,12 +175,12 @@ class History(list[Said]):
         """The place of the oldest that is remembered: what a step adds moves no places."""
         return max(0, len(self) - MEMORY)
 
-    def add(self, said: Said) -> None:
+    def add(self, said: SeenElement) -> None:
         """A reader sees ``said``."""
         sentences_of(said.kind, said.text)  # read now, one at a time: later all would be read at once
         self.append(said)
 
-    def going_on(self, run: Iterable[int], fits: Callable[[Said], bool]) -> tuple[int, ...]:
+    def going_on(self, run: Iterable[int], fits: Callable[[SeenElement], bool]) -> tuple[int, ...]:
         """Return where the run goes on, if it does with what ``fits``."""
         return tuple([at + 1 for at in run if at + 1 < len(self) and fits(self[at + 1])])
 
@@ -188,7 +188,7 @@ class History(list[Said]):
         """Return where a sentence was said."""
         return self._found(canonical(sentence))
 
-    def beginning(self, said: Said) -> tuple[int, ...]:
+    def beginning(self, said: SeenElement) -> tuple[int, ...]:
         """Return where the same as ``said`` begins a block, or introduces one."""
         return self._found((said.kind, key(said.kind, said.text)))
 

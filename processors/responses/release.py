@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from processors.responses.filter_state import Duplicate, FilterState, Held
-from processors.responses.history import History, Said
+from processors.responses.history import History, SeenElement
 from processors.responses.lines import Kind
 
 
@@ -30,7 +30,7 @@ class Release:
         self._write(held.gap, held.element.text + held.tail)
         self.keep(held.element)
 
-    def keep(self, said: Said) -> None:
+    def keep(self, said: SeenElement) -> None:
         """Remember an element that has left."""
         self.history.add(said)
         if said.kind != Kind.RULE:  # what follows it is announced all the same

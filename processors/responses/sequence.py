@@ -22,7 +22,7 @@ from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import Filtered, FilterState
 from processors.responses.halves import ReceivedChunk, joined
-from processors.responses.history import Said, before_response, of_response
+from processors.responses.history import SeenElement, before_response, of_response
 
 #: Chunks that wait for one that is missing, and their characters; with more it is given up at once.  They are
 #: part of the state, which must fit into a record, however large the chunks are.
@@ -76,7 +76,7 @@ class Sequenced:
         self.waited: list[float] = []
         self.errors: list[Exception] = []
         self.silent = False
-        self.said: tuple[Said, ...] = ()
+        self.said: tuple[SeenElement, ...] = ()
         self._state, self._filter, self._now = copy.copy(state), response_filter, state.seen_at
         self._ahead = {chunk.sequence: (chunk, came_at) for chunk, came_at in state.ahead}
 
@@ -201,7 +201,7 @@ class ResponseSequencer:
         self._filter = response_filter or ResponseFilter()
 
     def push(
-        self, state: ResponseState | None, chunk: ReceivedChunk, now: float, said: tuple[Said, ...] = ()
+        self, state: ResponseState | None, chunk: ReceivedChunk, now: float, said: tuple[SeenElement, ...] = ()
     ) -> Sequenced:
         """Add a chunk.  ``said``: what a new response must not repeat (what its conversation has said)."""
         if state is None:

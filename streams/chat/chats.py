@@ -17,7 +17,7 @@ from models.errors import DependencyUnavailable, NotFound
 from models.ids import turn_id as id_of_turn
 from models.messages import ChatMessage, Role
 from models.turns import Turn, TurnSource
-from processors.responses.history import Said
+from processors.responses.history import SeenElement
 from processors.text.tokens import TokenCounter
 from streams.agents.masking import mask_of
 from streams.chat import elsewhere
@@ -274,7 +274,7 @@ class Chats:
         )
         return msgspec.structs.replace(turn, source=await self._sending.message(message))
 
-    async def _said(self, names: TurnNames) -> tuple[Said, ...]:
+    async def _said(self, names: TurnNames) -> tuple[SeenElement, ...]:
         """Return the earlier answers that an answer must not repeat, if memory spans them."""
         if not self._rules.spans_conversation:
             return ()

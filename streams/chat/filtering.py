@@ -20,7 +20,7 @@ from models.turns import Turn
 from processors.responses.duplicates import find_duplicate
 from processors.responses.filter import ResponseFilter
 from processors.responses.halves import ReceivedChunk
-from processors.responses.history import MEMORY, START, Said
+from processors.responses.history import MEMORY, START, SeenElement
 from processors.responses.sequence import ResponseSequencer, ResponseState, Sequenced
 from streams.agents.respond.counting import counts_of
 from streams.agents.respond.detection_log import DetectionLog
@@ -63,7 +63,7 @@ class FilterRules:
             self._metrics.response_hold_seconds.observe(seconds)
         self._log.tell(names.response_id, done)
 
-    def said_in(self, turns: Sequence[Turn], now: datetime) -> tuple[Said, ...]:
+    def said_in(self, turns: Sequence[Turn], now: datetime) -> tuple[SeenElement, ...]:
         """Return the text of the answers among the last turns of a conversation, oldest first."""
         answers: list[Turn] = []
         characters = 0
@@ -74,7 +74,7 @@ class FilterRules:
             if characters > _COMPARED_CHARACTERS:
                 break
             answers.append(turn)
-        sequencer, said = ResponseSequencer(ResponseFilter(self._policy)), tuple[Said, ...]()
+        sequencer, said = ResponseSequencer(ResponseFilter(self._policy)), tuple[SeenElement, ...]()
         for turn in reversed(answers):
             chunk = ReceivedChunk(
                 response_id=turn.message_id,
@@ -98,7 +98,7 @@ class AnswerFilter:
         self,
         rules: FilterRules,
         names: TurnNames,
-        said: tuple[Said, ...],
+        said: tuple[SeenElement, ...],
         tell: Callable[[str | ContentDuplicationEvent], None],
     ) -> None:
         self.shown = ""

@@ -17,7 +17,7 @@ from models.messages import ChatMessage, Role
 from models.responses import ContentDuplicationEvent
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
-from processors.responses.history import Said
+from processors.responses.history import SeenElement
 from processors.text.validation import fit
 from streams.chat.answering.driving import Answerer, Looking
 from streams.chat.counting import Session, SessionTokens
@@ -43,7 +43,7 @@ class Means(NamedTuple):
     answerer: Answerer
     sending: Sending
     rules: FilterRules
-    said: Callable[[TurnNames], Awaitable[tuple[Said, ...]]]
+    said: Callable[[TurnNames], Awaitable[tuple[SeenElement, ...]]]
     sessions: Sessions
 
 

@@ -36,7 +36,7 @@ from processors.facts.stubs import Stub
 from processors.responses.elements import Context
 from processors.responses.filter_state import FilterState, Held
 from processors.responses.halves import ReceivedChunk
-from processors.responses.history import Said
+from processors.responses.history import SeenElement
 from processors.responses.lines import Kind
 from processors.responses.sequence import ResponseState
 from processors.retrieval.recall.turns import TurnsState
@@ -67,7 +67,7 @@ PROVENANCE = samples.evidence(
     "I love blueberries.", at=AT, message_ids=("m-7", "m-9"), partition=5, offsets=(7, 9)
 )
 
-SAID = Said("The harbour is lovely.", Kind.SENTENCE, True)
+SAID = SeenElement("The harbour is lovely.", Kind.SENTENCE, True)
 
 FACT = samples.fact(
     "User likes blueberries",
@@ -293,14 +293,14 @@ VALUES: dict[Codec[Any], Any] = {
         ((1, 1),),
         False,
         FilterState(
-            said=(SAID, Said("", Kind.SPACE, True)),
+            said=(SAID, SeenElement("", Kind.SPACE, True)),
             text="And so ",
             sent=3,
             position=23,
             context=Context(False, "```", Kind.CODE),
             held=(Held(SAID, " ", "\n\n", 9, "The harbour is lovely.", 0.9, True),),
             run=(0, 1),
-            owed=(Held(Said("# A", Kind.HEADING, True), "", "\n", 1, "# A"),),
+            owed=(Held(SeenElement("# A", Kind.HEADING, True), "", "\n", 1, "# A"),),
             gap="\n",
             began=True,
             after=Kind.HEADING,

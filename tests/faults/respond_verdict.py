@@ -20,7 +20,7 @@ from models.errors import InvalidRecord
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import Filtered, FilterState
-from processors.responses.history import MEMORY, START, Said, before_response, of_response
+from processors.responses.history import MEMORY, START, SeenElement, before_response, of_response
 from streams.agents.respond.routing import CHUNKS, ROUTED, decode_chunk
 from streams.clients.catalog import Catalog
 from streams.clients.topics import DUPLICATES, RESPONSES
@@ -34,7 +34,7 @@ class Incoming:
     """A response as its chunks say.  ``said``: what its conversation had said before its first chunk."""
 
     conversation: str
-    said: tuple[Said, ...] = ()
+    said: tuple[SeenElement, ...] = ()
     texts: dict[int, str] = field(default_factory=dict)
     last: int | None = None
     count: int = 0
@@ -141,7 +141,7 @@ class RespondVerdict(Comparison):
 
     def _put_together(self, records: Sequence[ConsumerRecord]) -> set[tuple]:
         """Collect each response, with what was said before it began; return letters of chunks after its end."""
-        memory: dict[str, tuple[Said, ...]] = defaultdict(tuple)
+        memory: dict[str, tuple[SeenElement, ...]] = defaultdict(tuple)
         letters = set()
         for record in records:
             chunk = msgspec.json.decode(record.value, type=ResponseChunk)

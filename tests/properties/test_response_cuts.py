@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from processors.responses.canonical import canonical
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState
-from processors.responses.history import Said, before_response, says_enough
+from processors.responses.history import before_response, says_enough
 
 _SENTENCES = (
     "The museum opens at nine in the morning.",
@@ -146,7 +146,7 @@ def test_nothing_but_duplicates_and_white_space_is_lost(text: str) -> None:
 @given(st.lists(st.lists(st.sampled_from(_SENTENCES[:9]), min_size=1, max_size=3).map(" ".join), max_size=12))
 def test_no_content_paragraph_appears_twice(paragraphs: list[str]) -> None:
     kept = filter_text("\n\n".join(paragraphs)).text.split("\n\n")
-    content = [canonical(each) for each in kept if Said(each).is_plain and says_enough(each)]
+    content = [canonical(each) for each in kept if SeenElement(each).is_plain and says_enough(each)]
     assert len(set(content)) == len(content)
     assert "" not in kept[1:]
 

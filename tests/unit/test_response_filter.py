@@ -7,7 +7,7 @@ import pytest
 from models.errors import ConfigurationError
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState
-from processors.responses.history import MEMORY, Said, before_response
+from processors.responses.history import MEMORY, SeenElement, before_response
 
 OPENING = "The museum opens at nine in the morning."
 PARKING = "You can leave your car behind the house."
@@ -19,7 +19,7 @@ class Stream:
 
     def __init__(self, policy: FilterPolicy | None = None, said: tuple[str, ...] = ()) -> None:
         self.filter = ResponseFilter(policy)
-        self.state = FilterState(said=before_response(tuple(Said(each, first=True) for each in said)))
+        self.state = FilterState(said=before_response(tuple(SeenElement(each, first=True) for each in said)))
         self.now = 0.0
         self.held = 0
         self.waited: list[float] = []

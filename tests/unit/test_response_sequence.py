@@ -8,7 +8,7 @@ from models.responses import ResponseChunk
 from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import FilterPolicy
 from processors.responses.halves import ReceivedChunk
-from processors.responses.history import Said
+from processors.responses.history import SeenElement
 from processors.responses.sequence import ResponseSequencer, ResponseState, Sequenced
 from streams.agents.respond.responses import STATE
 
@@ -30,7 +30,7 @@ def chunk(sequence: int, text: str, *, final: bool = False, response_id: str = "
 class Response:
     """A response, chunk by chunk; its state goes through the changelog's form each time."""
 
-    def __init__(self, said: tuple[Said, ...] = ()) -> None:
+    def __init__(self, said: tuple[SeenElement, ...] = ()) -> None:
         self.sequencer = ResponseSequencer(
             ResponseFilter(FilterPolicy(repeat_hold_seconds=0.5, idle_seconds=60.0))
         )
@@ -97,7 +97,9 @@ def test_each_duplicate_is_an_event_of_its_own() -> None:
     ]
     assert [event.kept for event in events] == [False, False, True]
     others = [
-        response.sequencer.push(None, chunk(0, OPENING, final=True, response_id=each), 0.0, (Said(OPENING),))
+        response.sequencer.push(
+            None, chunk(0, OPENING, final=True, response_id=each), 0.0, (SeenElement(OPENING),)
+        )
         for each in ("r-2", "r-3")
     ]
     events += [event for step in others for event in step.duplicates]

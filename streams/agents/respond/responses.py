@@ -24,7 +24,7 @@ from processors.responses.filter import ResponseFilter
 from processors.responses.filter_state import FilterPolicy
 from processors.responses.halves import ReceivedChunk
 from processors.responses.history import MEMORY as ELEMENTS_MOST
-from processors.responses.history import START, Said
+from processors.responses.history import START, SeenElement
 from processors.responses.sequence import ResponseSequencer, ResponseState, Sequenced
 from streams.agents.emitting import emit
 from streams.agents.respond.counting import counts_of
@@ -53,7 +53,7 @@ class Remembered(msgspec.Struct, frozen=True, array_like=True, gc=False):
     already remember what came later, its own sentences among them: those it must not take for repeated.
     """
 
-    said: Said
+    said: SeenElement
     since: int
     at: float = 0.0
 
@@ -131,7 +131,7 @@ class Responses:
     def _fold(self, before: ResponseState | None, run: Run[ReceivedChunk], work: Work) -> ResponseState | None:
         ((chunk, record),) = run.items
         now = record.timestamp / 1000
-        said: tuple[Said, ...] = ()
+        said: tuple[SeenElement, ...] = ()
         if before is None:
             said = self._known(_memory_key(chunk), record.offset, now, work)
         self._log.begin(chunk.conversation_id)
@@ -198,13 +198,13 @@ class Responses:
             work.observe("response_hold_seconds", seconds)
         self._log.tell(about, done)
 
-    def _known(self, key: bytes, offset: int, now: float, work: Work) -> tuple[Said, ...]:
+    def _known(self, key: bytes, offset: int, now: float, work: Work) -> tuple[SeenElement, ...]:
         """Return the history for a response that begins at ``offset``."""
         since = now - self._settings.response_memory_seconds
         memory = work.get(key, MEMORY) if self._spans_conversation else None
         return tuple(each.said for each in memory or () if each.at > since and each.since <= offset)
 
-    def _remember(self, key: bytes, said: tuple[Said, ...], since: int, now: float, work: Work) -> None:
+    def _remember(self, key: bytes, said: tuple[SeenElement, ...], since: int, now: float, work: Work) -> None:
         """Add what a finished response said to its conversation's memory.
 
         What is too old to be known stays until the timer takes it all: a chunk that is read again after a crash
