@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from processors.responses.canonical import canonical
 from processors.responses.filter import ResponseFilter, filter_text
 from processors.responses.filter_state import Duplicate, FilterPolicy, FilterState
-from processors.responses.history import before_response, says_enough
+from processors.responses.history import SeenElement, before_response, says_enough
 
 _SENTENCES = (
     "The museum opens at nine in the morning.",

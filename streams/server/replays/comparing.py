@@ -157,7 +157,7 @@ class DifferenceCounter:
         self._counts: Counter[tuple[str, str]] = Counter()
         self._examples: dict[tuple[str, str], list[Example]] = {}
         #: By the place of the live record: that of the other, its kind, and what it says.
-        self._replayed: dict[Place, tuple[Place, str, Said]] = {}
+        self._replayed: dict[Place, tuple[Place, str, RecordDigest]] = {}
         #: Of examples of changes, by the place of the generation's record: kind, key and live value.
         self._shown: dict[Place, tuple[str, str, Any]] = {}
         self._shown_of: Counter[str] = Counter()
@@ -167,7 +167,7 @@ class DifferenceCounter:
         if (live_place := self._changed.get(place)) is None:
             self._add("created", kind_of(value), Example(key, replayed=text_of(value)))
         else:
-            self._replayed[live_place] = place, kind_of(value), said_of(value)
+            self._replayed[live_place] = place, kind_of(value), digest_of(value)
 
     def note_live(self, place: Place, key: str, value: Any) -> None:
         """Take a record that only the live generation has, or has otherwise."""
@@ -175,7 +175,7 @@ class DifferenceCounter:
             self._add("removed", kind_of(value), Example(key, live=text_of(value)))
             return
         replayed_place, kind, said = self._replayed.pop(place)
-        if said.is_as(said_of(value)):
+        if said.is_as(digest_of(value)):
             self._counts["traced", kind] += 1
             return
         self._counts["changed", kind] += 1
@@ -246,7 +246,7 @@ def kind_of(value: Any) -> str:
     return str(value.get("kind") or ("summary" if "summary" in value else "record"))
 
 
-class Said(NamedTuple):
+class RecordDigest(NamedTuple):
     """Hashes of what a record says (``content``), of the order of its evidence, and of the ``history`` of both.
 
     The conversations of one person lie in several partitions, and nothing orders these: which of two that say
@@ -257,21 +257,21 @@ class Said(NamedTuple):
     order: bytes
     history: bytes
 
-    def is_as(self, other: Said) -> bool:
+    def is_as(self, other: RecordDigest) -> bool:
         """Return whether two records say the same: also with another history, if the order is another."""
         return self.content == other.content and (self.order != other.order or self.history == other.history)
 
 
-def said_of(value: Any) -> Said:
+def digest_of(value: Any) -> RecordDigest:
     """Return the hashes of a record, without the windows in which a fact was read."""
     if not isinstance(value, Mapping):
-        return Said(_hashed(value), b"", b"")
+        return RecordDigest(_hashed(value), b"", b"")
     evidence, changes = (
         [{name: each[name] for name in each if name not in _WINDOWS} for each in value.get(field) or ()]
         for field in ("provenance", "changes")
     )
     content = {name: each for name, each in value.items() if name not in _HISTORY and name != "provenance"}
-    return Said(
+    return RecordDigest(
         _hashed([content, sorted(map(_encode, evidence))]),
         _hashed([evidence, [(each.get("message_id"), each.get("fact_id")) for each in changes]]),
         _hashed([changes, value.get("change"), value.get("confidence")]),
