@@ -17,7 +17,7 @@ what this one stored.  Golden values of every version are checked in and read by
 that no longer reads them is noticed before it is released.
 
 State is this project's own writing.  If it cannot be read, no record is to blame: :class:`ConsistencyError`, so
-that the worker stops instead of burying good records.
+that the worker stops instead of dead-lettering good records.
 """
 
 from __future__ import annotations

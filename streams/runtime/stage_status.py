@@ -21,7 +21,7 @@ class Host(Protocol):
 class StageStatus:
     """Shared state of one stage's lanes.
 
-    ``buried``: records in a row that the step failed on.  Of the calls that went out and were answered:
+    ``failed_in_row``: records in a row that the step failed on.  Of the calls that went out and were answered:
     ``answered``, when the latest of them began (monotonic), and ``witness``, the last record of it, which
     will be answered again if anything is.
 
@@ -32,7 +32,7 @@ class StageStatus:
     def __init__(self, stage: str) -> None:
         self.stage = stage
         self.letters = LetterLog(stage)
-        self.buried = 0
+        self.failed_in_row = 0
         self.answered = 0.0
         self.witness: RecordBatch | None = None
         self._waiting: dict[str, set[object]] = {}

@@ -1,16 +1,17 @@
 """Calling a stage's step: retries in place, isolation of the record that fails.
 
 A batch whose step raises is cut in halves, and these again, until what fails stands alone: a pure step decides
-the same however its records are cut.  What fails alone is buried, that is, goes to the dead-letter queue.  Two
+the same however its records are cut.  What fails alone goes to the dead-letter queue.  Two
 kinds of records that failed are told from two kinds of failures that are not theirs:
 
-* *A defective step.*  :data:`MOST_BURIED` records buried one after the other, over all batches and partitions
-  of the stage, stop the worker; nothing of the batch in which that happens is published or acked.  A record
-  that the step gets done begins the count anew.  One that the step itself dead-letters counts neither way: it
-  was judged, not failed on, so a topic with 10,000 invalid records in a row is dead-lettered as it should be.
+* *A defective step.*  :data:`MOST_FAILED` records that failed one after the other, over all batches and
+  partitions of the stage, stop the worker; nothing of the batch in which that happens is published or acked.
+  A record that the step gets done begins the count anew.  One that the step itself dead-letters counts neither
+  way: it was judged, not failed on, so a topic with 10,000 invalid records in a row is dead-lettered as it
+  should be.
 * *Something outside is down*, not just silent on one record.  What says that it is down is waited for without
   end.  A call that is not answered in time is made again, then for fewer records; a single record is
-  buried (``no_answer``) only if others of the stage are answered before and after its last attempts.
+  dead-lettered (``no_answer``) only if others of the stage are answered before and after its last attempts.
 * *State that cannot be decoded* is the worker's matter, never the record's, and stops it.
 """
 
@@ -40,7 +41,7 @@ from streams.runtime.table import NoState
 _FATAL = (ConsistencyError, MemoryError)
 
 #: After so many records that failed one after the other, the step is at fault, not the records.
-MOST_BURIED = 100
+MOST_FAILED = 100
 
 #: What a stored value has beyond its payload, at most: its marks, and what says how it is laid out.
 _SEAL_BYTES = 64
@@ -117,13 +118,13 @@ class Stepper:
                 failure = exc
             else:
                 if len(effects.dead_letters) < len(batch):
-                    self._status.buried = 0
+                    self._status.failed_in_row = 0
                 return effects
         if len(batch) > 1:
             return await self._halve(batch, whole, attempts, failure)
         if isinstance(failure, msgspec.DecodeError):
             await self._check_state(batch, failure)
-        return self._bury(batch, failure, attempts)
+        return self._dead_letter(batch, failure, attempts)
 
     async def _halve(self, batch: RecordBatch, whole: RecordBatch, attempts: int, exc: Exception) -> Effects:
         """Run the step over each half, the second on the state that the first one left."""
@@ -142,12 +143,12 @@ class Stepper:
         effects.absorb(await self._attempt(second, whole, attempts + 1))
         return effects
 
-    def _bury(self, batch: RecordBatch, exc: Exception, attempts: int) -> Effects:
+    def _dead_letter(self, batch: RecordBatch, exc: Exception, attempts: int) -> Effects:
         record = batch.records[0]
-        self._status.buried += 1
-        if self._status.buried >= MOST_BURIED:
+        self._status.failed_in_row += 1
+        if self._status.failed_in_row >= MOST_FAILED:
             raise ConsistencyError(
-                f"stage {self._stage.name} failed on {MOST_BURIED} records one after the other, the last "
+                f"stage {self._stage.name} failed on {MOST_FAILED} records one after the other, the last "
                 f"of them in {batch!r} ({exc!r}): this is a defect of the stage, not of the records; nothing "
                 "of the batch in hand was dead-lettered"
             ) from exc

@@ -186,12 +186,12 @@ class Shard(Generic[Item]):
         """
         known = self._versions([*versions])
         now = datetime.now(UTC)
-        graves = {name: stored.tombstone(version, now) for name, version in versions.items()}
-        if new := [edge.Point(name, {}, grave) for name, grave in graves.items() if name not in known]:
+        tombstones = {name: stored.tombstone(version, now) for name, version in versions.items()}
+        if new := [edge.Point(name, {}, each) for name, each in tombstones.items() if name not in known]:
             self._update(edge.UpdateOperation.upsert_points(new), new)
         older = [name for name, version in known.items() if version <= versions[name]]
         for name in older:
-            self._overwrite(name, graves[name])
+            self._overwrite(name, tombstones[name])
         return bool(older)
 
     def expire(self, field: str, before: datetime) -> int:

@@ -215,10 +215,10 @@ class QdrantServerIndex(Generic[Item, Filter]):
             return
         await self._collection.prepare()
         for part in stored.batches(len(ids)):
-            graves = {name: stored.tombstone(versions[name], datetime.now(UTC)) for name in ids[part]}
-            await self._collection.insert(graves)
+            tombstones = {name: stored.tombstone(versions[name], datetime.now(UTC)) for name in ids[part]}
+            await self._collection.insert(tombstones)
             operations = [
-                replace_if(q.Range(lte=versions[name]), name, grave) for name, grave in graves.items()
+                replace_if(q.Range(lte=versions[name]), name, each) for name, each in tombstones.items()
             ]
             await self._ask(self._client.batch_update_points(self._name, operations, wait=True))
 

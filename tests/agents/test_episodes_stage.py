@@ -226,7 +226,7 @@ def test_a_late_copy_of_an_erased_episode_is_erased_behind_it() -> None:
     assert harness.last.outputs == [], "the same turns, said again after that"
 
 
-def test_the_graves_of_a_conversation_go_with_it() -> None:
+def test_the_erased_episodes_of_a_conversation_go_with_it() -> None:
     harness = Harness(turn_retention_days=30)
     harness.say(4)
     harness.feed(harness.erasure(1))
@@ -235,7 +235,7 @@ def test_the_graves_of_a_conversation_go_with_it() -> None:
     assert dict(harness.state.items()) == {}
 
 
-def test_graves_of_which_a_reset_has_left_nothing_else_go_too() -> None:
+def test_erased_episodes_of_which_a_reset_has_left_nothing_else_go_too() -> None:
     harness = Harness(turn_retention_days=30)
     harness.say(4)
     harness.feed(harness.erasure(1))

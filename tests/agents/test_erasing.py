@@ -121,7 +121,7 @@ class TestSummaries:
         )
 
     @staticmethod
-    def buried(harness: StageHarness) -> set[bytes]:
+    def tombstoned(harness: StageHarness) -> set[bytes]:
         gone = [each for each in harness.outputs if each.topic == SUMMARIES and each.value is None]
         assert all(each.route == b"c" for each in gone)
         return {each.key for each in gone if each.key is not None}
@@ -136,25 +136,25 @@ class TestSummaries:
         harness.feed(harness.record(self.summary(1, conversation="other"), SUMMARIES))
         later(harness, 60)
         harness.feed(erase(harness, user))
-        assert self.buried(harness) == {each.summary_id.encode() for each in said}
+        assert self.tombstoned(harness) == {each.summary_id.encode() for each in said}
         harness.outputs.clear()
         later(harness, 60)
         harness.feed(harness.record(self.summary(90, seconds=90), SUMMARIES))
-        assert self.buried(harness) == set()
+        assert self.tombstoned(harness) == set()
         harness.feed(harness.record(self.summary(91), SUMMARIES))
-        assert self.buried(harness) == {self.summary(91).summary_id.encode()}, "it was on its way"
+        assert self.tombstoned(harness) == {self.summary(91).summary_id.encode()}, "it was on its way"
 
     def test_of_a_conversation_that_is_forgotten_by_its_own_tenant_only(self) -> None:
         harness = ingest()
         harness.feed(harness.record(self.summary(0), SUMMARIES))
         later(harness, 60)
         harness.feed(erase(harness, tenant="another"))
-        assert self.buried(harness) == set()
+        assert self.tombstoned(harness) == set()
         harness = ingest()
         harness.feed(harness.record(self.summary(0), SUMMARIES))
         later(harness, 60)
         harness.feed(erase(harness))
-        assert self.buried(harness) == {self.summary(0).summary_id.encode()}
+        assert self.tombstoned(harness) == {self.summary(0).summary_id.encode()}
         assert not harness.stored(LEDGER, is_ledger)
 
 

@@ -179,9 +179,7 @@ class TestErasure:
             [("erased_until", b"2026-03-01T00:00:00Z"), ("erased_version", b"x")],
         ],
     )
-    def test_headers_that_say_nothing_erase_nothing_and_are_the_indexs_to_bury(
-        self, headers: list[tuple[str, bytes]]
-    ) -> None:
+    def test_headers_that_say_nothing_erase_nothing(self, headers: list[tuple[str, bytes]]) -> None:
         harness = Harness()
         harness.learn(candidate(PARTIAL, 1))
         key = harness.published[0].fact_id.encode()

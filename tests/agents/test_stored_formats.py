@@ -209,7 +209,7 @@ VALUES: dict[Codec[Any], Any] = {
         (((1772359000500, 13), EpisodeReason.CLOSED),),
     ),
     episode_pages.ROW: Row(KEPT_TURN, b"\x00\x3c", 1772359201.5),
-    episode_pages.GRAVES: (episode_pages.Grave("e-1", 1772359201250),),
+    episode_pages.ERASED_EPISODES: (episode_pages.ErasedEpisode("e-1", 1772359201250),),
     episode_pages.PAGE: (episode_pages.Listed("e-1", "ada", bytes(range(16))),),
     facts.STATE: LINE,
     facts.ERASURE: Erasure(until=datetime(2026, 2, 1, 10, 0, 0, 500000, tzinfo=UTC), version=7),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 from aiokafka import ConsumerRecord
-from topic_reader import Comparison, buried, letter
+from topic_reader import Comparison, dead_letter_of, letter
 
 from models import ids
 from models.errors import InvalidRecord
@@ -167,7 +167,7 @@ class RespondVerdict(Comparison):
     # -- what came out ---------------------------------------------------------------------------------------
 
     def _check_letters(self, topic: str, expected: set[tuple], records: Sequence[ConsumerRecord]) -> None:
-        found = {buried(record) for record in records}
+        found = {dead_letter_of(record) for record in records}
         self.dead_letters += len(found)
         for each in expected - found:
             self._problem(f"dead letter {each[:3]} of {topic} is missing or differs")

@@ -91,12 +91,12 @@ class Comparison:
 
 
 def letter(record: ConsumerRecord, reason: str) -> tuple:
-    """The dead letter that a bad record must become, as :func:`buried` reads it."""
+    """The dead letter that a bad record must become, as :func:`dead_letter_of` reads it."""
     place = (record.partition, record.offset)
     return (reason, record.topic, place, record.key, record.value, record.headers)
 
 
-def buried(record: ConsumerRecord) -> tuple:
+def dead_letter_of(record: ConsumerRecord) -> tuple:
     """The bad record as its dead letter keeps it, byte for byte."""
     why = {name: value.decode() for name, value in record.headers if name.startswith("dlq_")}
     place = (int(why.get("dlq_partition", -1)), int(why.get("dlq_offset", -1)))

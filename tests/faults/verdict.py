@@ -17,7 +17,7 @@ import msgspec
 from aiokafka import ConsumerRecord, TopicPartition
 from aiokafka.partitioner import DefaultPartitioner
 from state_verdict import compare_states, stored_states
-from topic_reader import Comparison, buried, letter, read_partition, read_topic
+from topic_reader import Comparison, dead_letter_of, letter, read_partition, read_topic
 
 from models.errors import InvalidRecord
 from models.ids import roll_up_id, summary_id
@@ -287,7 +287,7 @@ class Verdict(Comparison):
 
     async def _check_dead_letters(self, records: Records) -> None:
         """Each bad record byte for byte at least once, and nothing else."""
-        found = {buried(record) async for record in records}
+        found = {dead_letter_of(record) async for record in records}
         expected = set(self.expected.dead_letters)
         self.problems += [f"dead letter {each[:3]} is not expected" for each in found - expected]
         self.problems += [f"dead letter {each[:3]} is missing or differs" for each in expected - found]

@@ -36,7 +36,7 @@ from streams.admin.topics.digests import Recipe
 from streams.agents.memory.fact_store import ERASURE, STATE
 from streams.agents.memory.facts import Facts
 from streams.agents.recall import turns
-from streams.agents.recall.episode_pages import GRAVES, Grave, graves_key
+from streams.agents.recall.episode_pages import ERASED_EPISODES, ErasedEpisode, erased_key
 from streams.agents.recall.episodes import Episodes
 from streams.agents.vectors.recall_indexes import last_records
 from streams.clients.catalog import Catalog, load_catalog
@@ -523,20 +523,20 @@ async def test_erased_episodes_are_known_after_a_reset_of_memory(bare_place):
     await place.make_topics_of("memory")
     layout = Layout(Episodes(Settings()).stage().sources)
     table = "switchboard-memory-episodes-changelog"
-    graves = {name: GRAVES.encode((Grave(str(uuid4()), 7),)) for name in ("a", "b", "b")}
+    tombstones = {name: ERASED_EPISODES.encode((ErasedEpisode(str(uuid4()), 7),)) for name in ("a", "b", "b")}
     stored = [
-        (graves_key(name.encode()).decode(), layout.seal(None, graves[name], 2, 40)) for name in ("a", "b")
+        (erased_key(name.encode()).decode(), layout.seal(None, tombstones[name], 2, 40)) for name in ("a", "b")
     ]
     stored += [
         ("a", layout.seal(None, b"what a reset forgets", 0, 3)),
         ("a\0000", layout.seal(None, b"!", 0, 3)),
     ]
-    stored += [(graves_key(b"c").decode(), layout.seal(None, b"not to be read", 0, 3))]
-    stored += [(graves_key(b"b").decode(), layout.seal(None, None, 2, 41))]
+    stored += [(erased_key(b"c").decode(), layout.seal(None, b"not to be read", 0, 3))]
+    stored += [(erased_key(b"b").decode(), layout.seal(None, None, 2, 41))]
     await place.send(table, stored, "ada")
     await reset.reset_state(place.catalog, place.settings, "memory")
     kept = dict(await place.records(table))
-    assert kept == {graves_key(b"a"): layout.seal(None, graves["a"], 0, None)}
+    assert kept == {erased_key(b"a"): layout.seal(None, tombstones["a"], 0, None)}
 
 
 async def test_an_interrupted_reset_lets_no_worker_start_and_is_finished_by_the_next(bare_place, monkeypatch):
@@ -602,14 +602,14 @@ async def test_a_reset_of_memory_killed_at_any_step_keeps_what_was_erased(bare_p
     of_conversation = f"{ids.erasure_id('default', 'c', '', 0)}/erased"
     await place.send(FACTS_CHANGELOG, [(of_conversation, LAYOUT.seal(None, erasure, 0, 40))], "ada")
     layout, episodes = Layout(Episodes(Settings()).stage().sources), "switchboard-memory-episodes-changelog"
-    graves = GRAVES.encode((Grave(str(uuid4()), 7),))
-    key = graves_key(b"a")
-    await place.send(episodes, [(key.decode(), layout.seal(None, graves, 2, 40))], "ada")
+    tombstones = ERASED_EPISODES.encode((ErasedEpisode(str(uuid4()), 7),))
+    key = erased_key(b"a")
+    await place.send(episodes, [(key.decode(), layout.seal(None, tombstones, 2, 40))], "ada")
     assert await kill_at_each_step(place, "memory", monkeypatch) > 10
     assert await place.records(FACTS_CHANGELOG) == [
         (of_conversation.encode(), LAYOUT.seal(None, erasure, 0, None))
     ]
-    assert await place.records(episodes) == [(key, layout.seal(None, graves, 0, None))]
+    assert await place.records(episodes) == [(key, layout.seal(None, tombstones, 0, None))]
     assert await admin.check(made, place.settings) == []
 
 

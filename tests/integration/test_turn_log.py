@@ -227,7 +227,7 @@ async def test_beside_a_living_index_each_loses_what_it_has_of_what_is_erased(ri
         await reading.harness.call(
             rig.harness.record(None, key=whole.key(rig.harness.partition).encode(), headers=whole.headers())
         )
-        buried = {each.key for each in reading.harness.last.outputs if each.topic == TURNS}
-        assert buried == {turn(2).turn_id.encode()}, "the new one has it still"
+        erased = {each.key for each in reading.harness.last.outputs if each.topic == TURNS}
+        assert erased == {turn(2).turn_id.encode()}, "the new one has it still"
     finally:
         await coming.close()

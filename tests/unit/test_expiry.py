@@ -80,7 +80,7 @@ async def test_a_gravestone_goes_when_no_topic_holds_a_copy_any_more(
     newer = msgspec.structs.replace(again, arrived_at=NOON + timedelta(days=1))
     await index.upsert([newer])
 
-    async def graves() -> set[str]:
+    async def tombstones() -> set[str]:
         """Of which turns an old copy stays out."""
         await index.upsert([erased, again])
         found = {each.turn_id for each in await index.get([erased.turn_id, again.turn_id])}
@@ -91,7 +91,7 @@ async def test_a_gravestone_goes_when_no_topic_holds_a_copy_any_more(
             {}, timedelta(days=9_999), {"facts": index}, clock=lambda days=days: now + timedelta(days=days)
         )
         assert await expiry.look() == 0
-        assert await graves() == left, days
+        assert await tombstones() == left, days
     assert await index.get([again.turn_id]) == [newer]
 
 

@@ -1,4 +1,4 @@
-"""A stepper, driven by hand: what is isolated, buried, waited for, and what stops the worker.
+"""A stepper, driven by hand: what is isolated, dead-lettered, waited for, and what stops the worker.
 
 The publisher packs into the producer's own batches; nothing is sent, and what was packed is read back as a
 consumer would read it.
@@ -28,7 +28,7 @@ from streams.runtime.marks import Layout
 from streams.runtime.publisher import Publisher, TopicLayout, record_bytes
 from streams.runtime.stage import BoundStage, Stage, StateReader
 from streams.runtime.stamp import stamp
-from streams.runtime.stepping import MOST_BURIED, Prepared, Stepper
+from streams.runtime.stepping import MOST_FAILED, Prepared, Stepper
 from streams.runtime.stored import StoredPartition
 from streams.runtime.table import NoState, PartitionState
 from streams.telemetry.health import HealthState
@@ -320,7 +320,7 @@ class TestDefects:
             for n in range(200):
                 await bench.run(*[b"poison"] * size, partition=n % partitions)
         # Nothing of the batch in which it was noticed.
-        assert len(bench.letters()) == (MOST_BURIED - 1) // size * size
+        assert len(bench.letters()) == (MOST_FAILED - 1) // size * size
 
     async def test_a_record_that_gets_done_begins_the_count_anew(self, service: Service) -> None:
         bench = Bench(service, stage())
@@ -329,7 +329,7 @@ class TestDefects:
             await bench.run(b"good")
         assert len(bench.letters()) == 5 * 99
         for n in range(2):
-            await bench.run(*[b"poison"] * (MOST_BURIED - 1), partition=n)
+            await bench.run(*[b"poison"] * (MOST_FAILED - 1), partition=n)
             await bench.run(b"good")
         assert len(bench.letters()) == 7 * 99
 
@@ -344,7 +344,7 @@ class TestDefects:
         with pytest.raises(ConsistencyError, match="defect of the stage"):
             for _ in range(200):
                 await bench.run(b"poison", b"invalid")
-        assert len(bench.letters()) == 2 * (MOST_BURIED - 1)
+        assert len(bench.letters()) == 2 * (MOST_FAILED - 1)
 
 
 class Stored(msgspec.Struct):
@@ -380,7 +380,7 @@ class TestState:
             await bench.run(*[b'{"n": 1}'] * size)
 
     @pytest.mark.parametrize("table", ["t", None])
-    async def test_a_record_that_cannot_be_decoded_is_buried(self, service: Service, table: str | None) -> None:
+    async def test_an_undecodable_record_is_dead_lettered(self, service: Service, table: str | None) -> None:
         bench = Bench(service, stage(decoding_step, table=table))
         await bench.run(b'{"n": 1}', b"no json", b'{"n": 2}')
         assert bench.letters() == [(b"no json", "step_failed")]

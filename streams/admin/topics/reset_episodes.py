@@ -9,7 +9,7 @@ from models.errors import ConsistencyError
 from streams.admin.topics import reset_log
 from streams.admin.topics.reset_conversations import Remembered
 from streams.admin.topics.reset_log import Placed
-from streams.agents.recall.episode_pages import GRAVES, GRAVES_MARK
+from streams.agents.recall.episode_pages import ERASED_EPISODES, ERASED_MARK
 from streams.agents.recall.episodes import Episodes
 from streams.clients.catalog import Catalog
 from streams.clients.records import SourceRecord
@@ -25,12 +25,12 @@ async def read(catalog: Catalog, settings: Settings) -> Remembered:
     """
     stage = Episodes(settings).stage()
     changelog = catalog.get(f"switchboard-memory-{stage.table}-changelog")
-    graves = _Graves(Layout(stage.sources))
-    await reset_log.read(settings, changelog, graves.note)
-    return Remembered(graves.values, changelog)
+    tombstones = _ErasedEpisodes(Layout(stage.sources))
+    await reset_log.read(settings, changelog, tombstones.note)
+    return Remembered(tombstones.values, changelog)
 
 
-class _Graves:
+class _ErasedEpisodes:
     """The erased episodes of each conversation, read in the order of the table."""
 
     def __init__(self, layout: Layout) -> None:
@@ -39,12 +39,12 @@ class _Graves:
 
     def note(self, record: SourceRecord) -> None:
         """Note a value of the table; what cannot be read is forgotten, as all of the table is."""
-        if record.key is None or not record.value or GRAVES_MARK not in record.key:
+        if record.key is None or not record.value or ERASED_MARK not in record.key:
             return
         try:
             payload = self._layout.payload(self._layout.adopt(record.value))
             if payload is not None:
-                payload = GRAVES.encode(GRAVES.decode(payload))
+                payload = ERASED_EPISODES.encode(ERASED_EPISODES.decode(payload))
         except ConsistencyError:
             payload = None
         if payload is None:

@@ -28,7 +28,7 @@ _EVERY_SECONDS = 3600.0
 
 #: How long a tombstone stays: a day later than the records in the topics that say the same.  What they erase
 #: compaction has taken within a day, so a topic that is read again by then holds neither.
-GRAVES_KEPT = timedelta(days=31)
+TOMBSTONES_KEPT = timedelta(days=31)
 
 
 class Expiry:
@@ -72,7 +72,7 @@ class Expiry:
                 )
             total += gone
         for name, index in (*self._indexes.items(), *self._others.items()):
-            if gone := await index.expire(ERASED_FIELD, self._clock() - GRAVES_KEPT):
+            if gone := await index.expire(ERASED_FIELD, self._clock() - TOMBSTONES_KEPT):
                 log.info("tombstones that nothing needs any more are gone", index=name, items=gone)
         return total
 

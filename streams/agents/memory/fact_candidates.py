@@ -50,7 +50,7 @@ def fold(candidate: Claimed, store: FactStore) -> None:
         until = store.erased_until(evidence.conversation_id, said)
         if until is not None and evidence.arrived_at <= until:
             store.work.skip("erased")
-            store.bury_unknown(candidate.claim.fact_id, until)
+            store.erase_if_unknown(candidate.claim.fact_id, until)
             continue
         meant = _as_meant(said, store)
         _fold_evidence(meant, candidate.claim if meant is said else claim_of(meant), store)

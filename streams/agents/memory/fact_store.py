@@ -228,17 +228,17 @@ class FactStore:
         if fact is not None:
             self.work.count("facts_total", fact.kind, fact.status, FactChange.ERASED)
 
-    def bury(self, fact_id: str, erasure: Erasure) -> None:
+    def erase_unknown(self, fact_id: str, erasure: Erasure) -> None:
         """Erase what may be on the topic of a fact that state knows nothing of."""
         if erasure != self.erasure(fact_id):
             self.put_erasure(fact_id, erasure)
         self.forget_vector(VectorKind.FACT, fact_id)
         self.write_tombstone(fact_id, None, erasure)
 
-    def bury_unknown(self, fact_id: str, until: datetime) -> None:
+    def erase_if_unknown(self, fact_id: str, until: datetime) -> None:
         """Erase what may have been published of a fact whose candidate is passed over because of an erasure."""
         if self.erasure(fact_id) is None and self.state(fact_id) is None:
-            self.bury(fact_id, Erasure(until=until, version=_UNKNOWN_VERSIONS))
+            self.erase_unknown(fact_id, Erasure(until=until, version=_UNKNOWN_VERSIONS))
 
     def ask_vector(self, fact: Fact) -> None:
         """Ask for the vector of a fact's text."""

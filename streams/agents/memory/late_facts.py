@@ -54,7 +54,7 @@ def erase_late_copy(written: FactHeader, store: FactStore) -> None:
     erasure = Erasure(until=until, version=max(copy.version, 0 if before is None else before.version))
     living = store.find(copy.fact_id)
     if living is None:
-        store.bury(copy.fact_id, erasure)
+        store.erase_unknown(copy.fact_id, erasure)
     elif _erased(living.fact, store) is not None:  # the table was begun with the copy
         erase_known(Tombstone(copy.fact_id, erasure), store)
     elif living.fact.version > copy.version:

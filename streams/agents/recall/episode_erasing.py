@@ -18,11 +18,11 @@ from processors.conversations.episodes.state import EpisodesState
 from processors.text.validation import decode
 from streams.agents.emitting import emit_tombstone
 from streams.agents.recall.episode_pages import (
-    GRAVES,
+    ERASED_EPISODES,
     PAGE,
     PAGE_EPISODES,
-    Grave,
-    graves_key,
+    ErasedEpisode,
+    erased_key,
     has_turn,
     hash_of,
     last_arrival,
@@ -48,10 +48,10 @@ class Published(msgspec.Struct, frozen=True):
 
 def fold_own(before: EpisodesState | None, run: Run[Published | None], work: Work) -> EpisodesState | None:
     """Erase again what was erased already, if a copy of it came behind that."""
-    graves = {each.episode_id: each.until_ms for each in work.get(graves_key(run.key), GRAVES) or ()}
-    for item, _ in run.items if graves else ():
-        if item is not None and round(item.arrived_at.timestamp() * 1000) <= graves.get(item.episode_id, -1):
-            until = datetime.fromtimestamp(graves[item.episode_id] / 1000, UTC)
+    known = {each.episode_id: each.until_ms for each in work.get(erased_key(run.key), ERASED_EPISODES) or ()}
+    for item, _ in run.items if known else ():
+        if item is not None and round(item.arrived_at.timestamp() * 1000) <= known.get(item.episode_id, -1):
+            until = datetime.fromtimestamp(known[item.episode_id] / 1000, UTC)
             write_tombstone(run.key, item.episode_id, item.user_id, until, work)
             work.skip("erased")
     return before
@@ -59,7 +59,7 @@ def fold_own(before: EpisodesState | None, run: Run[Published | None], work: Wor
 
 def take_back(conversation: bytes, erased: Erased, listed: int, work: Work) -> None:
     """Take back the episodes that had a turn that is erased."""
-    hashed, buried = hash_of(erased.turn_id), list[Grave]()
+    hashed, taken_back = hash_of(erased.turn_id), list[ErasedEpisode]()
     for number in range(-(-listed // PAGE_EPISODES)):
         key = page_key(conversation, number)
         page = work.get(key, PAGE) or ()
@@ -68,15 +68,15 @@ def take_back(conversation: bytes, erased: Erased, listed: int, work: Work) -> N
             until = last_arrival(each)
             write_tombstone(conversation, each.episode_id, each.user_id, until, work)
             work.count("episodes_total", "erased")
-            buried.append(Grave(each.episode_id, round(until.timestamp() * 1000)))
+            taken_back.append(ErasedEpisode(each.episode_id, round(until.timestamp() * 1000)))
         if gone:
             work.put(key, tuple(each for each in page if each not in gone), PAGE)
-    if buried:
-        again = {each.episode_id for each in buried}
-        before = work.get(graves_key(conversation), GRAVES) or ()
+    if taken_back:
+        again = {each.episode_id for each in taken_back}
+        before = work.get(erased_key(conversation), ERASED_EPISODES) or ()
         left = (each for each in before if each.episode_id not in again)
         # Before the pages that know them no more.
-        work.put(graves_key(conversation), (*left, *buried), GRAVES, first=True)
+        work.put(erased_key(conversation), (*left, *taken_back), ERASED_EPISODES, first=True)
 
 
 def write_tombstone(conversation: bytes, episode_id: str, user_id: str, until: datetime, work: Work) -> None:

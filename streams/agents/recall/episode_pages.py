@@ -28,7 +28,7 @@ class Listed(msgspec.Struct, frozen=True, array_like=True, gc=False):
     turns: bytes
 
 
-class Grave(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class ErasedEpisode(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """An episode that was erased, and up to which arrival (epoch milliseconds): a late copy of it is erased
     again.
     """
@@ -37,7 +37,7 @@ class Grave(msgspec.Struct, frozen=True, array_like=True, gc=False):
     until_ms: int
 
 
-GRAVES: Codec[tuple[Grave, ...]] = Codec("erased episodes", tuple[Grave, ...])
+ERASED_EPISODES: Codec[tuple[ErasedEpisode, ...]] = Codec("erased episodes", tuple[ErasedEpisode, ...])
 ROW: Codec[Row] = Codec("waiting turn", Row)
 PAGE: Codec[tuple[Listed, ...]] = Codec("page of episodes", tuple[Listed, ...])
 
@@ -47,8 +47,8 @@ PAGE_EPISODES = 16
 #: The hash of a turn's id, and when the turn arrived (epoch milliseconds).
 _TURN = struct.Struct(">8sQ")
 
-#: What parts the key of a page, of a row, or of the graves, from its conversation's: no id holds it.
-PAGE_MARK, ROW_MARK, GRAVES_MARK = b"\x00", b"\x01", b"\x02"
+#: What parts the key of a page, of a row, or of the tombstones, from its conversation's: no id holds it.
+PAGE_MARK, ROW_MARK, ERASED_MARK = b"\x00", b"\x01", b"\x02"
 
 
 class StoredRows:
@@ -109,6 +109,6 @@ def page_key(conversation: bytes, number: int) -> bytes:
     return conversation + PAGE_MARK + str(number).encode()
 
 
-def graves_key(conversation: bytes) -> bytes:
+def erased_key(conversation: bytes) -> bytes:
     """Return the key of the erased episodes of ``conversation``."""
-    return conversation + GRAVES_MARK
+    return conversation + ERASED_MARK

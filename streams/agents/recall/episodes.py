@@ -34,15 +34,15 @@ from streams.agents.policy_stamping import PolicyStamps
 from streams.agents.recall import turn_vectors
 from streams.agents.recall.episode_erasing import SOURCE, Published, decode_own, fold_own, take_back
 from streams.agents.recall.episode_pages import (
-    GRAVES,
-    GRAVES_MARK,
+    ERASED_EPISODES,
+    ERASED_MARK,
     PAGE,
     PAGE_EPISODES,
     PAGE_MARK,
     ROW,
     ROW_MARK,
     StoredRows,
-    graves_key,
+    erased_key,
     listed_as,
     page_key,
 )
@@ -98,7 +98,7 @@ class Episodes:
             name="episodes",
             table="episodes",
             codec=STATE,
-            others=(PAGE, ROW, GRAVES),
+            others=(PAGE, ROW, ERASED_EPISODES),
             sources={
                 TURNS: Source(decode=_decode, fold=self._fold, key=_key),
                 TURN_VECTORS: Source(decode=turn_vectors.read, fold=self._fold_vectors, key=_key),
@@ -199,9 +199,11 @@ class Episodes:
         if ROW_MARK in key:
             # Of what a crash left behind nobody knows, so it is looked at after each restart.
             return ROW.decode(payload, key).came_at + _PATIENCE_SECONDS
-        if GRAVES_MARK in key:
+        if ERASED_MARK in key:
             # They go with their conversation's state; after a reset there may be none.
-            return max(each.until_ms for each in GRAVES.decode(payload, key)) / 1000 + self._kept_seconds
+            return (
+                max(each.until_ms for each in ERASED_EPISODES.decode(payload, key)) / 1000 + self._kept_seconds
+            )
         return None if PAGE_MARK in key else self._wake_at(STATE.decode(payload, key))
 
     def _on_timer(self, key: bytes, context: TimerContext, work: Work) -> None:
@@ -209,7 +211,7 @@ class Episodes:
         if ROW_MARK in key:
             self._drop_leftover(key, context, work)
             return
-        if GRAVES_MARK in key:
+        if ERASED_MARK in key:
             work.remove(key)
             return
         state = work.get(key, STATE)
@@ -238,8 +240,8 @@ class Episodes:
         elif waited >= self._kept_seconds:
             for number in range(-(-state.formed // PAGE_EPISODES)):
                 work.remove(page_key(key, number))
-            if work.get(graves_key(key), GRAVES):
-                work.remove(graves_key(key))
+            if work.get(erased_key(key), ERASED_EPISODES):
+                work.remove(erased_key(key))
             work.remove(key)
 
     @staticmethod

@@ -112,7 +112,7 @@ class TurnLog:
             if isinstance(said, Turn):
                 before = erased.get(said.turn_id)
                 if before is not None and before.covers(said):
-                    _bury_copy(said, before.until_ms, effects)
+                    _erase_copy(said, before.until_ms, effects)
                     continue
                 known = turns.get(said.turn_id)
                 # A copy of what was erased may follow what was said again under the same id.
@@ -132,7 +132,7 @@ class TurnLog:
                 seconds = max(0.0, now - turn.arrived_at.timestamp())
                 effects.observe("searchable_seconds", seconds, turn.tenant_id)
         for turn_id, until_ms in again.items():
-            _bury_copy(turns[turn_id][0], until_ms, effects)
+            _erase_copy(turns[turn_id][0], until_ms, effects)
         if erased:
             await self._erase(erased, gone, effects)
         for erasing in conversations:
@@ -150,15 +150,15 @@ class TurnLog:
         """
         tenant_id, conversation_id, user_id, until = erasing
         where = _TurnsOf(tenant_id, conversation_id, user_id)
-        buried: set[str] = set()
+        done: set[str] = set()
         for index in each_of(self._index):
             start: str | None = None
             while True:
                 found, start = await index.page(where, _PAGE, start)
                 for turn in found:
-                    if turn.arrived_at <= until and turn.turn_id not in buried:
-                        buried.add(turn.turn_id)
-                        _bury(turn, until, effects)
+                    if turn.arrived_at <= until and turn.turn_id not in done:
+                        done.add(turn.turn_id)
+                        _write_tombstone(turn, until, effects)
                 if start is None:
                     break
         if not user_id:
@@ -201,13 +201,13 @@ class TurnLog:
             embedding_requests.forget_of(effects, VectorKind.SENTENCE, sentence_id, user_id, _SOURCE)
 
 
-def _bury_copy(turn: Turn, until_ms: int, effects: Effects) -> None:
+def _erase_copy(turn: Turn, until_ms: int, effects: Effects) -> None:
     """Pass over a late copy of an erased turn: compaction would keep it, and not the erasure before it."""
-    _bury(turn, datetime.fromtimestamp(until_ms / 1000, UTC), effects)
+    _write_tombstone(turn, datetime.fromtimestamp(until_ms / 1000, UTC), effects)
     effects.count("skipped_records_total", "turn-log", "erased")
 
 
-def _bury(turn: Turn, until: datetime, effects: Effects) -> None:
+def _write_tombstone(turn: Turn, until: datetime, effects: Effects) -> None:
     """Have the log end with the turn's erasure."""
     headers = [
         (CONVERSATION_HEADER, turn.conversation_id.encode()),

@@ -32,8 +32,8 @@ async def carry_over(live: Settings, replayed: Settings) -> int:
         known = await reset_conversations.read(catalog, live, service, asked=False)
         if known is not None:
             written += await _write(known.values, known.changelog, replayed)
-    graves = await reset_episodes.read(catalog, live)
-    written += await _write(graves.values, graves.changelog, replayed)
+    tombstones = await reset_episodes.read(catalog, live)
+    written += await _write(tombstones.values, tombstones.changelog, replayed)
     values, changelog = await reset_facts.read_erased(catalog, live)
     return written + await _write(values, changelog, replayed)
 
