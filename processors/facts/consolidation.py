@@ -129,8 +129,8 @@ class Consolidation:
                 before, stub, rest = msgspec.structs.replace(back, stubs=(*back.stubs, rest)), rest, None
                 self._put(claim_of(fact).line_id, before, [fact])
         if fact is not None:
-            let_go = stands.is_known or (stub is not None and is_under(evidence, stub.floors))
-            if let_go or is_counted(fact, evidence):
+            is_old = stands.is_known or (stub is not None and is_under(evidence, stub.floors))
+            if is_old or is_counted(fact, evidence):
                 return False
         unsure = is_tentative(self._candidate)
         mark = mark_of(own, self._at, self._kind, tentative=unsure, since=evidence.since)

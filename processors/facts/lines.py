@@ -16,7 +16,7 @@ from models.messages import Timestamp
 from processors.facts.claims import claim_of
 from processors.facts.evidence import Floor, ceilings
 from processors.facts.marks import Mark, MarkKind, Moment, mark_of, marked
-from processors.facts.stubs import Given, Stub, let_go_stub, voided_stub
+from processors.facts.stubs import Given, Stub, dropped_stub, voided_stub
 from processors.facts.timeline import Verdict, trimmed, verdicts
 
 #: How many changes and pieces of evidence a line's facts name together, so that it stays a small record.
@@ -258,5 +258,5 @@ def bounded(line: Line, found: Mapping[str, Verdict]) -> Line:
         floors=ceilings((each for fact in gone for each in fact.provenance), line.floors),
     )
     for fact in gone:
-        left = with_stub(left, let_go_stub(fact, line.stub(fact.fact_id)))
+        left = with_stub(left, dropped_stub(fact, line.stub(fact.fact_id)))
     return left

@@ -91,7 +91,7 @@ def _merged_stub(fact: Fact, claim: Claim, into_line: str, into: Fact | None) ->
         fact=fact,
         marks=marks,
         gave=_given(fact, into),
-        let_go=fact.evidence_count - len(fact.provenance),
+        dropped=fact.evidence_count - len(fact.provenance),
         narrowed=_narrowed(fact, into),
     )
 

@@ -159,14 +159,14 @@ def _inheriting(partial: Fact, whole: Fact, erasure: Erasure | None) -> Fact:
     inherited = tuple(
         theirs for theirs in evidence if not any(is_same(theirs, each) for each in whole.provenance)
     )
-    let_go = 0 if erasure is not None else partial.evidence_count - len(partial.provenance)
-    bounds = (floors(partial) if let_go else {}), floors(whole)
+    dropped = 0 if erasure is not None else partial.evidence_count - len(partial.provenance)
+    bounds = (floors(partial) if dropped else {}), floors(whole)
     ours = with_ends(whole.provenance, evidence)
     kept = tuple(each for each in (*inherited, *ours) if _is_above(each, bounds))
     more = msgspec.structs.replace(
         whole,
         confidence=max(whole.confidence, partial.confidence),
-        evidence_count=whole.evidence_count + len(inherited) + let_go,
+        evidence_count=whole.evidence_count + len(inherited) + dropped,
         provenance=newest(kept),
         learned_at=min(whole.learned_at, partial.learned_at),
         last_evidence_at=max(whole.last_evidence_at, partial.last_evidence_at),

@@ -43,7 +43,7 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     before consolidation did.  ``slot_id``: the slot that it was in.
     Whose it was and in which conversations it was said is known: what stands for it may be gone when they are
     erased.  Of one that was merged and can be brought back, ``fact`` is what it was,
-    ``marks`` those that it had, ``gave`` the evidence that the other did not have before, ``let_go`` how
+    ``marks`` those that it had, ``gave`` the evidence that the other did not have before, ``dropped`` how
     much evidence it had that it named no more, and ``narrowed`` to which part of it the other's distance to
     certainty shrank.  ``voided_by``: of one that was corrected, by what the window of what was said instead is
     known again (:func:`voided_by`); that is erased without anybody's finding this.  ``voids``: when it was
@@ -64,7 +64,7 @@ class Stub(msgspec.Struct, frozen=True, array_like=True):
     fact: Fact | None = None
     marks: tuple[Mark, ...] = ()
     gave: tuple[str, ...] = ()
-    let_go: int = 0
+    dropped: int = 0
     narrowed: float = 1.0
     voided_by: str = ""
     voids: tuple[Voided, ...] = ()
@@ -99,7 +99,7 @@ class Given(msgspec.Struct, frozen=True, array_like=True):
 
     fact_id: str
     gave: tuple[str, ...] = ()
-    let_go: int = 0
+    dropped: int = 0
     narrowed: float = 1.0
 
 
@@ -133,7 +133,7 @@ def voided_stub(
     return stub_of(fact, before, floors=floors, voided_by=voided_by(window_id), voids=voids)
 
 
-def let_go_stub(fact: Fact, before: Stub | None) -> Stub:
+def dropped_stub(fact: Fact, before: Stub | None) -> Stub:
     """Return the stub of a fact dropped for lack of room; ``before``: the stub of its corrections."""
     known = before or stub_of(fact)
     floors = ceilings(fact.provenance, known.floors)

@@ -60,7 +60,7 @@ class ResponseFilter:
             return Filtered(state, text)
         step = _Step(state, self.policy, self._find)
         if expired or off:
-            step.let_go()
+            step.release_all()
         (step.pass_on if off else step.read)(text, final)
         return step.result(len(text), now)
 
@@ -98,7 +98,7 @@ class _Step:
         self._state, self._release = state, Release(state, History(state.said))
         self._decisions = Decisions(state, self._release, policy, find)
 
-    def let_go(self) -> None:
+    def release_all(self) -> None:
         """Let everything visible leave."""
         self._decisions.break_off()
         text = self._state.text

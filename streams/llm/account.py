@@ -88,7 +88,7 @@ class Call:
         self.outcome = outcome
         self.usage = said.usage
 
-    def let_go(self, other: Answer | Declined) -> None:
+    def release(self, other: Answer | Declined) -> None:
         """Note that nobody waits for it, as another call with the same question was answered.
 
         It is paid all the same, and took what the other did, as far as can be told.

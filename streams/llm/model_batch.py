@@ -90,7 +90,7 @@ class ModelBatch:
                 later = TryLater(str(error), unanswered=isinstance(error, Unanswered))
                 self.found |= {self._ids[number]: later for number in group}
                 return
-            # Before it is let go of: in between nobody would count it.
+            # Before it is released: in between nobody would count it.
             left = await self._take(group, said)
         for number in left:
             await self.run([number])
@@ -202,7 +202,7 @@ class ModelBatch:
 def _with_all(made: Sequence[Call], said: Answer | Declined) -> Answer | Declined:
     """Return the answer with the tokens of all calls made for it."""
     for call in made:
-        call.let_go(said)
+        call.release(said)
     return said._replace(usage=_sum(call.usage for call in made))
 
 

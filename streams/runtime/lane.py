@@ -26,12 +26,12 @@ from streams.runtime.stepping import Prepared, Stepper
 from streams.runtime.table import NoState, PartitionState
 from streams.runtime.timers import Timers
 
-#: Asks a lane to let go of removed keys.
+#: Asks a lane to purge removed keys.
 PURGE_TOMBSTONES = object()
 
 #: How often it does, and of how many at a time.
-_LET_GO_SECONDS = 60.0
-_LET_GO_KEYS = 1000
+_PURGE_SECONDS = 60.0
+_PURGE_KEYS = 1000
 
 #: Stored values whose timers are set before the event loop has its turn.
 _ROWS_AT_ONCE = 500
@@ -83,7 +83,7 @@ class Lane:
         self._finishing: set[asyncio.Task[None]] = set()
         self._positions: dict[str, int] = {}
         self._log_times: dict[str, float] = {}
-        self._letting_go = self._wake(_LET_GO_SECONDS, PURGE_TOMBSTONES)
+        self._purging = self._wake(_PURGE_SECONDS, PURGE_TOMBSTONES)
         self._worker = asyncio.create_task(self._work(), name=f"lane {self.stage.name}-{partition}")
 
     # -- life -------------------------------------------------------------------------------------------
@@ -112,7 +112,7 @@ class Lane:
     def close(self) -> None:
         """Give up everything that is not confirmed; nothing of this lane will be acked any more."""
         self.timers.close()
-        self._letting_go.cancel()
+        self._purging.cancel()
         self._worker.cancel()
         for task in self._finishing:
             task.cancel()
@@ -151,7 +151,7 @@ class Lane:
         if event is None:
             await self._on_timers()
         elif event is PURGE_TOMBSTONES:
-            await self._let_go()
+            await self._purge()
         else:
             await self._on_batch(event)
 
@@ -222,13 +222,13 @@ class Lane:
                 return 0.0
         return min(self._log_times.values())
 
-    async def _let_go(self) -> None:
+    async def _purge(self) -> None:
         if not self.epoch.running:
             return
-        values = {} if self.runtime.stalled() else self.state.let_go(_LET_GO_KEYS)
+        values = {} if self.runtime.stalled() else self.state.purge(_PURGE_KEYS)
         if values:
             await self._launch(Prepared(Effects().account(), [], values), None)
-        self._letting_go = self._wake(0 if len(values) == _LET_GO_KEYS else _LET_GO_SECONDS, PURGE_TOMBSTONES)
+        self._purging = self._wake(0 if len(values) == _PURGE_KEYS else _PURGE_SECONDS, PURGE_TOMBSTONES)
 
     def _schedule(self, delay: float) -> asyncio.TimerHandle:
         return self._wake(delay, None)

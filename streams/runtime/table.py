@@ -78,7 +78,7 @@ class PartitionState:
             if value == GONE:
                 self._going.discard(key)
 
-    def let_go(self, limit: int) -> dict[bytes, bytes]:
+    def purge(self, limit: int) -> dict[bytes, bytes]:
         """Return the tombstones that purge up to ``limit`` removed keys, if nobody can write them late."""
         stored = self._stored
         if time.monotonic() - stored.ours_since < LATE_WRITES_SECONDS:
@@ -97,7 +97,7 @@ class NoState:
     def wrote(self, first_offset: int, records: int) -> None:
         raise TypeError("a stage without a table has no changelog")
 
-    def let_go(self, limit: int) -> dict[bytes, bytes]:
+    def purge(self, limit: int) -> dict[bytes, bytes]:
         return {}
 
     def read(self, key: bytes) -> tuple[int, bytes | None]:

@@ -82,7 +82,7 @@ def test_a_fact_is_not_learned_anew_while_its_line_has_room_for_it() -> None:
     assert memory.known("home", "Berlin").evidence_count == 2
 
 
-def test_evidence_of_a_fact_that_was_let_go_is_known_after_it_came_back() -> None:
+def test_evidence_of_a_dropped_fact_is_known_after_it_came_back() -> None:
     def town(number: int, at: int) -> list[Fact]:
         return memory.hears(candidate(f"Town {number}", evidence(at), polarity=NEGATED))
 

@@ -346,13 +346,13 @@ class TestLettingGo:
         partition = self.removals(3)
         state = PartitionState(partition)
         clock[0] += LATE_WRITES_SECONDS - 1
-        assert state.let_go(10) == {}
+        assert state.purge(10) == {}
         clock[0] += 1
-        values = state.let_go(2)
+        values = state.purge(2)
         assert list(values.values()) == [GONE, GONE]
-        rest = state.let_go(2)
+        rest = state.purge(2)
         assert values.keys() | rest.keys() == {b"0", b"1", b"2"}
-        assert state.let_go(2) == {}
+        assert state.purge(2) == {}
         state.confirm(values)
         state.confirm(rest)
         assert (partition.values, partition.removed) == ({}, set())
@@ -362,20 +362,20 @@ class TestLettingGo:
             if spec.is_changelog:
                 assert (spec.min_compaction_lag_ms or 0) >= LATE_WRITES_SECONDS * 1000, spec.name
 
-    def test_a_key_that_is_being_stored_again_is_not_let_go(self, clock: list[float]) -> None:
+    def test_a_key_that_is_being_stored_again_is_not_purged(self, clock: list[float]) -> None:
         partition = self.removals(1)
         state = PartitionState(partition)
         again = state.store({b"0": StateChange(b"new", 2)})
         clock[0] += LATE_WRITES_SECONDS
-        assert state.let_go(10) == {}
+        assert state.purge(10) == {}
         state.confirm(again)
-        assert state.let_go(10) == {}
+        assert state.purge(10) == {}
 
     def test_a_key_that_is_stored_while_it_goes_stays_stored(self, clock: list[float]) -> None:
         partition = self.removals(1)
         state = PartitionState(partition)
         clock[0] += LATE_WRITES_SECONDS
-        going = state.let_go(10)
+        going = state.purge(10)
         again = state.store({b"0": StateChange(b"new", 2)})
         state.confirm(going)
         assert state.read(b"0") == (2, b"new")
@@ -388,7 +388,7 @@ class TestLettingGo:
         clock[0] += LATE_WRITES_SECONDS
         for _ in range(2):
             state.confirm(state.store({b"k": StateChange(None, None)}))
-            going = state.let_go(10)
+            going = state.purge(10)
             assert going == {b"k": GONE}
             state.confirm(going)
             assert partition.values == {}
@@ -396,10 +396,10 @@ class TestLettingGo:
         state.confirm(going)
         assert partition.values == {}, "a key that is not there may be let go of"
 
-    def test_what_was_not_confirmed_is_let_go_in_the_next_epoch(self, clock: list[float]) -> None:
+    def test_what_was_not_confirmed_is_purged_in_the_next_epoch(self, clock: list[float]) -> None:
         partition = self.removals(1)
         clock[0] += LATE_WRITES_SECONDS
-        assert PartitionState(partition).let_go(10) == PartitionState(partition).let_go(10) == {b"0": GONE}
+        assert PartitionState(partition).purge(10) == PartitionState(partition).purge(10) == {b"0": GONE}
 
 
 class TestNoState:
@@ -415,7 +415,7 @@ class TestNoState:
         state = NoState()
         assert state.store({}) == {}
         state.confirm({})
-        assert (state.read(b"k"), list(state.items()), state.let_go(5)) == ((0, None), [], {})
+        assert (state.read(b"k"), list(state.items()), state.purge(5)) == ((0, None), [], {})
 
 
 class BareTable(StateTable):

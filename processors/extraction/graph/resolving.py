@@ -79,7 +79,7 @@ class Resolved:
         if coming and not self._about:
             first = min(coming, key=_place)
             self._whose = first.tenant_id, first.user_id
-        gone = self._let_go(set(removed))
+        gone = self._remove(set(removed))
         new = {mention for each in coming for mention in _mentions(each)} - self._with.keys()
         for each in coming:
             for mention in _mentions(each):
@@ -92,7 +92,7 @@ class Resolved:
             self._put_in(each)
         return self._made_anew()
 
-    def _let_go(self, going: Set[GraphStatement]) -> set[Mention]:
+    def _remove(self, going: Set[GraphStatement]) -> set[Mention]:
         """Take statements out, and return the mentions that stand in none any more."""
         gone = set[Mention]()
         for each in going:

@@ -60,7 +60,7 @@ def merged(
         given = _given(gone, fact, joined.fact(fact.fact_id) or fact)
     before = tuple(each for each in known if each.fact_id != gone.fact_id)[: _GIVEN_KEPT - 1]
     marks = tuple(mark for mark in left.marks if mark.fact_id == gone.fact_id)
-    kept = {"gave": given.gave, "let_go": given.let_go, "narrowed": given.narrowed}
+    kept = {"gave": given.gave, "dropped": given.dropped, "narrowed": given.narrowed}
     rest = with_stub(rest, msgspec.structs.replace(stub, fact=gone, marks=marks, **kept))
     return Paired(msgspec.structs.replace(after, given=given, given_before=before), rest, changed, [gone])
 
@@ -75,7 +75,7 @@ def _given(gone: Fact, before: Fact, after: Fact) -> Given:
     return Given(
         gone.fact_id,
         gave=gave if gained else (),
-        let_go=max(0, gained - len(gave)),
+        dropped=max(0, gained - len(gave)),
         narrowed=(1.0 - after.confidence) / (1.0 - before.confidence) if before.confidence < 1.0 else 1.0,
     )
 
@@ -90,7 +90,7 @@ def separated(whole: Found, left: Line, stub: Stub, through: Sequence[Stub], at:
     into_id, into, fact = whole
     given = set(stub.gave).intersection(*(each.gave for each in through))
     claim = claim_of(fact)._replace(line_id=into_id)
-    lesser, marks = _without(fact, into.marks, claim, given, stub.let_go)
+    lesser, marks = _without(fact, into.marks, claim, given, stub.dropped)
     confidence = fact.confidence if stub.narrowed <= 0.0 else 1.0 - (1.0 - fact.confidence) / stub.narrowed
     lesser = msgspec.structs.replace(lesser, confidence=min(1.0, max(0.0, confidence)))
     line = with_fact(msgspec.structs.replace(into, marks=marks), lesser)
@@ -108,23 +108,23 @@ def without_part(line: Line, stub: Stub, part: Stub) -> Line:
     if stub.fact is None:
         return line
     claim = claim_of(stub.fact)
-    archived, marks = _without(stub.fact, stub.marks, claim, part.gave, part.let_go)
+    archived, marks = _without(stub.fact, stub.marks, claim, part.gave, part.dropped)
     lesser = msgspec.structs.replace(
         stub,
         fact=archived,
         marks=marks,
         gave=tuple(each for each in stub.gave if each not in part.gave),
-        let_go=max(0, stub.let_go - part.let_go),
+        dropped=max(0, stub.dropped - part.dropped),
     )
     return with_stub(line, lesser)
 
 
 def _without(
-    fact: Fact, marks: tuple[Mark, ...], claim: Claim, given: Collection[str], let_go: int
+    fact: Fact, marks: tuple[Mark, ...], claim: Claim, given: Collection[str], dropped: int
 ) -> tuple[Fact, tuple[Mark, ...]]:
     """Return a fact without some of its evidence, and the marks that are left if all of the rest is known."""
     kept = tuple(each for each in fact.provenance if name_of(each) not in given)
-    count = max(fact.evidence_count - len(given) - let_go, len(kept), 1)
+    count = max(fact.evidence_count - len(given) - dropped, len(kept), 1)
     lesser = msgspec.structs.replace(fact, provenance=kept, evidence_count=count)
     if count > len(kept):
         return lesser, marks

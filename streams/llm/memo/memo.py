@@ -90,7 +90,7 @@ class MemoLog:
             yield True
         finally:
             try:
-                await asyncio.shield(self._view.let_go(tenant_id, name))
+                await asyncio.shield(self._view.release(tenant_id, name))
             except DependencyUnavailable as error:
                 # What was answered is paid: it is not lost for this.
                 log.warning("a call that has ended counts as open until its lease ends", error=str(error))

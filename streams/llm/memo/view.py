@@ -100,13 +100,13 @@ class MemoView:
     ) -> bool:
         """Say whether a call that may cost ``most`` is within what a tenant may spend on a day (US dollars).
 
-        If so, that counts as spent until the call is let go of by its ``name``, or for ``lease_ms``.
+        If so, that counts as spent until the call is released by its ``name``, or for ``lease_ms``.
         """
         keys = [self._spent(tenant_id), self._spending(tenant_id)]
         arguments: list[str | int] = [day, repr(most), repr(budget), name, lease_ms]
         return bool(await self._ask(lambda: self._reserve(keys, arguments)))
 
-    async def let_go(self, tenant_id: str, name: str) -> None:
+    async def release(self, tenant_id: str, name: str) -> None:
         """Count a call no longer that was counted by :meth:`reserve`."""
         await self._ask(lambda: self._client.hdel(self._spending(tenant_id), name))
 
