@@ -25,7 +25,7 @@ _EMPHASIS = re.compile(r"(?<![\w*])\*+(?=[^\s*])|(?<=[^\s*])\*+(?![\w*])|(?<!\w)
 _TOKEN = re.compile(
     rf"[{UNSPACED}]|\d+(?:[.,:]\d+)*|(?:(?![{UNSPACED}\d])\w)+(?:['’](?:(?![{UNSPACED}])\w)+)*|\S"
 )
-#: Where there is none of these, a text is told apart into its words as they are.
+#: Where there is none of these, a text is split into its words as they are.
 _MAY_EXPAND = re.compile(r"['’,]|annot")
 _MAY_BE_EMPHASIS = re.compile(r"[*~]")
 _THOUSANDS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")

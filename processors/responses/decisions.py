@@ -15,7 +15,7 @@ from processors.responses.lines import Kind
 from processors.responses.release import Release
 from processors.responses.sentences import stands_in_verse
 
-#: Kinds that are told apart by how their line ends.
+#: Kinds that only the end of their line distinguishes.
 _OPEN = (Kind.SENTENCE, Kind.HEADING)
 
 #: Kinds that may begin a passage: others belong to what stands before them.

@@ -24,7 +24,7 @@ _END_SECONDS = 5.0
 
 
 class LocalValkey:
-    """A server that is started by :meth:`ensure`; ``name`` tells those of one folder apart."""
+    """A server that is started by :meth:`ensure`; ``name`` distinguishes those of one folder."""
 
     def __init__(self, folder: Path, name: str) -> None:
         self._folder = folder

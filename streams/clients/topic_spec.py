@@ -35,7 +35,7 @@ class TopicSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ``looked_up_by`` those who look things up in it outside of their consumer group.  ``type`` is
     the dotted path of the value's struct and ``event_type`` the CloudEvents type, both ``""`` where values are
     not ours to describe (dead letters, changelogs).  ``shared``: one topic for all
-    generations.  ``digest_key`` are the fields that tell its records apart
+    generations.  ``digest_key`` are the fields that distinguish its records
     where the key does not (in a topic that is not compacted), and ``digest_ignores`` says in which fields two
     topics may differ that say the same, and why (:mod:`streams.admin.topics.digests`): ``messages.offset`` is
     that field of each of the messages.  Times in milliseconds, sizes in bytes; ``None`` leaves the broker's

@@ -25,7 +25,7 @@ async def open_chat_models(
 ) -> ChatModels:
     """Return both; what must be closed at the end goes on ``resources``.
 
-    ``name`` tells services of one machine apart; see :func:`streams.llm.factory.open_asking`.
+    ``name`` distinguishes services of one machine; see :func:`streams.llm.factory.open_asking`.
 
     Raises:
         ConfigurationError: a model is to be asked, and something about it is set wrongly.

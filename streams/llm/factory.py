@@ -33,7 +33,7 @@ async def open_asking(
 ) -> Asking:
     """Return the access to the model; resources to close at the end go on ``resources``.
 
-    ``name`` tells services of one machine apart that keep the memo's view each in a Valkey of its own.
+    ``name`` distinguishes services of one machine that keep the memo's view each in a Valkey of its own.
 
     Raises:
         ConfigurationError: the endpoint does not take the key, has no such model, or speaks another API.

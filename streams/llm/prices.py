@@ -23,7 +23,7 @@ log = structlog.get_logger("streams.llm")
 
 FREE = Price(0.0, 0.0, 0.0)
 
-#: What tells versions of one model apart, such as ``-001``.
+#: What distinguishes versions of one model, such as ``-001``.
 _VERSION = re.compile(r"-\d{3,}$")
 
 #: What a price is read off: below the prompts that some models charge more for.

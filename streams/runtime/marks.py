@@ -37,13 +37,13 @@ class Layout:
     """How the values of a stage with these ``sources`` are laid out.
 
     Raises:
-        ValueError: two sources cannot be told apart.
+        ValueError: two sources cannot be distinguished.
     """
 
     def __init__(self, sources: Sequence[str]) -> None:
         names = [blake2b(source.encode(), digest_size=_NAME_SIZE).digest() for source in sources]
         if len(set(names)) < len(names) or not 0 < len(names) < 256:
-            raise ValueError(f"sources that cannot be told apart: {', '.join(sources)}")
+            raise ValueError(f"sources that cannot be distinguished: {', '.join(sources)}")
         self._sources = tuple(sources)
         self._names = names
         #: What every value begins with that was stored in this layout and not removed.

@@ -2,7 +2,7 @@
 
 An SQLite database without a journal, whose file has no name: it goes with the process, however that ends, and
 what it held is read from the changelog again.  A row's number is the hash of its key, so that a look-up is a
-search for an integer.  Keys whose hashes are equal are told apart: all but one of them stay in memory.
+search for an integer.  Keys whose hashes are equal are distinguished: all but one of them stay in memory.
 
 Most look-ups are for keys that were never stored.  A map of bits, by hash, answers these.
 

@@ -1,4 +1,4 @@
-"""Two deployments on one machine, one broker and one Qdrant, told apart by their prefix alone."""
+"""Two deployments on one machine, one broker and one Qdrant, distinguished by their prefix alone."""
 
 from __future__ import annotations
 

@@ -192,8 +192,8 @@ async def test_a_removed_key_is_gone_for_steps_and_a_removal_with_its_mark_in_th
 
 
 async def test_removed_keys_leave_when_nobody_can_write_them_late(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane_module, "_LET_GO_SECONDS", 0.01)
-    monkeypatch.setattr(lane_module, "_LET_GO_KEYS", 2)
+    monkeypatch.setattr(lane_module, "_PURGE_SECONDS", 0.01)
+    monkeypatch.setattr(lane_module, "_PURGE_KEYS", 2)
     rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
     keys = [b"a", b"b", b"c"]
     rig.stored.fold(Record(LAYOUT.seal(None, None, 0, 5), key) for key in keys)
@@ -211,8 +211,8 @@ async def test_removed_keys_leave_when_nobody_can_write_them_late(monkeypatch: p
     assert rig.failure is None
 
 
-async def test_a_lane_that_is_over_lets_nothing_go(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lane_module, "_LET_GO_SECONDS", 0.001)
+async def test_a_lane_that_is_over_purges_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lane_module, "_PURGE_SECONDS", 0.001)
     rig = Rig(Stage(name="copy", sources=(SOURCE,), step=copy_step, table="copies"))
     rig.stored.fold([Record(LAYOUT.seal(None, None, 0, 5), b"a")])
     rig.stored.ours_since -= LATE_WRITES_SECONDS

@@ -66,12 +66,12 @@ class TestLayout:
             Layout(TWO[: len(offsets)]).seal(value, b"b", 0, 6)
 
     def test_sources_that_cannot_be_told_apart_are_refused(self) -> None:
-        with pytest.raises(ValueError, match="told apart"):
+        with pytest.raises(ValueError, match="distinguished"):
             Layout(("messages", "messages"))
-        with pytest.raises(ValueError, match="told apart"):
+        with pytest.raises(ValueError, match="distinguished"):
             Layout(())
         Layout([str(number) for number in range(255)])
-        with pytest.raises(ValueError, match="told apart"):
+        with pytest.raises(ValueError, match="distinguished"):
             Layout([str(number) for number in range(256)])
 
     @pytest.mark.parametrize("sources", [1, 2])

@@ -74,7 +74,7 @@ async def all_to_the_file(memory: StateMemory) -> None:
 class TestStateFile:
     @given(st.lists(st.dictionaries(st.sampled_from(KEYS), st.sampled_from([b"", b"1", b"22"]))), st.data())
     def test_it_holds_what_was_written_last_whatever_the_hashes(self, writes: list[Any], data: Any) -> None:
-        """Keys of one hash are told apart, one that leaves gives its place to no other's value."""
+        """Keys of one hash are distinguished, one that leaves gives its place to no other's value."""
         hashes = {key: data.draw(st.integers(-2, 1)) for key in KEYS}
         with TemporaryDirectory() as folder:
             file, plain = StateFile(Path(folder), hashes.__getitem__), dict[bytes, bytes]()

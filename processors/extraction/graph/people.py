@@ -12,7 +12,7 @@ from models.graph import SELF_ROLE, EntityType, Mention
 
 
 class People:
-    """People by role, by name, or by both.  Keys tell entities apart."""
+    """People by role, by name, or by both.  Keys distinguish entities."""
 
     def __init__(self, mentions: Iterable[Mention]) -> None:
         self._names_of_role: dict[tuple[EntityType, str], set[str]] = defaultdict(set)

@@ -209,7 +209,7 @@ def _put(known: dict[str, _Thing], changed: Mapping[str, _Thing | None]) -> None
 
 
 def entity_id(tenant_id: str, user_id: str, key: str) -> str:
-    """Return the id of what a key tells apart, in the graph of a person."""
+    """Return the id of the entity with a key, in the graph of a person."""
     return ids.deterministic_id("entity", tenant_id, user_id, key)
 
 

@@ -1,7 +1,7 @@
 """Relation of two near facts: equal, contradictory, or undecided.
 
 Measured with the built-in model: "allergic / not allergic" .98, "likes / doesn't like coffee" .89, "first /
-fourth tournament" .91.  So what tells two facts apart is looked for in their claims and their words.
+fourth tournament" .91.  So what distinguishes two facts is looked for in their claims and their words.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def read(
 
 def _folded(name: str) -> str:
     """Return a name as it is looked up.  A pattern that ignores case takes all letters i for one, with and
-    without the dot, which :meth:`str.casefold` tells apart.
+    without the dot, which :meth:`str.casefold` distinguishes.
     """
     return name.replace("İ", "i").replace("ı", "i").casefold()
 
@@ -167,7 +167,7 @@ class _Texts(dict[str, tuple[str, ...]]):
 
 
 def _split(text: str) -> list[str]:
-    """Return the words of a text; where none are told apart, each letter, and each two that stand together."""
+    """Return the words of a text; where no spaces part them, each letter, and each two that stand together."""
     words: list[str] = _WORD.findall(text)
     if _UNSPACED.search(text) is None:
         return words

@@ -39,7 +39,7 @@ Path = tuple[str, ...]
 
 
 class Recipe:
-    """How the records of a topic are told apart and compared.
+    """How the records of a topic are distinguished and compared.
 
     ``exact``: every field counts, also those that two logs of the same things may differ in.
     """
@@ -47,7 +47,7 @@ class Recipe:
     def __init__(self, spec: TopicSpec, *, exact: bool = False) -> None:
         if not spec.digest_key and not spec.is_compacted:
             raise ConfigurationError(
-                f"{spec.name} keeps several records per key, and its file does not say what tells them apart: "
+                f"{spec.name} keeps several records per key, and its file does not say what distinguishes them: "
                 "only topics with digest_key in schemas/topics, and compacted ones, can be compared"
             )
         self._key: Sequence[str] = spec.digest_key

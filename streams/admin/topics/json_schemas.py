@@ -49,7 +49,7 @@ def components(kinds: list[type[msgspec.Struct]], reference: str) -> dict[str, A
 
 
 def check_names(definitions: Iterable[str]) -> None:
-    """Refuse types of one name in one document: msgspec tells them apart by where their code stands.
+    """Refuse types of one name in one document: msgspec distinguishes them by where their code stands.
 
     Raises:
         ValueError: the contract would change with each move of a module.

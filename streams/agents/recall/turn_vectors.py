@@ -1,4 +1,4 @@
-"""``memory.turn-vectors.v1``: vectors of turns where their conversations are, to tell topics apart.
+"""``memory.turn-vectors.v1``: vectors of turns where their conversations are, to find where topics change.
 
 On ``memory.embeddings.v1`` they lie where their person is.
 """

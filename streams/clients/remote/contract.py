@@ -1,7 +1,7 @@
 """Protocol between both sides of the socket.
 
 A frame is a length (4 bytes, the highest first) and MessagePack.  Calls of one connection are answered as they
-are ready, told apart by their numbers.
+are ready, distinguished by their numbers.
 """
 
 from __future__ import annotations

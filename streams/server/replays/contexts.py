@@ -117,7 +117,7 @@ def compared(pairs: Iterable[tuple[Context, Context]], asked: int) -> Contexts:
 
 
 def _lines(context: Context) -> dict[tuple[Tier, str], Line]:
-    """Return the lines of the prompt.  A fact has another id in another wording: its text tells it apart."""
+    """Return the lines of the prompt.  A fact has another id in another wording: its text identifies it."""
     return {(each.tier, each.text): _line(each) for each in context.items if each.left_out is None}
 
 
