@@ -24,7 +24,7 @@ from processors.facts.merging.guards import may_merge
 from processors.facts.refinement import absorbed, brought_back
 from processors.facts.stubs import Given, Stub, corrected_until, kept_of
 
-#: Merges into one line whose gifts are known: more in one batch, and a crash in its midst, are not distinguished.
+#: How many merges into one line are known by what they gave: of more in one batch a crash may lose some.
 _GIVEN_KEPT = 16
 
 

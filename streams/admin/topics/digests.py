@@ -47,7 +47,7 @@ class Recipe:
     def __init__(self, spec: TopicSpec, *, exact: bool = False) -> None:
         if not spec.digest_key and not spec.is_compacted:
             raise ConfigurationError(
-                f"{spec.name} keeps several records per key, and its file does not say what distinguishes them: "
+                f"{spec.name} keeps several records per key, and its file does not say how they differ: "
                 "only topics with digest_key in schemas/topics, and compacted ones, can be compared"
             )
         self._key: Sequence[str] = spec.digest_key
