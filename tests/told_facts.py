@@ -12,7 +12,7 @@ from models.statements import Assertion, Polarity, attribute_of
 from processors.facts.claims import Claim, claim_of
 from processors.facts.consolidation import Consolidation
 from processors.facts.evidence import learned, reinforced
-from processors.facts.lines import Cause, Found, Line
+from processors.facts.lines import Cause, Line, LocatedFact
 from processors.facts.merging.applying import merged
 
 NOON = datetime(2025, 3, 1, 12, tzinfo=UTC)
@@ -147,12 +147,12 @@ class Memory:
         self.lines |= {stays.line_id: done.into, goes.line_id: done.left}
         self.topic |= {fact.fact_id: fact for fact in (*done.other, *done.stays)}
 
-    def _found(self, attribute: str, value: str) -> Found:
+    def _found(self, attribute: str, value: str) -> LocatedFact:
         claim = claimed(attribute, value)
         line = self.lines[claim.line_id]
         fact = line.fact(claim.fact_id)
         assert fact is not None
-        return Found(claim.line_id, line, fact)
+        return LocatedFact(claim.line_id, line, fact)
 
     def known(self, attribute: str, value: str, polarity: Polarity = Polarity.AFFIRMED) -> Fact:
         """The latest version of a fact."""

@@ -80,7 +80,7 @@ class Place(msgspec.Struct, frozen=True, tag="place"):
     line_id: str
 
 
-class Found(NamedTuple):
+class LocatedFact(NamedTuple):
     """A fact, and the line that it is in."""
 
     line_id: str

@@ -26,7 +26,16 @@ from processors.facts.evidence import (
     place,
     with_ends,
 )
-from processors.facts.lines import STUBS_LIMIT, Cause, Found, Line, recorded, unnamed, with_fact, with_stub
+from processors.facts.lines import (
+    STUBS_LIMIT,
+    Cause,
+    Line,
+    LocatedFact,
+    recorded,
+    unnamed,
+    with_fact,
+    with_stub,
+)
 from processors.facts.marks import Mark, marked
 from processors.facts.stubs import Led, Stub, stub_of
 
@@ -78,7 +87,7 @@ def standing(
 
 
 def absorbed(
-    partial: Found, whole: Line, own: Claim, erasure: Erasure | None, cause: Cause, since: int
+    partial: LocatedFact, whole: Line, own: Claim, erasure: Erasure | None, cause: Cause, since: int
 ) -> tuple[Fact, Stub, Line, Line]:
     """Return the merged partial fact, its stub, the line that it leaves, and the whole fact's line with it.
 

@@ -41,22 +41,22 @@ def named_times(sent: Iterable[datetime]) -> Iterator[datetime | None]:
             yield at
 
 
-class Told(NamedTuple):
+class DecodedAnswer(NamedTuple):
     """Decoded JSON of an answer; ``cut``: its end is missing, and its last value may be incomplete."""
 
     content: Any
     cut: bool
 
 
-def told(answer: str) -> Told | None:
+def told(answer: str) -> DecodedAnswer | None:
     """Return the JSON of an answer, as far as it can be read; ``None`` if there is none."""
     text = _unwrapped(answer)
     try:
-        return Told(from_json(text), False)
+        return DecodedAnswer(from_json(text), False)
     except ValueError:
         pass
     try:
-        return Told(from_json(text, allow_partial=True), True)
+        return DecodedAnswer(from_json(text, allow_partial=True), True)
     except ValueError:
         return None
 

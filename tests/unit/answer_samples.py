@@ -13,7 +13,7 @@ from models.context import FoundBy
 from models.messages import Role
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
-from processors.prompts.answering.answering import Ask, Heard, Reply, Rules, Step, answering
+from processors.prompts.answering.answering import Ask, ModelReply, Reply, Rules, Step, answering
 from processors.prompts.answering.material import Asked, Found
 from processors.prompts.answering.searching import Search
 from processors.retrieval.context.ranking import Candidate
@@ -78,7 +78,7 @@ class Driven:
     def __init__(
         self,
         question: Asked,
-        model: Sequence[Heard] | Callable[[Dialogue], Heard] = (),
+        model: Sequence[ModelReply] | Callable[[Dialogue], ModelReply] = (),
         finds: Callable[[Search], Found | str] = lambda search: Found(),
         *,
         budget: int = 1500,

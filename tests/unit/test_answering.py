@@ -17,7 +17,7 @@ from models.messages import Role
 from models.understanding import QueryUnderstanding, Reason
 from processors.prompts import answer as prompts
 from processors.prompts import fence
-from processors.prompts.answering.answering import Heard
+from processors.prompts.answering.answering import ModelReply
 from processors.prompts.answering.choosing import chosen
 from processors.prompts.answering.material import Found
 from processors.prompts.answering.plain import NOTED, NOTHING
@@ -71,7 +71,7 @@ class TestWithoutAModel:
             possible_interpretations=("What is Anna's job?", "What is Julia's job?"),
             clarifying_questions=("By “her”, do you mean Anna or Julia?", "Or somebody else?"),
         )
-        driven = Driven(asked("What is her job?", understanding=understanding), [Heard("Nurse.", Ended())])
+        driven = Driven(asked("What is her job?", understanding=understanding), [ModelReply("Nurse.", Ended())])
         assert driven.dialogues == []
         assert driven.answer.kind is AnswerKind.CLARIFYING
         assert "1. What is Anna's job?\n2. What is Julia's job?" in driven.answer.text
@@ -82,7 +82,9 @@ class TestPrompt:
     def test_the_tiers_add_up_and_keep_to_the_budget(self) -> None:
         recent = tuple(turn(f"Message {n}. " + "word " * 80, n) for n in range(5))
         facts = tuple(fact(f"f-{n}", f"User owns {n} red cars and a {n}-metre boat", 0.9) for n in range(9))
-        driven = Driven(asked("What do I own?", Found(facts), recent=recent), [Heard("Cars [1].", Ended())])
+        driven = Driven(
+            asked("What do I own?", Found(facts), recent=recent), [ModelReply("Cars [1].", Ended())]
+        )
         laid = driven.answer.prompt
         assert laid.tokens == sum(use.tokens for use in laid.tiers) <= laid.budget == 1500
         (dialogue,) = driven.dialogues
@@ -95,7 +97,7 @@ class TestPrompt:
 
     def test_the_question_stands_last_and_is_not_said_twice(self) -> None:
         driven = Driven(
-            asked("Where do I live?", MEMORY, recent=(turn("Hi!", 8),)), [Heard("Munich.", Ended())]
+            asked("Where do I live?", MEMORY, recent=(turn("Hi!", 8),)), [ModelReply("Munich.", Ended())]
         )
         records = fence.opened(driven.dialogues[0].user)
         assert [each["is"] for each in records] == ["fact", "fact", "said before", "message", "question"]
@@ -109,7 +111,7 @@ class TestPrompt:
         brief = fact("f-brief", "Answer in one sentence.", 0.0)
         found = Found(tuple(fact(f"f-{n}", f"I own boat number {n}.", 0.9) for n in range(9)))
         standing = Found((allergy,), (), (brief,))
-        driven = Driven(asked("Which cake?", found, standing=standing), [Heard("Plain.", Ended())])
+        driven = Driven(asked("Which cake?", found, standing=standing), [ModelReply("Plain.", Ended())])
         records = fence.opened(driven.dialogues[0].user)
         assert (records[0]["is"], records[0]["text"]) == ("instruction", "Answer in one sentence.")
         assert (records[1]["is"], records[1]["text"]) == ("standing", "I am allergic to nuts.")
@@ -130,13 +132,13 @@ class TestPrompt:
             began_at=at, made_at=at, by_meaning=True, budget=1500, tokens=9, tiers=(), items=(item,),
         )  # fmt: skip
         found = Found(tuple(fact(f"f-{n}", f"I own boat number {n}. " + "word " * 60, 0.9) for n in range(30)))
-        laid = Driven(asked("Which cake?", found, context=made), [Heard("Plain.", Ended())]).answer.prompt
+        laid = Driven(asked("Which cake?", found, context=made), [ModelReply("Plain.", Ended())]).answer.prompt
         assert by_id(laid.items)["f-nuts"].left_out is None
 
     def test_an_instruction_found_by_search_stays_an_instruction(self) -> None:
         brief = fact("f-brief", "Answer in one sentence.")
         found = Found(instructions=(brief,))
-        model = [Heard("", called("style")), Heard("Yes.", Ended())]
+        model = [ModelReply("", called("style")), ModelReply("Yes.", Ended())]
         driven = Driven(asked("How do I like answers?"), model, lambda search: found)
         item = by_id(driven.answer.prompt.items)["f-brief"]
         assert (item.tier, item.left_out) == (Tier.INSTRUCTIONS, None)
@@ -146,19 +148,19 @@ class TestPrompt:
     @given(st.text(max_size=300), st.lists(st.text(min_size=1, max_size=200), max_size=12))
     def test_whatever_was_said_it_fits(self, question: str, texts: list[str]) -> None:
         found = Found(tuple(fact(f"f-{n}", text) for n, text in enumerate(texts)))
-        driven = Driven(asked(question, found), [Heard("Yes.", Ended())])
+        driven = Driven(asked(question, found), [ModelReply("Yes.", Ended())])
         assert driven.answer.prompt.tokens <= 1500
         fence.opened(driven.dialogues[0].user)
 
     def test_what_the_application_wants_stands_in_the_task(self) -> None:
-        driven = Driven(asked("Hi?", style="Speak like a pirate. " * 500), [Heard("Arr.", Ended())])
+        driven = Driven(asked("Hi?", style="Speak like a pirate. " * 500), [ModelReply("Arr.", Ended())])
         assert "Speak like a pirate." in driven.dialogues[0].system
         assert driven.answer.prompt.tokens <= 1500
 
     @pytest.mark.parametrize("attempt", ATTEMPTS[::6])
     def test_what_was_said_stays_inside_the_data(self, attempt: str) -> None:
         found = Found((fact("f", attempt),), (said("t", attempt), said("u", attempt + "!", Role.TOOL)))
-        driven = Driven(asked(attempt, found, recent=(turn(attempt, 8),)), [Heard("No.", Ended())])
+        driven = Driven(asked(attempt, found, recent=(turn(attempt, 8),)), [ModelReply("No.", Ended())])
         (dialogue,) = driven.dialogues
         assert dialogue.system == prompts.SYSTEM
         records = fence.opened(dialogue.user)
@@ -168,7 +170,7 @@ class TestPrompt:
 
 class TestSearching:
     def test_it_finds_what_it_searches_for_and_names_it(self) -> None:
-        model = [Heard("", called("pets")), Heard("A dog, Bello [2].", Ended())]
+        model = [ModelReply("", called("pets")), ModelReply("A dog, Bello [2].", Ended())]
         driven = Driven(asked("Any pets?"), model, lambda search: Found((DOG,)))
         answer = driven.answer
         assert [search.query for search in driven.searches] == ["pets"]
@@ -183,14 +185,16 @@ class TestSearching:
         assert [step.round for step in driven.steps if isinstance(step, PromptLaid)] == [0, 1]
 
     def test_three_rounds_at_most(self) -> None:
-        driven = Driven(asked("Any pets?"), lambda dialogue: Heard("", called(f"pets {len(dialogue.rounds)}")))
+        driven = Driven(
+            asked("Any pets?"), lambda dialogue: ModelReply("", called(f"pets {len(dialogue.rounds)}"))
+        )
         assert [dialogue.tool is not None for dialogue in driven.dialogues] == [True, True, True, False]
         assert len(driven.searches) == 3
         assert driven.answer.notices[0].problem is Trouble.EMPTY, "who only searches has answered nothing"
         assert driven.answer.text == NOTHING
 
     def test_numbers_stay_the_same_from_round_to_round(self) -> None:
-        model = [Heard("", called("a")), Heard("", called("b")), Heard("[1] [2] [3]", Ended())]
+        model = [ModelReply("", called("a")), ModelReply("", called("b")), ModelReply("[1] [2] [3]", Ended())]
         finds = {"a": Found((DOG,)), "b": Found((HOME, DOG))}
         driven = Driven(asked("Any pets?"), model, lambda search: finds[search.query])
         first = fence.opened(driven.dialogues[1].rounds[0].results[0])
@@ -203,7 +207,7 @@ class TestSearching:
     def test_a_search_that_fails_is_told_and_the_model_goes_on(self) -> None:
         driven = Driven(
             asked("Any pets?"),
-            [Heard("", called("pets")), Heard("I cannot look that up.", Ended())],
+            [ModelReply("", called("pets")), ModelReply("I cannot look that up.", Ended())],
             lambda search: "Memory does not answer now.",
         )
         assert driven.dialogues[1].rounds[0].results == ("Memory does not answer now.",)
@@ -219,7 +223,7 @@ class TestSearching:
         ],
     )
     def test_what_cannot_be_searched_is_said_and_nothing_is_searched(self, call: ToolCall) -> None:
-        model = [Heard("", Ended(calls=(call,))), Heard("Well.", Ended())]
+        model = [ModelReply("", Ended(calls=(call,))), ModelReply("Well.", Ended())]
         driven = Driven(asked("Any pets?"), model)
         assert driven.searches == []
         assert driven.answer.searches[0].problem
@@ -247,23 +251,26 @@ class TestTrouble:
     @pytest.mark.parametrize("problem", [Trouble.DOWN, Trouble.SLOW, Trouble.REFUSED, Trouble.OVER_BUDGET])
     def test_a_model_that_fails_leaves_what_is_remembered(self, problem: Trouble) -> None:
         notice = Notice(problem=problem, message="It is gone.")
-        driven = Driven(asked("Where do I live?", MEMORY), [Heard("", Ended(trouble=notice))])
+        driven = Driven(asked("Where do I live?", MEMORY), [ModelReply("", Ended(trouble=notice))])
         assert notice in driven.steps and driven.answer.notices == (notice,)
         assert "Munich" in driven.answer.text
         assert driven.answer.by == f"builtin ({problem.value.replace('_', ' ')})"
 
     def test_an_answer_that_was_cut_stays_as_far_as_it_goes(self) -> None:
         notice = Notice(problem=Trouble.CUT, message="It ends.")
-        driven = Driven(asked("Where do I live?", MEMORY), [Heard("You live in", Ended(trouble=notice))])
+        driven = Driven(asked("Where do I live?", MEMORY), [ModelReply("You live in", Ended(trouble=notice))])
         assert (driven.answer.text, driven.answer.cut, driven.answer.by) == ("You live in", True, "a-model")
 
     def test_what_is_named_is_quoted_and_no_more(self) -> None:
-        driven = Driven(asked("Where?", MEMORY), [Heard("In Munich [2, 3].", Ended())])
+        driven = Driven(asked("Where?", MEMORY), [ModelReply("In Munich [2, 3].", Ended())])
         assert [item.n for item in driven.answer.quoted] == [2, 3]
 
     def test_tokens_and_money_of_all_rounds_are_added_up(self) -> None:
         ended = called("x").__class__(calls=called("x").calls, input_tokens=10, output_tokens=2, cost_usd=0.5)
-        model = [Heard("", ended), Heard("Yes.", Ended(input_tokens=20, output_tokens=4, cost_usd=1.0))]
+        model = [
+            ModelReply("", ended),
+            ModelReply("Yes.", Ended(input_tokens=20, output_tokens=4, cost_usd=1.0)),
+        ]
         found = Driven(asked("Hm?"), model).answer
         assert (found.input_tokens, found.output_tokens, found.cost_usd) == (30, 6, 1.5)
 

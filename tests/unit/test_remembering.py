@@ -10,7 +10,7 @@ import samples
 from models.context import FoundBy
 from models.messages import Role
 from processors.retrieval.context.ranking import Candidate
-from processors.retrieval.context.remembering import Found, remembered
+from processors.retrieval.context.remembering import FoundEpisode, remembered
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -28,10 +28,10 @@ def candidate(name: str, similarity: float, text: str = "", role: Role | None = 
     )
 
 
-def episode(name: str, *turns: str, similarity: float = 0.5) -> Found:
+def episode(name: str, *turns: str, similarity: float = 0.5) -> FoundEpisode:
     told = [samples.turn(n, turn_id=each, message_id=f"m-{each}") for n, each in enumerate(turns)]
     made = samples.episode(*told, episode_id=name, text="all of it")
-    return Found(
+    return FoundEpisode(
         made,
         msgspec.structs.replace(candidate(name, similarity, "all of it", None), message_ids=made.message_ids),
     )

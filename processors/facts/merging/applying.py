@@ -18,7 +18,7 @@ from models.facts import Erasure, Fact, FactChange, Revision
 from processors.facts.claims import Claim, claim_of
 from processors.facts.confidence import revived
 from processors.facts.evidence import is_same, name_of
-from processors.facts.lines import Cause, Found, Line, recorded, settled, with_fact, with_stub
+from processors.facts.lines import Cause, Line, LocatedFact, recorded, settled, with_fact, with_stub
 from processors.facts.marks import Mark, MarkKind, mark_of, marked, moment_of
 from processors.facts.merging.guards import may_merge
 from processors.facts.refinement import absorbed, brought_back
@@ -38,7 +38,7 @@ class Paired(NamedTuple):
 
 
 def merged(
-    stays: Found, goes: Found, erasure: Erasure | None, cause: Cause, *, is_folded: bool = False
+    stays: LocatedFact, goes: LocatedFact, erasure: Erasure | None, cause: Cause, *, is_folded: bool = False
 ) -> Paired | None:
     """Make a fact part of the one that ``stays``; ``None`` if they may not become one.
 
@@ -80,7 +80,7 @@ def _given(gone: Fact, before: Fact, after: Fact) -> Given:
     )
 
 
-def separated(whole: Found, left: Line, stub: Stub, through: Sequence[Stub], at: datetime) -> Paired:
+def separated(whole: LocatedFact, left: Line, stub: Stub, through: Sequence[Stub], at: datetime) -> Paired:
     """Take a fact out of the one that stands for it.
 
     ``left``: the line of its ``stub``, which keeps what it was.  ``through``: what is left of the facts in

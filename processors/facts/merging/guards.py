@@ -94,7 +94,7 @@ _EMPTY = _words(
 _ALIKE = dict.fromkeys((*_LIKES, "fan", "fond"), "like")
 
 
-class Told:
+class FactFeatures:
     """Features of a fact for comparisons, read once."""
 
     def __init__(self, fact: Fact) -> None:
@@ -106,10 +106,10 @@ class Told:
 
 def relation(one: Fact, other: Fact) -> Relation:
     """Return the relation of two near facts of one person."""
-    return relation_of(Told(one), Told(other))
+    return relation_of(FactFeatures(one), FactFeatures(other))
 
 
-def relation_of(first: Told, second: Told) -> Relation:
+def relation_of(first: FactFeatures, second: FactFeatures) -> Relation:
     """Return the relation of two facts, as :func:`relation` does."""
     one, other = first.fact, second.fact
     if first.about != second.about:

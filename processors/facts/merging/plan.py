@@ -18,7 +18,7 @@ from models.consolidation import Likeness, MergeCluster
 from models.facts import Fact, FactChange, FactStatus
 from models.vectors import Saying
 from processors.facts.evidence import latest
-from processors.facts.merging.guards import Relation, Told, relation_of
+from processors.facts.merging.guards import FactFeatures, Relation, relation_of
 
 #: From where on two facts are near (requirement 3.4).
 NEAR_FROM = 0.85
@@ -106,7 +106,7 @@ class _Relations:
 
     def __init__(self, facts: Mapping[str, Fact]) -> None:
         self._facts = facts
-        self._read: dict[str, tuple[Told, frozenset[str | None]]] = {}
+        self._read: dict[str, tuple[FactFeatures, frozenset[str | None]]] = {}
 
     def of(self, one_id: str, other_id: str) -> Relation:
         """Return the relation of two facts; ``different`` if an earlier verdict says so."""
@@ -115,11 +115,11 @@ class _Relations:
             return Relation.DIFFERENT
         return relation_of(one, other)
 
-    def _known(self, fact_id: str) -> tuple[Told, frozenset[str | None]]:
+    def _known(self, fact_id: str) -> tuple[FactFeatures, frozenset[str | None]]:
         if (found := self._read.get(fact_id)) is None:
             fact = self._facts[fact_id]
             about = frozenset(each.fact_id for each in fact.changes if each.change in _DECIDED)
-            found = self._read[fact_id] = Told(fact), about
+            found = self._read[fact_id] = FactFeatures(fact), about
         return found
 
 

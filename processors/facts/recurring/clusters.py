@@ -28,7 +28,7 @@ _MIN_CLUSTER_SIZE = 2
 _I = re.compile(r"\bI\b")
 
 
-class Told(NamedTuple):
+class SentenceVector(NamedTuple):
     """A sentence, and its vector: of unit length, shape ``(dimensions,)``, float32."""
 
     sentence_id: str
@@ -39,11 +39,11 @@ class Told(NamedTuple):
 class Recurring(NamedTuple):
     """Recurring statement: the sentence in the middle, then all, in the order of the log."""
 
-    middle: Told
-    members: tuple[Told, ...]
+    middle: SentenceVector
+    members: tuple[SentenceVector, ...]
 
 
-def recurring(told: Sequence[Told], near_from: float = RECUR_FROM) -> list[Recurring]:
+def recurring(told: Sequence[SentenceVector], near_from: float = RECUR_FROM) -> list[Recurring]:
     """Return one person's recurring statements, in the order of their first occurrence.
 
     Vectors must be of one model.
@@ -60,7 +60,7 @@ def recurring(told: Sequence[Told], near_from: float = RECUR_FROM) -> list[Recur
     return sorted(found, key=lambda each: _place(each.members[0]))
 
 
-def _place(told: Told) -> tuple[float, str]:
+def _place(told: SentenceVector) -> tuple[float, str]:
     return told.sentence.arrived_at.timestamp(), told.sentence_id
 
 
@@ -77,7 +77,7 @@ def _clusters(vectors: NDArray[np.float32]) -> Iterator[list[int]]:
         yield np.flatnonzero(labels == label).tolist()
 
 
-def _around_middles(members: Sequence[Told], near_from: float) -> Iterator[Recurring]:
+def _around_middles(members: Sequence[SentenceVector], near_from: float) -> Iterator[Recurring]:
     """Yield what recurs of a cluster: what is around its middle, and then the same of the rest."""
     left = list(members)
     while len(left) >= _MIN_CLUSTER_SIZE:
@@ -88,12 +88,12 @@ def _around_middles(members: Sequence[Told], near_from: float) -> Iterator[Recur
         left = [each for each in left if each.sentence_id not in taken]
 
 
-def _without_capital_i(told: Told) -> str:
+def _without_capital_i(told: SentenceVector) -> str:
     """Return the sentence so that whoever says "I" in it is not taken for a name."""
     return _I.sub("i", told.sentence.text)
 
 
-def _around_middle(members: Sequence[Told], near_from: float) -> Recurring:
+def _around_middle(members: Sequence[SentenceVector], near_from: float) -> Recurring:
     vectors = np.stack([each.vector for each in members]).astype(np.float64)
     # Of two that are as near the one that was said first; rounded, as sums differ from machine to machine.
     middle = int(np.argmax(np.round(vectors @ vectors.mean(axis=0), 6)))

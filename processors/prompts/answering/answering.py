@@ -6,7 +6,7 @@ Drive it like this (``streams.chat.answering.driving`` does, with a model, a sea
     step = next(way)
     while True:
         match step:
-            case Ask(dialogue):  step = way.send(Heard(text, ended))   # stream it, show its pieces
+            case Ask(dialogue):  step = way.send(ModelReply(text, ended))   # stream it, show its pieces
             case Search():       step = way.send(found)                # or a sentence: why there is none
             case _:              show(step); step = way.send(None)     # Say, PromptLaid, MemorySearched, Notice
     # StopIteration: its value is the Answer
@@ -48,12 +48,12 @@ _MARKS = 100
 
 
 class Ask(NamedTuple):
-    """The model is to be asked; send :class:`Heard`."""
+    """The model is to be asked; send :class:`ModelReply`."""
 
     dialogue: Dialogue
 
 
-class Heard(NamedTuple):
+class ModelReply(NamedTuple):
     """All that the model said, and how it ended."""
 
     text: str
@@ -67,7 +67,7 @@ class Say(NamedTuple):
 
 
 Step: TypeAlias = Ask | Search | Say | PromptLaid | MemorySearched | Notice
-Reply: TypeAlias = Heard | Found | str | None
+Reply: TypeAlias = ModelReply | Found | str | None
 Way: TypeAlias = Generator[Step, Reply, Answer]
 
 
@@ -134,7 +134,7 @@ class _Answering:
         self._by = self._rules.model
         while True:
             heard = yield Ask(self._dialogue(laid))
-            assert isinstance(heard, Heard)
+            assert isinstance(heard, ModelReply)
             self._text += heard.text
             self._spent.append(heard.ended)
             if heard.ended.trouble is not None:

@@ -88,14 +88,14 @@ def _plain(text: str) -> str:
     return f" {_NO_WORD.sub(' ', text.casefold()).strip()} "
 
 
-class Found(NamedTuple):
+class FoundEpisode(NamedTuple):
     """An episode, and how it was found."""
 
     episode: Episode
     candidate: Candidate
 
 
-def remembered(turns: Sequence[Candidate], episodes: Sequence[Found]) -> list[Candidate]:
+def remembered(turns: Sequence[Candidate], episodes: Sequence[FoundEpisode]) -> list[Candidate]:
     """Return the candidates of the turns and episodes that were found; no turn comes twice.
 
     An episode is as like what was just said as the most similar of itself and its turns.  Its ``text`` and

@@ -26,7 +26,7 @@ from processors.extraction.units import last_question
 from processors.facts.confidence import RATES, confidence_at
 from processors.retrieval.context.packing import Budget, Packer
 from processors.retrieval.context.ranking import Candidate, ranked
-from processors.retrieval.context.remembering import Found, is_short, offered, remembered
+from processors.retrieval.context.remembering import FoundEpisode, is_short, offered, remembered
 from processors.text.tokens import TokenCounter
 from streams.agents.contexts.candidates import (
     LastTurns,
@@ -186,7 +186,7 @@ class ContextMaker:
             [turn_candidate(turn, said, turn_vectors) for turn in turns.values()], candidates, questions
         )
         past_episodes = [
-            Found(each.episode, shortened(each.candidate, said))
+            FoundEpisode(each.episode, shortened(each.candidate, said))
             for each in episodes
             if recent.isdisjoint(each.episode.turn_ids)
         ]
@@ -216,14 +216,14 @@ class ContextMaker:
             items=packed.items,
         )
 
-    async def _found_episodes(self, query: str, said: LastTurns) -> list[Found]:
+    async def _found_episodes(self, query: str, said: LastTurns) -> list[FoundEpisode]:
         """Return the person's episodes that are near what was just said, each once."""
         if self._episodes is None:
             return []
         of = EpisodeFilter(user_id=said.last.user_id, tenant_id=said.last.tenant_id)
         found = {each.episode_id: each for each in await _find(self._episodes, query, said.vector, of)}
         vectors = await self._episodes.vectors([*found])
-        return [Found(each, episode_candidate(each, said, vectors)) for each in found.values()]
+        return [FoundEpisode(each, episode_candidate(each, said, vectors)) for each in found.values()]
 
     async def _questions(self, turns: Iterable[Turn]) -> dict[str, str]:
         """Return the questions answered by short turns, by the turn's id: the assistant's message right

@@ -21,7 +21,7 @@ import msgspec
 from models import ids
 from models.facts import Erasure, Fact, FactChange
 from models.vectors import VectorKind
-from processors.facts.lines import Found, Line, Place
+from processors.facts.lines import Line, LocatedFact, Place
 from processors.facts.stubs import Stub
 from processors.retrieval.embedding.wording import request_for_fact
 from streams.agents.emitting import emit, emit_tombstone
@@ -126,12 +126,12 @@ class FactStore:
         line = self.line(line_id)
         return None if line is None else line.fact(fact_id)
 
-    def find(self, fact_id: str) -> Found | None:
+    def find(self, fact_id: str) -> LocatedFact | None:
         """Return a fact; ``None`` if it is not there, or was merged or corrected."""
         line_id = self.line_of(fact_id)
         line = self.line(line_id)
         fact = None if line is None else line.fact(fact_id)
-        return None if line is None or fact is None else Found(line_id, line, fact)
+        return None if line is None or fact is None else LocatedFact(line_id, line, fact)
 
     def trail(self, fact_id: str) -> Iterator[Passed]:
         """Yield what is known of a fact, then of the one that it was merged into, to the one that stands."""
@@ -146,11 +146,11 @@ class FactStore:
                 return
             fact_id = stub.into
 
-    def standing(self, fact_id: str, whose: Owned | None = None) -> Found | None:
+    def standing(self, fact_id: str, whose: Owned | None = None) -> LocatedFact | None:
         """Return the fact that stands for one by now; ``None`` if none does, or one of another person."""
         for line_id, line, fact, _ in self.trail(fact_id):
             if fact is not None:
-                return Found(line_id, line, fact) if whose is None or is_of(fact, whose) else None
+                return LocatedFact(line_id, line, fact) if whose is None or is_of(fact, whose) else None
         return None
 
     def is_folded(self, line_id: str) -> bool:

@@ -18,7 +18,7 @@ from models.statements import Kind
 from models.vectors import EmbeddingResult, SpokenSentence, VectorKind
 from processors.facts.evidence import PROVENANCE_LIMIT, is_counted
 from processors.facts.merging.plan import Known
-from processors.facts.recurring.clusters import FEWEST_CONVERSATIONS, Recurring, Told, recurring
+from processors.facts.recurring.clusters import FEWEST_CONVERSATIONS, Recurring, SentenceVector, recurring
 from streams.agents.memory import sentence_vectors
 from streams.agents.memory.fact_store import FactStore
 
@@ -97,7 +97,7 @@ def _fact_id(step: ConsolidationStep, said: SpokenSentence) -> str:
     return ids.text_fact_id(step.tenant_id, step.user_id, said.text)
 
 
-def _is_erased(told: Told, fact_id: str, store: FactStore) -> bool:
+def _is_erased(told: SentenceVector, fact_id: str, store: FactStore) -> bool:
     erasure = store.erasure(fact_id)
     return erasure is not None and told.sentence.arrived_at <= erasure.until
 
@@ -121,7 +121,7 @@ def _made_before(
     return None
 
 
-def _evidence(members: Sequence[Told]) -> list[Provenance]:
+def _evidence(members: Sequence[SentenceVector]) -> list[Provenance]:
     """Return the messages in which it was said, each once, in their order."""
     found: dict[tuple[str, str], Provenance] = {}
     for _, said, _ in members:

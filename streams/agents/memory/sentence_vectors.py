@@ -14,7 +14,7 @@ import msgspec
 
 from models import ids
 from models.vectors import EmbeddingResult, SpokenSentence, VectorKind
-from processors.facts.recurring.clusters import Told
+from processors.facts.recurring.clusters import SentenceVector
 from processors.facts.recurring.sentences import sentence_ids
 from processors.retrieval.embedding.vectors import unpacked
 from streams.agents.memory.fact_vectors import PAGE, paged
@@ -96,7 +96,7 @@ def _list(sentence_id: str, key: bytes, partition: int, work: Work) -> None:
         work.put(key, after, PAGES, first=True)
 
 
-def told_by(tenant_id: str, user_id: str, until: datetime, work: Work) -> tuple[list[Told], bool]:
+def told_by(tenant_id: str, user_id: str, until: datetime, work: Work) -> tuple[list[SentenceVector], bool]:
     """Return a person's sentences that had arrived by then and whose vectors can be compared; and whether
     later ones exist.
     """
@@ -106,7 +106,11 @@ def told_by(tenant_id: str, user_id: str, until: datetime, work: Work) -> tuple[
     found = [(each, kept) for each in listed if (kept := work.get(sentence_key(each), SENTENCE)) is not None]
     by_then = [(each, kept) for each, kept in found if kept.sentence.arrived_at <= until]
     model = by_then[-1][1].model if by_then else ""
-    told = [Told(each, kept.sentence, unpacked(kept.vector)) for each, kept in by_then if kept.model == model]
+    told = [
+        SentenceVector(each, kept.sentence, unpacked(kept.vector))
+        for each, kept in by_then
+        if kept.model == model
+    ]
     return told, len(by_then) < len(found)
 
 

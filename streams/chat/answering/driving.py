@@ -33,7 +33,7 @@ from models.context import Context
 from models.errors import DependencyUnavailable
 from models.turns import Turn
 from models.understanding import QueryUnderstanding
-from processors.prompts.answering.answering import Ask, Heard, Reply, Rules, Say, answering
+from processors.prompts.answering.answering import Ask, ModelReply, Reply, Rules, Say, answering
 from processors.prompts.answering.choosing import chosen
 from processors.prompts.answering.material import Asked, Found
 from processors.prompts.answering.searching import Search
@@ -147,7 +147,7 @@ class Answerer:
                             else:
                                 text += piece.text
                                 yield piece
-                    reply = Heard(text, ended)
+                    reply = ModelReply(text, ended)
                 elif isinstance(step, Search):
                     reply = await self._search(turn, step)
                 elif isinstance(step, Say):
