@@ -18,7 +18,7 @@ from processors.facts.claims import Claim, claim_of
 from processors.facts.evidence import is_counted, is_erased, is_tentative, is_under, learned, reinforced
 from processors.facts.lines import Cause, Line, cause_of, ended, settled, with_fact
 from processors.facts.marks import MarkKind, mark_of, marked, moment_of
-from processors.facts.refinement import Standing, brought_back, standing
+from processors.facts.merged import ResolvedClaim, brought_back, resolved_claim
 from processors.facts.stubs import released
 
 _KINDS = {
@@ -97,7 +97,7 @@ class Consolidation:
 
     def _fold(self) -> None:
         claim, evidence, known = self._claim, self._candidate.provenance, self._known
-        stands = standing(claim, evidence, self._line, known.position, self._candidate.corrects)
+        stands = resolved_claim(claim, evidence, self._line, known.position, self._candidate.corrects)
         own = stands.claim
         erasure = known.erasure(own.fact_id)
         if is_erased(evidence, known.erasure(claim.fact_id)) or is_erased(evidence, erasure):
@@ -113,7 +113,7 @@ class Consolidation:
             if wrong is not None and (wrong.slot_id, wrong.user_id) == (own.slot_id, self._candidate.user_id):
                 self._end(line_id, wrong.fact_id, MarkKind.VOIDED, own.fact_id)
 
-    def _take(self, stands: Standing, erasure: Erasure | None) -> bool:
+    def _take(self, stands: ResolvedClaim, erasure: Erasure | None) -> bool:
         """Count the evidence, once, and mark when it was said; return whether it is new."""
         own, evidence = stands.claim, self._candidate.provenance
         before = self._line(own.line_id)

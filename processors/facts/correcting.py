@@ -22,7 +22,7 @@ from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.slots import slots_of
 from processors.facts.candidates import objection, to_candidate
 from processors.facts.claims import claim_of, normalized_attribute, normalized_subject
-from processors.facts.refinement import is_kept_whole, unmerged
+from processors.facts.merged import is_kept_whole, unmerged
 from processors.text.dates import find_dates
 
 #: Who extracted what was said by hand.

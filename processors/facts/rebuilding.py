@@ -14,7 +14,7 @@ from processors.facts.claims import Claim, claim_of
 from processors.facts.evidence import ever_held, is_same, name_of
 from processors.facts.lines import STUBS_LIMIT, Line, Place, bounded
 from processors.facts.marks import Mark, MarkKind, Moment, mark_of, marked, moment_of
-from processors.facts.refinement import is_kept_whole, unmerged
+from processors.facts.merged import is_kept_whole, unmerged
 from processors.facts.stubs import Stub, stub_of, voided_stub
 from processors.facts.timeline import verdicts
 

@@ -13,7 +13,7 @@ from models.errors import ConfigurationError, NotFound
 from models.facts import Fact, FactStatus
 from models.ids import deterministic_id
 from models.messages import DEFAULT_TENANT
-from processors.facts.refinement import is_kept_whole
+from processors.facts.merged import is_kept_whole
 from streams.clients import cloudevents, kafka
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka import broker

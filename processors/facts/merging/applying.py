@@ -20,8 +20,8 @@ from processors.facts.confidence import revived
 from processors.facts.evidence import is_same, name_of
 from processors.facts.lines import Cause, Line, LocatedFact, recorded, settled, with_fact, with_stub
 from processors.facts.marks import Mark, MarkKind, mark_of, marked, moment_of
+from processors.facts.merged import absorbed, brought_back
 from processors.facts.merging.guards import may_merge
-from processors.facts.refinement import absorbed, brought_back
 from processors.facts.stubs import Given, Stub, corrected_until, kept_of
 
 #: How many merges into one line are known by what they gave: of more in one batch a crash may lose some.

@@ -40,7 +40,7 @@ from processors.facts.marks import Mark, marked
 from processors.facts.stubs import Led, Stub, stub_of
 
 
-class Standing(NamedTuple):
+class ResolvedClaim(NamedTuple):
     """``claim``: with line, id and opposite of the fact that stands for it.
 
     ``is_known``: the evidence is, to a fact that was corrected and merged before or after.  ``released``: what
@@ -52,9 +52,9 @@ class Standing(NamedTuple):
     released: tuple[Led, tuple[Floor, ...]] | None = None
 
 
-def standing(
+def resolved_claim(
     claim: Claim, evidence: Provenance, line_of: Callable[[str], Line], position: int, taken_back: str
-) -> Standing:
+) -> ResolvedClaim:
     """Return the fact that stands for a claim at a position in the log.
 
     ``taken_back``: the fact that the claim is made instead of, ``""`` if there is none.
@@ -77,13 +77,13 @@ def standing(
         elif fact is not None and led.into == taken_back and fact.slot_id == claim.slot_id:
             floors = ceilings(fact.provenance, () if rest is None else rest.floors)
         if floors is not None:
-            return Standing(claim, is_known or is_under(evidence, floors), (first, floors))
+            return ResolvedClaim(claim, is_known or is_under(evidence, floors), (first, floors))
         if fact is None and rest is None:
-            return Standing(claim, is_known)  # it is gone
+            return ResolvedClaim(claim, is_known)  # it is gone
         own = own._replace(line_id=led.into_line, fact_id=led.into)
         if fact is not None:
             own = own._replace(opposite_id=claim_of(fact).opposite_id)
-    return Standing(own, is_known)
+    return ResolvedClaim(own, is_known)
 
 
 def absorbed(
