@@ -25,22 +25,6 @@ from processors.text.authorship import letters_of, own_words
 EARLIEST_EVENT = datetime(1850, 1, 1, tzinfo=UTC)
 LATEST_AHEAD = timedelta(days=100 * 366)
 
-#: Why statements are dropped.
-OBJECTIONS = (
-    "no_source",
-    "unknown_source",
-    "not_a_speaker",
-    "not_quoted",
-    "confidence",
-    "no_text",
-    "too_long",
-    "unknown_attribute",
-    "wrong_kind",
-    "empty_value",
-    "absurd_date",
-    "not_own_words",
-)
-
 _SPACES = re.compile(r"\s+")
 #: How many characters of each a fact may keep.
 _LIMITS = {"quote": 4096, "statement": 4096, "subject": 256, "attribute": 128, "value": 1024}
@@ -58,7 +42,7 @@ def fresh(statements: Iterable[Statement], extracted_ids: Collection[str]) -> li
 
 
 def objection(found: Statement, window: Window) -> str | None:
-    """Return why a statement is not taken (one of :data:`OBJECTIONS`), ``None`` if the window bears it out."""
+    """Return why a statement is not taken, as a slug; ``None`` if the window bears it out."""
     messages = {message.message_id: message for message in window.messages}
     if not found.source_message_ids:
         return "no_source"

@@ -63,7 +63,7 @@ def corrected(fact: Fact, correction: Correction, at: Timestamp, by: str) -> tup
 
     Raises:
         InvalidRecord: ``not_current``, ``same_value``, ``not_about_it``, or what is wrong with any statement
-            (:data:`processors.facts.candidates.OBJECTIONS`).
+            (:func:`processors.facts.candidates.objection`).
     """
     if is_kept_whole(fact):
         fact = unmerged(fact)

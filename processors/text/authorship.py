@@ -31,12 +31,6 @@ def own_words(text: str) -> str:
     return _TRANSCRIPT.sub(_blank, masked) if len(_TRANSCRIPT.findall(masked)) > 1 else masked
 
 
-def is_own(text: str, start: int, end: int) -> bool:
-    """Return whether most of ``text[start:end]`` is the author's own words."""
-    part, own = text[start:end], own_words(text)[start:end]
-    return 2 * letters_of(own) > letters_of(part)
-
-
 def letters_of(text: str) -> int:
     """Return how many letters and digits a text has."""
     return sum(map(str.isalnum, text))

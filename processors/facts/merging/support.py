@@ -28,9 +28,6 @@ from processors.facts.lines import Cause, Line, recorded, with_fact, with_stub
 from processors.facts.merging.guards import denies
 from processors.facts.merging.plan import Known
 
-#: How near a turn must be to a fact, on vectors of the built-in model.
-SUPPORT_FROM = 0.6
-
 #: Turns of one conversation that are no further apart are one occasion.
 OCCASION = timedelta(hours=1)
 
