@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated
 
+import msgspec
 import typer
 
 from models.errors import ConfigurationError
@@ -95,6 +96,7 @@ def start(
     lock = asyncio.run(record.take(replayed))
     try:
         asyncio.run(starting.refuse_existing(replayed))  # somebody may have been faster
+        replay = msgspec.structs.replace(replay, beginnings=held.beginnings)
         record.write(replayed, replay)
         raise typer.Exit(_run(live, replay, until_caught_up))
     finally:

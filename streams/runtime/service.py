@@ -134,6 +134,11 @@ class ServiceRuntime:
     @property
     def reset_hint(self) -> str:
         """Advice for a person when state and topic contradict each other."""
+        if name := self.settings.generation:
+            return (
+                f"A replay reads all from its beginning: throw it away (`switchboard replay drop {name}`) and "
+                "start it again; `switchboard replay plan` says what the log still holds"
+            )
         return (
             f"To start over from what the topics hold now, stop the service's workers and run: "
             f"switchboard state reset {self.name}"

@@ -5,16 +5,19 @@ from __future__ import annotations
 import os
 from datetime import UTC, datetime
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from models.control import Control, Generation
 from models.errors import ConfigurationError, NotFound
+from streams.clients.kafka.broker import GroupLag
 from streams.clients.serving import KEY, LIVE, following, of_command
 from streams.config.namespace import is_generation
 from streams.config.service_registry import ServiceAddress, register
 from streams.config.settings import Settings, load_settings
-from streams.server.replays import dropping, plan, record, switching
+from streams.server.process.supervisor import Supervisor
+from streams.server.replays import dropping, plan, record, running, switching
 from streams.server.replays.log import Gone
 from streams.server.replays.record import Replay
 
@@ -90,6 +93,44 @@ def test_a_record_is_read_as_written_and_listed(live: Settings) -> None:
     assert record.known(generation) == replay
     assert record.names(live) == ["b"]
     assert record.last_measured(live) == 300.0
+
+
+def fill_the_disk(generation: Settings) -> None:
+    """Let the next write of the record find the disk full."""
+    generation.folder.mkdir(parents=True, exist_ok=True)
+    (generation.folder / f"replay.{os.getpid()}").symlink_to("/dev/full")
+
+
+def test_a_full_disk_keeps_the_record_of_before_and_says_what_to_do(live: Settings) -> None:
+    generation, replay = record.generation_settings(live, "b"), replay_of(live)
+    record.write(generation, replay)
+    fill_the_disk(generation)
+    with pytest.raises(ConfigurationError, match=r"No space left.*free some of the disk and repeat this"):
+        record.write(generation, record.limited(replay, 5.0, None))
+    assert record.known(generation) == replay
+    record.write(generation, record.limited(replay, 5.0, None))
+    assert record.known(generation).max_rate == 5.0
+
+
+@pytest.mark.parametrize("until_caught_up", [True, False])
+async def test_a_disk_that_is_full_when_a_replay_has_caught_up_does_not_hold_it(
+    live: Settings, monkeypatch: pytest.MonkeyPatch, until_caught_up: bool
+) -> None:
+    generation, replay = record.generation_settings(live, "b"), replay_of(live)
+    record.write(generation, replay)
+    fill_the_disk(generation)
+    left = iter([5, 0, 0])
+
+    async def progress(_: Settings) -> running.Progress:
+        lag = next(left)
+        return running.Progress(9 - lag, 9, [GroupLag("g", "chat.messages.v1", 1, 9 - lag, 9, lag, True, [])])
+
+    monkeypatch.setattr(running, "progress", progress)
+    monkeypatch.setattr(running, "_POLL_SECONDS", 0)
+    told = Mock(spec=Supervisor)
+    await running._follow(generation, replay, told, until_caught_up)
+    assert told.stop.called == until_caught_up and told.restart.called != until_caught_up
+    assert record.known(generation) == replay
 
 
 async def test_one_process_runs_a_replay(live: Settings) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from typing import NamedTuple
 
-from aiokafka import TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.errors import CommitFailedError, KafkaError, for_code
 from aiokafka.protocol.admin import DeleteGroupsRequest
@@ -126,20 +127,10 @@ async def delete_group(admin: AIOKafkaAdminClient, group: str) -> bool:
 
 async def stands(settings: Settings, service: str, source: TopicSpec) -> bool:
     """Say whether the group of ``service`` has read ``source``, and has not been further than it goes."""
-    consumer = kafka.make_consumer(
-        settings,
-        "switchboard-reset",
-        group_id=settings.group(service),
-        request_timeout_ms=int(settings.request_timeout_seconds * 1000),
-    )
     places = [TopicPartition(source.name, number) for number in range(source.partitions)]
-    consumer.assign(places)
-    try:
-        await kafka.connect(consumer, settings, settings.request_timeout_seconds)
+    async with _as_group(settings, service, places) as consumer:
         ends = await consumer.end_offsets(places)
         committed = {place: await consumer.committed(place) for place in places}
-    finally:
-        await kafka.close(consumer)
     known = {place: offset for place, offset in committed.items() if offset is not None}
     return bool(known) and all(offset <= ends[place] for place, offset in known.items())
 
@@ -149,19 +140,42 @@ async def rewind_group(settings: Settings, service: str, sources: Sequence[Topic
 
     Raises :class:`ConfigurationError` when the group is not empty: the broker refuses it then.
     """
+    places = [TopicPartition(spec.name, number) for spec in sources for number in range(spec.partitions)]
+    async with _as_group(settings, service, places) as consumer:
+        beginnings = await consumer.beginning_offsets(places)
+        ends = await consumer.end_offsets(places)
+        await consumer.commit(beginnings)
+    return [
+        Rewound(spec.name, sum(ends[place] - beginnings[place] for place in places if place.topic == spec.name))
+        for spec in sources
+    ]
+
+
+async def begin_group(settings: Settings, service: str, places: Mapping[TopicPartition, int]) -> None:
+    """Commit offsets for the group of ``service``.
+
+    Raises :class:`ConfigurationError` when the group is not empty: the broker refuses it then.
+    """
+    if places:
+        async with _as_group(settings, service, places) as consumer:
+            await consumer.commit(dict(places))
+
+
+@asynccontextmanager
+async def _as_group(
+    settings: Settings, service: str, places: Iterable[TopicPartition]
+) -> AsyncIterator[AIOKafkaConsumer]:
+    """Yield a consumer that speaks for the group of ``service`` and is no member of it."""
     consumer = kafka.make_consumer(
         settings,
         "switchboard-reset",
         group_id=settings.group(service),
         request_timeout_ms=int(settings.request_timeout_seconds * 1000),
     )
-    places = [TopicPartition(spec.name, number) for spec in sources for number in range(spec.partitions)]
-    consumer.assign(places)
+    consumer.assign(list(places))
     try:
         await kafka.connect(consumer, settings, settings.request_timeout_seconds)
-        beginnings = await consumer.beginning_offsets(places)
-        ends = await consumer.end_offsets(places)
-        await consumer.commit(beginnings)
+        yield consumer
     except CommitFailedError as error:
         raise ConfigurationError(
             f"a worker of {service} has just started: stop every worker of {service}, and whatever would start "
@@ -169,7 +183,3 @@ async def rewind_group(settings: Settings, service: str, sources: Sequence[Topic
         ) from error
     finally:
         await kafka.close(consumer)
-    return [
-        Rewound(spec.name, sum(ends[place] - beginnings[place] for place in places if place.topic == spec.name))
-        for spec in sources
-    ]

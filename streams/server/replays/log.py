@@ -25,6 +25,9 @@ from streams.runtime.marks import Layout
 _TURNS_TABLE = "switchboard-recall-turns-changelog"
 
 
+Beginnings = dict[str, dict[int, int]]
+
+
 class Gone(msgspec.Struct, frozen=True):
     """Losses by retention: records of messages and of commands, and conversations without a beginning.
 
@@ -40,7 +43,10 @@ class Gone(msgspec.Struct, frozen=True):
 
 
 class Held(NamedTuple):
-    """Extent of a replay: messages and their bytes, conversations, commands, and the first arrival."""
+    """Extent of a replay: messages and their bytes, conversations, commands, and the first arrival.
+
+    ``beginnings``: by topic (contract name) and partition, the offset of the first record that is left.
+    """
 
     messages: int
     bytes: int
@@ -48,6 +54,7 @@ class Held(NamedTuple):
     commands: int
     since: datetime | None
     gone: Gone
+    beginnings: Beginnings
 
 
 async def look(settings: Settings, tell: Callable[[str], None] = lambda _: None) -> Held:
@@ -88,6 +95,10 @@ async def look(settings: Settings, tell: Callable[[str], None] = lambda _: None)
         seen.commands,
         None if since is None else datetime.fromtimestamp(since / 1000, UTC),
         Gone(lost[names[MESSAGES]], lost[names[COMMANDS]], cut),
+        {
+            contract: {place.partition: beginnings[place] for place in places if place.topic == name}
+            for contract, name in names.items()
+        },
     )
 
 

@@ -8,6 +8,7 @@ environment.
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import time
 from collections.abc import Mapping, Sequence
@@ -39,8 +40,9 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
     ``settings``: values of the settings that decide, by name, as at its start; ``changed``: those that were
     given with it; ``partitions``: ``SWITCHBOARD_PARTITIONS``, if its topics have others than the live ones.
     ``max_rate``: messages a second of each service, ``max_cost``: US dollars for models; 0: no limit.
-    ``prepared``: its topics exist, and hold what was erased before.  ``measured_rate``: messages a second
-    until it had caught up; 0: unknown.
+    ``beginnings``: where it begins to read shared topics, by contract name and partition.
+    ``prepared``: its topics exist, and hold what was erased before; its groups stand where it begins.
+    ``measured_rate``: messages a second until it had caught up; 0: unknown.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Replay(msgspec.Struct, frozen=True, kw_only=True):
     partitions: str = ""
     max_rate: float = 0.0
     max_cost: float = 0.0
+    beginnings: dict[str, dict[int, int]] = {}
     prepared: bool = False
     measured_rate: float = 0.0
 
@@ -202,17 +205,23 @@ def names(live: Settings) -> list[str]:
 
 
 def write(settings: Settings, replay: Replay) -> None:
-    """Write the record."""
+    """Write the record; the one before stays if that fails.  Raises :class:`ConfigurationError`."""
     path = settings.folder / _FILE
+    fresh = path.with_suffix(f".{os.getpid()}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        fresh = path.with_suffix(f".{os.getpid()}")
         fresh.write_bytes(msgspec.json.format(msgspec.json.encode(replay), indent=2) + b"\n")
         fresh.replace(path)
     except OSError as error:
-        raise ConfigurationError(
-            f"cannot write {path}: {error.strerror}. Make it writable, or set SWITCHBOARD_DATA_DIR"
-        ) from error
+        fresh.unlink(missing_ok=True)
+        raise _unwritable(path, error) from error
+
+
+def _unwritable(path: Path, error: OSError) -> ConfigurationError:
+    advice = "free some of the disk" if error.errno == errno.ENOSPC else "make it writable"
+    return ConfigurationError(
+        f"cannot write {path}: {error.strerror}; {advice} and repeat this, or set SWITCHBOARD_DATA_DIR"
+    )
 
 
 async def take(settings: Settings) -> FileLock:
@@ -235,9 +244,7 @@ async def take(settings: Settings) -> FileLock:
                     f"{settings.generation}` stops it"
                 ) from error
         except OSError as error:
-            raise ConfigurationError(
-                f"cannot write {path}: {error.strerror}. Make it writable, or set SWITCHBOARD_DATA_DIR"
-            ) from error
+            raise _unwritable(path, error) from error
         await asyncio.sleep(_PATIENCE_SECONDS / 10)
 
 

@@ -130,7 +130,10 @@ async def _follow(replayed: Settings, replay: Replay, supervisor: Supervisor, st
     log.info("the replay has caught up", generation=replay.name, messages=now.total, seconds=round(seconds, 1))
     if now.total > before and not replay.max_rate:
         rate = round((now.total - before) / seconds, 1)
-        record.write(replayed, msgspec.structs.replace(replay, measured_rate=rate))
+        try:
+            record.write(replayed, msgspec.structs.replace(replay, measured_rate=rate))
+        except ConfigurationError as error:  # plans reckon with it, and nothing else
+            log.warning("the rate of the replay is not kept", rate=rate, error=str(error))
     if stop:
         supervisor.stop("the replay has caught up")
     else:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import msgspec
+from aiokafka import TopicPartition
 
 from models.errors import ConfigurationError
 from streams.admin.topics import cluster
+from streams.admin.topics.groups import begin_group
 from streams.clients.catalog import catalog_for
 from streams.config.settings import Settings
+from streams.config.settings.services import REPLAYED
 from streams.server.replays import erased, record
+from streams.server.replays.log import Beginnings
 from streams.server.replays.record import Replay
 
 
@@ -37,6 +41,9 @@ async def refuse_existing(replayed: Settings) -> None:
 async def prepare(live: Settings, replay: Replay) -> Replay:
     """Create the topics of a generation and write into its tables what was erased; safe to repeat.
 
+    Its groups begin where the log was seen to begin.  What retention takes before they have read it stops
+    them; a group without a commit would read on behind it and say nothing.
+
     Raises:
         ConfigurationError: the broker refuses.  DependencyUnavailable: it does not answer.
     """
@@ -46,6 +53,18 @@ async def prepare(live: Settings, replay: Replay) -> Replay:
     async with cluster.connected(replayed, 2 * replayed.request_timeout_seconds) as admin:
         await cluster.create_missing(admin, catalog_for(replayed).derived(), replayed.replication_factor)
     await erased.carry_over(live, replayed)
+    for service in REPLAYED:
+        await begin_group(replayed, service, _places(replayed, service, replay.beginnings))
     ready = msgspec.structs.replace(replay, prepared=True)
     record.write(replayed, ready)
     return ready
+
+
+def _places(replayed: Settings, service: str, beginnings: Beginnings) -> dict[TopicPartition, int]:
+    catalog = catalog_for(replayed)
+    return {
+        TopicPartition(catalog.name(topic), partition): offset
+        for topic, offsets in beginnings.items()
+        if service in catalog.get(topic).readers
+        for partition, offset in offsets.items()
+    }
