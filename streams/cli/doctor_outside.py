@@ -1,4 +1,4 @@
-"""Checks of ``switchboard doctor`` besides broker and services: serve, tokens, the model's key, Redis.
+"""Checks of ``switchboard doctor`` besides broker and services: serve, tokens, the model's key, Redis, Qdrant.
 
 Nothing here is changed.  Of a model that speaks OpenAI's API one short answer is asked, to see whether it takes
 schemas and tools; else nothing is paid.
@@ -33,9 +33,10 @@ class Finding(NamedTuple):
 
 
 async def outside(settings: Settings, reports: Sequence[Report] = ()) -> list[Finding]:
-    """Return how serve, Redis and the model are; ``reports``: what the processes of this deployment say."""
+    """Return how serve, Redis, Qdrant and the model are; ``reports``: what processes of this deployment say."""
     redis = [await _redis(settings)] if settings.redis_url else []
-    return [await _serve(settings, reports), *redis, *await _models(settings)]
+    qdrant = [await _qdrant(settings)] if settings.qdrant_url else []
+    return [await _serve(settings, reports), *redis, *qdrant, *await _models(settings)]
 
 
 async def _serve(settings: Settings, reports: Sequence[Report]) -> Finding:
@@ -109,6 +110,18 @@ async def _redis(settings: Settings) -> Finding:
     except SwitchboardError as error:
         return Finding("wrong", str(error))
     return Finding("ok", "Redis answers")
+
+
+async def _qdrant(settings: Settings) -> Finding:
+    from streams.stores.qdrant_version import server_version
+
+    try:
+        version = await server_version(settings, _ANSWER_SECONDS)
+    except SwitchboardError as error:
+        return Finding("wrong", str(error))
+    if version.reservation:
+        return Finding("look", version.reservation)
+    return Finding("ok", f"Qdrant {version.text} answers at {version.shown}")
 
 
 async def _models(settings: Settings) -> list[Finding]:

@@ -16,7 +16,7 @@ from streams.clients.catalog import catalog_for
 from streams.config.service_registry import folder_id, notes
 from streams.config.settings import Settings
 from streams.config.settings.services import REPLAYED, SERVICES, health_port, port_of
-from streams.telemetry.health import ERASED_FILES, EXPIRY, INDEX_REBUILD
+from streams.telemetry.health import CLOCK, ERASED_FILES, EXPIRY, INDEX_REBUILD, INDEX_SERVER
 
 _ANSWER_SECONDS = 3.0
 
@@ -201,7 +201,8 @@ async def ask(settings: Settings, service: str, port: int, host: str = "", folde
     if folder and details.get("data_folder", folder) != folder:
         reason = "that of another data folder answers on this port"
         return Report(service, port, False, False, [reason], {}, {})
-    reasons += [str(details[name]) for name in (INDEX_REBUILD, EXPIRY, ERASED_FILES) if details.get(name)]
+    told = (INDEX_REBUILD, INDEX_SERVER, CLOCK, EXPIRY, ERASED_FILES)
+    reasons += [str(details[name]) for name in told if details.get(name)]
     if standby:
         reasons.append("other workers have all the partitions; it takes over when one goes")
     return Report(service, port, True, ready.is_success, reasons, details, sums, standby=standby)

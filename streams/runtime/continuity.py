@@ -8,6 +8,19 @@ from streams.runtime.epoch import Epoch
 from streams.runtime.faust_internals import TP
 
 
+def reset_hint(service: str, generation: str) -> str:
+    """Return advice for a person when state and topic contradict each other."""
+    if generation:
+        return (
+            "A replay reads all from its beginning: throw it away (`switchboard replay drop "
+            f"{generation}`) and start it again; `switchboard replay plan` says what the log still holds"
+        )
+    return (
+        "To start over from what the topics hold now, stop the service's workers and run: "
+        f"switchboard state reset {service}"
+    )
+
+
 async def check_start(
     tp: TP, fetched: int, fetch: Fetch, thread: BatchConsumerThread, epoch: Epoch, reset_hint: str
 ) -> None:

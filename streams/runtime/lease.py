@@ -69,7 +69,9 @@ class Lease:
         if self.fenced:
             raise FencedInstanceIdError(
                 f"another worker runs under the name {self._name!r}: give each worker of a service an instance "
-                "id of its own (SWITCHBOARD_INSTANCE_ID)"
+                "id of its own (SWITCHBOARD_INSTANCE_ID). If it belongs to another deployment at this broker, "
+                "in another namespace of Kubernetes, say: give that one a prefix of its own "
+                "(SWITCHBOARD_TOPIC_PREFIX), else both share one memory"
             )
 
     async def held(self) -> None:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from streams.clients.catalog import Catalog
 from streams.clients.records import RecordBatch
 from streams.config.settings import Settings
+from streams.runtime.broker_clock import BrokerClock
 from streams.runtime.epoch import Epoch, Offsets
 from streams.runtime.faust_internals import TP
 from streams.runtime.lease import Lease
@@ -97,6 +98,8 @@ class WatchedService(Protocol):
     lease: Lease
     slots: asyncio.Semaphore
     state_memory: StateMemory
+    broker_clock: BrokerClock
+    log: Any
     app: Any
 
     @property

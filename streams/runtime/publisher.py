@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from aiokafka import AIOKafkaProducer
@@ -14,6 +15,7 @@ from streams.clients import kafka
 from streams.clients.partitioner import partitions_of
 from streams.clients.records import Headers
 from streams.config.settings import Settings
+from streams.runtime.broker_clock import BrokerClock
 from streams.runtime.effects import Output
 from streams.runtime.requests import send_in_one_go
 from streams.runtime.stamp import Stamp
@@ -85,10 +87,18 @@ class Publisher:
     its delivery timeout fails its future for good, and the caller must stop.
     """
 
-    def __init__(self, producer: AIOKafkaProducer, layout: TopicLayout, *, submit_timeout: float) -> None:
+    def __init__(
+        self,
+        producer: AIOKafkaProducer,
+        layout: TopicLayout,
+        *,
+        submit_timeout: float,
+        clock: BrokerClock | None = None,
+    ) -> None:
         self._producer = producer
         self._layout = layout
         self._submit_timeout = submit_timeout
+        self.clock = clock or BrokerClock()
 
     def largest(self, topic: str) -> int:
         """Return how many bytes a record of ``topic`` may have (see :func:`record_bytes`)."""
@@ -162,14 +172,19 @@ class Publisher:
         confirmations: list[Confirmation] = []
         try:
             for topic, partition, builder in packed:
+                sent = self.clock.now()
                 async with asyncio.timeout(self._submit_timeout):
                     confirmation = await self._producer.send_batch(builder, topic, partition=partition)
                 # Nobody may be left to ask for it: what is given up is not confirmed.
-                confirmation.add_done_callback(_retrieve)
+                confirmation.add_done_callback(partial(self._retrieve, sent))
                 confirmations.append(confirmation)
         except (ProducerClosed, KafkaTimeoutError, TimeoutError, KafkaError) as exc:
             raise ConsistencyError(f"the producer took no batch for {topic}-{partition}: {exc!r}") from exc
         return confirmations
+
+    def _retrieve(self, sent: float, confirmation: Confirmation) -> None:
+        if not confirmation.cancelled() and confirmation.exception() is None:
+            self.clock.note(sent, confirmation.result())
 
     @staticmethod
     async def confirm(confirmations: Iterable[Confirmation]) -> list[int]:
@@ -207,8 +222,3 @@ def _append(builder: Any, key: bytes | None, value: bytes | None, headers: list[
 
 def _headers(output: Output, stamp: Stamp) -> list[tuple[str, bytes | None]]:
     return [*output.headers] if output.copy else [*output.headers, *(output.stamp or stamp)]
-
-
-def _retrieve(confirmation: Confirmation) -> None:
-    if not confirmation.cancelled():
-        confirmation.exception()

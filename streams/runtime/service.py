@@ -13,7 +13,9 @@ from aiokafka import AIOKafkaProducer
 from models.errors import ConsistencyError
 from streams.clients.catalog import Catalog
 from streams.config.settings import Settings
+from streams.runtime.broker_clock import BrokerClock
 from streams.runtime.consumer import BatchConsumer
+from streams.runtime.continuity import reset_hint
 from streams.runtime.epoch import Epoch, EpochLane, Offsets
 from streams.runtime.fair_lane import FairLane
 from streams.runtime.faust_app import bind, make_app
@@ -69,6 +71,7 @@ class ServiceRuntime:
         self.lease = Lease(settings.session_timeout_seconds, settings.static_member(name))
         self.failed = asyncio.Event()
         self.failure: BaseException | None = None
+        self.broker_clock = BrokerClock()
         self.publisher: Publisher
         self._producer: AIOKafkaProducer | None = None
         self.watch = Watch(self)
@@ -89,7 +92,9 @@ class ServiceRuntime:
         layout = TopicLayout(
             catalog.name, catalog.partitions, lambda topic: catalog.get(topic).max_message_bytes
         )
-        self.publisher = Publisher(self._producer, layout, submit_timeout=DELIVERY_TIMEOUT_SECONDS)
+        self.publisher = Publisher(
+            self._producer, layout, submit_timeout=DELIVERY_TIMEOUT_SECONDS, clock=self.broker_clock
+        )
         self.watch.start()
         for bound in self._bound:
             self._say_what_decides(bound.stage)
@@ -134,15 +139,7 @@ class ServiceRuntime:
     @property
     def reset_hint(self) -> str:
         """Advice for a person when state and topic contradict each other."""
-        if name := self.settings.generation:
-            return (
-                f"A replay reads all from its beginning: throw it away (`switchboard replay drop {name}`) and "
-                "start it again; `switchboard replay plan` says what the log still holds"
-            )
-        return (
-            f"To start over from what the topics hold now, stop the service's workers and run: "
-            f"switchboard state reset {self.name}"
-        )
+        return reset_hint(self.name, self.settings.generation)
 
     def deliver(self, bound: BoundStage, event: Any) -> None:
         """Hand a delivered batch to its lane, unless its epoch is over."""

@@ -7,6 +7,7 @@ import time
 
 from streams.runtime.faust_internals import TP
 from streams.runtime.ports import WatchedService
+from streams.telemetry.health import CLOCK
 
 #: A pause of the event loop after which this process may have lost its partitions without knowing.
 BEAT_SECONDS = 0.5
@@ -21,6 +22,7 @@ class Watch:
     def __init__(self, service: WatchedService) -> None:
         self._service = service
         self._last_beat = time.monotonic()
+        self._is_clock_wrong = False
         self._published_lags: set[tuple[str, str, str]] = set()
         self.tasks: list[asyncio.Task[None]] = []
 
@@ -77,6 +79,7 @@ class Watch:
             if service.app.consumer.started:
                 await service.consumer.check_errors()
             self.publish_lag()
+            self._compare_clocks()
 
     def publish_lag(self) -> None:
         """Publish the lag of each partition of ours, in records and seconds, and remove that of all others."""
@@ -103,6 +106,13 @@ class Watch:
             for family in (metrics.lag_records, metrics.lag_seconds, metrics.retention_used_ratio):
                 family.remove(*labels)
         self._published_lags = set(lags)
+
+    def _compare_clocks(self) -> None:
+        complaint = self._service.broker_clock.complaint
+        if bool(complaint) != self._is_clock_wrong and complaint:
+            self._service.log.warning("the clocks differ", reason=complaint)
+        self._is_clock_wrong = bool(complaint)
+        self._service.health.describe(CLOCK, complaint or None)
 
     def _age(self, tp: TP) -> float:
         """Return the age in seconds of the oldest record that was delivered and not acked.

@@ -18,15 +18,9 @@ from streams.stores import qdrant_payload as stored
 from streams.stores.qdrant_connection import ask, connect
 from streams.stores.qdrant_kinds import Kind
 from streams.stores.qdrant_requests import NOTHING, payload_indexes
+from streams.stores.qdrant_version import read_version
 
 T = TypeVar("T")
-
-#: The first release that keeps what is there when an upsert says so (``update_filter``).  Older ones ignore it
-#: in silence, and would let an old version replace a new one.
-MINIMUM_VERSION = (1, 16)
-
-#: The first release that ranks a text field by BM25.
-_RANKS_WORDS = (1, 20)
 
 log = structlog.get_logger("streams.stores.qdrant_collection")
 
@@ -101,23 +95,10 @@ class Collection:
         self._prepared = True
 
     async def _check_version(self) -> None:
-        version = (await self.ask(self.client.info())).version
-        major, minor = map(int, version.split(".")[:2])
-        if (major, minor) < MINIMUM_VERSION:
-            wanted = ".".join(map(str, MINIMUM_VERSION))
-            raise ConfigurationError(
-                f"the Qdrant server at {self._shown} is version {version}, in which an older write may "
-                f"replace a newer one: upgrade it to {wanted} or newer, one minor version after the other; or "
-                "set SWITCHBOARD_QDRANT_URL to another server, or leave it empty for the embedded engine"
-            )
-        self.ranks_words = (major, minor) >= _RANKS_WORDS
-        if not self.ranks_words:
-            log.warning(
-                "the Qdrant server has no text query: words are ranked here, and searches say `degraded`; "
-                "1.20 or newer has one",
-                server=self._shown,
-                version=version,
-            )
+        version = await read_version(self.client, self._shown, self._timeout)
+        self.ranks_words = version.ranks_words
+        if version.reservation:
+            log.warning("the Qdrant server has a limit", server=self._shown, limit=version.reservation)
 
     async def _create_collection(self) -> None:
         if not await self.ask(self.client.collection_exists(self.name)):

@@ -16,6 +16,12 @@ Detail = str | int | float | bool | list[str] | dict[str, int] | None
 #: The detail of a service that builds an index anew: how far it is, and what to do once it is whole.
 INDEX_REBUILD = "index_rebuild"
 
+#: The detail of a process whose Qdrant server is unchecked, or lacks something: which, and what to do.
+INDEX_SERVER = "index_server"
+
+#: The detail of a service whose machine and broker do not agree on the time.
+CLOCK = "clock"
+
 #: The detail of a service that could not let go of what is kept no longer.
 EXPIRY = "expiry"
 

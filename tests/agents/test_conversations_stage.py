@@ -192,6 +192,18 @@ class TestIdle:
         harness.feed(harness.record(tick.value, MESSAGES, key=tick.key, headers=tick.headers))
         assert harness.windows == []
 
+    @pytest.mark.parametrize("ahead", [timedelta(hours=1), timedelta(hours=-1)])
+    def test_a_machine_whose_clock_is_an_hour_off_ends_no_window_early(self, ahead: timedelta) -> None:
+        harness = Harness()
+        harness.feed(*[harness.record(message) for message in messages(5)])
+        for minutes in range(1, 15):
+            broker = START + timedelta(minutes=minutes)
+            harness.silence(broker + ahead, broker)
+        assert harness.windows == []
+        broker = START + timedelta(minutes=16)
+        harness.silence(max(broker, broker + ahead), broker)
+        assert spans(harness.windows) == [(1, 5)]
+
     def test_the_clock_decides_nothing_while_records_wait_to_be_read(self) -> None:
         harness = Harness()
         for message in messages(5):

@@ -33,6 +33,8 @@ class QdrantStandIn:
 
     def __init__(self, version: tuple[int, int]) -> None:
         self.version = version
+        #: What it says of itself, if not its version: any answer of any server.
+        self.says: Response | None = None
         self.text_queries = 0
         self._engine = AsyncQdrantClient(":memory:")
         self._indexes: dict[str, dict[str, Any]] = {}
@@ -60,6 +62,8 @@ class QdrantStandIn:
         return Starlette(routes=routes)
 
     async def root(self, request: Request) -> Response:
+        if self.says is not None:
+            return self.says
         major, minor = self.version
         return JSONResponse({"title": "qdrant", "version": f"{major}.{minor}.3"})
 

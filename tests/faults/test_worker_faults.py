@@ -137,6 +137,9 @@ async def test_two_workers_under_one_name_do_not_fight_for_it(stream):
     assert await first.exits() == 78
     assert "FencedInstanceIdError" in first.says("the worker stops")[0]["error"]
     assert "SWITCHBOARD_INSTANCE_ID" in first.says("the worker stops")[0]["error"]
+    assert "SWITCHBOARD_TOPIC_PREFIX" in first.says("the worker stops")[0]["error"], (
+        "two namespaces, one prefix"
+    )
     assert not first.says("where its threads stand")
     assert not first.says("File ")
     await second.ready()

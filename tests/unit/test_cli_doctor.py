@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 import pytest
+from starlette.responses import JSONResponse
 
 from deploy.local.model_server import ModelServer
 from deploy.local.ports import free_ports
 from streams.cli.doctor_outside import Finding, outside
 from streams.config.settings import Settings
+from tests.contract.qdrant_stand_in import a_qdrant
 
 
 @pytest.fixture
@@ -22,6 +24,21 @@ async def found(**given: object) -> list[Finding]:
     [port] = free_ports(1)
     settings = Settings(**{"api_port": port, **given})  # type: ignore[arg-type]
     return await outside(settings)
+
+
+async def test_the_version_of_qdrant_is_looked_at() -> None:
+    async with a_qdrant((1, 20)) as (qdrant, url):
+        [ok, *_] = (await found(qdrant_url=url))[1:]
+        assert (ok.state, ok.what) == ("ok", f"Qdrant 1.20.3 answers at {url}")
+        qdrant.version = (1, 19)
+        [old, *_] = (await found(qdrant_url=url))[1:]
+        assert old.state == "look" and "1.20 or newer" in old.what
+        qdrant.version = (1, 9)
+        [refused, *_] = (await found(qdrant_url=url))[1:]
+        assert refused.state == "wrong" and "upgrade it to 1.16" in refused.what
+        qdrant.says = JSONResponse({"title": "qdrant", "version": "dev"})
+        [unchecked, *_] = (await found(qdrant_url=url))[1:]
+        assert unchecked.state == "look" and unchecked.what.startswith("unchecked")
 
 
 async def test_the_key_of_the_model_is_looked_at_and_nothing_is_spent(server: ModelServer) -> None:

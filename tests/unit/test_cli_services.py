@@ -10,7 +10,7 @@ import pytest
 
 from streams.config.settings import Settings, load_settings
 from streams.queries import services
-from streams.telemetry.health import HealthState
+from streams.telemetry.health import INDEX_SERVER, HealthState
 from streams.telemetry.health_server import HealthServer
 from streams.telemetry.metrics import Metrics
 
@@ -44,6 +44,15 @@ async def test_a_running_service_reports_readiness_and_sums(settings: Settings, 
         state.clear("starting")
         state.clear("recovery")
         assert (await services.ask(settings, "memory", server.port)).ready
+
+
+async def test_what_there_is_to_know_of_the_qdrant_server_is_told(
+    settings: Settings, server: HealthServer, state: HealthState
+) -> None:
+    state.clear("starting")
+    state.describe(INDEX_SERVER, "unchecked: the version of the Qdrant server is not told")
+    report = await services.ask(settings, "serve", server.port)
+    assert (report.ready, report.reasons) == (True, ["unchecked: the version of the Qdrant server is not told"])
 
 
 async def test_the_same_service_of_another_deployment_is_not_taken_for_ours(

@@ -13,7 +13,7 @@ from aiokafka.errors import KafkaError
 from models.errors import ConsistencyError
 from streams.clients.aiokafka_internals import JoinGroupRequest, ProduceRequest
 from streams.runtime.consumer_thread import BatchConsumerThread
-from streams.runtime.lease import Lease
+from streams.runtime.lease import FencedInstanceIdError, Lease
 
 SESSION = 10.0
 
@@ -69,6 +69,13 @@ class TestLease:
         clock.now += silent
         lease.lose(forgotten=True)
         assert lease.fenced is fenced
+
+    async def test_who_took_the_name_may_be_another_deployment(self, lease: Lease, clock: Clock) -> None:
+        """Two namespaces of Kubernetes with one prefix: their pods have the same names."""
+        lease.renew(clock.now)
+        lease.lose(forgotten=True)
+        with pytest.raises(FencedInstanceIdError, match=r"INSTANCE_ID.*another namespace.*TOPIC_PREFIX"):
+            lease.check_name()
 
 
 class Client:

@@ -26,7 +26,7 @@ from streams.runtime.lane import Lane
 from streams.runtime.marks import Layout
 from streams.runtime.service import ServiceRuntime
 from streams.runtime.stage import Stage, StateReader
-from streams.telemetry.health import HealthState
+from streams.telemetry.health import CLOCK, HealthState
 from streams.telemetry.metrics import Metrics
 
 MESSAGES, SUMMARIES, CANDIDATES = "chat.messages.v1", "memory.summaries.v1", "memory.fact-candidates.v1"
@@ -200,6 +200,21 @@ class TestWatch:
         await self.watch(service, monkeypatch, nothing, look, look)
         ready.append(service.health.why_not_ready())
         assert ready == [[], ["the broker has not answered for 7 s"], []]
+
+    async def test_a_clock_that_is_wrong_is_told_until_it_is_set(
+        self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        told: list[object] = []
+
+        def look() -> None:
+            told.append(service.health.details()[CLOCK])
+            service.broker_clock.ahead = 0.0
+
+        service.broker_clock.ahead = 3600.0
+        await self.watch(service, monkeypatch, nothing, look, nothing)
+        told.append(service.health.details()[CLOCK])
+        assert "3,600 s ahead of the broker's: set the one" in str(told[0]) and told[1] is None
+        assert service.health.why_not_ready() == []
 
     async def test_lag_is_published(self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(service.consumer, "end_of", {at(CANDIDATES): 25}.get)

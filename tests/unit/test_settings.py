@@ -60,6 +60,16 @@ def test_settings_that_contradict_each_other_are_both_named(monkeypatch, environ
     assert said in refusal(monkeypatch, **{f"SWITCHBOARD_{name}": value for name, value in environment.items()})
 
 
+@pytest.mark.parametrize("name", ["Ingest-0", "ingest_0", "-ingest-0"])
+def test_an_instance_that_no_pod_can_be_is_refused_in_kubernetes(monkeypatch, name):
+    monkeypatch.setenv("SWITCHBOARD_INSTANCE_ID", name)
+    assert load_settings().instance_id == name, "a host may be called so"
+    said = refusal(monkeypatch, KUBERNETES_SERVICE_HOST="10.0.0.1", SWITCHBOARD_INSTANCE_ID=name)
+    assert name in said and "take it from metadata.name" in said
+    monkeypatch.setenv("SWITCHBOARD_INSTANCE_ID", "ingest-0")
+    assert load_settings().instance_id == "ingest-0"
+
+
 @pytest.mark.parametrize("schedule", ["25:00", "never"])
 def test_a_schedule_that_makes_no_sense_is_refused_with_one_that_does(monkeypatch, schedule):
     said = refusal(monkeypatch, SWITCHBOARD_CONSOLIDATE_AT=schedule)

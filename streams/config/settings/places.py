@@ -19,6 +19,10 @@ from streams.config.settings.text import setting
 _HOST_PORT = re.compile(r"^(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+):(\d{1,5})$")
 
 
+#: The name of a pod (RFC 1123).
+_POD = re.compile(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$")
+
+
 def _data_dir() -> Path:
     if sys.platform == "darwin":
         base = Path.home() / "Library" / "Application Support"
@@ -84,7 +88,8 @@ class PlaceSettings(AccessSettings):
     instance_id: str = setting(
         _instance_id,
         "names this process: its consumer group knows it as <service>-<instance_id>-<hash of its topics>; "
-        "two workers of one service on one host need different ones (--processes adds -0, -1, ...)",
+        "two workers of one service on one host need different ones (--processes adds -0, -1, ...), and in "
+        "Kubernetes it is the name of the pod",
         allowed="1 to 100 letters, digits, '.', '_' and '-'",
         pattern=r"^[A-Za-z0-9._-]{1,100}$",
     )
@@ -144,6 +149,16 @@ class PlaceSettings(AccessSettings):
     def _check_prefix(cls, value: str) -> str:
         if not is_prefix(value):
             raise ValueError("names of a generation begin like this: choose another prefix")
+        return value
+
+    @field_validator("instance_id")
+    @classmethod
+    def _check_instance(cls, value: str) -> str:
+        if "KUBERNETES_SERVICE_HOST" in os.environ and not _POD.match(value):
+            raise ValueError(
+                "no pod has this name (lowercase letters, digits, '-' and '.'): in Kubernetes take it from "
+                "metadata.name, as deploy/kubernetes does, so that each pod has its own and keeps it"
+            )
         return value
 
     @field_validator("generation")

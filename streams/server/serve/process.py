@@ -30,6 +30,7 @@ from streams.server.api.connection import room
 from streams.server.api.measuring import counted
 from streams.server.api.server import serve
 from streams.server.process.life import Watchdog, tune_garbage_collection, watch_signals
+from streams.server.serve import index_server
 from streams.server.serve.generations import Generations
 from streams.server.serve.switching import Switch
 from streams.server.tokens.known import KnownTokens
@@ -83,6 +84,7 @@ async def _main(settings: Settings) -> int:
     async with AsyncExitStack() as resources:
         # First of all: what is refused is refused before anything is opened.
         stated_places(settings)
+        is_known = await index_server.check(settings, health)
         tokens = KnownTokens(settings)
         resources.push_async_callback(tokens.close)
         switch = Switch(LIVE, lambda name: health.describe("generation", name))
@@ -101,6 +103,9 @@ async def _main(settings: Settings) -> int:
         resources.callback(beating.cancel)
         naming = in_background(_name_cluster(settings, health), "cluster")
         resources.callback(naming.cancel)
+        if not is_known:
+            checking = in_background(index_server.check_until_known(settings, health), "index server")
+            resources.callback(checking.cancel)
         needed = [beating, *tokens.tasks, *control.tasks]
         told_to = await _serve(settings, access, switch, metrics, health, answering.port, stop, needed)
     log.info("stopped", service=SERVICE)
