@@ -34,7 +34,7 @@ class BrokerClock:
 
     @property
     def complaint(self) -> str:
-        """What a person should know and do; ``""``: nothing."""
+        """Sentence for a person, with what to do; ``""``: the clocks agree."""
         if not self.ahead:
             return ""
         direction, fire = ("ahead of", "early") if self.ahead > 0 else ("behind", "late")

@@ -40,7 +40,7 @@ class Version(NamedTuple):
 
     @property
     def reservation(self) -> str:
-        """What a person should know about it; ``""``: nothing."""
+        """Reservation about the server, and what to do; ``""``: none."""
         if self.number is None:
             said = f"is {self.text!r}, which cannot be read" if self.text else "is not told"
             wanted = ".".join(map(str, MINIMUM))
@@ -89,7 +89,7 @@ async def server_version(settings: Settings, timeout: float) -> Version:
 
 
 async def _info(client: AsyncQdrantClient, shown: str) -> VersionInfo | None:
-    """Return what the server says of itself; ``None`` behind a gateway that does not let that through."""
+    """Return the server's name and version; ``None`` behind a gateway that answers 404 there."""
     try:
         info = await client.info()
     except UnexpectedResponse as error:
