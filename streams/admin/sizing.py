@@ -24,14 +24,18 @@ MEASURED = Path(__file__).with_name("sizing.json")
 _DAY = 86_400
 
 #: Of a core, what may be busy in the peak hour: the rest is for catching up and for whoever asks.
-_BUSY = 0.6
+BUSY = 0.6
 
 #: How much of a disk or of a memory may be full.
-_FULL = 0.7
+FULL = 0.7
 
 #: Of a byte that compaction leaves in a changelog, a process keeps so many in memory, or else in its files; and
 #: in memory anyway, of the state of conversations, for their timers.
 _IN_MEMORY, _IN_FILES, _IN_TIMERS = 2.0, 1.2, 0.15
+
+#: Cores of a broker that are reckoned with, and for how long (seconds) what is written should stay in its
+#: memory: who reads it then needs no disk.
+_BROKER_CORES, _IN_PAGES = 4, 600
 
 #: Files of state that one process has at most: it reads as much in ten minutes or more when it starts.
 _FILE_BYTES = 32e9
@@ -80,7 +84,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     """A load: messages a day, for so many days; ``peak``: the busiest hour against the mean.
 
     ``facts_a_message``: how many facts come of a message; ``None``: as many as were measured.  ``replicas`` of
-    each partition at the brokers.
+    each partition at the brokers, which have disks of ``broker_disk_bytes``.  ``people`` of whom the messages
+    are; ``None``: nobody counts them.
     """
 
     messages_a_day: float
@@ -88,6 +93,8 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
     days: float = 365.0
     peak: float = 3.0
     replicas: int = 3
+    broker_disk_bytes: float = 2e12
+    people: float | None = None
 
 
 class Size(msgspec.Struct, frozen=True, kw_only=True):
@@ -96,7 +103,9 @@ class Size(msgspec.Struct, frozen=True, kw_only=True):
     ``cores`` in the busiest hour, all processes of a service together; ``processes`` of each service, each of
     which needs a partition; ``process_bytes``: memory of one; ``process_disk_bytes``: its files of state, 0
     where all of it has room in memory.  ``kafka_disk_bytes`` over all brokers, replicas included;
-    ``kafka_topic_bytes``: of one replica, by topic, without room to spare.
+    ``kafka_topic_bytes``: of one replica, by topic, without room to spare.  ``broker_bytes``: memory of one
+    of ``brokers``, with the pages that are read again.  ``person_bytes``: disk of brokers, memory of Redis and
+    of Qdrant that a person takes; empty where nobody counts people.
     """
 
     cores: dict[str, float]
@@ -106,8 +115,16 @@ class Size(msgspec.Struct, frozen=True, kw_only=True):
     kafka_cores: float
     kafka_disk_bytes: int
     kafka_topic_bytes: dict[str, int]
+    brokers: int
+    broker_bytes: int
     redis_bytes: int
     qdrant_bytes: int
+    person_bytes: dict[str, float]
+
+    @property
+    def pods(self) -> int:
+        """Processes of all services."""
+        return sum(self.processes.values())
 
 
 @cache
@@ -122,7 +139,7 @@ def size(load: Load, settings: Settings) -> Size:
     Raises:
         ConfigurationError: there can be no such load.
     """
-    for name in ("messages_a_day", "facts_a_message", "days", "peak", "replicas"):
+    for name in load.__struct_fields__:
         value = getattr(load, name)
         if value is not None and not 0 < value < math.inf:
             raise ConfigurationError(f"{name} is {value}: give a number above 0")
@@ -133,7 +150,7 @@ def size(load: Load, settings: Settings) -> Size:
     cores = {name: a_second * cpu[name] for name in _SERVICES}
     states = {name: _state(name, topics, catalog) for name in _SERVICES}
     processes = {
-        name: max(1, math.ceil(cores[name] / _BUSY), math.ceil(states[name] * _IN_FILES / _FILE_BYTES))
+        name: max(1, math.ceil(cores[name] / BUSY), math.ceil(states[name] * _IN_FILES / _FILE_BYTES))
         for name in _SERVICES
     }
     memory, files = {}, {}
@@ -142,18 +159,35 @@ def size(load: Load, settings: Settings) -> Size:
         state, room = states[name] / count, settings.state_memory_mb * 1e6
         memory[name] = point.resident_bytes[name] + min(room, _IN_MEMORY * state) + timers
         files[name] = _IN_FILES * state if _IN_MEMORY * state > room else 0.0
+    disk = sum(topics.values()) * load.replicas / FULL
+    brokers = max(
+        load.replicas,
+        math.ceil(disk / load.broker_disk_bytes),
+        math.ceil(a_second * cpu["kafka"] / BUSY / _BROKER_CORES),
+    )
+    written = a_second * sum(topic.bytes for topic in point.topics.values()) / point.messages * load.replicas
+    redis = _view(load, grown(before, point, "redis_bytes"), settings.turn_log_days)
+    index = shares[_OF_VECTORS[0]] * grown(before, point, "index_bytes")
+    qdrant = _view(load, index, settings.turn_retention_days)
     return Size(
         cores=cores,
         processes=processes,
-        process_bytes={name: round(size / _FULL) for name, size in memory.items()},
-        process_disk_bytes={name: round(size / _FULL) for name, size in files.items()},
+        process_bytes={name: round(size / FULL) for name, size in memory.items()},
+        process_disk_bytes={name: round(size / FULL) for name, size in files.items()},
         kafka_cores=a_second * cpu["kafka"],
-        kafka_disk_bytes=round(sum(topics.values()) * load.replicas / _FULL),
+        kafka_disk_bytes=round(disk),
         kafka_topic_bytes=topics,
-        redis_bytes=_view(load, grown(before, point, "redis_bytes"), settings.turn_log_days),
-        qdrant_bytes=_view(
-            load, shares[_OF_VECTORS[0]] * grown(before, point, "index_bytes"), settings.turn_retention_days
-        ),
+        brokers=brokers,
+        broker_bytes=round((point.resident_bytes["kafka"] + written * _IN_PAGES / brokers) / FULL),
+        redis_bytes=redis,
+        qdrant_bytes=qdrant,
+        person_bytes={}
+        if load.people is None
+        else {
+            "kafka": disk / load.people,
+            "redis": redis / load.people,
+            "qdrant": qdrant / load.people,
+        },
     )
 
 
@@ -184,7 +218,7 @@ def _kept(load: Load, point: Point, name: str, settings: Settings) -> float:
 
 def _view(load: Load, bytes_a_message: float, days: float) -> int:
     """Return the bytes of a view that keeps what was said for so many days (0: for ever)."""
-    return round(bytes_a_message * load.messages_a_day * min(load.days, days or load.days) / _FULL)
+    return round(bytes_a_message * load.messages_a_day * min(load.days, days or load.days) / FULL)
 
 
 def _state(name: str, topics: Mapping[str, int], catalog: Catalog) -> float:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
 
+from models.errors import ConfigurationError
 from streams.admin import sizing
+from streams.admin.pricing import Prices, monthly
 from streams.admin.sizing import Load, Size
 from streams.cli.output import Json, print_json, print_table
 from streams.clients.topic_spec import DEFAULT_PARTITIONS
@@ -16,11 +18,28 @@ from streams.config.settings import load_settings
 _GIGA = 1e9
 
 
+#: Messages of a person and their assistant a day, where nobody says how many.
+_OF_A_PERSON = 20.0
+
+
+def _price(name: str, of: str) -> Any:
+    return typer.Option(name, min=0.0, help=f"Price of {of} a month, in any currency.", show_default=False)
+
+
 def show(
     messages_a_day: Annotated[
-        float,
+        float | None,
         typer.Option("--messages-a-day", min=1, help="Messages of people and assistants.", show_default=False),
-    ],
+    ] = None,
+    people: Annotated[
+        float | None,
+        typer.Option(
+            "--people",
+            min=1,
+            help=f"People; without --messages-a-day each has {_OF_A_PERSON:g} messages a day.",
+            show_default=False,
+        ),
+    ] = None,
     days: Annotated[float, typer.Option("--days", min=1, help="After how many days.")] = 365,
     peak: Annotated[float, typer.Option("--peak", min=1, help="The busiest hour against the mean.")] = 3,
     facts: Annotated[
@@ -28,30 +47,53 @@ def show(
         typer.Option("--facts-a-message", help="Facts that come of a message; else as measured: 0.5."),
     ] = None,
     replicas: Annotated[int, typer.Option("--replicas", min=1, help="Copies of each partition in Kafka.")] = 3,
+    broker_disk: Annotated[float, typer.Option("--broker-disk", min=1, help="GB of disk of a broker.")] = 2000,
+    core: Annotated[float, _price("--core-price", "a core")] = 0.0,
+    memory: Annotated[float, _price("--memory-price", "a GB of memory")] = 0.0,
+    disk: Annotated[float, _price("--disk-price", "a GB of disk")] = 0.0,
     json: Json = False,
 ) -> None:
-    """Reckon cores, processes, memory and disks for a load, with the retention that the settings say.
+    """Reckon pods, brokers, memory, disks and their price for a load, with the retention that the settings say.
 
     The figures a message are measured, with the built-in models and people who say
     something worth keeping in every second message: chat that is plainer takes less.
     """
-    load = Load(messages_a_day=messages_a_day, days=days, peak=peak, replicas=replicas, facts_a_message=facts)
+    if messages_a_day is None and people is None:
+        raise ConfigurationError("how much is it for? Give --messages-a-day or --people")
+    load = Load(
+        messages_a_day=messages_a_day if messages_a_day is not None else _OF_A_PERSON * (people or 0.0),
+        people=people,
+        days=days,
+        peak=peak,
+        replicas=replicas,
+        facts_a_message=facts,
+        broker_disk_bytes=broker_disk * _GIGA,
+    )
     found = sizing.size(load, load_settings())
+    prices = Prices(core=core, memory_gb=memory, disk_gb=disk)
+    costs = monthly(found, prices) if prices else {}
     if json:
-        print_json(msgspec.to_builtins(found))
+        print_json({**msgspec.to_builtins(found), "pods": found.pods, "monthly": costs})
         return
-    heads = ("", "cores, busiest hour", "processes", "memory each", "disk each")
+    heads = ("", "cores, busiest hour", "pods", "memory each", "disk each")
     print_table(heads, _services(found), right=(1, 2, 3, 4))
     print()
+    broker_disk_each = _size(found.kafka_disk_bytes / found.brokers)
     rows = [
-        ("Kafka, all brokers", f"{found.kafka_cores:.2f}", "", _size(found.kafka_disk_bytes)),
-        ("Redis", "", _size(found.redis_bytes), ""),
-        ("Qdrant", "", _size(found.qdrant_bytes), _size(found.qdrant_bytes)),
+        ("Kafka", f"{found.kafka_cores:.2f}", found.brokers, _size(found.broker_bytes), broker_disk_each),
+        ("Redis", "", 1, _size(found.redis_bytes), ""),
+        ("Qdrant", "", 1, _size(found.qdrant_bytes), _size(found.qdrant_bytes)),
     ]
-    print_table(("", "cores", "memory", "disk"), rows, right=(1, 2, 3))
+    print_table(("", "cores", "servers", "memory each", "disk each"), rows, right=(1, 2, 3, 4))
+    if found.person_bytes:
+        told = ", ".join(f"{size / 1e6:,.1f} MB in {name.title()}" for name, size in found.person_bytes.items())
+        print(f"\nA person, after {days:g} days: {told}.")
+    if costs:
+        told = ", ".join(f"{name} {price:,.2f}" for name, price in costs.items() if name != "total")
+        print(f"\nA month: {costs['total']:,.2f} ({told}).")
     most = max(found.processes.values())
     if most > DEFAULT_PARTITIONS:
-        print(f"\nPartitions: at least {most}, so that so many processes can share the work.")
+        print(f"\nPartitions: at least {most}, so that so many pods can share the work.")
     largest = sorted(found.kafka_topic_bytes.items(), key=lambda each: -each[1])[:5]
     told = ", ".join(f"{name} {_size(size)}" for name, size in largest)
     print(f"\nThe largest topics, one replica, after {days:g} days: {told}.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -14,8 +15,10 @@ import kubernetes_validate
 import pytest
 import yaml
 from running import health, parse, settings_of
+from typer.testing import CliRunner
 
 from deploy.kubernetes import users
+from streams.cli.main import app
 from streams.clients.catalog import catalog_for, load_catalog
 from streams.config.settings import load_settings
 from streams.config.settings.services import SERVICES
@@ -24,6 +27,7 @@ from streams.queries.services import ANSWERING, stated_places
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy/kubernetes"
 DOCKERFILE = (ROOT / "deploy/docker/Dockerfile").read_text()
+SIZE_PAGE = (ROOT / "docs/how-to/size.md").read_text()
 OVERLAYS = sorted(path.name for path in (FOLDER / "overlays").iterdir())
 CUSTOM: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "custom_resources.yaml").read_text())
 KUBERNETES = "1.34"
@@ -264,6 +268,51 @@ def test_keda_adds_at_most_a_pod_a_partition(build) -> None:
     secrets = {*named(objects, "Secret"), *named(objects, "KafkaUser"), "kafka-cluster-ca-cert"}
     for entry in named(objects, "TriggerAuthentication")["kafka"]["spec"]["secretTargetRef"]:
         assert entry["name"] in secrets
+
+
+_UNITS = {"Mi": 2**20, "Gi": 2**30}
+
+
+def in_bytes(quantity: str) -> float:
+    return float(quantity[:-2]) * _UNITS[quantity[-2:]]
+
+
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_an_overlay_has_room_for_the_load_that_it_names(build, overlay) -> None:
+    text = (FOLDER / "overlays" / overlay / "kustomization.yaml").read_text()
+    [command] = re.findall(r"^#   switchboard (size .+)$", text, re.MULTILINE)
+    row = next(line for line in SIZE_PAGE.splitlines() if line.startswith(f"| `{overlay}`"))
+    assert f"`switchboard {command}`" in row, "docs/how-to/size.md names another load"
+    done = CliRunner().invoke(app, [*command.split(), "--json"])
+    assert done.exit_code == 0, done.output
+    size, objects = json.loads(done.stdout), build(f"overlays/{overlay}")
+    limit = {}
+    for each in objects:
+        for container in each.get("spec", {}).get("template", {}).get("spec", {}).get("containers", ()):
+            limit[each["metadata"]["name"]] = in_bytes(container["resources"]["limits"]["memory"])
+    for each in ours(objects):
+        if each.name in ANSWERING:
+            assert limit[each.name] >= size["process_bytes"][each.name], each.name
+            [data] = [volume for volume in each.pod["volumes"] if volume["name"] == "data"]
+            assert in_bytes(data["emptyDir"]["sizeLimit"]) >= size["process_disk_bytes"][each.name], each.name
+    for name, pods in size["processes"].items():
+        kind = "StatefulSet" if name in SERVICES else "Deployment"
+        assert named(objects, kind)[name]["spec"].get("replicas", 1) >= pods, name
+    claimed = named(objects, "StatefulSet")["qdrant"]["spec"]["volumeClaimTemplates"][0]["spec"]["resources"]
+    assert in_bytes(claimed["requests"]["storage"]) >= size["qdrant_bytes"]
+    assert limit["qdrant"] >= size["qdrant_bytes"]
+    assert limit["valkey"] >= size["redis_bytes"]
+    if pools := named(objects, "KafkaNodePool"):
+        pool = pools["brokers"]["spec"]
+        brokers, disk = pool["replicas"], pool["storage"]["volumes"][0]["size"]
+        limit["kafka"] = in_bytes(pool["resources"]["limits"]["memory"])
+    else:
+        brokers = named(objects, "StatefulSet")["kafka"]["spec"].get("replicas", 1)
+        claim = named(objects, "StatefulSet")["kafka"]["spec"]["volumeClaimTemplates"][0]
+        disk = claim["spec"]["resources"]["requests"]["storage"]
+    assert brokers >= size["brokers"]
+    assert limit["kafka"] >= size["broker_bytes"]
+    assert in_bytes(disk) >= size["kafka_disk_bytes"] / size["brokers"]
 
 
 def test_the_monitoring_labels_what_alerts_ask_for(build) -> None:

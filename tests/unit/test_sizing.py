@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
+import re
+from pathlib import Path
+
 import msgspec
 import pytest
+from typer.testing import CliRunner
 
 from models.errors import ConfigurationError
-from streams.admin.sizing import Load, Point, Size, grown, measured, size
+from streams.admin.pricing import Prices, monthly
+from streams.admin.sizing import FULL, Load, Point, Size, grown, measured, size
+from streams.cli.main import app
 from streams.config.settings import Settings
 
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE, FIGURES = (DOCS / "how-to/size.md").read_text(), (DOCS / "reference/benchmarks.md").read_text()
 MEDIUM = Load(messages_a_day=100_000)
 
 
@@ -63,3 +72,52 @@ def test_state_beyond_the_memory_that_it_may_take_is_on_the_disk() -> None:
 def test_a_load_of_nothing_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="messages_a_day is 0"):
         size(Load(messages_a_day=0), Settings())
+
+
+def test_a_million_conversations_take_what_was_measured() -> None:
+    """A second load, on another benchmark: ten messages of each within a day, in one worker."""
+    row = re.search(r"1,000,000 conversations, 10,000,000 messages.* ([\d.]+) GB, ([\d.]+) GB without", FIGURES)
+    files = re.search(r"^\| files \| ([\d.]+) GB \|", PAGE, re.MULTILINE)
+    assert row and files
+    load = Load(messages_a_day=10e6, days=1, peak=1)
+    spilled, whole = (size(load, Settings(state_memory_mb=megabytes)) for megabytes in (1024, 1_000_000))
+    assert FULL * spilled.process_bytes["ingest"] == pytest.approx(1e9 * float(row[1]), rel=0.3)
+    assert FULL * spilled.process_disk_bytes["ingest"] == pytest.approx(1e9 * float(files[1]), rel=0.3)
+    assert FULL * whole.process_bytes["ingest"] == pytest.approx(1e9 * float(row[2]), rel=0.3)
+
+
+def test_brokers_are_as_many_as_replicas_and_as_disks_and_cores_need() -> None:
+    def brokers(**changes: float) -> int:
+        return size(msgspec.structs.replace(MEDIUM, **changes), Settings()).brokers
+
+    assert brokers() == 3
+    assert brokers(replicas=1) == 1
+    assert brokers(broker_disk_bytes=1e11) == math.ceil(size(MEDIUM, Settings()).kafka_disk_bytes / 1e11) > 3
+    assert brokers(messages_a_day=100e6, days=1) > 10, "cores"
+
+
+def test_a_person_takes_a_share_and_a_price_is_of_what_there_is() -> None:
+    found = size(msgspec.structs.replace(MEDIUM, people=5000.0), Settings())
+    assert found.person_bytes["redis"] * 5000 == pytest.approx(found.redis_bytes)
+    assert size(MEDIUM, Settings()).person_bytes == {}
+    costs = monthly(found, Prices(memory_gb=2.0))
+    memory = sum(found.processes[name] * found.process_bytes[name] for name in found.processes)
+    memory += found.brokers * found.broker_bytes + found.redis_bytes + found.qdrant_bytes
+    assert costs["total"] == pytest.approx(2 * memory / 1e9)
+    assert costs["redis"] == pytest.approx(2 * found.redis_bytes / 1e9)
+    disks = monthly(found, Prices(disk_gb=1.0))
+    assert disks["kafka"] == pytest.approx(found.kafka_disk_bytes / 1e9) and disks["redis"] == 0
+    assert monthly(found, Prices(core=6.0))["recall"] == pytest.approx(found.cores["recall"] * 10)
+    with pytest.raises(ConfigurationError, match="price core is nan"):
+        monthly(found, Prices(core=math.nan))
+
+
+@pytest.mark.parametrize("command", re.findall(r"^\$ switchboard (.+)$", PAGE, re.MULTILINE))
+def test_the_page_shows_what_the_command_prints(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = PAGE.partition(f"$ switchboard {command}\n")[2].partition("```")[0]
+    assert shown and CliRunner().invoke(app, command.split()).stdout.startswith(shown)
+
+
+def test_a_size_of_nobody_knows_what_is_refused() -> None:
+    done = CliRunner().invoke(app, ["size"])
+    assert isinstance(done.exception, ConfigurationError) and "--people" in str(done.exception)
