@@ -61,45 +61,11 @@ class Stream(Deployment):
     services = ("memory",)
 
 
-class Memory:
-    def __init__(self, stream: Deployment, server: ModelServer, valkey: LocalValkey) -> None:
+class Told:
+    """Windows that are told to a memory service, and what it knows of them."""
+
+    def __init__(self, stream: Deployment) -> None:
         self._stream = stream
-        self._valkey = valkey
-        self.server = server
-        server.scripts.append(self._fall_silent)
-        self.worker: Worker | None = None
-
-    def start(self) -> None:
-        if self.worker is not None:
-            self.worker.start()
-            return
-        self.worker = self._stream.start(
-            MEMORY,
-            "m",
-            extractor="gemini",
-            model_windows_per_call=1,
-            model_url=self.server.url,
-            # However busy the machine is: what is asked twice is asked because of the kill.
-            model_timeout_seconds=600,
-            step_timeout_seconds=900,
-            hang_timeout_seconds=1000,
-            redis_url=f"unix://{self._valkey.socket}",
-        )
-
-    async def is_killed_in_mid_call(self) -> tuple[set[int], set[int]]:
-        """Kill it, and empty Redis, once all answers are in the memo and other calls are open; return which."""
-        told = self.calls
-
-        async def written() -> bool:
-            return len(told()) > ANSWERS and len(await self.answered()) == ANSWERS
-
-        await eventually(written, "what was answered is in the memo, and calls are open")
-        assert self.worker is not None
-        self.worker.kill()
-        await self._valkey.client().flushall()
-        self.server.fail_always(None)
-        answered = await self.answered()
-        return answered, told().keys() - answered
 
     async def told(self, group: str) -> None:
         catalog = self._stream.catalog
@@ -139,6 +105,47 @@ class Memory:
             for fact in found
             if fact.user_id.startswith(f"{group}-")
         )
+
+
+class Memory(Told):
+    def __init__(self, stream: Deployment, server: ModelServer, valkey: LocalValkey) -> None:
+        super().__init__(stream)
+        self._valkey = valkey
+        self.server = server
+        server.scripts.append(self._fall_silent)
+        self.worker: Worker | None = None
+
+    def start(self) -> None:
+        if self.worker is not None:
+            self.worker.start()
+            return
+        self.worker = self._stream.start(
+            MEMORY,
+            "m",
+            extractor="gemini",
+            model_windows_per_call=1,
+            model_url=self.server.url,
+            # However busy the machine is: what is asked twice is asked because of the kill.
+            model_timeout_seconds=600,
+            step_timeout_seconds=900,
+            hang_timeout_seconds=1000,
+            redis_url=f"unix://{self._valkey.socket}",
+        )
+
+    async def is_killed_in_mid_call(self) -> tuple[set[int], set[int]]:
+        """Kill it, and empty Redis, once all answers are in the memo and other calls are open; return which."""
+        told = self.calls
+
+        async def written() -> bool:
+            return len(told()) > ANSWERS and len(await self.answered()) == ANSWERS
+
+        await eventually(written, "what was answered is in the memo, and calls are open")
+        assert self.worker is not None
+        self.worker.kill()
+        await self._valkey.client().flushall()
+        self.server.fail_always(None)
+        answered = await self.answered()
+        return answered, told().keys() - answered
 
     async def answered(self) -> set[int]:
         """Return which windows are in the memo, by the number of cats."""
