@@ -84,6 +84,7 @@ def render(figures: dict[str, Any]) -> str:
         if part in figures:
             rates = ", ".join(f"{name} {rate:,.0f}" for name, rate in figures[part]["rates"].items())
             lines.append(f"{part}, messages/s: {rates}")
+            lines += _ratios(figures[part])
     if "cores" in figures:
         lines += _cores(figures["cores"])
     if "scale" in figures:
@@ -119,8 +120,13 @@ def _cores(figures: dict[str, Any]) -> list[str]:
                 f"of the broker {figure['broker_cpu_microseconds']:.1f} µs; "
                 f"peak {figure['peak_bytes'] / 1e6:,.0f} MB"
             )
-        lines.append("  " + ", ".join(f"{ratio} {value:.2f}" for ratio, value in of["ratios"].items()))
-    return lines
+        lines += _ratios(of)
+    return [*lines, *figures["left_out"]]
+
+
+def _ratios(figures: dict[str, Any]) -> list[str]:
+    ratios = ", ".join(f"{ratio} {value:.2f}" for ratio, value in figures["ratios"].items())
+    return [f"  {ratios}", *figures.get("left_out", [])]
 
 
 def _scale(figures: dict[str, Any]) -> list[str]:

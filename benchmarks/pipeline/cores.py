@@ -16,7 +16,6 @@ import signal
 import statistics
 import struct
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -62,7 +61,7 @@ class Sample(NamedTuple):
 class Contender(NamedTuple):
     """How to start it, and the consumer group that its processes share."""
 
-    arguments: Sequence[str]
+    command: Sequence[str]
     group: str
 
 
@@ -84,7 +83,7 @@ class Run:
             with self._log.open("ab") as log:
                 self._processes.append(
                     subprocess.Popen(
-                        [sys.executable, "-m", *contender.arguments],
+                        contender.command,
                         env={**environment, **own},
                         cwd=folder,
                         stdout=log,

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import statistics
-import subprocess
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+from functools import cached_property
 
-from aiokafka.admin import NewTopic
-
+from benchmarks.pipeline import kafka_streams, same_windows
 from benchmarks.pipeline.cores import Contender, Run, side_by_side
-from benchmarks.pipeline.load import PARTITIONS, fill
-from benchmarks.serving.capacity import BROKER_FOLDER, BROKER_PID
-from deploy.local.kafka import LocalKafka
-from streams.admin.topics import admin, cluster
-from streams.clients.catalog import load_catalog
-from streams.config.settings import Settings
-
-Figures = dict[str, Any]
-
-_TIMEOUT = 1800
-_TOPICS_TIMEOUT = 120
+from benchmarks.pipeline.load import fill
+from benchmarks.pipeline.running import Figures, Runner, last_figures
 
 #: What :mod:`benchmarks.serving` measures on one deployment, in the order that disturbs least: the last but one
 #: stops ``serve``, the last drives it to its limits.
@@ -41,18 +28,8 @@ _SCALE_SHORT = "--sizes 1000 --askers 1 32 --one 2000 --searches 32"
 _FIRST = 6000
 
 
-class Suite:
-    """Runs the parts on one broker.  ``short`` divides the loads by fifty, or by ten."""
-
-    def __init__(self, kafka: LocalKafka, folder: Path, *, short: bool, rounds: int) -> None:
-        self._servers = kafka.bootstrap_servers
-        self._broker_pid = kafka.pid
-        os.environ |= {BROKER_PID: str(kafka.pid), BROKER_FOLDER: str(kafka.data_dir)}
-        self._folder = folder
-        self._short = short
-        self._scale = 0.02 if short else 1.0
-        self._rounds = 1 if short else rounds
-        self._turn = 0
+class Suite(Runner):
+    """The parts, by name."""
 
     def run(self, only: list[str]) -> Figures:
         """Return the figures of the parts named in ``only`` (all if empty)."""
@@ -95,63 +72,99 @@ class Suite:
     def trivial(self) -> Figures:
         """Return rates and ratios of all contenders on the same trivial stage, taking turns."""
         count = self._count(600_000)
-        rates: dict[str, list[float]] = {"bare": [], "switchboard": [], "quixstreams": [], "faust": []}
+        rates: dict[str, list[float]] = {}
         for _ in range(self._rounds):
-            prefix = self._prepare(count, 3000, "bare", "quix", "faust")
+            prefix = self._prepare(count, 3000, "bare", "quix", "streams", "faust")
             source = f"{prefix}chat.messages.v1"
-            rates["bare"].append(self._contender("bare", source, f"{prefix}bare", str(count)))
-            rates["switchboard"].append(self._runtime(prefix, "trivial", str(count))["rate"])
-            rates["quixstreams"].append(self._contender("quix", source, f"{prefix}quix", str(count // 3)))
-            rates["faust"].append(
-                self._contender("idiomatic_faust", source, f"{prefix}faust", str(count // 40))
-            )
-        return _compare(rates)
+            taken = {
+                "bare": self._contender("bare", source, f"{prefix}bare", str(count)),
+                "switchboard": self._runtime(prefix, "trivial", str(count))["rate"],
+                "quixstreams": self._contender("quix", source, f"{prefix}quix", str(count // 3)),
+                **self._kafka_streams(prefix, count, same_windows.to_the_byte),
+                "faust": self._contender("idiomatic_faust", source, f"{prefix}faust", str(count // 40)),
+            }
+            for name, rate in taken.items():
+                rates.setdefault(name, []).append(rate)
+        return {**_compare(rates), "left_out": self._left_out}
 
     def conversations(self) -> Figures:
-        """Return the whole conversations stage beside the bare loop and quixstreams doing the same."""
+        """Return the whole conversations stage beside the bare loop, quixstreams and Kafka Streams."""
         count = self._count(400_000)
-        rates: dict[str, list[float]] = {"bare": [], "switchboard": [], "quixstreams": []}
+        rates: dict[str, list[float]] = {}
         for _ in range(self._rounds):
-            prefix = self._prepare(count, 3000, "bare", "quix")
+            prefix = self._prepare(count, 3000, "bare", "quix", "streams")
             source = f"{prefix}chat.messages.v1"
-            rates["bare"].append(self._contender("bare", source, f"{prefix}bare", str(count)))
-            rates["switchboard"].append(self._runtime(prefix, "whole", str(count))["rate"])
-            rates["quixstreams"].append(
-                self._contender("quix", source, f"{prefix}quix", str(count // 3), "--whole")
-            )
+            taken = {
+                "bare": self._contender("bare", source, f"{prefix}bare", str(count)),
+                "switchboard": self._runtime(prefix, "whole", str(count))["rate"],
+                "quixstreams": self._contender("quix", source, f"{prefix}quix", str(count // 3), "--whole"),
+                **self._kafka_streams(prefix, count, same_windows.messages),
+            }
+            for name, rate in taken.items():
+                rates.setdefault(name, []).append(rate)
         profile = self._profile(count // 10 if self._short else count)
-        return {**_compare(rates), "profile": profile}
+        return {**_compare(rates), "left_out": self._left_out, "profile": profile}
 
     def cores(self) -> Figures:
-        """Return the whole stage, the bare loop and quixstreams in one process and in one per core."""
+        """Return the whole stage and its contenders in one process and in one per core."""
         every = os.cpu_count() or 1
+        counts = {"bare": 600_000, "switchboard": 600_000, "quixstreams": 200_000}
+        if self._java is not None:
+            counts["kafka-streams"] = 600_000
         runs: dict[int, list[dict[str, Figures]]] = {}
         for _ in range(self._rounds):
             for processes in {every} if self._short else {1, every}:
                 runs.setdefault(processes, []).append(
                     {
-                        "bare": self._in_processes("bare", processes, self._lasting(600_000)),
-                        "switchboard": self._in_processes("switchboard", processes, self._lasting(600_000)),
-                        "quixstreams": self._in_processes("quixstreams", processes, self._lasting(200_000)),
+                        name: self._in_processes(name, processes, self._lasting(count))
+                        for name, count in counts.items()
                     }
                 )
         figures = {
             "all" if processes == every else "one": side_by_side(rounds) for processes, rounds in runs.items()
         }
         peak = max(of["contenders"]["switchboard"]["peak_bytes"] for of in figures.values())
-        return {**figures, "peak_bytes": peak}
+        return {**figures, "peak_bytes": peak, "left_out": self._left_out}
+
+    @cached_property
+    def _java(self) -> list[str] | None:
+        """The command that runs Kafka Streams, ``None`` where it cannot be compiled."""
+        javac = kafka_streams.find_javac()
+        if javac is None:
+            print(kafka_streams.WITHOUT_JDK, file=sys.stderr)
+            return None
+        return kafka_streams.compile_contender(javac, self._folder / "classes")
+
+    @property
+    def _left_out(self) -> list[str]:
+        return [] if self._java is not None else [kafka_streams.WITHOUT_JDK]
+
+    def _kafka_streams(self, prefix: str, count: int, read: same_windows.Read) -> dict[str, float]:
+        """Return the rate of Kafka Streams (nothing where there is no JDK).
+
+        Raises SystemExit unless its windows are those that our stage has written of the same messages.
+        """
+        if self._java is None:
+            return {}
+        source, target = f"{prefix}chat.messages.v1", f"{prefix}streams"
+        state = str(self._folder / target)
+        printed, _ = self._command("", [*self._java, self._servers, source, target, str(count), state])
+        asyncio.run(same_windows.check(self._servers, f"{prefix}memory.windows.v1", target, read))
+        return {"kafka-streams": last_figures(printed)["rate"]}
 
     def _in_processes(self, name: str, processes: int, count: int) -> Figures:
         prefix = self._prepare(0, 1, name)
         source, target = f"{prefix}chat.messages.v1", f"{prefix}{name}"
-        package, forever = "benchmarks.pipeline", str(10**12)
+        python, forever = [sys.executable, "-m"], str(10**12)
+        package, topics = "benchmarks.pipeline", [self._servers, source, target, forever]
         contender = {
-            "bare": Contender([f"{package}.bare", self._servers, source, target, forever], f"{target}-group"),
-            "quixstreams": Contender(
-                [f"{package}.quix", self._servers, source, target, forever, "--whole"], f"{target}-quix"
+            "bare": Contender([*python, f"{package}.bare", *topics], f"{target}-group"),
+            "quixstreams": Contender([*python, f"{package}.quix", *topics, "--whole"], f"{target}-quix"),
+            "kafka-streams": Contender(
+                [*(self._java or []), *topics, str(self._folder / target)], f"{target}-streams"
             ),
             "switchboard": Contender(
-                [f"{package}.switchboard_runtime", "whole", forever], f"{prefix}switchboard-ingest"
+                [*python, f"{package}.switchboard_runtime", "whole", forever], f"{prefix}switchboard-ingest"
             ),
         }[name]
         # They may be frozen while the topic is filled.
@@ -258,71 +271,6 @@ class Suite:
             self._prepare(0, 1), "benchmarks.serving", *parts, *(["--short"] if self._short else [])
         )
 
-    # -- running ------------------------------------------------------------------------------------------
-
-    def _count(self, count: int) -> int:
-        return max(200, int(count * self._scale))
-
-    def _lasting(self, count: int) -> int:
-        """Enough to find all processes at work at once: of less, one is done before another begins."""
-        return max(self._count(count), count // 10)
-
-    def _prepare(self, count: int, conversations: int, *targets: str) -> str:
-        """Make topics under a prefix of their own, fill the source, and return the prefix."""
-        prefix = self._prefix()
-        settings = Settings(bootstrap_servers=self._servers)
-        asyncio.run(admin.apply(load_catalog(prefix), settings, timeout_seconds=_TOPICS_TIMEOUT))
-        if targets:
-            asyncio.run(_make_topics(self._servers, [prefix + target for target in targets]))
-        if count:
-            asyncio.run(fill(self._servers, f"{prefix}chat.messages.v1", count, conversations))
-        return prefix
-
-    def _prefix(self) -> str:
-        """Return a new prefix, which is all that those need who ask nothing of Kafka."""
-        self._turn += 1
-        return f"bench{self._turn}."
-
-    def _contender(self, module: str, source: str, target: str, *arguments: str) -> float:
-        result = self._json("", f"benchmarks.pipeline.{module}", self._servers, source, target, *arguments)
-        return float(result["rate"])
-
-    def _runtime(self, prefix: str, *arguments: str) -> Figures:
-        return self._json(prefix, "benchmarks.pipeline.switchboard_runtime", *arguments)
-
-    def _json(self, prefix: str, module: str, *arguments: str) -> Figures:
-        out, _ = self._module(prefix, module, *arguments)
-        result: Figures = json.loads([line for line in out.splitlines() if line.startswith("{")][-1])
-        return result
-
-    def _module(self, prefix: str, module: str, *arguments: str) -> tuple[str, str]:
-        done = subprocess.run(
-            [sys.executable, "-m", module, *arguments],
-            env=self._environment(prefix),
-            cwd=self._folder,  # Faust leaves a folder where it runs
-            capture_output=True,
-            text=True,
-            timeout=_TIMEOUT,
-            check=False,
-        )
-        if done.returncode:
-            raise SystemExit(
-                f"{module} failed ({done.returncode}):\n{done.stdout[-2000:]}\n{done.stderr[-12000:]}"
-            )
-        return done.stdout, done.stderr
-
-    def _environment(self, prefix: str) -> dict[str, str]:
-        return {
-            **{name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")},
-            "SWITCHBOARD_BOOTSTRAP_SERVERS": self._servers,
-            "SWITCHBOARD_TOPIC_PREFIX": prefix,
-            "SWITCHBOARD_DATA_DIR": str(self._folder / "data" / (prefix or "none")),
-            "SWITCHBOARD_METRICS_PORT": "0",
-            "SWITCHBOARD_API_PORT": "0",
-            "SWITCHBOARD_INSTANCE_ID": "bench",
-            "PYTHONPATH": str(Path.cwd()),
-        }
-
 
 def _compare(rates: dict[str, list[float]]) -> Figures:
     """Return medians, and the median of the ratios round by round: the machine's speed drifts."""
@@ -335,16 +283,3 @@ def _compare(rates: dict[str, list[float]]) -> Figures:
         if name != "switchboard"
     }
     return {"rates": {name: statistics.median(values) for name, values in rates.items()}, "ratios": ratios}
-
-
-async def _make_topics(servers: str, names: list[str]) -> None:
-    """Make topics; return when each of their partitions has a leader: contenders look for them at once."""
-    async with cluster.connected(Settings(bootstrap_servers=servers), _TOPICS_TIMEOUT) as client:
-        answer = await client.create_topics([NewTopic(name, PARTITIONS, 1) for name in names])
-        if refused := [error for error in answer.topic_errors if error[1]]:
-            raise SystemExit(f"topics were not made: {refused}")
-        ready: set[str] = set()
-        while not ready.issuperset(names):
-            found = await cluster.describe(client, names)
-            ready = {name for name, topic in found.items() if topic.ready}
-            await asyncio.sleep(0.1)
