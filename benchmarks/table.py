@@ -87,10 +87,14 @@ def render(figures: dict[str, Any]) -> str:
             lines += _ratios(figures[part])
     if "cores" in figures:
         lines += _cores(figures["cores"])
+    if "partitions" in figures:
+        lines += _partitions(figures["partitions"])
     if "scale" in figures:
         lines += _scale(figures["scale"])
     if "footprint" in figures:
         lines += _footprint(figures["footprint"])
+    if "loads" in figures:
+        lines += _loads(figures["loads"])
     if "chats" in figures:
         lines += _chats(figures["chats"])
     if "responses" in figures:
@@ -124,6 +128,21 @@ def _cores(figures: dict[str, Any]) -> list[str]:
     return [*lines, *figures["left_out"]]
 
 
+def _partitions(figures: dict[str, Any]) -> list[str]:
+    return [
+        *(
+            f"conversations stage, one process, {count} partitions: {of['rate']:,.0f} messages/s; CPU "
+            f"per message {of['cpu_microseconds']:.1f} µs, of the broker {of['broker_cpu_microseconds']:.1f} µs"
+            for count, of in figures["measured"].items()
+        ),
+        *(
+            f"by the model, {brokers} brokers: {of['messages']:,.0f} messages/s, "
+            f"{of['three_copies']:,.0f} with three copies"
+            for brokers, of in figures["brokers"].items()
+        ),
+    ]
+
+
 def _ratios(figures: dict[str, Any]) -> list[str]:
     ratios = ", ".join(f"{ratio} {value:.2f}" for ratio, value in figures["ratios"].items())
     return [f"  {ratios}", *figures.get("left_out", [])]
@@ -148,6 +167,17 @@ def _footprint(figures: dict[str, Any]) -> list[str]:
     return [
         f"bytes of a {kind}: " + ", ".join(f"{where} {size:,.0f}" for where, size in figures[kind].items())
         for kind in ("turn", "fact")
+    ]
+
+
+def _loads(figures: dict[str, Any]) -> list[str]:
+    def told(kind: dict[str, float]) -> str:
+        return f"p50 {kind['p50'] * 1e3:,.0f} ms, p95 {kind['p95'] * 1e3:,.0f} ms"
+
+    return [
+        f"{rate} messages/s: to the turn {told(of['turn'])}; to the fact {told(of['fact'])}; "
+        f"{of['cores']:.2f} cores busy with the services"
+        for rate, of in figures.items()
     ]
 
 

@@ -45,15 +45,17 @@ class Runner:
         """Enough to find all processes at work at once: of less, one is done before another begins."""
         return max(self._count(count), count // 10)
 
-    def _prepare(self, count: int, conversations: int, *targets: str) -> str:
+    def _prepare(self, count: int, conversations: int, *targets: str, partitions: int = PARTITIONS) -> str:
         """Make topics under a prefix of their own, fill the source, and return the prefix."""
         prefix = self._prefix()
         settings = Settings(bootstrap_servers=self._servers)
-        asyncio.run(admin.apply(load_catalog(prefix), settings, timeout_seconds=_TOPICS_TIMEOUT))
+        asyncio.run(
+            admin.apply(load_catalog(prefix, _counts(partitions)), settings, timeout_seconds=_TOPICS_TIMEOUT)
+        )
         if targets:
             asyncio.run(make_topics(self._servers, [prefix + target for target in targets]))
         if count:
-            asyncio.run(fill(self._servers, f"{prefix}chat.messages.v1", count, conversations))
+            asyncio.run(fill(self._servers, f"{prefix}chat.messages.v1", count, conversations, 0, partitions))
         return prefix
 
     def _prefix(self) -> str:
@@ -91,17 +93,22 @@ class Runner:
             )
         return done.stdout, done.stderr
 
-    def _environment(self, prefix: str) -> dict[str, str]:
+    def _environment(self, prefix: str, partitions: int = PARTITIONS) -> dict[str, str]:
         return {
             **{name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")},
             "SWITCHBOARD_BOOTSTRAP_SERVERS": self._servers,
             "SWITCHBOARD_TOPIC_PREFIX": prefix,
+            "SWITCHBOARD_PARTITIONS": _counts(partitions),
             "SWITCHBOARD_DATA_DIR": str(self._folder / "data" / (prefix or "none")),
             "SWITCHBOARD_METRICS_PORT": "0",
             "SWITCHBOARD_API_PORT": "0",
             "SWITCHBOARD_INSTANCE_ID": "bench",
             "PYTHONPATH": str(Path.cwd()),
         }
+
+
+def _counts(partitions: int) -> str:
+    return f"chat.messages.v1={partitions}"
 
 
 def last_figures(printed: str) -> Figures:

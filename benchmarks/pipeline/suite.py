@@ -12,15 +12,16 @@ from functools import cached_property
 
 from benchmarks.pipeline import kafka_streams, same_windows
 from benchmarks.pipeline.cores import Contender, Run, side_by_side
-from benchmarks.pipeline.load import fill
+from benchmarks.pipeline.load import PARTITIONS, fill
+from benchmarks.pipeline.partitions import COUNTS, modelled
 from benchmarks.pipeline.running import Figures, Runner, last_figures
 
 #: What :mod:`benchmarks.serving` measures on one deployment, in the order that disturbs least: the last but one
 #: stops ``serve``, the last drives it to its limits.
-SERVING = ("latency", "beside", "http", "mcp", "page", "live", "chats")
+SERVING = ("latency", "beside", "loads", "http", "mcp", "page", "live", "chats")
 
 #: Those that only the long form measures, unless they are named.
-LONG_ONLY = frozenset({"beside", "chats", "page", "live"})
+LONG_ONLY = frozenset({"beside", "chats", "loads", "page", "live"})
 
 _SCALE_SHORT = "--sizes 1000 --askers 1 32 --one 2000 --searches 32"
 
@@ -37,6 +38,7 @@ class Suite(Runner):
             "trivial": self.trivial,
             "conversations": self.conversations,
             "cores": self.cores,
+            "partitions": self.partitions,
             "recovery": self.recovery,
             "restart": self.restart,
             "memory": self.memory,
@@ -126,6 +128,15 @@ class Suite(Runner):
         peak = max(of["contenders"]["switchboard"]["peak_bytes"] for of in figures.values())
         return {**figures, "peak_bytes": peak, "left_out": self._left_out}
 
+    def partitions(self) -> Figures:
+        """Return costs of a message by number of partitions, and the model of one, two and four brokers."""
+        runs: dict[int, list[Figures]] = {}
+        for _ in range(self._rounds):
+            for count in COUNTS:
+                figures = self._in_processes("switchboard", 1, self._lasting(400_000), count)
+                runs.setdefault(count, []).append(figures)
+        return modelled(runs, os.cpu_count() or 1)
+
     @cached_property
     def _java(self) -> list[str] | None:
         """The command that runs Kafka Streams, ``None`` where it cannot be compiled."""
@@ -152,8 +163,8 @@ class Suite(Runner):
         asyncio.run(same_windows.check(self._servers, f"{prefix}memory.windows.v1", target, read))
         return {"kafka-streams": last_figures(printed)["rate"]}
 
-    def _in_processes(self, name: str, processes: int, count: int) -> Figures:
-        prefix = self._prepare(0, 1, name)
+    def _in_processes(self, name: str, processes: int, count: int, partitions: int = PARTITIONS) -> Figures:
+        prefix = self._prepare(0, 1, name, partitions=partitions)
         source, target = f"{prefix}chat.messages.v1", f"{prefix}{name}"
         python, forever = [sys.executable, "-m"], str(10**12)
         package, topics = "benchmarks.pipeline", [self._servers, source, target, forever]
@@ -168,13 +179,13 @@ class Suite(Runner):
             ),
         }[name]
         # They may be frozen while the topic is filled.
-        environment = {**self._environment(prefix), "SWITCHBOARD_SESSION_TIMEOUT_SECONDS": "60"}
+        environment = {**self._environment(prefix, partitions), "SWITCHBOARD_SESSION_TIMEOUT_SECONDS": "60"}
         run = Run(contender, processes, self._servers, self._folder, environment)
         try:
             run.join()
-            asyncio.run(fill(self._servers, source, _FIRST, 3000))
+            asyncio.run(fill(self._servers, source, _FIRST, 3000, 0, partitions))
             run.hold()
-            asyncio.run(fill(self._servers, source, count, 3000, first=_FIRST))
+            asyncio.run(fill(self._servers, source, count, 3000, _FIRST, partitions))
             return run.measure(_FIRST + count, self._broker_pid)
         finally:
             run.end()

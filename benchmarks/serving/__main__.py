@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from benchmarks.serving import beside, chats, http, latency, live, mcp, page
+from benchmarks.serving import beside, chats, http, latency, live, loads, mcp, page
 from benchmarks.serving.deployment import SERVICES, Deployment
 
 #: Facts and turns that are there before anybody asks.
@@ -21,6 +21,7 @@ _STORED, _STORED_SHORT = 200_000, 1_000
 PARTS = {
     "latency": latency.measure,
     "beside": beside.measure,
+    "loads": loads.measure,
     "http": http.measure,
     "mcp": mcp.measure,
     "page": page.measure,

@@ -15,7 +15,7 @@ from benchmarks.serving.deployment import PATIENCE, Deployment, percentiles
 from models.messages import ChatMessage, Role
 
 #: Built-in extraction; nothing waits for idleness, since ten messages complete the window.
-_WINDOW = 10
+WINDOW = 10
 
 #: Things that no other probe mentions, so that a search finds the fact of its own probe.
 _THINGS = ["blueberries", "chess", "sailing", "pottery", "jazz", "tulips", "marathons", "astronomy"]
@@ -36,7 +36,8 @@ async def probe(deployment: Deployment, name: str, n: int) -> tuple[float, float
         return await _fact(client, deployment, name, n), await _turn(client, deployment, name, n)
 
 
-def _message(name: str, number: int, text: str) -> ChatMessage:
+def message(name: str, number: int, text: str) -> ChatMessage:
+    """Return a message of a conversation and a person of the same name."""
     return ChatMessage(
         message_id=f"{name}-{number}",
         conversation_id=name,
@@ -48,10 +49,9 @@ def _message(name: str, number: int, text: str) -> ChatMessage:
 
 
 async def _fact(client: httpx.AsyncClient, deployment: Deployment, name: str, n: int) -> float:
-    thing = _THINGS[n % len(_THINGS)]
-    lines = [f"I really love {thing}.", *(f"Let us go on with point {turn}." for turn in range(1, _WINDOW))]
-    for number, text in enumerate(lines):
-        await deployment.say(_message(name, number, text))
+    thing, said = window(name, n)
+    for each in said:
+        await deployment.say(each)
     began = time.perf_counter()
     asked = {"q": thing, "user_id": name, "search_type": "facts"}
     async with asyncio.timeout(PATIENCE):
@@ -60,9 +60,16 @@ async def _fact(client: httpx.AsyncClient, deployment: Deployment, name: str, n:
     return time.perf_counter() - began
 
 
+def window(name: str, n: int) -> tuple[str, list[ChatMessage]]:
+    """Return the messages of a window that holds a fact, and the word by which that is found."""
+    thing = _THINGS[n % len(_THINGS)]
+    lines = [f"I really love {thing}.", *(f"Let us go on with point {turn}." for turn in range(1, WINDOW))]
+    return thing, [message(name, number, text) for number, text in enumerate(lines)]
+
+
 async def _turn(client: httpx.AsyncClient, deployment: Deployment, name: str, n: int) -> float:
     """Return how long it takes until one more message of the conversation is found by a word of its own."""
-    said = _message(name, _WINDOW, f"The parcel with the number {n:05}x is at the neighbours.")
+    said = message(name, WINDOW, f"The parcel with the number {n:05}x is at the neighbours.")
     began = time.perf_counter()
     await deployment.say(said)
     asked = {"q": f"parcel {n:05}x", "user_id": name, "search_type": "turns"}
