@@ -52,7 +52,8 @@ class QueryUnderstanding(msgspec.Struct, frozen=True, kw_only=True):
 class QuestionAsked(msgspec.Struct, frozen=True, kw_only=True):
     """A question, what was said before it, oldest first, and the statements that were found for it.
 
-    ``speakers``: who said each turn, a letter ("A" asks) or a role; empty if that is not known.
+    ``speakers``: who said each turn, a letter ("A" asks) or a role; ``days``: when each statement was said, as
+    it is shown.  Each is empty if that is not known.
     """
 
     query: str
@@ -62,6 +63,7 @@ class QuestionAsked(msgspec.Struct, frozen=True, kw_only=True):
     turns: Sequence[str] = ()
     remembered: Sequence[str] = ()
     speakers: Sequence[str] = ()
+    days: Sequence[str] = ()
 
 
 class Understander(Protocol):

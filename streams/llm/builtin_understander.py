@@ -13,4 +13,4 @@ class BuiltinUnderstander:
 
     async def understand(self, asked: QuestionAsked) -> QueryUnderstanding:
         """Return the meaning of a question; it never fails."""
-        return understand(asked.query, asked.turns, asked.remembered)
+        return understand(asked.query, asked.turns, asked.remembered, asked.days)

@@ -86,9 +86,10 @@ def test_none_or_two_antecedents_are_asked_back(
 
 def test_a_name_that_memory_knows_is_resolved_by_it() -> None:
     said = "I'm adopting one from work. His name is Biscuit"
-    found = understand("Who is Biscuit?", [], ["I like tea", said])
+    found = understand("Who is Biscuit?", [], ["I like tea", said], ["1 Mar 2026", "2 Mar 2026"])
     assert not found.is_ambiguous and found.rewritten_query is None
-    assert [(each.words, each.meanings) for each in found.references] == [("Biscuit", (said,))]
+    meaning = f"{said} (2 Mar 2026)"
+    assert [(each.words, each.meanings) for each in found.references] == [("Biscuit", (meaning,))]
 
 
 @given(

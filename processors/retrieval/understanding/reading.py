@@ -58,10 +58,13 @@ _WORDINGS = {
 }
 
 
-def understand(query: str, turns: Sequence[str], remembered: Sequence[str]) -> QueryUnderstanding:
+def understand(
+    query: str, turns: Sequence[str], remembered: Sequence[str], days: Sequence[str] = ()
+) -> QueryUnderstanding:
     """Return the meaning of ``query``.
 
-    ``turns``: what was said before, oldest first.  ``remembered``: statements found for it, best first.
+    ``turns``: what was said before, oldest first.  ``remembered``: statements found for it, best first;
+    ``days``: when each was said, if that is known.
     """
     asked = _question(query)
     found = references(query, asked, turns, remembered)
@@ -71,7 +74,8 @@ def understand(query: str, turns: Sequence[str], remembered: Sequence[str]) -> Q
     meant = rewritten(query, found) if not unclear else query
     was_open = unsettled or (not unclear and references(query, asked, turns, ()) != found)
     readings, questions = _asked_back(query, unsettled)
-    named = {each.words: each for each in (*(each.reference for each in found), *names(query, remembered))}
+    known = names(query, remembered, days)
+    named = {each.words: each for each in [*(each.reference for each in found), *known]}
     return QueryUnderstanding(
         query=query,
         is_ambiguous=bool(unsettled),

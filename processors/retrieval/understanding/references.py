@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
 from models.understanding import Reference
@@ -161,11 +162,15 @@ def _occasion(match: re.Match[str], turns: Sequence[str], remembered: Sequence[s
     return Found(Reference(match["words"], tuple(meant)[:_MOST]), Kind.THING, *match.span("words"))
 
 
-def names(asked: str, remembered: Sequence[str]) -> list[Reference]:
-    """Return the names in a question that a remembered statement knows, with the best such statement."""
-    found = []
+def names(asked: str, remembered: Sequence[str], days: Sequence[str] = ()) -> list[Reference]:
+    """Return the names in a question that a remembered statement knows, with the best such one and its day."""
+    found, told = [], [*zip_longest(remembered, days, fillvalue="")]
     for name in dict.fromkeys(re.findall(r"(?i:(?<=who is )|(?<=who's ))[^\W\d_]{3,}|\b[A-ZÀ-Þ][\w-]+", asked)):
-        known = [text for text in remembered if re.search(rf"\b{re.escape(name)}\b", text, re.I)]
+        known = [
+            f"{text} ({day})" if day else text
+            for text, day in told
+            if re.search(rf"\b{re.escape(name)}\b", text, re.I)
+        ]
         if known and name.lower() not in words.NO_NAMES:
             found.append(Reference(name, (known[0],)))
     return found

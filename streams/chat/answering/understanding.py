@@ -9,10 +9,12 @@ from typing import Protocol
 import structlog
 
 from models.errors import DependencyUnavailable, NotFound
+from models.facts import Fact
 from models.messages import Role
 from models.turns import Turn
 from models.understanding import QueryUnderstanding, QuestionAsked, Understander
 from processors.prompts.extraction import letter
+from processors.retrieval.context.wording import day_of
 from streams.llm.builtin_understander import BuiltinUnderstander
 from streams.stores.remembered.ports import Search
 from streams.stores.search import SearchType, Wanted
@@ -75,7 +77,7 @@ class Understanding:
                     "the log still holds: check the names, or leave the conversation out"
                 )
             found = await searching
-            remembered = [each.text for each in found if each.score >= found.floor]
+            known = [each for each in found if each.score >= found.floor]
         finally:
             searching.cancel()
             await asyncio.gather(searching, return_exceptions=True)
@@ -86,7 +88,8 @@ class Understanding:
             conversation_id=conversation_id,
             turns=[each.text for each in said],
             speakers=speakers_of(said, user_id),
-            remembered=remembered,
+            remembered=[each.text for each in known],
+            days=[_day(each.fact) for each in known],
         )
         return await self.understand(asked)
 
@@ -114,6 +117,10 @@ class Understanding:
             return None
         # The question itself may have arrived before it is asked about.
         return turns[:-1] if turns and turns[-1].text.strip() == query.strip() else turns[-_TURNS:]
+
+
+def _day(fact: Fact | None) -> str:
+    return day_of(fact.provenance[-1].sent_at) if fact is not None and fact.provenance else ""
 
 
 def speakers_of(said: Sequence[Turn], asker_id: str) -> list[str]:
