@@ -48,10 +48,9 @@ async def measure(folder: Path, names: Sequence[str], cache: Path | None, sample
                 ours = {str(kind): figures(outcomes_of) for kind, outcomes_of in asked.items()}
                 both = asked[SearchType.BOTH]
                 of: dict[str, Any] = {"ours": ours, "published": baselines.PUBLISHED.get(name, {})}
-                if name in ("locomo", "beam"):
-                    outcomes += both
-                    of["bm25"] = figures(baselines.by_words(name, people))
-                    of["cosine"] = figures(await baselines.by_meaning(name, people, memory.embedder))
+                outcomes += both
+                of["bm25"] = figures(baselines.by_words(name, people))
+                of["cosine"] = figures(await baselines.by_meaning(name, people, memory.embedder))
                 of["seconds"] = time.perf_counter() - started
                 found["sets"][name] = of
     found["worst"] = worst(outcomes)
@@ -76,7 +75,6 @@ def _line(title: str, of: dict[str, Any]) -> str:
         for key, said in (
             ("empty", "unanswerable ones empty"),
             ("newest_first", "newest value first"),
-            ("conversation", "conversation back"),
         )
         if key in of
     )
@@ -96,9 +94,6 @@ def table(found: dict[str, Any]) -> str:
         for title, (five, ten) in of["published"].items():
             lines.append(_line(f"{name}, {title}, published", {"r5": five, "r10": ten}))
         ours = of["ours"]["both"]
-        if "conversation" in ours:
-            counts = ", ".join(f"@{count} {ours[f'conversation_at_{count}']:.3f}" for count in (1, 3, 5))
-            lines.append(f"{name}, the conversation is back: {ours['conversation']:.3f} ({counts})")
         kinds = (f"{kind} {each['r5']:.2f}/{each['r10']:.2f}" for kind, each in ours["kinds"].items())
         if len(ours["kinds"]) <= 12:
             lines.append("    " + ", ".join(kinds))

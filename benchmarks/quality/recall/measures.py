@@ -36,12 +36,6 @@ def recall(outcome: Outcome, count: int) -> float:
     return fmean(name in first for name in outcome.asked.evidence)
 
 
-def brings_back(outcome: Outcome, count: int) -> bool:
-    """Tell whether the evidence's conversation is among the first ``count`` ones."""
-    conversations = dict.fromkeys(name.rpartition("/")[0] for name in outcome.messages)
-    return outcome.asked.evidence[0].rpartition("/")[0] in [*conversations][:count]
-
-
 def is_newest_first(outcome: Outcome) -> bool:
     """Tell whether of the evidence that was found that with the newest value comes first."""
     found = [name for name in outcome.messages if name in outcome.asked.evidence]
@@ -75,10 +69,6 @@ def figures(outcomes: Sequence[Outcome]) -> dict[str, Any]:
     if updates:
         found["updates"] = len(updates)
         found["newest_first"] = fmean(is_newest_first(each) for each in updates)
-    if all(each.asked.enough for each in answered):
-        for count in (1, 3, 5):
-            found[f"conversation_at_{count}"] = fmean(brings_back(each, count) for each in answered)
-        found["conversation"] = fmean(brings_back(each, each.asked.enough) for each in answered)
     return found
 
 

@@ -4,9 +4,7 @@ answer.
 *LoCoMo* (``locomo-dev.json``): one speaker of each conversation is the user, the other the assistant;
 categories 1 to 4 are answered by their ``evidence``, 5 asks for what nobody said.  *BEAM* (``beam-dev.jsonl``):
 a person and an assistant; ``source_ids`` are the messages that bear on a question, ``updated_ids`` hold the
-newest value; questions of the kind ``abstention`` have no answer.  *CarMem* (``carmem-dev.jsonl``): a person's
-conversations reveal a preference each, and a later question should bring that conversation back.  *PrefEval*
-(``prefeval-explicit-dev.json``): a person tells all preferences of a topic, and a question bears on one.
+newest value; questions of the kind ``abstention`` have no answer.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from typing import Any, NamedTuple
 from models.messages import ChatMessage, Role
 
 LOCOMO, BEAM = "locomo-dev.json", "beam-dev.jsonl"
-CARMEM, PREFEVAL = "carmem-dev.jsonl", "prefeval-explicit-dev.json"
 CORRECTIONS = "locomo-dev-errors.json"
 
 _CATEGORIES = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop", 5: "adversarial"}
@@ -32,8 +29,7 @@ _BEGAN = datetime(2025, 1, 1, tzinfo=UTC)
 class Asked(NamedTuple):
     """A question; ``evidence``: ids of the messages that bear on it, none if nothing answers it.
 
-    ``newest``: those of them that hold the newest value, if there is an older one.  ``enough``: the first so
-    many conversations must hold the answer, where a set says so; 0: it counts messages.
+    ``newest``: those of them that hold the newest value, if there is an older one.
     """
 
     name: str
@@ -41,7 +37,6 @@ class Asked(NamedTuple):
     query: str
     evidence: tuple[str, ...]
     newest: tuple[str, ...] = ()
-    enough: int = 0
 
 
 class Person(NamedTuple):
@@ -128,61 +123,10 @@ def _anchor(text: str) -> datetime | None:
         return None
 
 
-def carmem(path: Path) -> list[Person]:
-    """Return the people.  ``enough`` is how many preferences of the same subcategory a person has."""
-    people = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        user = json.loads(line)
-        name, messages, questions, at = f"carmem-{user['user_uuid'][:8]}", [], [], _BEGAN
-        kinds = [_subcategory(each) for each in user["data"]]
-        for number, each in enumerate(user["data"]):
-            conversation = f"{name}/{number}"
-            ids: list[str] = []
-            for turn in each["extraction_conversation"]:
-                for speaker, text in turn.items():
-                    at += timedelta(minutes=1)
-                    role = Role.USER if speaker == "USER" else Role.ASSISTANT
-                    found = _message(f"{conversation}/{len(ids)}", conversation, name, role, text, at)
-                    messages.append(found)
-                    ids.append(found.message_id)
-            at += timedelta(days=1)
-            questions.append(
-                Asked(
-                    f"{conversation}/q",
-                    each["user_preference"].split(";")[0].strip(),
-                    each["next_conversation_question"],
-                    tuple(ids),
-                    enough=kinds.count(kinds[number]),
-                )
-            )
-        people.append(Person(name, messages, questions))
-    return people
-
-
-def _subcategory(conversation: Mapping[str, Any]) -> str:
-    return ";".join(conversation["user_preference"].split(";")[:2])
-
-
-def prefeval(path: Path) -> list[Person]:
-    """Return a person for each topic."""
-    people = []
-    for topic, rows in json.loads(path.read_text(encoding="utf-8")).items():
-        name, messages, questions = f"prefeval-{topic}", [], []
-        for number, row in enumerate(rows):
-            conversation, at = f"{name}/{number}", _BEGAN + timedelta(days=number)
-            said = f"{conversation}/0"
-            messages.append(_message(said, conversation, name, Role.USER, row["preference"], at))
-            questions.append(Asked(f"{conversation}/q", topic, row["question"], (said,), enough=1))
-        people.append(Person(name, messages, questions))
-    return people
-
-
 #: The file of each set, and what reads it.
 SETS: Mapping[str, tuple[str, Callable[[Path], list[Person]]]] = {
     "locomo": (LOCOMO, locomo),
     "beam": (BEAM, beam),
-    "carmem": (CARMEM, carmem),
-    "prefeval": (PREFEVAL, prefeval),
 }
 
 
