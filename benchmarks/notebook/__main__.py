@@ -1,13 +1,15 @@
 """Measure a running Switchboard on made-up people: ``python -m benchmarks.notebook [FILE | FOLDER ...]``.
 
-Starts Kafka and the services in a folder of their own, sends each person's sessions, and prints the table of
-``score.py``.  Without arguments: the people of ``dev/``, on whom nothing was trained.  ``--recorded``: a model
-reads them whose server replays the recordings; ``python -m benchmarks.notebook.beside`` needs no Kafka.
+Starts Kafka and the services in a folder of their own, sends each person's sessions, prints the table of
+``score.py``, and below it what the prototype keeps.  Without arguments: the people of ``dev/``, on whom nothing
+was trained.  ``--recorded``: a model reads them whose server replays the recordings; ``python -m
+benchmarks.notebook.beside`` needs no Kafka.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -34,6 +36,9 @@ def main() -> int:
     parser.add_argument("people", nargs="*", type=Path, default=[HERE / "dev"], help="files or folders")
     parser.add_argument("--json", default="", help="write every figure to this file")
     parser.add_argument("--recorded", action="store_true", help="a model's server replays the recorded answers")
+    parser.add_argument(
+        "--vectors", default="build/notebook-vectors.npz", help="vectors of earlier runs (.npz)"
+    )
     options = parser.parse_args()
     files = [
         file for each in options.people for file in ([each] if each.is_file() else sorted(each.glob("*.json")))
@@ -54,7 +59,12 @@ def main() -> int:
                 f"http://127.0.0.1:{parts.settings.api_port}",
             ]
             command += ["--json", options.json] if options.json else []
-            return subprocess.run([*command, "--verbose", *map(str, files)], check=False).returncode
+            status = subprocess.run([*command, "--verbose", *map(str, files)], check=False).returncode
+    from benchmarks.notebook import prototype  # here: it needs what only training needs
+
+    tested = [json.loads(file.read_text(encoding="utf-8")) for file in files]
+    print(prototype.line(tested, Path(options.vectors)))
+    return status
 
 
 def _wait(parts: Parts) -> None:
