@@ -429,6 +429,10 @@ class KeysRead:
 
 
 class TestVersions:
+    def test_preferences_by_name_of_version_1_are_an_empty_line(self) -> None:
+        stored = b"\x01" + msgspec.json.encode({"type": "preferences", "known": [["f-1", "l-1", 0]]})
+        assert facts.STATE.decode(stored) == Line(False)
+
     def test_the_version_before_is_read_and_written_anew(self) -> None:
         class Now(msgspec.Struct, frozen=True):
             total: int
