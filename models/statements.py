@@ -47,8 +47,8 @@ class Polarity(StrEnum):
 class Assertion(StrEnum):
     """Effect of a statement on earlier ones.
 
-    ``holds``: it is so.  ``ended``: it was so and is no longer ("I no longer work there"); without a value it
-    ends whatever the slot held.  ``corrected``: what was said before was never so ("sorry, Munich").
+    ``holds``: it is so.  ``ended``: it was so and is no longer ("I no longer work there").  ``corrected``: what
+    the slot held was never so ("sorry, Munich"); in a slot of several values, the fact that a candidate names.
     """
 
     HOLDS = "holds"
