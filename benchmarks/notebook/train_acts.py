@@ -47,7 +47,7 @@ def written() -> Iterator[Example]:
         said = {"id": "m", "role": row["role"], "at": "2026-03-01T10:00:00+00:00", "text": row["text"]}
         (message,) = window_of({"person": "p"}, {"conversation_id": "c", "messages": [said]}).messages
         asked = row.get("asked", "")
-        unit = Unit(message, 0, len(row["text"]), row["text"], 0, asked, "q" if asked else "")
+        unit = Unit(message, 0, len(row["text"]), row["text"], 0, asked)
         yield Example(unit, ACTS.index(Act(row["act"])))
 
 

@@ -36,7 +36,6 @@ class Unit(NamedTuple):
     text: str
     number: int
     asked: str = ""
-    asked_id: str = ""
     before: str = ""
     is_partial: bool = False
 
@@ -55,20 +54,20 @@ def units_of(window: Window) -> list[Unit]:
     return found
 
 
-def question_before(messages: Sequence[WindowMessage], at: int) -> tuple[str, str]:
-    """Return the text and message id of the assistant's last question before a reply; empty if there is none.
+def question_before(messages: Sequence[WindowMessage], at: int) -> str:
+    """Return the assistant's last question before a reply, ``""`` if there is none.
 
     If these only ask back ("You know what I like?" – "What?"), the person's own question before them.
     """
     before = messages[at - 1] if at else None
     if before is None or before.role is not Role.ASSISTANT:
-        return "", ""
+        return ""
     if at > 1 and _ASKS_BACK.fullmatch(before.content.strip()):
         own = messages[at - 2]
         if own.user_id == messages[at].user_id and own.content.rstrip().endswith(("?", "？")):
-            return last_question(own.content), own.message_id
+            return last_question(own.content)
     asked = last_question(before.content)
-    return (asked, before.message_id) if is_question(asked) else ("", "")
+    return asked if is_question(asked) else ""
 
 
 def is_question(text: str) -> bool:
@@ -84,7 +83,7 @@ def last_question(text: str) -> str:
     return (asked or sentences or [""])[-1][-_LONGEST_QUESTION:]
 
 
-def units_in(message: WindowMessage, question: tuple[str, str]) -> list[Unit]:
+def units_in(message: WindowMessage, question: str) -> list[Unit]:
     """Return the units of one message; ``question``: of :func:`question_before`."""
     own = own_words(message.content)
     found: list[Unit] = []
@@ -92,10 +91,9 @@ def units_in(message: WindowMessage, question: tuple[str, str]) -> list[Unit]:
     for number, (start, end) in enumerate(sentence_spans(own)[:MOST_SENTENCES]):
         end = min(end, start + LONGEST_SENTENCE)
         text = " ".join(message.content[start:end].split())
-        asked, asked_id = (
-            question if number == 0 or (number == 1 and len(before.split()) <= _SHORT) else ("", "")
-        )
-        found.append(Unit(message, start, end, text, number, asked, asked_id, before, own != message.content))
+        is_answer = number == 0 or (number == 1 and len(before.split()) <= _SHORT)
+        asked = question if is_answer else ""
+        found.append(Unit(message, start, end, text, number, asked, before, own != message.content))
         before = text
     return found
 

@@ -42,7 +42,7 @@ def read(messages: Sequence[WindowMessage]) -> list[Unit]:
     found = [unit for at in own for unit in units_in(messages[at], question_before(messages, at))]
     spoken = [each for each in messages if each.role in (Role.USER, Role.ASSISTANT)]
     if spoken and spoken[-1].role is Role.ASSISTANT:
-        found += [unit for unit in units_in(spoken[-1], ("", "")) if is_question(unit.text)]
+        found += [unit for unit in units_in(spoken[-1], "") if is_question(unit.text)]
     found = [unit for unit in found if len(unit.text) < LONGEST_SENTENCE]
     if len(found) <= MOST_EMBEDDED:
         return found
