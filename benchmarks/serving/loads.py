@@ -15,8 +15,8 @@ from benchmarks.serving.deployment import SERVICES, Deployment, cpu_seconds, per
 RATES, _RATES_SHORT = (0, 5, 10, 15, 20, 25), (0, 5)
 
 #: Seconds for which each is measured, after those for which it has gone on.
-_SECONDS, _SECONDS_SHORT = 60, 8
-_AHEAD, _AHEAD_SHORT = 15, 2
+_SECONDS, _SECONDS_SHORT = 40, 8
+_AHEAD, _AHEAD_SHORT = 10, 2
 
 #: Seconds between two messages that are waited for as turns, and two windows that are waited for as facts.
 _TURN_EVERY, _FACT_EVERY = 1.0, 4.0
