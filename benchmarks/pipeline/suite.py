@@ -21,7 +21,7 @@ from benchmarks.pipeline.running import Figures, Runner, last_figures
 SERVING = ("latency", "beside", "loads", "http", "mcp", "page", "live", "chats")
 
 #: Those that only the long form measures, unless they are named.
-LONG_ONLY = frozenset({"beside", "chats", "loads", "page", "live"})
+LONG_ONLY = frozenset({"beside", "chats", "loads", "page", "partitions", "live"})
 
 _SCALE_SHORT = "--sizes 1000 --askers 1 32 --one 2000 --searches 32"
 
@@ -58,13 +58,13 @@ class Suite(Runner):
                 f"no part is called {', '.join(unknown)}: choose from {', '.join((*parts, *SERVING))}"
             )
         figures: Figures = {"machine": {"cores": os.cpu_count()}}
+        left_out = LONG_ONLY if self._short else frozenset()
         for name, part in parts.items():
-            if not only or name in only:
+            if name in only or not (only or name in left_out):
                 print(f"measuring {name} ...", file=sys.stderr)
                 began = time.monotonic()
                 figures[name] = part()
                 print(f"... {time.monotonic() - began:.0f} s", file=sys.stderr)
-        left_out = LONG_ONLY if self._short else frozenset()
         if served := [name for name in SERVING if name in only or not (only or name in left_out)]:
             figures |= self.serving(served)
         return figures
