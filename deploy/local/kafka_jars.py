@@ -64,8 +64,10 @@ def cache_folder() -> Path:
     return (Path(base) if Path(base).is_absolute() else Path.home() / ".cache") / "switchboard"
 
 
-def ensure_jars(cache: Path | None = None, lock_file: Path = LOCK_FILE) -> Path:
-    """The folder that holds exactly the locked jars, downloaded first if need be.
+def ensure_jars(
+    cache: Path | None = None, lock_file: Path = LOCK_FILE, name: str = f"kafka-{KAFKA_VERSION}"
+) -> Path:
+    """The folder that holds exactly the locked jars of ``name``, downloaded first if need be.
 
     Safe to call from several processes at once: one downloads, the others wait for it.  What is there is
     checked against the lock file every time (60 MB, under 0.1 s): a damaged cache mends itself.
@@ -74,14 +76,14 @@ def ensure_jars(cache: Path | None = None, lock_file: Path = LOCK_FILE) -> Path:
     cache = cache or cache_folder()
     jars = locked_jars(lock_file)
     digest = hashlib.sha256(repr(jars).encode()).hexdigest()[:12]
-    folder = cache / f"kafka-{KAFKA_VERSION}-{digest}"
+    folder = cache / f"{name}-{digest}"
     if not _damaged(folder, jars):
         return folder
     cache.mkdir(parents=True, exist_ok=True)
     with _exclusive(cache / "kafka.lock"):
         damaged = _damaged(folder, jars)  # another process may have been first
         if damaged:
-            print(f"downloading Apache Kafka {KAFKA_VERSION} ({len(damaged)} jars, once) ...", file=sys.stderr)
+            print(f"downloading {name} ({len(damaged)} jars, once) ...", file=sys.stderr)
             folder.mkdir(exist_ok=True)
             _download(damaged, folder, cache)
     return folder
