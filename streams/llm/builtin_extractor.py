@@ -23,7 +23,7 @@ from processors.extraction.units import units_of
 Erasures = Callable[[Iterable[tuple[str, str]]], Awaitable[Mapping[tuple[str, str], Erased]]]
 
 #: Name and version, as stored in each candidate.
-NAME = "builtin-14"
+NAME = "builtin-15"
 
 
 class BuiltinExtractor:
