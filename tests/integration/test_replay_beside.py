@@ -299,6 +299,10 @@ def _switch_and_back(live: Deployment) -> None:
     live.start("replay", "resume", "c", "--max-rate", "0")
     eventually(lambda: not asyncio.run(switching.not_running(live.generation("c"))), "c runs again")
     eventually(lambda: live.replay("status", "c", "--json")[0]["caught_up"], "c has caught up")
+    # Its workers then start again, as live ones run; on a busy machine their sessions end meanwhile.
+    log = max(live.folder.glob("*-replay-resume-c.log"), key=lambda path: path.stat().st_mtime)
+    eventually(lambda: log.read_text().count("partitions assigned") >= 6, "three workers have started twice")
+    eventually(lambda: not asyncio.run(switching.not_running(live.generation("c"))), "c runs once more")
     asyncio.run(WEBHOOKS.put(live.settings, "w", webhook := _webhook()))
     assert "w would not hear of those of c" in live.replay("switch", "c", status=78)
     asyncio.run(WEBHOOKS.put(live.settings, webhook.webhook_id, None))
