@@ -12,7 +12,7 @@ from benchmarks.recorded import read
 
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
 
-_WIDTH, _LEFT, _RIGHT, _ROW = 760, 210, 650, 26
+_WIDTH, _LEFT, _RIGHT, _ROW = 760, 210, 600, 26
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#8a5a83")  # told apart with any kind of colour vision
 _STYLE = (
     '<style>text{font-family:ui-sans-serif,system-ui,"DejaVu Sans",sans-serif;font-size:12.5px;fill:#1b2733}'
@@ -38,12 +38,12 @@ class Bars(NamedTuple):
 
 
 def bars(title: str, groups: Sequence[Bars], measured: Mapping[str, Any]) -> str:
-    """Return a plot of horizontal bars; the longest of each group is as long as that of any other."""
+    """Return a plot of horizontal bars, the longest first; the longest of all groups are as long."""
     shapes, y = [], 40
     for group in groups:
         shapes.append(_text(20, y + 14, group.heading, "h"))
         most = max(group.values.values())
-        for name, value in group.values.items():
+        for name, value in sorted(group.values.items(), key=lambda bar: -bar[1]):
             y += _ROW
             width = max(1.0, value / most * (_RIGHT - _LEFT))
             colour = _COLOURS[0] if name in ("switchboard", "moved") else "#8fa3b5"
@@ -74,7 +74,7 @@ def lines(
         shapes.append(_text(left - 8, y + 4, f"{10.0**power:g} s", "e"))
     for x in sorted({x for points in series.values() for x in points}):
         shapes.append(_text(at(x, 10.0**low)[0], bottom + 18, f"{x:g}", "m"))
-    for colour, (name, points) in zip(_COLOURS, series.items(), strict=True):
+    for colour, (name, points) in zip(_COLOURS, series.items(), strict=False):
         places = [at(x, value) for x, value in points.items()]
         path = " L".join(f"{x:.1f} {y:.1f}" for x, y in places)
         shapes.append(f'<path class="l" stroke="{colour}" d="M{path}"/>')
@@ -97,7 +97,8 @@ def _text(x: float, y: float, text: str, style: str = "") -> str:
 
 def _page(title: str, shapes: Sequence[str], height: int, measured: Mapping[str, Any]) -> str:
     versions = ", ".join(f"{name} {number}" for name, number in measured["versions"].items())
-    notes = [f"{measured['machine']}; {measured['date']}, commit {measured['commit']}", versions]
+    load = f"load average {measured['load_before']:g} before the run"
+    notes = [f"{measured['machine']}; {load}; {measured['date']}, commit {measured['commit']}", versions]
     below = [_text(20, height + 14 + 15 * at, note, "s") for at, note in enumerate(notes)]
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height + 42}" role="img"'
     ground = f'<rect width="{_WIDTH}" height="{height + 42}" fill="#ffffff"/>'
@@ -112,14 +113,16 @@ def plots(recorded: Mapping[str, Any]) -> dict[str, str]:
         "A trivial stage": trivial,
         "The whole conversations stage (bare loop and Kafka Streams: windows alone)": whole,
     }
+    rates = sorted((float(rate), of) for rate, of in loads["figures"].items())
     by_load = {
-        f"{kind}, {percentile}": {float(rate): of[kind][percentile] for rate, of in loads["figures"].items()}
+        f"{kind}, {percentile}": {rate: of[kind][percentile] for rate, of in rates}
         for kind in ("turn", "fact")
         for percentile in ("p50", "p95")
     }
     modes = {mode: state["figures"][mode] for mode in ("moved", "in-memory")}
     memory = {mode: of["peak_bytes"] / 1e9 for mode, of in modes.items()}
     restart = {mode: of["restart_seconds"] for mode, of in modes.items()}
+    cpu = {mode: of["restart_cpu_seconds"] for mode, of in modes.items()}
     return {
         "throughput.svg": bars(
             "Throughput of one process, catching up",
@@ -131,7 +134,11 @@ def plots(recorded: Mapping[str, Any]) -> dict[str, str]:
         ),
         "a-million-conversations.svg": bars(
             "A million conversations, ten million messages, in one worker",
-            [Bars("Most memory", "GB", memory), Bars("Processing again after kill -9", "s", restart)],
+            [
+                Bars("Most memory", "GB", memory),
+                Bars("Processing again after kill -9", "s", restart),
+                Bars("CPU of that", "s", cpu),
+            ],
             state["measured"],
         ),
     }
