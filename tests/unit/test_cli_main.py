@@ -97,6 +97,22 @@ def test_what_serves_or_asks_starts_without_faust_and_mcp() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_without_a_qdrant_server_no_process_loads_its_client() -> None:
+    """The client loads gRPC, which nothing here speaks; the embedded index needs neither."""
+    code = (
+        "import sys; from importlib import import_module; from streams.cli.commands import COMMANDS;"
+        "import streams.server.process.worker, streams.server.process.services, streams.server.serve.process;"
+        "import streams.server.serve.opening, streams.stores.index_factory, streams.stores.remembered.opening;"
+        "[import_module('streams.cli.' + entry.place.partition(':')[0]) for entry in COMMANDS.values()];"
+        "loaded = {'grpc', 'qdrant_client', 'scipy', 'sklearn'} & set(sys.modules);"
+        "sys.exit(f'{loaded}' if loaded else 0)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+
+
 @given(st.text())
 def test_printable_is_one_line_without_controls_and_can_be_written(text: str) -> None:
     shown = output.printable(text)
