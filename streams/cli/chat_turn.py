@@ -99,7 +99,7 @@ class Speaking:
         except httpx.ConnectError as error:
             if self._has_met:
                 raise
-            base, start = self._client.base_url, "start `switchboard serve`, or all with `make demo`"
+            base, start = self._client.base_url, "start `switchboard serve`, or all with `switchboard demo`"
             raise DependencyUnavailable("serve", f"nobody listens at {base}: {start}") from error
         self._has_met = True
         async with aclosing(answer):

@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from models.context import Context, ContextItem, Tier
-from models.errors import DependencyUnavailable
 from models.messages import DEFAULT_TENANT
 from streams.cli import recall_api
 from streams.cli.output import console, count, moment, print_json, printable
@@ -60,14 +59,7 @@ async def find(settings: Settings, tenant: str, user: str, conversation: str) ->
         DependencyUnavailable: the service does not run, or is not ready.
     """
     parameters = {"user_id": user, "tenant_id": tenant, "conversation_id": conversation}
-    answer = await recall_api.get(settings, "/v1/context", parameters, ContextAnswer)
-    if answer is None:
-        raise DependencyUnavailable(
-            "recall",
-            f"nobody listens on port {settings.api_port}; contexts are kept by the recall service: start it "
-            "(switchboard worker recall)",
-        )
-    return answer
+    return recall_api.required(await recall_api.get(settings, "/v1/context", parameters, ContextAnswer))
 
 
 def print_answer(answer: ContextAnswer) -> None:

@@ -108,10 +108,7 @@ def _unknown(settings: Settings, path: str, tenant: str) -> Check:
 
 
 async def _ask(settings: Settings, path: str, parameters: Mapping[str, str | int], kind: type[T]) -> T:
-    found = await recall_api.get(settings, path, parameters, kind)
-    if found is None:
-        raise DependencyUnavailable("serve", "neither serve nor recall runs")
-    return found
+    return recall_api.required(await recall_api.get(settings, path, parameters, kind))
 
 
 async def write(settings: Settings, path: Path, asked: Asked, gone: Sequence[Check]) -> str:

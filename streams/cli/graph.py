@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from models.errors import ConfigurationError, DependencyUnavailable
+from models.errors import ConfigurationError
 from models.graph import Entity, Relation
 from models.messages import DEFAULT_TENANT
 from streams.cli import recall_api
@@ -33,11 +33,8 @@ def show(
     parameters: dict[str, str | int] = {
         "user_id": user, "tenant_id": tenant, "q": query, "steps": steps, "limit": limit
     }  # fmt: skip
-    found = asyncio.run(recall_api.get(settings, "/v1/graph", parameters, GraphAnswer))
-    if found is None:
-        raise DependencyUnavailable(
-            "recall", "it does not run here; start it with `switchboard worker recall`, or all with `make demo`"
-        )
+    answer = asyncio.run(recall_api.get(settings, "/v1/graph", parameters, GraphAnswer))
+    found = recall_api.required(answer)
     if json:
         print_json(found)
         return

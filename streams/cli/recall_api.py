@@ -1,5 +1,8 @@
-"""Asking the HTTP API: that of ``switchboard serve``, wherever it says that it listens, else one of one's own
-on the recall service's socket.
+"""One way of the commands to what is remembered: a request to the HTTP API, over one of two transports.
+
+Where ``switchboard serve`` listens, the request goes over HTTP.  Where it does not, the same API answers it in
+this process, from the recall service's socket.  Where neither runs, ``search`` and ``facts`` open the index and
+``window`` reads the topic; the others say what to start (:func:`required`).
 """
 
 from __future__ import annotations
@@ -51,6 +54,20 @@ async def post(settings: Settings, path: str, body: Mapping[str, Any], kind: typ
     return await _answer(settings, {"method": "POST", "url": path, "json": dict(body)}, kind)
 
 
+def required(found: T | None) -> T:
+    """Return the answer, for a question that only a running service can answer.
+
+    Raises :class:`DependencyUnavailable` that says what to start.
+    """
+    if found is None:
+        raise DependencyUnavailable(
+            "recall",
+            "neither `switchboard serve` nor the recall service runs here: start `switchboard serve`, "
+            "`switchboard worker recall`, or everything with `switchboard demo`",
+        )
+    return found
+
+
 async def _answer(settings: Settings, question: dict[str, Any], kind: type[T]) -> T | None:
     with showing("asking memory"):
         return await _answered(settings, question, kind)
@@ -73,28 +90,36 @@ async def _answered(settings: Settings, question: dict[str, Any], kind: type[T])
 
 
 async def _ask(settings: Settings, question: dict[str, Any], kind: type[T]) -> T | None:
+    response = await _ask_serve(settings, question)
+    # Whoever can open the recall service's folder needs no token for what is in it.
+    lacks_token = response is not None and response.status_code == 401 and not _token(settings)
+    if response is None or lacks_token:
+        response = await _ask_recall(settings, question) or response
+    return None if response is None else _read(response, kind)
+
+
+def _token(settings: Settings) -> str:
+    return settings.api_token.get_secret_value()
+
+
+async def _ask_serve(settings: Settings, question: dict[str, Any]) -> httpx.Response | None:
+    """Return the response of ``switchboard serve``; ``None``: nobody listens."""
     base = await base_of(settings)
     # Another deployment on this port must say so rather than answer.
-    sent = {PREFIX_HEADER: settings.topic_prefix}
-    if token := settings.api_token.get_secret_value():
-        sent["authorization"] = f"Bearer {token}"
+    headers = {PREFIX_HEADER: settings.topic_prefix}
+    if token := _token(settings):
+        headers["authorization"] = f"Bearer {token}"
+    transport = httpx.AsyncHTTPTransport(trust_env=False)
     try:
-        async with httpx.AsyncClient(base_url=base, timeout=_ANSWER_SECONDS, trust_env=False) as client:
-            response = await client.request(**question, headers=sent)
+        return await _send(base, transport, question, headers)
     except (httpx.ConnectError, httpx.ConnectTimeout):
-        return await _ask_recall(settings, question, kind)
+        return None
     except httpx.TransportError as error:
         raise DependencyUnavailable("serve", f"no answer from {base} ({type(error).__name__})") from error
-    if response.status_code == 401 and not token:
-        # Whoever can open the recall service's folder needs no token for what is in it.
-        answer = await _ask_recall(settings, question, kind)
-        if answer is not None:
-            return answer
-    return _read(response, base, kind)
 
 
-async def _ask_recall(settings: Settings, question: dict[str, Any], kind: type[T]) -> T | None:
-    """Ask the recall service of this folder as ``switchboard serve`` would; ``None``: it does not run."""
+async def _ask_recall(settings: Settings, question: dict[str, Any]) -> httpx.Response | None:
+    """Return the response of the same API in this process; ``None``: the recall service does not run here."""
     # the web application takes a while to import: only who needs it waits
     from streams.server.api.access import Access
     from streams.server.api.app import create_api
@@ -109,15 +134,26 @@ async def _ask_recall(settings: Settings, question: dict[str, Any], kind: type[T
     async with AsyncExitStack() as resources:
         parts = await open_parts(settings, Metrics(), resources)
         app = create_api(parts, Access(any_tenant=True, topic_prefix=settings.topic_prefix))
-        transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
-            response = await client.request(**question)
-        if response.status_code == 503 and response.json().get("part") == "recall":
-            return None  # a killed one has left its socket behind
-        return _read(response, "the recall service", kind)
+        response = await _send("http://localhost", httpx.ASGITransport(app), question, {})
+    # a killed one has left its socket behind
+    is_down = response.status_code == 503 and response.json().get("part") == "recall"
+    return None if is_down else response
 
 
-def _read(response: httpx.Response, base: str, kind: type[T]) -> T:
+async def _send(
+    base: str, transport: httpx.AsyncBaseTransport, question: dict[str, Any], headers: Mapping[str, str]
+) -> httpx.Response:
+    """Send one request; the transport alone says whether it leaves this process."""
+    client = httpx.AsyncClient(
+        base_url=base, transport=transport, headers=headers, timeout=_ANSWER_SECONDS, trust_env=False
+    )
+    async with client:
+        return await client.request(**question)
+
+
+def _read(response: httpx.Response, kind: type[T]) -> T:
+    url = response.request.url
+    base = f"{url.scheme}://{url.netloc.decode()}"
     if response.is_success:
         try:
             return msgspec.json.decode(response.content, type=kind)
@@ -136,8 +172,8 @@ def require_index(settings: Settings) -> None:
     if not settings.qdrant_url and not folder.exists():
         raise ConfigurationError(
             f"no recall service runs here, nobody listens on port {settings.api_port}, and {folder} does not "
-            "exist: nothing is remembered yet. `make demo` shows how it begins; SWITCHBOARD_DATA_DIR names "
-            "another folder"
+            "exist: nothing is remembered yet. `switchboard demo` shows how it begins; SWITCHBOARD_DATA_DIR "
+            "names another folder"
         )
 
 

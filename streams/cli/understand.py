@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from models.errors import DependencyUnavailable, InvalidRecord
+from models.errors import InvalidRecord
 from models.messages import DEFAULT_TENANT
 from models.understanding import QueryUnderstanding
 from processors.retrieval.recall.question import InvalidQuestion, cleaned
@@ -33,11 +33,8 @@ def show(
         raise InvalidRecord("invalid_question", str(error)) from error
     if conversation:
         body["conversation_id"] = conversation
-    found = asyncio.run(recall_api.post(settings, "/v1/understanding", body, QueryUnderstanding))
-    if found is None:
-        raise DependencyUnavailable(
-            "recall", "it does not run here; start it with `switchboard worker recall`, or all with `make demo`"
-        )
+    answer = asyncio.run(recall_api.post(settings, "/v1/understanding", body, QueryUnderstanding))
+    found = recall_api.required(answer)
     if json:
         print_json(found)
         return

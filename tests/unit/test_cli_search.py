@@ -147,7 +147,7 @@ def test_without_a_service_and_without_a_folder_nothing_is_known_yet(
         taken.bind(("127.0.0.1", 0))
         monkeypatch.setenv("SWITCHBOARD_API_PORT", str(taken.getsockname()[1]))
         assert main.run(["search", "fruit?", "-u", "amara"]) == 78
-    assert "make demo" in capsys.readouterr().err
+    assert "switchboard demo" in capsys.readouterr().err
     assert not (tmp_path / "data").exists()
 
 
