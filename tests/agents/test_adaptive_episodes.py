@@ -85,7 +85,7 @@ def test_the_last_turn_waits_for_what_follows_it() -> None:
     assert harness.spans == [(0, 3, "boundary")]
 
 
-def test_who_gets_no_vector_for_a_day_gets_an_empty_one_in_the_log() -> None:
+def test_a_day_without_vector_logs_an_empty_one() -> None:
     harness = Harness()
     harness.feed(*[harness.turn() for _ in range(3)])
     harness.feed(harness.punctuation("close"))
@@ -156,7 +156,7 @@ def known(trial: Trial) -> dict[bytes, Any]:
 
 @settings(max_examples=60, deadline=None)
 @given(seed=st.integers(0, 2**64), crashes=st.integers(0, 6))
-def test_whenever_vectors_come_and_workers_crash_the_episodes_are_the_same(seed: int, crashes: int) -> None:
+def test_episodes_do_not_depend_on_crashes_or_vector_order(seed: int, crashes: int) -> None:
     chance = Random(seed)
     log = log_of(chance)
     without_clock = dataclasses.replace(stage(), on_timer=None, timer_at=None)

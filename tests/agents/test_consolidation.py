@@ -157,7 +157,7 @@ def harness() -> Harness:
 
 
 class TestMerging:
-    def test_what_says_the_same_becomes_one_with_all_of_its_evidence(self, harness: Harness) -> None:
+    def test_equal_facts_merge_with_all_their_evidence(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1, confidence=0.7)
         harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
         report = harness.consolidate()
@@ -187,7 +187,7 @@ class TestMerging:
 
 
 class TestContradictions:
-    def test_what_denies_each_other_without_a_slot_is_half_as_sure_once(self, harness: Harness) -> None:
+    def test_denial_without_slot_halves_confidence_once(self, harness: Harness) -> None:
         harness.know("User is going to the fair", 1, confidence=0.8)
         harness.know("User is not going to the fair", 2, confidence=0.9)
         assert len(harness.consolidate().contradicted) == 1
@@ -199,9 +199,7 @@ class TestContradictions:
         assert harness.consolidate(step_id="s-2").contradicted == ()
 
     @pytest.mark.parametrize("is_first", [True, False])
-    def test_a_value_and_its_denial_in_one_line_are_half_as_sure(
-        self, harness: Harness, is_first: bool
-    ) -> None:
+    def test_a_value_and_its_denial_halve_the_confidence(self, harness: Harness, is_first: bool) -> None:
         names = {"attribute": "like", "value": "hiking"}
         for number, polarity in ((20, Polarity.AFFIRMED), (10, Polarity.NEGATED)):
             said = msgspec.structs.replace(candidate(f"like {polarity}", number), polarity=polarity, **names)
@@ -212,7 +210,7 @@ class TestContradictions:
         harness.take(harness.record(step, CONSOLIDATION))
         assert [each.confidence for each in line_state(harness, held).facts] == [0.4, 0.4]
 
-    async def test_a_model_that_keeps_both_makes_them_as_sure_as_before(self, harness: Harness) -> None:
+    async def test_a_model_that_keeps_both_restores_their_confidence(self, harness: Harness) -> None:
         harness.know("User is going to the fair", 1, confidence=0.8)
         harness.know("User is not going to the fair", 2, confidence=0.9)
         report = harness.consolidate()
@@ -253,7 +251,7 @@ def spoken(
 
 
 class TestSupport:
-    def test_what_is_near_and_said_on_another_occasion_makes_it_surer(self, harness: Harness) -> None:
+    def test_a_near_saying_elsewhere_raises_the_confidence(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1, confidence=0.8)
         spoken(harness, "t-1", NEARBY)
         report = harness.consolidate()
@@ -323,7 +321,7 @@ class TestSupport:
         assert [each.turn_id for each in left.support] == ["t-2"]
         assert left.last_evidence_at == START + timedelta(hours=48)
 
-    def test_it_is_erased_of_what_was_merged_and_may_come_back(self, harness: Harness) -> None:
+    def test_it_is_erased_of_merged_facts_and_may_return(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1, confidence=0.7)
         spoken(harness, "t-1", conversation="another")
         harness.consolidate()
@@ -344,7 +342,7 @@ class TestSupport:
 
 
 class TestFading:
-    def test_what_no_search_finds_any_more_is_deprecated_and_comes_back(self, harness: Harness) -> None:
+    def test_unfindable_facts_are_deprecated_and_return(self, harness: Harness) -> None:
         harness.know("User likes hiking", 1, confidence=0.25)
         report = harness.consolidate()
         fact = harness.fact("User likes hiking")
@@ -396,7 +394,7 @@ class TestSchedule:
         harness.recover()
         assert harness.timers == timers != {}
 
-    def test_a_crash_between_a_page_of_vectors_and_its_person_loses_no_fact(self, harness: Harness) -> None:
+    def test_a_crash_between_vectors_and_person_loses_no_fact(self, harness: Harness) -> None:
         texts = ["User likes hiking", "User loves hiking"]
         harness.take(*(harness.record(candidate(text, n)) for n, text in enumerate(texts)))
         vectors = [harness.record(result(text), EMBEDDINGS) for text in texts]
@@ -587,7 +585,7 @@ class TestCommands:
         ],
         ids=lambda said: said["command"],
     )
-    def test_a_command_about_one_person_is_a_step_where_that_person_is(self, said: dict[str, Any]) -> None:
+    def test_a_command_about_a_person_runs_in_their_partition(self, said: dict[str, Any]) -> None:
         harness = self.feed(said, answers=Answers())
         (step,) = harness.values(CONSOLIDATION, ConsolidationStep)
         assert (step.step, step.user_id, harness.outputs[0].route) == (said["command"], "ada", b"ada")
@@ -640,9 +638,7 @@ async def test_what_a_model_decides_is_done(harness: Harness) -> None:
 
 
 @pytest.mark.parametrize("is_newer", [True, False])
-async def test_what_a_model_says_is_out_of_date_ends_if_the_other_was_said_later(
-    harness: Harness, is_newer: bool
-) -> None:
+async def test_outdated_facts_end_if_the_other_came_later(harness: Harness, is_newer: bool) -> None:
     harness.know("User likes films", 1)
     harness.know("User likes movies", 2, NEARBY, minute=5)
     harness.consolidate()
@@ -667,9 +663,7 @@ async def test_what_a_model_says_is_out_of_date_ends_if_the_other_was_said_later
         MergeVerdict("", Decision.MERGE, ("f-1", "f-2")),
     ],
 )
-async def test_a_model_that_names_what_it_was_not_asked_about_does_nothing(
-    harness: Harness, verdict: MergeVerdict
-) -> None:
+async def test_an_answer_about_unasked_facts_does_nothing(harness: Harness, verdict: MergeVerdict) -> None:
     asked = question(harness)
     verdict = msgspec.structs.replace(verdict, cluster_id=verdict.cluster_id or asked.clusters[0].cluster_id)
     stage = await validated(harness, asked, Validator(verdict))
@@ -734,9 +728,7 @@ def line_state(harness: Harness, fact_id: str) -> Line:
     return found
 
 
-def test_a_person_of_whom_very_much_changed_is_looked_at_in_steps(
-    harness: Harness, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_much_changed_person_is_read_in_steps(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two facts of ten say the same; no step looks at more changed facts than its limit."""
     limit = 100
     monkeypatch.setattr("streams.agents.memory.consolidating.CHANGED_LIMIT", limit)
@@ -784,7 +776,7 @@ class TestSeparating:
             assert after.change is FactChange.KEPT and after.version > fact.version
 
     @pytest.mark.parametrize("replay", [False, True])
-    def test_after_a_reset_it_is_back_as_it_would_have_been(self, harness: Harness, replay: bool) -> None:
+    def test_after_a_reset_state_is_as_before(self, harness: Harness, replay: bool) -> None:
         other = Harness()
         for each in (harness, other):
             each.know("User likes hiking", 1, confidence=0.95)
@@ -796,7 +788,7 @@ class TestSeparating:
             separate(each, "User likes hiking")
         assert harness.topic() == other.topic()
 
-    def test_a_merge_is_not_taken_back_by_what_was_said_of_one_before(self, harness: Harness) -> None:
+    def test_an_earlier_saying_does_not_undo_a_merge(self, harness: Harness) -> None:
         hike(harness)
         harness.arrived += timedelta(hours=1)
         step = consolidate(
@@ -848,7 +840,7 @@ class TestToldApart:
         assert [each.version for each in back.changes] == [1, 2, 3, 4]
         assert (gone.status, gone.superseded_by) == (FactStatus.DEPRECATED, back.fact_id)
 
-    def test_it_is_back_with_what_it_rested_on_and_the_other_never_was_so(self, harness: Harness) -> None:
+    def test_it_returns_with_its_evidence_and_the_other_never_held(self, harness: Harness) -> None:
         hike(harness)
         said = harness.say("User likes hiking", 3, corrects=_id("User loves hiking"))
         self.check(harness)
@@ -870,9 +862,7 @@ class TestToldApart:
         self.check(harness)
 
     @pytest.mark.parametrize("reset", [False, True])
-    def test_once_something_else_is_said_instead_of_the_other_it_is_back_when_it_is_said(
-        self, harness: Harness, reset: bool
-    ) -> None:
+    def test_it_is_back_once_the_other_is_replaced(self, harness: Harness, reset: bool) -> None:
         hike(harness)
         harness.say("User hates hiking", 3, corrects=_id("User loves hiking"))
         assert harness.fact("User likes hiking").merged_into_id is not None

@@ -150,7 +150,7 @@ def test_what_is_said_instead_takes_the_place_of_a_fact(
     assert harness.reasons() == []
 
 
-def test_who_corrects_is_told_what_will_stand_and_sends_no_secret(harness: Harness) -> None:
+def test_a_correction_tells_its_effect_and_sends_no_secret(harness: Harness) -> None:
     berlin = harness.know("home", "Berlin")
     asked = correcting(berlin, "4111 1111 1111 1111", "eve", mask_of(Settings()))
     assert asked.command.text == "[masked: card number]"
@@ -312,7 +312,7 @@ def test_nobody_learns_that_anothers_fact_was_there(harness: Harness) -> None:
     assert harness.reasons() == ["unknown_fact", "not_current"]
 
 
-def test_a_candidate_cannot_take_back_what_is_in_another_slot_or_anothers(harness: Harness) -> None:
+def test_a_candidate_retracts_nothing_of_another_slot_or_person(harness: Harness) -> None:
     berlin, tea = harness.know("home", "Berlin"), harness.know("like", "tea", 2)
     theirs = harness.know("like", "tea", 3, user="mallory")
     for number, fact in enumerate((berlin, theirs), 4):
@@ -321,7 +321,7 @@ def test_a_candidate_cannot_take_back_what_is_in_another_slot_or_anothers(harnes
     assert {harness.by_id()[each.fact_id].status for each in (berlin, tea, theirs)} == {FactStatus.ACTIVE}
 
 
-def test_what_was_erased_is_not_corrected_and_a_correction_is_erased(harness: Harness) -> None:
+def test_erased_facts_are_not_corrected_and_corrections_erased(harness: Harness) -> None:
     berlin = harness.know("home", "Berlin")
     harness.correct(berlin, "Munich")
     erasing = Erasing("default", "", "ada", harness.arrived + timedelta(hours=1))

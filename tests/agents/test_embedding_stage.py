@@ -68,7 +68,7 @@ class TestVectors:
             assert unpack(result) == pytest.approx(vector, abs=1e-3)
             assert len(result.vector) == 2 * result.dimensions
 
-    async def test_a_batch_is_one_call_and_a_text_that_comes_twice_costs_nothing(
+    async def test_a_batch_is_one_call_and_each_text_counts_once(
         self, harness: Harness, embedder: WordEmbedder
     ) -> None:
         first, second, repeated = request(CELLO), request(ENGINEER), request(CELLO, about="another")
@@ -166,9 +166,7 @@ class TestOverBudget:
         assert all(each.partition == harness.partition for each in asked)
         return [harness.record(each.value, key=each.key, headers=list(each.headers)) for each in asked]
 
-    async def test_its_neighbours_go_on_and_it_is_asked_again_at_midnight(
-        self, harness: StageHarness, purse: Purse
-    ) -> None:
+    async def test_its_neighbours_go_on_until_midnight(self, harness: StageHarness, purse: Purse) -> None:
         theirs = request(CELLO, tenant="acme")
         await harness.call(harness.record(theirs), harness.record(request(ESPRESSO)))
         await harness.call(harness.record(request(ENGINEER)))
@@ -202,9 +200,7 @@ class TestOverBudget:
         assert (told.value is None) is erased
         assert not [*harness.state.items()]
 
-    async def test_once_it_is_answered_whoever_reads_the_topic_anew_finds_the_request(
-        self, harness: StageHarness, purse: Purse
-    ) -> None:
+    async def test_after_an_answer_readers_find_the_request(self, harness: StageHarness, purse: Purse) -> None:
         """Compaction keeps the last record of each key: what asks again is none of the request's."""
         theirs = harness.record(request(CELLO, tenant="acme"))
         await harness.call(theirs)
@@ -217,7 +213,7 @@ class TestOverBudget:
         assert purse.asked == [CELLO, CELLO]
 
     @pytest.mark.parametrize("erased", [True, False])
-    async def test_what_it_is_asked_again_behind_is_what_an_index_built_anew_gets(
+    async def test_a_rebuilt_index_gets_what_is_asked_again(
         self, harness: StageHarness, embedder: WordEmbedder, purse: Purse, erased: bool
     ) -> None:
         theirs = request(CELLO, about="it", tenant="acme")

@@ -194,7 +194,7 @@ def exam(*, is_late: bool = False) -> Harness:
 
 
 @pytest.mark.parametrize("is_late", [False, True])
-def test_a_plan_ends_with_its_day_once_something_is_said_after_it(is_late: bool) -> None:
+def test_a_plan_ends_after_its_day_with_the_next_message(is_late: bool) -> None:
     harness = exam(is_late=is_late)
     plan = harness.fact(EXAM)
     assert (plan.status, plan.superseded_by) == (FactStatus.ENDED, None)
@@ -214,7 +214,7 @@ def test_a_plan_holds_while_nothing_is_said_after_its_day() -> None:
     assert harness.fact(EXAM).status is FactStatus.ACTIVE
 
 
-def test_a_passed_plan_is_ended_once_and_before_its_day_never() -> None:
+def test_a_passed_plan_ends_once_and_never_early() -> None:
     harness = exam()
     (step,) = steps(harness)
     count = len(harness.values(FACTS, Fact))
@@ -224,7 +224,7 @@ def test_a_passed_plan_is_ended_once_and_before_its_day_never() -> None:
     assert len(harness.values(FACTS, Fact)) == count
 
 
-def test_erasing_what_was_said_after_its_day_leaves_a_plan_ended() -> None:
+def test_erasing_later_messages_leaves_a_plan_ended() -> None:
     harness = exam()
     harness.arrived += timedelta(days=60)
     tea = ids.text_fact_id("default", "ada", "I love tea.")
@@ -297,7 +297,7 @@ def played() -> tuple[Harness, Fact]:
     return harness, told(harness, FOOTBALL, 1, **HABIT)
 
 
-def test_the_same_in_other_words_is_evidence_for_what_is_known() -> None:
+def test_a_paraphrase_is_evidence_for_a_known_fact() -> None:
     harness, football = played()
     told(harness, "The user is a regular five-a-side player.", 9, change=Change.AGAIN, known=football.fact_id)
     (fact,) = standing(harness).values()

@@ -62,7 +62,7 @@ async def ids_of(index: QdrantEdgeIndex, where: EpisodeFilter, words: str = "blu
     return sorted(found.item.episode_id for found in await index.search_text(words, where, 10))
 
 
-async def test_an_episode_is_found_by_its_words_at_once_by_its_meaning_later(
+async def test_an_episode_is_found_by_words_then_meaning(
     index: QdrantEdgeIndex,
 ) -> None:
     harness = StageHarness(EpisodeIndex(Settings(), index).stage())
@@ -77,9 +77,7 @@ async def test_an_episode_is_found_by_its_words_at_once_by_its_meaning_later(
 
 
 @pytest.mark.parametrize("at_once", [False, True])
-async def test_what_is_erased_is_gone_and_an_old_copy_stays_out_however_the_log_is_cut(
-    index: QdrantEdgeIndex, at_once: bool
-) -> None:
+async def test_old_copies_of_erased_records_stay_out(index: QdrantEdgeIndex, at_once: bool) -> None:
     """As a worker that was taken for dead may write one; what was said again since comes in."""
     old, name = episode(0, "Ada: I grow blueberries."), episode(0).episode_id
     again = episode(0, "Ada: I grow blueberries again.", arrived_at=NOON + timedelta(days=2))

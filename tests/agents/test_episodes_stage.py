@@ -166,7 +166,7 @@ def test_an_erased_turn_takes_its_episodes_with_it() -> None:
     assert harness.last.outputs == []
 
 
-def test_a_turn_of_the_overlap_that_is_erased_comes_into_no_later_episode() -> None:
+def test_an_erased_overlap_turn_enters_no_later_episode() -> None:
     harness = Harness()
     harness.say(4)
     harness.feed(harness.erasure(3))
@@ -174,7 +174,7 @@ def test_a_turn_of_the_overlap_that_is_erased_comes_into_no_later_episode() -> N
     assert [each.message_ids for each in harness.episodes][1:] == [("m4", "m5", "m6")]
 
 
-def test_an_erasure_in_the_batch_that_forms_the_episode_takes_it_back() -> None:
+def test_an_erasure_in_the_forming_batch_retracts_the_episode() -> None:
     harness = Harness()
     harness.feed(*[harness.turn() for _ in range(4)], harness.erasure(2), *[harness.turn() for _ in range(2)])
     published = [(output.key, output.value is None) for output in harness.outputs if output.topic == EPISODES]
@@ -198,7 +198,7 @@ def own(harness: Harness, episode: Episode) -> Record:
     return harness.record(msgspec.json.encode(episode), EPISODES, key=episode.episode_id.encode())
 
 
-def test_a_late_copy_of_an_erased_episode_is_erased_behind_it() -> None:
+def test_a_late_copy_of_an_erased_episode_is_erased() -> None:
     """Compaction keeps the last record of a key: an index that is filled anew would show it."""
     harness = Harness()
     harness.say(7)
@@ -235,7 +235,7 @@ def test_the_erased_episodes_of_a_conversation_go_with_it() -> None:
     assert dict(harness.state.items()) == {}
 
 
-def test_erased_episodes_of_which_a_reset_has_left_nothing_else_go_too() -> None:
+def test_erased_episodes_left_by_a_reset_go_too() -> None:
     harness = Harness(turn_retention_days=30)
     harness.say(4)
     harness.feed(harness.erasure(1))

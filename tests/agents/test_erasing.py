@@ -144,7 +144,7 @@ class TestSummaries:
         harness.feed(harness.record(self.summary(91), SUMMARIES))
         assert self.tombstoned(harness) == {self.summary(91).summary_id.encode()}, "it was on its way"
 
-    def test_of_a_conversation_that_is_forgotten_by_its_own_tenant_only(self) -> None:
+    def test_only_its_own_tenant_forgets_a_conversation(self) -> None:
         harness = ingest()
         harness.feed(harness.record(self.summary(0), SUMMARIES))
         later(harness, 60)
@@ -169,7 +169,7 @@ class TestIngest:
         harness.wait(timedelta(hours=1))
         assert len(harness.values(WINDOWS, Window)) == cut
 
-    def test_who_makes_contexts_is_told_behind_what_was_asked_and_the_next_knows_nothing_of_it(self) -> None:
+    def test_context_makers_learn_what_was_asked_before(self) -> None:
         harness = recall()
         first = [harness.record(message(n)) for n in range(3)]
         later(harness)
@@ -206,7 +206,7 @@ class TestIngest:
         turns = [msgspec.json.decode(value, type=Turn) for value in values]
         assert [turn.index for turn in turns] == [0, 1, 2, 3, 4, 0, 1, 2]
 
-    def test_of_one_person_the_words_go_and_others_keep_theirs_and_their_places(self) -> None:
+    def test_one_person_s_words_go_and_others_keep_places(self) -> None:
         harness = ingest()
         people = ["ada", "bob", "ada", "bob", "bob"]
         harness.feed(*[harness.record(message(n, user)) for n, user in enumerate(people)])
@@ -236,7 +236,7 @@ class TestIngest:
         assert markers(harness, MARKERS) == []
 
     @pytest.mark.parametrize("user", ["", "ada"])
-    def test_a_table_that_remembers_the_erasure_takes_no_message_from_before(self, user: str) -> None:
+    def test_a_table_with_an_erasure_refuses_earlier_messages(self, user: str) -> None:
         """As after a reset: all messages are read again."""
         harness, other = ingest(), recall()
         for each in (harness, other):
@@ -292,9 +292,7 @@ class TestTurnLog:
     """Erasing a conversation of one turn: its record, and the turn's own, which that becomes."""
 
     @pytest.mark.parametrize("crashed", [False, True])
-    async def test_the_vectors_of_a_turn_are_forgotten_once_behind_all_that_was_written_of_it(
-        self, crashed: bool
-    ) -> None:
+    async def test_a_turn_s_vectors_are_forgotten_after_its_records(self, crashed: bool) -> None:
         """Also when a crash came after the index had let it go, and before its vectors were forgotten."""
         settings, view = Settings(recurring_fact_similarity=0.75), View()
         stage = TurnLog(settings, cast(ConversationLog, view), cast(SearchIndex[Turn, Any], view)).stage()
@@ -341,9 +339,7 @@ class TestFacts:
             (Erasing("default", "c", "", START - timedelta(seconds=50)), {"of c", "of d", "of bob"}),
         ],
     )
-    def test_facts_that_rest_on_it_go_with_their_vectors_and_stay_away(
-        self, erasing: Erasing, left: set[str]
-    ) -> None:
+    def test_dependent_facts_go_with_their_vectors(self, erasing: Erasing, left: set[str]) -> None:
         harness = self.harness()
         known = [
             harness.record(candidate("of c", 1)),

@@ -280,7 +280,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 class TestBadInput:
     @pytest.mark.parametrize("reason", WRONG)
-    async def test_a_statement_that_its_window_does_not_bear_out_is_dropped_alone(self, reason: str) -> None:
+    async def test_a_statement_its_window_lacks_is_dropped_alone(self, reason: str) -> None:
         """A language model may invent ids, people, quotes and dates."""
         wrong = msgspec.structs.replace(statement("line 12", "c-m12"), **WRONG[reason])
 
@@ -373,7 +373,7 @@ class TestDependencies:
         assert extractor.asked == [FIRST, SECOND, THIRD, FIRST]
         assert harness.statements == [f"line {n}" for n in range(24)]
 
-    async def test_a_window_that_is_refused_is_dead_lettered_with_the_reason_and_costs_no_other(self) -> None:
+    async def test_a_refused_window_is_dead_lettered_alone(self) -> None:
         class Prim(ScriptedExtractor):
             async def extract(self, windows: Any) -> list[Outcome]:
                 found = await super().extract(windows)

@@ -131,7 +131,7 @@ def test_who_comes_back_has_lived_there_before() -> None:
     assert [(each.valid_from, each.valid_to) for each in berlin.past] == [(minute(10), minute(20))]
 
 
-def test_slots_that_hold_many_values_grow_and_the_opposite_contradicts_one() -> None:
+def test_many_valued_slots_grow_and_opposites_contradict_one() -> None:
     ada = Person()
     ada.says("like", "tea")
     ada.says("like", "jazz")

@@ -76,7 +76,7 @@ def story(facts: Sequence[Fact]) -> list[tuple[int, FactChange, FactStatus]]:
 
 
 class TestChanges:
-    def test_a_new_statement_is_published_at_once_and_a_vector_asked_for(self) -> None:
+    def test_a_new_statement_is_published_and_its_vector_requested(self) -> None:
         harness = Harness()
         harness.learn(candidate(PARTIAL, 1))
         (fact,) = harness.published
@@ -98,7 +98,7 @@ class TestChanges:
 
 
 class TestRecords:
-    def test_a_fact_is_keyed_by_its_id_and_routed_by_its_person(self) -> None:
+    def test_a_fact_is_keyed_by_id_and_routed_by_person(self) -> None:
         harness = Harness()
         harness.learn(candidate(PARTIAL, 1, user="bob"))
         output, _ = harness.outputs
@@ -138,7 +138,7 @@ class TestErasure:
         key, headers = tombstone(fact, until, version)
         return harness.feed(harness.record(None, FACTS, key=key, headers=headers))
 
-    def test_the_stage_forgets_the_fact_and_ends_the_log_with_a_tombstone(self) -> None:
+    def test_the_stage_forgets_the_fact_with_a_tombstone(self) -> None:
         harness = Harness()
         harness.learn(candidate(PARTIAL, 1), candidate(PARTIAL, 2))
         fact = harness.published[-1]
@@ -160,7 +160,7 @@ class TestErasure:
         assert tombstones.read(written) == (fact.fact_id, erasure)
         assert harness.stored() == {}
 
-    def test_the_same_statement_later_is_a_new_fact_without_the_old_quotes(self) -> None:
+    def test_a_later_equal_statement_is_new_without_old_quotes(self) -> None:
         harness = Harness()
         harness.learn(candidate(PARTIAL, 1), candidate(PARTIAL, 2))
         self.erase(harness, harness.published[-1], until=10)

@@ -95,7 +95,7 @@ def test_what_was_erased_is_gone_and_stays_so(user: str, conversation: str) -> N
     assert names(harness) == {"user", "Bob"}
 
 
-def test_what_is_said_after_an_erasure_is_learned_in_a_later_version() -> None:
+def test_a_fact_after_an_erasure_has_a_later_version() -> None:
     harness = stage()
     harness.feed(*[harness.record(each) for each in statements("My sister Anna lives in Berlin.")])
     erase(harness, user="ada", until=START + timedelta(seconds=30))
@@ -123,7 +123,7 @@ def published(harness: StageHarness) -> list[tuple[str, bytes]]:
     return [(each.topic, each.value) for each in harness.outputs if each.topic in topics and each.value]
 
 
-def test_a_late_copy_of_what_was_erased_is_erased_behind_it() -> None:
+def test_a_late_copy_of_anything_erased_is_erased() -> None:
     """Compaction keeps the last record of a key: an index that is filled anew would show it."""
     harness = stage()
     harness.feed(*[harness.record(each) for each in statements("My sister Anna lives in Berlin.")])
@@ -140,7 +140,7 @@ def test_a_late_copy_of_what_was_erased_is_erased_behind_it() -> None:
         assert set(latest(harness, ENTITIES).values()) == set(latest(harness, RELATIONS).values()) == {None}
 
 
-def test_behind_a_late_copy_of_what_has_lost_something_stands_what_is_left_of_it() -> None:
+def test_behind_a_late_partial_copy_stands_what_is_left() -> None:
     harness = stage()
     harness.feed(*[harness.record(each) for each in statements("My sister Anna lives in Berlin.")])
     said = statements("My sister Anna is here.", conversation="d")
@@ -165,7 +165,7 @@ def test_behind_a_late_copy_of_what_has_lost_something_stands_what_is_left_of_it
     assert bob and all(msgspec.json.decode(each)["version"] > latest_version for each in bob)
 
 
-def test_two_erasures_may_come_at_once_and_a_crash_in_between_forgets_neither() -> None:
+def test_two_simultaneous_erasures_survive_a_crash() -> None:
     told = [
         *statements("My sister Anna lives in Berlin."),
         *statements("My friend Bob is here.", conversation="d"),
@@ -278,7 +278,7 @@ class View:
         self._seen = len(self.graph.outputs)
 
 
-async def test_a_question_that_names_somebody_finds_what_is_tied_to_them(search: View) -> None:
+async def test_a_question_naming_somebody_finds_their_ties(search: View) -> None:
     await search.tell("My sister Anna lives in Berlin. She works at Siemens.", "I have a dog called Rex.")
     await search.tell("My sister Anna lives in Rome.", user="eve", conversation="d")
     for question in ("Where does my sister live?", "where does ANNA work", "What about Anna?"):
@@ -292,7 +292,7 @@ async def test_a_question_that_names_somebody_finds_what_is_tied_to_them(search:
     assert await search.search.tied_to("ada", "other", "Anna") == []
 
 
-async def test_an_older_version_takes_the_place_of_no_newer_one_however_the_log_is_cut(tmp_path: Path) -> None:
+async def test_an_older_version_never_replaces_a_newer_one(tmp_path: Path) -> None:
     index = open_index(Settings(data_dir=tmp_path), RELATION_KIND, VectorSpace("test-1", 4))
     harness = StageHarness(relation_index(Settings(), index))
     new, old = tie(1, version=5), tie(1, version=4)

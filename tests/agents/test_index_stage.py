@@ -100,7 +100,7 @@ class TestStoring:
             await harness.call(*records[at : at + -(-len(records) // batches)])
         assert await harness.index.get([new.fact_id]) == [new]
 
-    async def test_a_topic_that_is_read_again_does_not_erase_what_began_anew(self, harness: Harness) -> None:
+    async def test_a_topic_read_again_spares_new_conversations(self, harness: Harness) -> None:
         """Its old tombstone comes by while the newer life is stored."""
         old, new = reinforced(fact(), 8), begun_anew(fact(), 10)
         records = [harness.record(old), harness.tombstone(old), harness.record(new)]

@@ -74,7 +74,7 @@ def late(*said: FactCandidate) -> Fact:
 
 
 @pytest.mark.parametrize("fact", [True, False])
-def test_a_late_copy_of_an_erased_fact_is_erased_behind_it(fact: bool) -> None:
+def test_a_late_copy_of_an_erased_fact_is_erased(fact: bool) -> None:
     harness = Facing()
     harness.learn(candidate("likes tea", 1), candidate("likes tea", 2))
     copy = harness.topic()[KEY]
@@ -92,7 +92,7 @@ def test_a_late_copy_of_an_erased_fact_is_erased_behind_it(fact: bool) -> None:
 
 
 @pytest.mark.parametrize("fact", [True, False])
-def test_a_later_version_than_any_that_was_known_goes_too_and_what_is_said_after_it_is_found(
+def test_a_later_unknown_version_goes_too_and_new_facts_stay(
     fact: bool,
 ) -> None:
     """The late worker had read more before it was taken for dead."""
@@ -107,7 +107,7 @@ def test_a_later_version_than_any_that_was_known_goes_too_and_what_is_said_after
     assert (anew.version, [each.window_id for each in anew.provenance]) == (4, ["w60"])
 
 
-def test_a_fact_that_was_never_known_here_goes_with_its_conversation() -> None:
+def test_an_unknown_fact_goes_with_its_conversation() -> None:
     """It was made of what is passed over since the erasure is known."""
     harness = Facing()
     harness.erase()
@@ -142,7 +142,7 @@ def test_what_was_said_since_stands_behind_the_late_copy(times: int) -> None:
     assert harness.last.outputs == []
 
 
-def test_what_was_published_before_a_crash_goes_although_state_does_not_know_it() -> None:
+def test_facts_published_before_a_crash_go_without_state() -> None:
     """Outputs are written before state: read again, the erasure may come before what it erases."""
     harness = Facing()
     said = harness.record(candidate("likes tea", 1))
@@ -165,7 +165,7 @@ def test_what_was_published_before_a_crash_goes_although_state_does_not_know_it(
 
 
 @pytest.mark.parametrize("also", [[], [Erasing("default", "d", "", START + timedelta(seconds=50))]])
-def test_a_crash_anywhere_in_an_erasure_leaves_nothing_that_was_erased(also: list[Erasing]) -> None:
+def test_a_crash_in_an_erasure_leaves_nothing_erased(also: list[Erasing]) -> None:
     """That it is known says that it is done: whatever else the same batch changes, that is stored last."""
 
     def told() -> Facing:

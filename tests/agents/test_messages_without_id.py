@@ -55,7 +55,7 @@ def turns_of(*batches: list[Record]) -> list[Turn]:
     ]
 
 
-def test_its_id_is_made_of_where_its_record_stands_in_every_reader_and_replay() -> None:
+def test_its_id_is_its_record_s_place_in_every_replay() -> None:
     records = log(body(), body(), body(message_id="mine"))
     expected = [ids.message_id(f"{MESSAGES}-5", 0), ids.message_id(f"{MESSAGES}-5", 1), "mine"]
     for batches in ([records], [records[:1], records[1:]]):
@@ -65,7 +65,7 @@ def test_its_id_is_made_of_where_its_record_stands_in_every_reader_and_replay() 
     assert [read_message(record).message_id for record in records] == expected
 
 
-def test_one_sent_on_to_its_partition_keeps_its_id_and_counts_once() -> None:
+def test_a_rerouted_record_keeps_its_id_and_counts_once() -> None:
     """A record without a key is sent on, and after a crash once more."""
     stray = log(body(), key=None)[0]._replace(partition=2, offset=41)
     copies = [

@@ -43,9 +43,7 @@ def shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     yield "shown_extractor"
 
 
-async def test_what_the_page_shows_is_opened_by_its_name_and_makes_candidates(
-    shown: str, tmp_path: Path
-) -> None:
+async def test_a_page_s_names_open_candidates(shown: str, tmp_path: Path) -> None:
     (line,) = re.findall(
         r"^SWITCHBOARD_EXTRACTOR=(\S+) switchboard worker memory$", PAGE.read_text(), re.MULTILINE
     )

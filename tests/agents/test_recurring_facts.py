@@ -124,7 +124,7 @@ def harness() -> Harness:
     return Harness()
 
 
-def test_what_is_said_in_two_conversations_becomes_one_candidate_with_its_evidence(harness: Harness) -> None:
+def test_two_conversations_become_one_candidate_with_both_evidence(harness: Harness) -> None:
     harness.tell(
         spoken(FERRY, 1, "a"), spoken("My cellar is full of clocks.", 2, "a", FAR), spoken(BOAT, 3, "b", NEARBY)
     )
@@ -175,7 +175,7 @@ def test_a_dry_run_says_it_only(harness: Harness) -> None:
     assert len(harness.candidates()) == 1
 
 
-def test_what_an_extractor_took_from_a_sentence_is_not_said_again(harness: Harness) -> None:
+def test_an_extracted_sentence_is_not_said_again(harness: Harness) -> None:
     known = candidate(FERRY, 1, conversation="a")
     provenance = msgspec.structs.replace(known.provenance, quote=FERRY, message_ids=("m1",))
     harness.take(harness.record(msgspec.structs.replace(known, statement="User rows", provenance=provenance)))

@@ -75,7 +75,7 @@ def test_a_memory_that_spans_the_conversation() -> None:
     assert text_of(harness, "r3") == "The harbour is lovely today. Bye."
 
 
-def test_a_crash_between_the_changes_of_a_batch_forgets_nothing_that_was_said() -> None:
+def test_a_crash_between_changes_forgets_nothing() -> None:
     """What a conversation has said is stored before the responses whose chunks are not read again then."""
     harness = responses(response_memory="conversation")
     sentences = ("The harbour is lovely today. ", "Take the tram at nine. ")

@@ -451,7 +451,7 @@ class TestVersions:
 class TestForms:
     CODEC: Codec[str] = Codec("text", str)
 
-    def test_a_block_that_says_it_is_larger_than_memory_is_damaged(self) -> None:
+    def test_a_block_larger_than_memory_is_damaged(self) -> None:
         for size in (b"\xff\xff\xff\x7f", b"\xff\xff\xff\xff"):
             with pytest.raises(ConsistencyError, match="the stored text of b'k' cannot be read"):
                 self.CODEC.decode(b"\x41" + size + b"\x00" * 20, b"k")

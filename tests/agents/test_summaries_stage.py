@@ -106,9 +106,7 @@ class TestAnswers:
     @pytest.mark.parametrize(
         ("mask", "told"), [("on", "[masked: card number]"), ("off", "4111 1111 1111 1111")]
     )
-    async def test_what_is_masked_in_turns_is_masked_before_it_is_summarized(
-        self, mask: str, told: str
-    ) -> None:
+    async def test_turns_are_masked_before_they_are_summarized(self, mask: str, told: str) -> None:
         harness = Harness(BuiltinSummarizer(COUNT), mask=mask)
         secret = tuple(said("The card for the order of the garden chairs is 4111 1111 1111 1111."))
         await harness.call(harness.record(request_for(lines=1, messages=secret)))

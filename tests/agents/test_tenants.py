@@ -38,7 +38,7 @@ def test_an_unreadable_record_has_no_tenant(value: bytes | None) -> None:
     assert tenant_of(Record(value)) == ""
 
 
-def test_a_record_that_names_no_tenant_is_of_the_usual_one() -> None:
+def test_a_record_without_tenant_has_the_default_one() -> None:
     assert tenant_of(Record(b"{}")) == "default"
 
 

@@ -43,9 +43,7 @@ def test_the_flow_shows_who_runs_and_what_to_do(tab: Tab) -> None:
 
 
 @pytest.mark.short
-def test_a_sentence_is_followed_from_its_window_to_the_fact_and_back_to_its_offset(
-    tab: Tab, rig: ServeRig
-) -> None:
+def test_a_sentence_is_traced_from_window_to_fact_and_offset(tab: Tab, rig: ServeRig) -> None:
     page = tab.open("/conversations/ava-breakfast")
     live(tab)
     fact = page.locator(".factline a", has_text="blueberries").first
@@ -116,7 +114,7 @@ def test_a_contradiction_typed_elsewhere_is_seen_arriving(visitor: Visitor, rig:
     person.check()
 
 
-def test_a_live_list_follows_at_its_end_and_waits_for_who_reads(tab: Tab, rig: ServeRig) -> None:
+def test_a_live_list_follows_and_waits_for_readers(tab: Tab, rig: ServeRig) -> None:
     lines = [("user" if n % 2 else "assistant", f"This is line {n} of a long evening.") for n in range(44)]
     speak(rig, "kim-evening", "kim", lines[:40])
     kept(rig, "kim", "kim-evening", 40)
@@ -141,7 +139,7 @@ def test_a_live_list_follows_at_its_end_and_waits_for_who_reads(tab: Tab, rig: S
     assert page.locator("button.waiting").count() == 0
 
 
-def test_a_page_has_no_more_than_a_thousand_rows_and_shows_what_it_missed(tab: Tab, rig: ServeRig) -> None:
+def test_a_page_has_a_thousand_rows_and_counts_missed(tab: Tab, rig: ServeRig) -> None:
     told = asked(rig, "/v1/conversations/ava-breakfast/log")
     said = next(each for each in told["events"] if each["kind"] == "message")
     many = [
@@ -221,7 +219,7 @@ def refusals(rig: ServeRig) -> list[int]:
     return found
 
 
-def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab: Tab, rig: ServeRig) -> None:
+def test_an_unreadable_record_is_found_and_refused_on_retry(tab: Tab, rig: ServeRig) -> None:
     page = tab.open("/dead-letters")
     live(tab)
     expect(page.locator("main")).to_contain_text("None")
@@ -255,7 +253,7 @@ def test_a_record_that_cannot_be_read_is_found_tried_again_and_refused_again(tab
     expect(page.locator("main")).to_contain_text("None")
 
 
-def test_search_says_why_it_found_what_it_found_and_why_nothing(tab: Tab) -> None:
+def test_search_explains_its_results_and_their_absence(tab: Tab) -> None:
     page = tab.open("/search")
     page.get_by_label("Question").fill("What does she love to eat?")
     page.get_by_label("person", exact=True).fill("ava")
@@ -276,7 +274,7 @@ def test_search_says_why_it_found_what_it_found_and_why_nothing(tab: Tab) -> Non
     tab.check()
 
 
-def test_who_is_not_read_yet_is_told_from_nobody_and_appears_by_itself(tab: Tab) -> None:
+def test_an_unread_person_appears_by_itself(tab: Tab) -> None:
     is_read = False
 
     def answer(route: Route) -> None:
@@ -295,7 +293,7 @@ def test_who_is_not_read_yet_is_told_from_nobody_and_appears_by_itself(tab: Tab)
         expect(page.locator(wanted, has_text="blueberries").first).to_be_visible()
 
 
-def test_whom_somebody_speaks_of_is_drawn_and_each_tie_leads_to_its_sentence(tab: Tab, rig: ServeRig) -> None:
+def test_ties_are_drawn_and_lead_to_their_sentence(tab: Tab, rig: ServeRig) -> None:
     lines = [
         ("user", "I have a dog called Bello."),
         ("assistant", "Good."),
@@ -324,7 +322,7 @@ def test_whom_somebody_speaks_of_is_drawn_and_each_tie_leads_to_its_sentence(tab
 
 
 @pytest.mark.short
-def test_a_browser_signs_in_once_and_no_script_sees_the_token(visitor: Visitor, rig: ServeRig) -> None:
+def test_a_browser_signs_in_once_and_scripts_see_no_token(visitor: Visitor, rig: ServeRig) -> None:
     made = json.loads(rig.command("token", "create", "--json", "--user", "ava", "--scope", "read").stdout)
 
     def refused() -> bool:

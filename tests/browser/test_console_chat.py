@@ -63,9 +63,7 @@ def test_a_session_by_keyboard_until_the_counter_has_fallen_twice(tab: Tab, rig:
     eventually(lambda: asked(rig, f"/v1/conversations/{conversation}", user_id="dora") is None, "it is gone")
 
 
-def test_a_sentence_is_followed_from_the_chat_to_its_offset_and_to_the_answers_that_it_shaped(
-    tab: Tab, rig: ServeRig
-) -> None:
+def test_a_sentence_is_traced_from_chat_to_answers(tab: Tab, rig: ServeRig) -> None:
     rig.need("respond")
     page = tab.open("/chat/hugo-tells?user_id=hugo&fresh=1")
     say(page, "I am allergic to lupins.", 1)
@@ -97,9 +95,7 @@ def test_a_sentence_is_followed_from_the_chat_to_its_offset_and_to_the_answers_t
     )
 
 
-def test_a_serve_restarted_in_the_middle_of_a_turn_loses_nothing_and_doubles_nothing(
-    visitor: Visitor, rig: ServeRig
-) -> None:
+def test_serve_restarted_within_a_turn_loses_and_doubles_nothing(visitor: Visitor, rig: ServeRig) -> None:
     rig.need("respond")
     chat, watching = visitor.tab(), visitor.tab()
     for each in (chat, watching):

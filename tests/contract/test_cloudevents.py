@@ -36,7 +36,7 @@ def test_attributes_are_read_without_their_prefix():
     }
 
 
-def test_a_header_that_is_null_or_not_utf8_does_not_spoil_the_record():
+def test_a_null_or_non_utf8_header_spoils_no_record():
     attributes = incoming([*EVENT, ("ce_bad", b"\xff\xfe"), ("ce_null", None)])
     assert attributes is not None
     assert attributes.keys() & {"bad", "null"} == set()
@@ -57,7 +57,7 @@ def test_outputs_carry_what_the_binding_asks_for():
     }
 
 
-def test_an_output_inherits_the_extensions_of_its_cause_and_nothing_else():
+def test_an_output_inherits_only_extensions_of_its_cause():
     cause = incoming([*EVENT, ("ce_time", b"x"), ("ce_dataschema", b"y"), ("ce_traceparent", b"00-ab-cd-01")])
     headers = outgoing("memory.window.v1", "/switchboard/ingest", "w-1", cause=cause)
     assert len(headers) == len(dict(headers))
@@ -67,7 +67,7 @@ def test_an_output_inherits_the_extensions_of_its_cause_and_nothing_else():
     }
 
 
-async def test_what_is_written_for_a_trace_is_of_it_by_whichever_task_and_nothing_after_it():
+async def test_a_trace_holds_all_its_tasks_writes_alone():
     async def written() -> dict[str, bytes]:
         return dict(outgoing("chat.message.v1", "/switchboard/serve", "m-1"))
 

@@ -39,7 +39,7 @@ def schema_of(spec: TopicSpec) -> Draft202012Validator:
 
 
 @pytest.mark.parametrize(("spec", "example"), named(VALID))
-def test_an_example_fits_schema_and_struct_and_survives_a_round_trip(spec: TopicSpec, example: Example):
+def test_an_example_fits_schema_and_struct_and_round_trips(spec: TopicSpec, example: Example):
     if example.value is None:
         assert spec.is_compacted, "only a compacted topic has tombstones"
         return
@@ -84,7 +84,7 @@ def assert_kept(before: object, after: object) -> None:
 
 
 @pytest.mark.parametrize(("spec", "example"), named(VALID))
-def test_an_example_is_keyed_as_its_topic_says_and_its_headers_are_an_event(spec: TopicSpec, example: Example):
+def test_an_example_has_its_topic_s_key_and_headers(spec: TopicSpec, example: Example):
     assert example.key
     assert example.summary
     assert not example.reason

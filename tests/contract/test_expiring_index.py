@@ -69,7 +69,7 @@ async def engine(request: pytest.FixtureRequest) -> AsyncIterator[str]:
     yield request.param
 
 
-async def test_facts_of_a_kind_are_shown_for_as_long_as_its_policy_says(engine: str, tmp_path: Path) -> None:
+async def test_facts_are_shown_as_long_as_policies_say(engine: str, tmp_path: Path) -> None:
     index = opened(FACTS, engine, tmp_path)
     stored = [OLD, NEW, OTHER, ELSEWHERE]
     await index.upsert(stored)

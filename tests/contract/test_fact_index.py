@@ -147,7 +147,7 @@ async def test_vectors_of_another_model_are_refused(index: FactIndex) -> None:
         await index.search_vector(np.ones(DIMENSIONS + 1, dtype=np.float32), ADA, 5)
 
 
-async def test_a_fact_without_a_vector_is_found_by_text_at_once(index: FactIndex) -> None:
+async def test_a_fact_without_vector_is_found_by_text(index: FactIndex) -> None:
     fact = make_fact("Ada likes blueberries in smoothies")
     await index.upsert([fact, make_fact("Ada works in Berlin")])
     [found] = await index.search_text("BLUEBERRIES?", ADA, 5)

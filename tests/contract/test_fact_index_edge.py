@@ -69,7 +69,7 @@ def start_writer(folder: Path, mode: str) -> subprocess.Popen[str]:
     return process
 
 
-async def test_a_second_process_is_told_who_has_the_folder_and_what_to_set(tmp_path: Path) -> None:
+async def test_a_second_process_learns_the_owner_and_the_setting(tmp_path: Path) -> None:
     owner = start_writer(tmp_path, "hold")
     try:
         with pytest.raises(ConfigurationError) as refused:
@@ -196,7 +196,7 @@ def cut_short(folder: Path, pattern: str) -> None:
         stream.truncate(file.stat().st_size // 2)
 
 
-async def test_an_index_that_lost_points_without_a_word_is_filled_again(tmp_path: Path) -> None:
+async def test_an_index_that_silently_lost_points_is_refilled(tmp_path: Path) -> None:
     """The engine opens a file that was cut short, and leaves out what it does not hold."""
     places = [("memory.facts.v1", 0), ("memory.facts.v1", 1)]
     opened = QdrantEdgeIndex(tmp_path, FACTS, SPACE)

@@ -114,9 +114,7 @@ def unreadable(version: str | None) -> Response:
 
 
 @pytest.mark.parametrize(("version", "said"), UNREADABLE.values(), ids=UNREADABLE)
-async def test_a_version_that_cannot_be_read_stays_unchecked_and_is_told(
-    version: str | None, said: str
-) -> None:
+async def test_an_unreadable_version_stays_unchecked_and_is_told(version: str | None, said: str) -> None:
     health = HealthState(60)
     async with a_qdrant((1, 20)) as (qdrant, url), an_index(url) as index:
         qdrant.says = unreadable(version)
@@ -155,7 +153,7 @@ async def test_serve_refuses_at_its_start_what_a_search_would_refuse() -> None:
     assert json.loads(done.stderr.splitlines()[-1])["error"] == str(refused.value)
 
 
-async def test_serve_starts_without_qdrant_and_checks_it_once_it_is_there(
+async def test_serve_starts_without_qdrant_and_checks_it_later(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(index_server, "_AGAIN_SECONDS", 0)

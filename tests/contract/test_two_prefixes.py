@@ -34,7 +34,7 @@ def test_two_prefixes_share_no_name(one: str, other: str) -> None:
     assert one == other or names(one).isdisjoint(names(other))
 
 
-async def test_what_one_stores_the_other_does_not_find_and_each_has_a_folder(
+async def test_two_indexes_have_folders_and_contents_of_their_own(
     tmp_path: Path,
 ) -> None:
     fact = make_fact()

@@ -157,7 +157,7 @@ def test_kafka_is_the_one_that_runs_without_docker_too():
     assert inside == f"INSIDE://{SERVICES['ingest']['environment']['SWITCHBOARD_BOOTSTRAP_SERVERS']}"
 
 
-def test_the_image_copies_what_exists_and_the_build_context_lets_through():
+def test_the_image_copies_only_existing_unignored_files():
     let_through = {
         line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")
     }

@@ -136,7 +136,7 @@ async def test_a_batch_that_is_huge_inside_is_not_unpacked(stream, sender):
     assert await worker.metric("dead_letters_total", reason="batch_too_large") == len(sent)
 
 
-async def test_a_record_that_its_queue_cannot_hold_is_kept_in_parts(stream, sender):
+async def test_a_record_too_large_for_its_queue_is_split(stream, sender):
     worker, before = await ready(stream, sender)
     wrong = (sender.partition + 1) % sender.partitions
     for codec in (GZIP, SNAPPY, LZ4, ZSTD):

@@ -33,7 +33,7 @@ async def all_ready(worker: Worker) -> None:
     await eventually(ready, "both processes are ready")
 
 
-async def test_a_killed_process_comes_back_under_its_own_name_and_loses_nothing(stream):
+async def test_a_killed_process_returns_under_its_name_without_loss(stream):
     worker = stream.start(PROCESSES, "a")
     load = stream.load(rate=3000)
     await all_ready(worker)

@@ -132,7 +132,7 @@ async def test_killed_at_random_times_and_restarted(stream, seed):
     await house.verdict()
 
 
-async def test_a_redis_that_is_emptied_and_one_that_is_killed_under_load(stream):
+async def test_redis_is_emptied_and_killed_under_load(stream):
     house = House(stream)
     load = house.load()
     await house.worker.ready()
@@ -147,7 +147,7 @@ async def test_a_redis_that_is_emptied_and_one_that_is_killed_under_load(stream)
 
 
 @pytest.mark.parametrize("half", ["**/segment*", "wal/*", "edge_config.json"])
-async def test_an_index_folder_that_is_half_written_is_refused_or_filled_again(stream, half):
+async def test_a_half_written_index_is_refused_or_refilled(stream, half):
     """Either it says what to delete, and that is enough, or it makes good by itself what is missing."""
     house = House(stream)
     load = house.load(200)
@@ -178,7 +178,7 @@ async def test_an_index_folder_that_is_half_written_is_refused_or_filled_again(s
     await house.verdict()
 
 
-async def test_an_embedder_that_is_down_is_waited_for_and_words_are_found_meanwhile(stream):
+async def test_words_are_found_while_the_embedder_is_down(stream):
     house = House(stream, [sys.executable, str(Path(__file__).with_name("recalling.py")), str(stream.control)])
     with switch(stream.control, "down"):
         load = house.load(200)

@@ -98,7 +98,7 @@ async def compacted(stream) -> list:
     return list({record.key: record for record in records}.values())
 
 
-async def test_a_changelog_that_comes_slowly_and_is_still_written_to_is_read_to_its_end(stream, slow_changelog):
+async def test_a_slow_changelog_is_read_to_its_end(stream, slow_changelog):
     async with serving(stream, "a"):
         load = stream.load(6000, rate=2000)  # several batches, and so several values of each key
         await load.finish()

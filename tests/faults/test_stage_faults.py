@@ -15,7 +15,7 @@ async def hangs(stream) -> None:
     await eventually((stream.control / "hanging").exists, "a step hangs")
 
 
-async def test_a_step_that_hangs_ends_the_process_and_others_take_over(stream):
+async def test_a_hanging_step_ends_the_process_and_others_continue(stream):
     # Longer than a busy machine keeps a loop from going on that does not hang.
     hanging = stream.worker("a", how="sync", hang_timeout_seconds=6, step_timeout_seconds=5, **SHORT_SESSION)
     other = stream.worker("b", **SHORT_SESSION)
@@ -89,7 +89,7 @@ async def test_a_call_that_hangs_is_given_up_and_made_again(stream):
     assert not expected.dead_letters
 
 
-async def test_a_worker_that_must_stop_does_so_whatever_a_library_s_thread_does(stream):
+async def test_a_stopping_worker_ignores_threads_of_libraries(stream):
     """A call that hangs in a thread cannot be cancelled; Python would wait for it at exit."""
     worker = stream.worker("a", how="async")
     await stream.load(2000, rate=20_000).finish()

@@ -23,7 +23,7 @@ from tests import samples
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
 
 
-async def test_a_topic_that_was_deleted_and_made_again_stops_the_worker(stream):
+async def test_a_topic_deleted_and_recreated_stops_the_worker(stream):
     worker = stream.worker("a")
     load = stream.load(4000, rate=4000)
     await worker.ready()
@@ -39,7 +39,7 @@ async def test_a_topic_that_was_deleted_and_made_again_stops_the_worker(stream):
 
 
 @pytest.mark.short
-async def test_records_in_the_wrong_partition_are_sent_to_the_right_one(stream):
+async def test_records_in_the_wrong_partition_are_rerouted(stream):
     """Of a producer that hashes with CRC32 (librdkafka's default), and of one that sets no key."""
 
     def crc32(key: bytes) -> int:
@@ -179,7 +179,7 @@ async def differs(stream, topic: str) -> None:
     await eventually(seen, f"{topic} differs")
 
 
-async def test_a_partition_that_is_added_while_it_runs_splits_no_conversation(stream):
+async def test_a_partition_added_meanwhile_splits_no_conversation(stream):
     worker = stream.worker("a")
     before = stream.load(1000, rate=2000)
     await worker.ready()

@@ -55,7 +55,7 @@ async def test_killed_while_most_of_its_state_lies_in_files(stream, seed):
     await stream.verdict()
 
 
-async def test_state_that_has_no_room_stops_it_and_is_not_lost(stream):
+async def test_state_without_room_stops_it_without_loss(stream):
     stream.folder.joinpath("file").touch()
     worker = stream.worker("a", data_dir=stream.folder / "file" / "data", state_memory_mb=1)
     load = stream.load(rate=3000, records=stream.messages(Shape(conversations=2000)))
@@ -149,7 +149,7 @@ async def test_two_workers_under_one_name_do_not_fight_for_it(stream):
     assert second.running
 
 
-async def test_on_one_machine_the_second_of_a_name_is_refused_and_a_killed_one_is_followed_at_once(stream):
+async def test_a_second_of_a_name_is_refused_on_one_machine(stream):
     first = stream.worker("a")
     load = stream.load(rate=2000)
     await first.ready()

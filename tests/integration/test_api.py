@@ -119,7 +119,7 @@ async def test_a_busy_port_says_which_setting_to_change(slow_server: ApiServer) 
         await serve(Starlette(), "127.0.0.1", slow_server.port)
 
 
-async def test_stop_cuts_off_a_request_that_hangs_and_frees_the_port(
+async def test_stop_cuts_a_hanging_request_and_frees_the_port(
     slow_server: ApiServer, asked: asyncio.Event
 ) -> None:
     async with httpx.AsyncClient(base_url=slow_server.url, trust_env=False, timeout=60.0) as client:

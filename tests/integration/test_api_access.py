@@ -75,7 +75,7 @@ STRANGERS = [
 
 
 @pytest.mark.parametrize("path", EVERYTHING)
-async def test_a_name_that_is_not_ours_is_refused_on_every_path(server: ApiServer, path: str) -> None:
+async def test_a_foreign_name_is_refused_on_every_path(server: ApiServer, path: str) -> None:
     for host in STRANGERS:
         status, body = await ask(server, path, host)
         assert status == 421, host
@@ -83,7 +83,7 @@ async def test_a_name_that_is_not_ours_is_refused_on_every_path(server: ApiServe
         assert "SWITCHBOARD_API_HOSTS" in body["detail"]
 
 
-async def test_a_caller_cannot_name_the_tenant_unless_something_in_front_authenticates(
+async def test_a_caller_cannot_name_the_tenant_without_an_authenticating_proxy(
     server: ApiServer, fronted: ApiServer
 ) -> None:
     for path in EVERYTHING[:3]:

@@ -117,7 +117,7 @@ async def test_a_stream_that_is_not_read_is_ended(hasty: ApiServer) -> None:
         await until(lambda: not connections(hasty))
 
 
-async def test_one_connection_too_many_is_told_so_and_the_next_finds_room() -> None:
+async def test_one_connection_too_many_is_refused_and_the_next_admitted() -> None:
     server = await serve(app(), "127.0.0.1", 0, Small)
     opened = [await asyncio.open_connection("127.0.0.1", server.port) for _ in range(Small.most_connections)]
     await until(lambda: len(connections(server)) == Small.most_connections)

@@ -173,7 +173,7 @@ def test_provenance_leads_to_what_was_said(rig: ServeRig, client: httpx.Client, 
         assert all(any(line in each["content"] for each in said) for line in source["quote"].splitlines())
 
 
-def test_a_context_for_the_next_turn_is_ready_after_the_last(client: httpx.Client, person: str) -> None:
+def test_the_next_context_is_ready_after_the_last_turn(client: httpx.Client, person: str) -> None:
     client.post("/v1/messages", json=talk(person)).raise_for_status()
 
     def made() -> Any:
@@ -240,7 +240,7 @@ def test_nobody_sees_or_touches_what_is_another_persons(client: httpx.Client, pe
     eventually(lambda: client.get(path_of(person)).status_code == 404, "it is gone")
 
 
-def test_who_has_a_token_for_one_person_writes_into_nobody_elses_conversation(
+def test_a_person_s_token_writes_in_no_other_s_conversation(
     rig: ServeRig, client: httpx.Client, person: str
 ) -> None:
     client.post("/v1/messages", json=talk(person)).raise_for_status()
@@ -307,9 +307,7 @@ def test_what_is_another_tenants_is_refused_before_it_is_sent(
         other.post("/v1/messages", json={"messages": [line(own)], "user_id": "ada"}).raise_for_status()
 
 
-def test_of_two_who_begin_a_conversation_at_once_one_has_it(
-    rig: ServeRig, client: httpx.Client, person: str
-) -> None:
+def test_of_two_beginning_a_conversation_one_has_it(rig: ServeRig, client: httpx.Client, person: str) -> None:
     """Both have a token for themselves alone, and the log knows of neither."""
     people = [f"{person}-{number}" for number in range(2)]
     with ExitStack() as stack:

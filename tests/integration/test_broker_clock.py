@@ -27,7 +27,7 @@ HOUR = 3600.0
         ("CreateTime", HOUR, ""),  # the broker stamps nothing
     ],
 )
-async def test_a_clock_that_is_an_hour_off_is_seen_by_the_brokers_stamps(
+async def test_an_hour_off_clock_is_seen_by_broker_timestamps(
     kafka: LocalKafka, kind: str, off: float, said: str
 ) -> None:
     topic = f"clock-{kind}-{off:g}"

@@ -86,7 +86,7 @@ def spoiled(word: str) -> list[bytes]:
     ]
 
 
-def test_no_log_metric_or_problem_tells_what_was_said_or_with_which_token(own: ServeRig) -> None:
+def test_no_log_metric_or_problem_holds_text_or_token(own: ServeRig) -> None:
     word = canary()
     bad = spoiled(word)
     publish(own, "c-bad", *bad)
@@ -169,7 +169,7 @@ async def forwarding(rig: ServeRig, addresses: list[str]) -> AsyncIterator[int]:
         await server.stop()
 
 
-async def test_no_address_that_our_own_ask_for_holds_what_somebody_says(own: ServeRig) -> None:
+async def test_no_address_of_ours_holds_what_somebody_says(own: ServeRig) -> None:
     word, addresses = canary(), list[str]()
     who, said = ("--user", "eve"), Message(conversation_id="c-3", content=f"I like {word}.")
     async with forwarding(own, addresses) as port:

@@ -95,7 +95,7 @@ def test_topics_apply_then_check_then_list(
     assert "missing" not in capsys.readouterr().out
 
 
-def test_tail_shows_what_is_there_in_order_and_stops_when_asked(
+def test_tail_shows_records_in_order_and_stops(
     topics: None, send: Sender, capsys: pytest.CaptureFixture[str]
 ) -> None:
     send("chat.messages.v1", [message("c-1", n) for n in range(3)] + [message("c-2", 0)])
@@ -112,7 +112,7 @@ def test_tail_shows_what_is_there_in_order_and_stops_when_asked(
     assert len(capsys.readouterr().out.splitlines()) == 2
 
 
-def test_status_follows_what_a_group_commits_and_is_0_when_what_runs_is_ready(
+def test_status_follows_commits_and_is_0_when_ready(
     topics: None, send: Sender, capsys: pytest.CaptureFixture[str], kafka: LocalKafka, topic_prefix: str
 ) -> None:
     send("chat.messages.v1", [message("c-1", n) for n in range(3)])
@@ -140,7 +140,7 @@ def test_status_follows_what_a_group_commits_and_is_0_when_what_runs_is_ready(
     assert (lag["committed"], lag["end"], lag["lag"]) == (2, 3, 1)
 
 
-def test_conversations_show_prints_the_latest_state_and_ignores_a_late_write(
+def test_conversations_show_ignores_a_late_write(
     topics: None, send: Sender, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def stored(messages: int, mark: int) -> bytes:

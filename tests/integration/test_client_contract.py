@@ -93,7 +93,7 @@ def test_what_was_said_is_found_corrected_and_forgotten(ask: Any) -> None:
         ask("fact", "no-such-fact")
 
 
-def test_a_stream_that_breaks_is_taken_up_and_says_nothing_twice(ask: Any, deployment: ServeRig) -> None:
+def test_a_broken_stream_resumes_without_repetition(ask: Any, deployment: ServeRig) -> None:
     with broken_once(deployment.api_port, after=b"event: turn") as url:
         events = ask("turn", ask.conversation, "I have a cat called Miezi.", url=url)
     assert [int(each.id) for each in events] == list(range(1, len(events) + 1))

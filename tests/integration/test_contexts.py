@@ -33,7 +33,7 @@ def request(*turns: object, attempt: int = 0) -> ContextRequest:
 
 
 class TestMaking:
-    async def test_what_bears_on_the_last_turns_is_in_and_says_why(self, rig: Rig) -> None:
+    async def test_what_bears_on_the_last_turns_is_explained(self, rig: Rig) -> None:
         await rig.know(
             fact("Likes blueberries for breakfast"),
             fact("Write answers in French", kind=Kind.INSTRUCTION),
@@ -86,7 +86,7 @@ class TestOthersMemory:
         made = await rig.say(turn(0, QUESTION))
         assert [item.text for item in made.items] == [QUESTION]
 
-    async def test_a_conversation_of_the_same_name_in_another_tenant_is_another(self, rig: Rig) -> None:
+    async def test_conversations_of_two_tenants_with_one_name_differ(self, rig: Rig) -> None:
         await rig.hear(turn(0, "Theirs.", tenant_id="acme"), turn(1, "Theirs, too.", tenant_id="acme"))
         made = await rig.ask((turn(2, QUESTION),))
         assert inside(made[0], Tier.RECENT) == [QUESTION]
@@ -110,7 +110,7 @@ class TestOthersMemory:
 
 
 class TestLoad:
-    async def test_without_a_vector_in_time_words_are_first_and_vectors_follow(self, tmp_path: Path) -> None:
+    async def test_without_a_timely_vector_words_are_first(self, tmp_path: Path) -> None:
         async with open_rig(tmp_path) as rig:
             rig.stage = rig.stage_with_patience(0)
             await rig.know(fact("Likes blueberries"), fact("Sails"), fact("Plays chess"), fact("Knits"))
@@ -126,7 +126,7 @@ class TestLoad:
             await rig.keep(made)  # comes late
             assert (await rig.read()).context == better
 
-    async def test_what_was_erased_is_not_made_when_it_is_asked_again(self, rig: Rig) -> None:
+    async def test_nothing_erased_is_made_when_asked_again(self, rig: Rig) -> None:
         await rig.ask((turn(0, QUESTION),))
         erasure = Erasing("default", "c", "", turn(1).arrived_at)
         kept, later = request(turn(0, conversation="d"), attempt=1), request(turn(2))
@@ -141,7 +141,7 @@ class TestLoad:
         assert [each.key for each in made] == [b"d", b"c"]
         assert rig.stage.last.counts["skipped_records_total", ("context", "erased")] == 1
 
-    async def test_what_was_erased_before_a_restart_is_not_made_when_it_is_asked_again(self, rig: Rig) -> None:
+    async def test_nothing_erased_before_a_restart_is_made_again(self, rig: Rig) -> None:
         erasures = [
             Erasing("default", "c", "", turn(0).arrived_at),
             Erasing("acme", "d", "ada", turn(0).arrived_at),
@@ -195,7 +195,7 @@ class TestReading:
         assert said[ended.fact_id] == (LeftOut.ENDED, "Has breakfast late")
         assert "Muesli" not in answer.prompt and "best" not in answer.prompt
 
-    async def test_what_was_said_again_since_is_in_however_long_ago_it_was_sent(self, rig: Rig) -> None:
+    async def test_repeated_sayings_are_in_however_old(self, rig: Rig) -> None:
         """As when an export is imported once more: messages with the same ids, of years ago."""
         until = START + timedelta(minutes=20)
         anew = dict.fromkeys(("began_at", "arrived_at"), until + timedelta(minutes=20))
@@ -227,9 +227,7 @@ class TestReading:
             return
         assert (answer.status, answer.context, answer.prompt) == (ContextStatus.NOT_MADE_YET, None, "")
 
-    async def test_what_a_worker_taken_for_dead_writes_behind_an_erasure_shows_nothing_of_it(
-        self, rig: Rig
-    ) -> None:
+    async def test_writes_of_a_presumed_dead_worker_stay_erased(self, rig: Rig) -> None:
         """It has asked for it before the erasure, and made it after that."""
         known = fact("Likes blueberries")
         await rig.know(known)

@@ -95,9 +95,7 @@ class TestWhoBegins:
         told = b" ".join([*names, *[await redis.get(key) for key in names]])
         assert not any(each in told for each in (b"ada", b"bob", b"acme", b"globex"))
 
-    async def test_what_is_read_is_of_its_tenant_as_long_as_it_is_kept(
-        self, log: ConversationLog, redis: Redis
-    ) -> None:
+    async def test_reads_belong_to_their_tenant_while_kept(self, log: ConversationLog, redis: Redis) -> None:
         await log.begin("globex", {"c": "eve"})  # and has never written into it
         await log.write([(turn(0), 0)])
         assert await log.begin("globex", {"c": "eve"}) == {"c": False}
@@ -151,9 +149,7 @@ class TestTurns:
         await log.write([(turn(0, text="newer"), 8)])
         assert [each.text for each in await log.turns("default", "c", 0, 9)] == ["newer"]
 
-    async def test_a_conversation_that_began_anew_has_nothing_of_its_earlier_life(
-        self, log: ConversationLog
-    ) -> None:
+    async def test_a_conversation_begun_anew_has_nothing_of_before(self, log: ConversationLog) -> None:
         await log.write((turn(index), index) for index in range(5))
         later = START + timedelta(days=100)
         await log.write([(turn(0, text="again", began_at=later, arrived_at=later), 9)])
@@ -206,9 +202,7 @@ class TestExpiring:
         left = await self.days_left(redis)
         assert [*left.values()] == pytest.approx([days] * 3, abs=0.1), "a log, whose it is, who takes part"
 
-    async def test_read_again_it_is_kept_for_no_longer_than_it_was(
-        self, log: ConversationLog, redis: Redis
-    ) -> None:
+    async def test_read_again_it_is_kept_no_longer(self, log: ConversationLog, redis: Redis) -> None:
         turns = [self.said(0, 80), self.said(1, 40)]
         for _ in range(2):
             await log.write(turns)
@@ -216,9 +210,7 @@ class TestExpiring:
         await log.write(turns[:1])
         await self.expect(redis, 50)
 
-    async def test_what_has_expired_is_kept_for_a_day_while_it_is_read(
-        self, log: ConversationLog, redis: Redis
-    ) -> None:
+    async def test_expired_items_are_kept_a_day_while_read(self, log: ConversationLog, redis: Redis) -> None:
         await log.write([self.said(0, 200)])
         await self.expect(redis, 1)
         # Nobody was silent for so long in between: it had not expired.
@@ -239,7 +231,7 @@ class TestExpiring:
         await log.write([self.said(0, -400)])
         await self.expect(redis, 90)
 
-    async def test_what_is_erased_is_remembered_as_long_as_what_arrived_then(
+    async def test_erasures_are_remembered_as_long_as_their_records(
         self, log: ConversationLog, redis: Redis
     ) -> None:
         one, two = self.said(0, 80), self.said(1, 40)
@@ -251,9 +243,7 @@ class TestExpiring:
         await log.erase_conversation("default", "d", until - 1000 * self.DAY * 300)
         assert (await self.days_left(redis))["test-switchboard:log:7:default:d"] == pytest.approx(1, abs=0.1)
 
-    async def test_one_person_that_is_erased_keeps_what_others_said_no_longer(
-        self, log: ConversationLog, redis: Redis
-    ) -> None:
+    async def test_erasing_one_person_keeps_what_others_said(self, log: ConversationLog, redis: Redis) -> None:
         await log.write([self.said(0, 80), self.said(1, 70, user_id="bob")])
         now = round(datetime.now(UTC).timestamp() * 1000)
         await log.erase_person("default", "ada", now)

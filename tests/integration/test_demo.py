@@ -141,7 +141,7 @@ def given(tmp_path: Path) -> Path:
 
 
 @pytest.mark.kafka
-def test_the_demo_prints_what_it_learned_and_a_second_run_adds_nothing(demo: Demo, given: Path) -> None:
+def test_the_demo_prints_facts_and_repeats_without_adding(demo: Demo, given: Path) -> None:
     """The second one stays, alone on its folder, until ``make down``."""
     status, first = demo.run(given)
     assert status == 0, first
@@ -241,7 +241,7 @@ def test_nothing_is_left_however_it_ends(demo: Demo, given: Path, moment: str, n
 
 
 @pytest.mark.kafka
-def test_a_service_that_ends_by_itself_ends_the_demo_and_shows_its_log(
+def test_a_failing_service_ends_the_demo_with_its_log(
     demo: Demo, given: Path, kafka: LocalKafka, topic_prefix: str
 ) -> None:
     folder = load_settings(data_dir=demo.folder, topic_prefix=topic_prefix).folder

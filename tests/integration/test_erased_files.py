@@ -160,7 +160,7 @@ def holding(word: str, *folders: Path) -> set[str]:
     }
 
 
-def test_no_file_holds_what_was_erased_when_its_time_is_over(rig: ServeRig, quick_broker: LocalKafka) -> None:
+def test_no_file_holds_erased_text_after_its_time(rig: ServeRig, quick_broker: LocalKafka) -> None:
     folders = (quick_broker.data_dir, rig.folder)
     others = names(rig.catalog.get("chat.messages.v1").partitions)
     for name in others:

@@ -198,7 +198,7 @@ def are_summaries(topics: set[str]) -> bool:
     return any(name.endswith("memory.summaries.v1") for name in topics)
 
 
-async def test_a_conversation_that_was_erased_is_nowhere_and_no_replay_brings_it_back(place):
+async def test_no_replay_brings_an_erased_conversation_back(place):
     summarized(place)
     await place.send(MESSAGES, [*chat("c", "ada", CANARY), *chat("d", "ada", OTHER), *chat("e", "bob", OTHER)])
     house = House(place)
@@ -248,7 +248,7 @@ async def test_a_conversation_that_was_erased_is_nowhere_and_no_replay_brings_it
     assert await vectors(place) == computed, "no vector was computed twice"
 
 
-async def test_a_person_is_erased_from_what_others_share_and_nobody_else_is(place):
+async def test_an_erased_person_leaves_shared_records_and_others_stay(place):
     summarized(place)
     await place.send(
         MESSAGES,

@@ -62,7 +62,7 @@ async def written(settings: Settings, topic: str) -> list[Any]:
     return (await records_of(settings.bootstrap_servers, {spec.name: spec.partitions}))[spec.name]
 
 
-async def test_a_broker_that_falls_silent_is_an_error_and_nothing_is_erased(
+async def test_a_silent_broker_is_an_error_and_erases_nothing(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fetch = AIOKafkaConsumer.getmany
@@ -109,7 +109,7 @@ async def test_erased_people_who_are_known_again_are_found(
     assert found == [("ada", until, False), ("bea", until, True)]
 
 
-async def test_the_ledger_is_completed_from_the_copy_of_a_data_folder(
+async def test_the_ledger_is_completed_from_a_copied_folder(
     kafka: LocalKafka, topic_prefix: str, tmp_path: Path
 ) -> None:
     made = Settings(bootstrap_servers=kafka.bootstrap_servers, topic_prefix=topic_prefix, data_dir=tmp_path)

@@ -128,7 +128,7 @@ def unsigned_token(user: str) -> str:
     return ".".join(encoded) + "."
 
 
-def test_a_token_comes_in_from_a_file_that_is_read_for_each_connection(secured, switchboard, tmp_path):
+def test_a_token_file_is_read_for_each_connection(secured, switchboard, tmp_path):
     token = tmp_path / "token"
     token.write_text(unsigned_token("admin") + "\n")
     assert secured.security is not None
@@ -190,7 +190,7 @@ def refused(secured: LocalKafka, tmp_path: Path) -> dict[str, tuple[dict[str, An
         "no user",
     ],
 )
-def test_why_a_broker_does_not_let_us_in_is_one_line(secured, switchboard, tmp_path, case):
+def test_a_broker_s_refusal_is_one_line(secured, switchboard, tmp_path, case):
     access, expected = refused(secured, tmp_path)[case]
     settings = load_settings(bootstrap_servers=secured.bootstrap_servers, **access)
     for command in (("topics", "check"), ("tail", "memory.facts.v1")):
@@ -228,7 +228,7 @@ def worker(settings: Settings, service: str, folder: Path, **more: object) -> su
         (Right("group", "switchboard-ingest", "Read"), "lacks Read on the group {prefix}switchboard-ingest;"),
     ],
 )
-def test_a_worker_names_the_right_that_it_lacks_before_it_begins(
+def test_a_worker_names_a_missing_right_before_it_begins(
     secured, switchboard, topic_prefix, tmp_path, worker_logs, left_out, expected
 ):
     catalog = load_catalog(topic_prefix)

@@ -107,7 +107,7 @@ async def watching(url: str, last_id: str = "", **query: str) -> AsyncIterator[S
         yield Stream(answer.aiter_lines())
 
 
-async def test_who_watches_sees_what_is_said_from_then_on_and_continues_where_it_left_off(
+async def test_watchers_see_new_messages_and_continue_where_they_left(
     settings: Settings,
 ) -> None:
     await publish(settings, message(0))
@@ -130,7 +130,7 @@ async def test_who_watches_sees_what_is_said_from_then_on_and_continues_where_it
             assert await foreign.next() == ("ready", {"resumed": False})
 
 
-async def test_who_closes_the_stream_at_each_event_misses_none_and_sees_none_twice(settings: Settings) -> None:
+async def test_a_reader_reconnecting_at_each_event_misses_none(settings: Settings) -> None:
     seen: list[str] = []
     async with serving(settings) as (server, live):
         async with watching(server.url, conversation_id="c-1") as stream:

@@ -85,7 +85,7 @@ def said(records: list[SourceRecord]) -> list[Any]:
     return [msgspec.json.decode(record.value or b"null") for record in records]
 
 
-async def test_of_what_was_read_once_only_what_is_asked_for_is_read_again(
+async def test_after_one_reading_only_requested_records_are_reread(
     settings: Settings, read: list[SourceRecord]
 ) -> None:
     mine, other = "lookup-1", same_partition("lookup-1")

@@ -83,7 +83,7 @@ async def test_what_was_asked_once_is_not_asked_again(rig: Rig) -> None:
     assert rig.server.count() == 2
 
 
-async def test_an_answer_is_in_the_log_before_anything_follows_from_it(rig: Rig) -> None:
+async def test_an_answer_is_logged_before_its_effects(rig: Rig) -> None:
     extractor = await rig.extractor()
     (found,) = await extract(extractor, windows(1))
     ((key, memo),) = await rig.memos()
@@ -97,7 +97,7 @@ async def test_an_answer_is_in_the_log_before_anything_follows_from_it(rig: Rig)
     assert memo.cost_usd == pytest.approx(expected)
 
 
-async def test_facts_and_what_is_tied_are_asked_for_in_one_call(rig: Rig) -> None:
+async def test_facts_and_ties_are_asked_in_one_call(rig: Rig) -> None:
     readers = await rig.readers(graph_reader="gemini")
     reader = readers.graph
     assert reader is not None and reader.name == "gemini-2.5-flash-lite/extraction-5-graph"
@@ -133,7 +133,7 @@ async def test_openais_api_is_asked_once_and_cached_tokens_cost_less(rig: Rig) -
     assert rig.server.count() == 1
 
 
-async def test_known_notes_are_asked_about_once_and_a_replay_needs_none(rig: Rig) -> None:
+async def test_known_notes_are_asked_once_and_by_no_replay(rig: Rig) -> None:
     (asked,) = windows(1)
     note = KnownNote("f-ulm", "mara", "The user lives in Ulm.", asked.messages[0].sent_at)
     said = {
@@ -204,7 +204,7 @@ async def test_a_command_that_erases_erases_answers_whoever_has_sent_it(rig: Rig
     assert rig.server.count() == 1, "nothing else is gone"
 
 
-async def test_a_person_who_is_erased_takes_along_whatever_was_asked_about_them(rig: Rig) -> None:
+async def test_an_erased_person_takes_along_pending_questions(rig: Rig) -> None:
     """What was read of windows, summarized, understood, decided about their facts; and nobody else's."""
     await admin.apply(catalog_for(rig.settings), rig.settings)
     readers, chat_models = await rig.readers(merge_validator="gemini"), await rig.chat_models()
@@ -228,7 +228,7 @@ async def test_a_person_who_is_erased_takes_along_whatever_was_asked_about_them(
     assert await left() == {("jo", each): n for each, n in purposes.items()}
 
 
-async def test_what_was_erased_is_sent_to_no_model_however_late_it_is_read(rig: Rig) -> None:
+async def test_erased_messages_are_sent_to_no_model(rig: Rig) -> None:
     """A window may wait for hours while the model is down; others who took part in it lose nothing."""
     gone, shared = windows(2)
     jo = msgspec.structs.replace(shared.messages[2], user_id="jo", content="I moved to Lisbon in May.")
@@ -255,9 +255,7 @@ async def test_what_was_erased_is_sent_to_no_model_however_late_it_is_read(rig: 
 
 
 @pytest.mark.parametrize("summarizer", ["builtin", "gemini"])
-async def test_nor_does_the_built_in_one_read_what_was_erased_while_it_waited(
-    rig: Rig, summarizer: str
-) -> None:
+async def test_the_built_in_reader_skips_what_was_erased_meanwhile(rig: Rig, summarizer: str) -> None:
     """Whether the worker has a view of the memo or none; what is said later under the same ids is read."""
     gone, shared = windows(2)
     jo = msgspec.structs.replace(shared.messages[2], user_id="jo", content="I moved to Lisbon in May.")
@@ -277,9 +275,7 @@ async def test_nor_does_the_built_in_one_read_what_was_erased_while_it_waited(
         assert again.statements and not again.by
 
 
-async def test_what_is_erased_while_it_is_asked_about_is_not_remembered(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_nothing_erased_while_asked_is_remembered(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever erases has looked through the answers by then; nor is it after a crash before the second look."""
     asked = windows(2)
     extractor = await rig.extractor()
@@ -336,7 +332,7 @@ def memo(text: str, user_id: str = "mara") -> Memo:
 # -- what goes wrong ---------------------------------------------------------------------------------------
 
 
-async def test_of_several_windows_one_that_is_refused_does_not_take_the_others_along(rig: Rig) -> None:
+async def test_one_refused_window_takes_no_other_along(rig: Rig) -> None:
     asked = windows(3)
     rig.server.scripts.append(lambda body: None if "I own 1 cats" not in str(body) else "nonsense")
     extractor = await rig.extractor()
@@ -367,7 +363,7 @@ async def test_what_may_pass_is_tried_later_and_nothing_is_written(rig: Rig, fau
 # -- limits and budget -------------------------------------------------------------------------------------
 
 
-async def test_over_the_budget_the_built_in_one_works_and_says_so(rig: Rig) -> None:
+async def test_over_the_budget_the_built_in_one_works(rig: Rig) -> None:
     extractor = await rig.extractor(model_budget_usd=0.0)
     (found,) = await extract(extractor, windows(1))
     assert found.statements and found.by == f"{BUILTIN_EXTRACTOR} (over budget)"
@@ -380,7 +376,7 @@ async def test_over_the_budget_the_built_in_one_works_and_says_so(rig: Rig) -> N
     assert rig.server.count() == 0
 
 
-async def test_a_budget_is_of_a_tenant_and_a_day_and_is_known_without_redis(rig: Rig) -> None:
+async def test_a_budget_per_tenant_and_day_works_without_redis(rig: Rig) -> None:
     extractor = await rig.extractor()
     await extract(extractor, windows(1))
     ((_, spent),) = await rig.memos()
@@ -395,7 +391,7 @@ async def test_a_budget_is_of_a_tenant_and_a_day_and_is_known_without_redis(rig:
     assert [each.by for each in await extract(tight, [other])] == [""]
 
 
-async def test_calls_in_flight_are_in_the_budget_of_all_who_share_a_redis(rig: Rig) -> None:
+async def test_calls_in_flight_count_in_the_shared_budget(rig: Rig) -> None:
     """Two workers that each have enough for one more call have not enough for two."""
     one, two = await rig.extractor(model_budget_usd=1.0), await rig.extractor(model_budget_usd=1.0)
     first, second = one._questions.asking.account, two._questions.asking.account

@@ -108,7 +108,7 @@ async def recall(rig: Rig) -> AsyncIterator[Recall]:
 TEA, CELLO, CATS = request("drinks green tea"), request("plays the cello"), request("owns two cats")
 
 
-async def test_a_vector_is_paid_for_once_also_after_redis_was_emptied(rig: Rig, recall: Recall) -> None:
+async def test_a_vector_is_paid_once_though_redis_is_emptied(rig: Rig, recall: Recall) -> None:
     stage = await recall.start()
     first = await recall.embed(stage, TEA, CELLO, CATS)
     await recall.publish(stage, first)
@@ -125,7 +125,7 @@ async def test_a_vector_is_paid_for_once_also_after_redis_was_emptied(rig: Rig, 
     assert await recall.costs() == spent
 
 
-async def test_a_vector_that_never_came_into_the_log_is_made_again(recall: Recall) -> None:
+async def test_a_vector_missing_in_the_log_is_made_again(recall: Recall) -> None:
     stage = await recall.start()
     made = await recall.embed(stage, TEA, CELLO)
     await recall.publish(stage, {key_of(TEA): made[key_of(TEA)]})
@@ -177,7 +177,7 @@ async def test_where_nothing_may_be_left_out_nothing_is_called_for(recall: Recal
     assert recall.counted("over_budget") == 1, "each request once, however often it is tried"
 
 
-async def test_a_wait_that_was_asked_for_is_kept_by_the_next_vectors(
+async def test_a_requested_wait_is_kept_by_the_next_vectors(
     rig: Rig, recall: Recall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("deploy.local.gemini_routes.RETRY_AFTER", 300)

@@ -202,7 +202,7 @@ def live(kafka: LocalKafka, tmp_path: Path, worker_logs: Any) -> Iterator[Deploy
 
 
 @pytest.mark.timeout(900)
-def test_a_replay_makes_the_same_another_setting_other_facts_and_a_drop_leaves_nothing(
+def test_replays_repeat_differ_by_setting_and_drop_cleanly(
     live: Deployment,
 ) -> None:
     for service in ("ingest", "memory", "recall"):

@@ -73,7 +73,7 @@ def test_a_log_without_a_record_is_planned(live: Settings) -> None:
     assert (made.messages, made.since, made.minutes) == (0, None, 0.0)
 
 
-def test_a_log_that_shrinks_before_it_is_read_stops_the_replay(live: Settings) -> None:
+def test_a_log_that_shrinks_unread_stops_the_replay(live: Settings) -> None:
     """Its groups begin where the log was seen to begin: what is gone by then is missed, and named."""
     asyncio.run(send(live, 30))
     replayed = record.generation_settings(live, "b")

@@ -117,7 +117,7 @@ async def test_over_the_budget_nobody_is_asked_and_another_day_is(rig: Rig) -> N
     assert ended.trouble is None
 
 
-async def test_who_stops_listening_pays_for_what_was_said_and_no_more(rig: Rig) -> None:
+async def test_who_stops_listening_pays_only_for_what_was_said(rig: Rig) -> None:
     rig.server.scripts.append(saying("word " * 400))
     rig.server.pause_seconds = 0.02
     made = await responder(rig)
@@ -162,7 +162,7 @@ def reading(**changes: Any) -> Any:
     return script
 
 
-async def test_all_six_fields_and_only_what_was_in_front_of_the_model(rig: Rig) -> None:
+async def test_all_six_fields_hold_only_what_was_shown(rig: Rig) -> None:
     rig.server.scripts.append(reading())
     understander = (await rig.chat_models()).understander
     found = await understander.understand(ASKED)

@@ -23,7 +23,7 @@ def ask(rig: ServeRig, path: str, **parameters: Any) -> httpx.Response:
         return client.get(path, params=parameters)
 
 
-def test_it_answers_what_the_recall_service_knows_and_says_when_that_is_down(deployment: ServeRig) -> None:
+def test_it_answers_from_recall_and_says_when_it_is_down(deployment: ServeRig) -> None:
     deployment.need("recall")
     user = f"nobody-{uuid4().hex[:8]}"  # other tests speak as others
     found = ask(deployment, "/v1/search", q="peanuts", user_id=user)
@@ -59,7 +59,7 @@ def test_it_answers_what_the_recall_service_knows_and_says_when_that_is_down(dep
     assert ask(deployment, "/v1/search", q="peanuts", user_id=user).status_code == 200
 
 
-def test_a_conversation_is_read_whatever_the_recall_service_is_busy_with(deployment: ServeRig) -> None:
+def test_conversations_are_read_while_recall_is_busy(deployment: ServeRig) -> None:
     """A turn whose lease is renewed through a service that has a backlog loses it, and breaks off."""
     deployment.need("recall")
     conversation, user = f"c-{uuid4().hex[:8]}", f"busy-{uuid4().hex[:8]}"

@@ -196,7 +196,7 @@ def expected_windows(life: str, conversations: int, count: int) -> set[tuple[str
     }
 
 
-async def test_a_service_whose_topic_was_made_again_stops_and_starts_over_after_a_reset(place):
+async def test_a_recreated_topic_stops_the_service_until_a_reset(place):
     await place.send(MESSAGES, chat("first", 12, 24))
     worker = place.start("worker", "ingest")
     before = expected_windows("first", 12, 3)
@@ -261,7 +261,7 @@ async def test_an_index_folder_in_use_is_left_alone(bare_place):
 
 
 @pytest.mark.parametrize("is_read", [True, False])
-async def test_what_waits_for_a_budget_is_kept_as_long_as_it_is_not_asked_for_again(bare_place, is_read):
+async def test_waiting_for_a_budget_is_kept_unless_asked_again(bare_place, is_read):
     place = bare_place
     await place.make_topics_of("recall")
     requests = place.catalog.get("memory.embedding-requests.v1")
@@ -275,7 +275,7 @@ async def test_what_waits_for_a_budget_is_kept_as_long_as_it_is_not_asked_for_ag
     assert [value for _, value in await place.records(waits)] == ([b"waits"] if is_read else [])
 
 
-async def test_every_partition_of_every_source_is_read_from_what_it_still_has(bare_place):
+async def test_every_partition_is_read_from_its_beginning(bare_place):
     place = bare_place
     await place.make_topics_of("ingest")
     names = (MESSAGES, "memory.commands.v1", "memory.summaries.v1")
@@ -365,7 +365,7 @@ def contents(folder: Path) -> dict[str, tuple[object, object]]:
         shard.engine.close()
 
 
-async def test_an_index_that_is_broken_deleted_or_rewound_is_filled_again_and_nothing_is_embedded(place):
+async def test_a_broken_index_is_refilled_without_embedding(place):
     """Also when its worker was killed: a broken one is refused with the way out, and who takes it need not
     rewind anything; what is rewound is read again whatever the view says.
     """
@@ -450,7 +450,7 @@ async def test_another_embedder_is_built_for_beside_the_living_index(place, tmp_
     assert await worker.stops() == [0, 0]
 
 
-async def test_a_partition_ends_for_an_index_where_its_last_record_is(bare_place):
+async def test_an_index_ends_at_the_last_record_of_a_partition(bare_place):
     """Behind it may be what nobody reads: here what was taken back, else tombstones that compaction took."""
     place = bare_place
     await place.make_topics_of("recall")
@@ -485,7 +485,7 @@ def line_of(known: Fact) -> Line:
     return line
 
 
-async def test_what_was_erased_stays_erased_and_what_is_no_fact_is_left_out(bare_place):
+async def test_erased_items_stay_erased_and_non_facts_out(bare_place):
     """A tombstone that the stage did not learn of any more, one that it did, and a fact that began anew."""
     place = bare_place
     await place.make_topics_of("memory")
@@ -539,7 +539,7 @@ async def test_erased_episodes_are_known_after_a_reset_of_memory(bare_place):
     assert kept == {erased_key(b"a"): layout.seal(None, tombstones["a"], 0, None)}
 
 
-async def test_an_interrupted_reset_lets_no_worker_start_and_is_finished_by_the_next(bare_place, monkeypatch):
+async def test_an_interrupted_reset_blocks_workers_until_finished(bare_place, monkeypatch):
     place = bare_place
     made = await place.make_topics_of("memory")
     known = fact("likes tea")
@@ -595,7 +595,7 @@ async def kill_at_each_step(place: Place, service: str, patch: pytest.MonkeyPatc
 
 
 @pytest.mark.long
-async def test_a_reset_of_memory_killed_at_any_step_keeps_what_was_erased(bare_place, monkeypatch):
+async def test_a_memory_reset_killed_anywhere_keeps_erasures(bare_place, monkeypatch):
     place = bare_place
     made = await place.make_topics_of("memory")
     erasure = ERASURE.encode(Erasure(until=NOW, version=8))
@@ -615,7 +615,7 @@ async def test_a_reset_of_memory_killed_at_any_step_keeps_what_was_erased(bare_p
 
 @pytest.mark.parametrize("asked", [True, False])
 @pytest.mark.long
-async def test_a_reset_of_recall_killed_at_any_step_keeps_what_was_erased(bare_place, monkeypatch, asked):
+async def test_a_recall_reset_killed_anywhere_keeps_erasures(bare_place, monkeypatch, asked):
     place = bare_place
     made = await place.make_topics_of("recall")
     layout, table = Layout((MESSAGES,)), "switchboard-recall-turns-changelog"
@@ -672,7 +672,7 @@ async def read_all(place: Place, *services: str) -> bool:
     return not any(lag.lag for lag in await broker.group_lags(place.settings, sources))
 
 
-async def test_a_replay_of_memory_writes_the_same_again_byte_for_byte(place):
+async def test_a_replay_of_memory_writes_the_same_bytes(place):
     """Killed in between, and with facts to begin with or without any: times, versions and ids are the log's."""
     said = [msgspec.json.decode(line, type=ChatMessage) for line in lines_of("kwame", "amara", "ingrid")]
     await place.send(MESSAGES, [(message.conversation_id, message) for message in said])

@@ -37,7 +37,7 @@ def status(rig: ServeRig, token: str = "") -> int:
         return client.get("/v1/session").status_code
 
 
-def test_from_the_first_token_on_each_request_needs_one_until_it_is_revoked(own: ServeRig) -> None:
+def test_after_the_first_token_each_request_needs_one(own: ServeRig) -> None:
     assert status(own) == 200
     assert "no tokens" in own.command("token", "list").stdout
     api, metrics = free_ports(2)
@@ -63,7 +63,7 @@ def test_from_the_first_token_on_each_request_needs_one_until_it_is_revoked(own:
     assert "nobody needs one" in own.command("token", "revoke", token_id).stderr, "it says what that opens"
 
 
-def test_a_serve_that_starts_while_kafka_is_down_knows_the_tokens_all_the_same(own: ServeRig) -> None:
+def test_serve_started_without_kafka_knows_the_tokens(own: ServeRig) -> None:
     token, _ = made(own)
     eventually(lambda: status(own, token) == 200, "it is known")
     own.stop("serve")

@@ -60,7 +60,7 @@ async def own_config(broker: AIOKafkaAdminClient, topic: str) -> dict[str, str]:
     return {entry[0]: entry[1] for entry in response.resources[0][4] if entry[3] == 1}
 
 
-async def test_apply_creates_every_topic_of_the_contract_and_a_second_run_changes_nothing(prefix, settings):
+async def test_apply_creates_all_topics_and_is_idempotent(prefix, settings):
     catalog = load_catalog(prefix)
     before = await check(catalog, settings)
     assert {difference.what for difference in before} == {"missing"}
@@ -73,7 +73,7 @@ async def test_apply_creates_every_topic_of_the_contract_and_a_second_run_change
     assert await apply(catalog, settings) == ([], [], [])
 
 
-async def test_apply_leaves_what_exists_as_it_is_and_names_what_a_change_would_lose(broker, small, settings):
+async def test_apply_keeps_what_exists_and_names_losses(broker, small, settings):
     name = small.name("chat.messages.v1")
     await make(broker, NewTopic(name, 8, 1, topic_configs={"retention.ms": "-1", "cleanup.policy": "compact"}))
     before = await own_config(broker, name)
@@ -125,7 +125,7 @@ async def test_what_makes_the_promises_hold_is_compared(broker, small, settings)
     assert result.remaining == []
 
 
-async def test_a_partition_count_that_does_not_fit_stops_everything_before_it_begins(broker, small, settings):
+async def test_a_wrong_partition_count_stops_before_anything_begins(broker, small, settings):
     messages, changelog = (
         small.name(name) for name in ("chat.messages.v1", "switchboard-ingest-conversations-changelog")
     )

@@ -36,7 +36,7 @@ def names(turn_id: str, conversation_id: str = "c") -> TurnNames:
     )
 
 
-async def test_one_turn_at_a_time_and_only_its_holder_lets_go(leases: TurnLeases) -> None:
+async def test_one_turn_at_a_time_and_its_holder_releases(leases: TurnLeases) -> None:
     assert await leases.claim("default", "c", "t-1", "a") is None
     assert await leases.claim("default", "c", "t-1", "a") is None, "renewed"
     assert await leases.claim("default", "c", "t-2", "b") == "t-1"
@@ -90,7 +90,7 @@ async def test_a_lease_that_nobody_renews_ends(leases: TurnLeases, valkey: Local
     await short.close()
 
 
-async def test_a_turn_is_stopped_by_whoever_may_and_tells_how_it_ended(leases: TurnLeases) -> None:
+async def test_a_turn_is_stopped_and_tells_how_it_ended(leases: TurnLeases) -> None:
     ours, theirs = ("default", "ada", "t-1"), ("default", "bob", "t-1")
     assert await leases.stop(ours) is None, "none runs"
     assert await leases.poll_cancellations([ours, theirs]) == [False, False]

@@ -86,7 +86,7 @@ async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
         yield Rig(valkey, log, index)
 
 
-async def test_a_turn_is_kept_and_found_by_its_words_at_once(rig: Rig) -> None:
+async def test_a_turn_is_found_by_words_at_once(rig: Rig) -> None:
     turns = [
         turn(0, text="I keep bees in Lucerne"),
         turn(1, text="How many hives?"),
@@ -100,7 +100,7 @@ async def test_a_turn_is_kept_and_found_by_its_words_at_once(rig: Rig) -> None:
     assert await rig.log.marks([rig.place]) == await rig.index.marks([rig.place]) == {rig.place: 3}
 
 
-async def test_what_is_erased_is_gone_from_both_and_its_vector_is_to_be_forgotten(rig: Rig) -> None:
+async def test_an_erased_vector_goes_from_both_and_is_forgotten(rig: Rig) -> None:
     turns = [turn(index) for index in range(3)]
     rig.say(*turns)
     rig.erase(turns[1])
@@ -117,9 +117,7 @@ async def test_what_is_erased_is_gone_from_both_and_its_vector_is_to_be_forgotte
 
 @pytest.mark.parametrize("overtaken", [False, True])
 @pytest.mark.parametrize("at_once", [False, True])
-async def test_what_is_said_again_after_its_erasure_is_found_and_no_old_copy_is(
-    rig: Rig, overtaken: bool, at_once: bool
-) -> None:
+async def test_a_repeated_fact_is_found_without_old_copies(rig: Rig, overtaken: bool, at_once: bool) -> None:
     """Under the same ids, as when an export is imported once more; its erasure may be read behind that."""
     first, again = turn(0, text="I keep bees"), turn(0, text="I keep goats", **ANEW)
     rig.say(first, *[again] if overtaken else [])
@@ -136,7 +134,7 @@ async def test_what_is_said_again_after_its_erasure_is_found_and_no_old_copy_is(
 
 @pytest.mark.parametrize("emptied", [False, True])
 @pytest.mark.parametrize("whole", [False, True])
-async def test_a_late_copy_of_an_erased_turn_is_erased_behind_it(
+async def test_a_late_copy_of_an_erased_turn_is_erased(
     rig: Rig, tmp_path: Path, whole: bool, emptied: bool
 ) -> None:
     """Compaction keeps the last record of a key: views that are filled anew would show it."""
@@ -179,7 +177,7 @@ async def test_a_late_copy_of_an_erased_turn_is_erased_behind_it(
 
 
 @pytest.mark.parametrize("lost", ["redis", "index marks", "both"])
-async def test_a_lost_view_is_filled_again_and_equals_the_old_one(rig: Rig, lost: str) -> None:
+async def test_a_lost_view_is_rebuilt_equal(rig: Rig, lost: str) -> None:
     chance = Random(7)
     turns = [turn(index) for index in range(12)]
     rig.say(*turns)
@@ -203,7 +201,7 @@ async def test_a_lost_view_is_filled_again_and_equals_the_old_one(rig: Rig, lost
     assert [each for each in indexed if each.index < 12] == before[1]
 
 
-async def test_beside_a_living_index_each_loses_what_it_has_of_what_is_erased(rig: Rig, tmp_path: Path) -> None:
+async def test_indexes_lose_erased_data_while_they_run(rig: Rig, tmp_path: Path) -> None:
     """The new one is filled from the beginning, and comes by erasures that the living one has behind it."""
     coming = QdrantEdgeIndex[Turn, TurnFilter](tmp_path / "coming", KIND, VectorSpace("after", 3))
     both: DualWriteIndex[Turn, TurnFilter] = DualWriteIndex(rig.index, coming)

@@ -39,7 +39,7 @@ async def publish(settings: Settings, *turns: Turn, erased: tuple[Turn, ...] = (
             await producer.send_and_wait(spec.name, value, key=each.turn_id.encode(), partition=partition)
 
 
-async def test_the_latest_life_of_a_conversation_in_order_without_what_was_erased(settings: Settings) -> None:
+async def test_the_latest_life_is_in_order_without_erased_messages(settings: Settings) -> None:
     name = 'a "strange" näme'
     later = START + timedelta(days=100)
     old = [turn(index, name) for index in range(3, 9)]

@@ -214,7 +214,7 @@ def test_what_was_said_is_remembered_and_quoted_with_its_source(chat: Chat) -> N
     ]
 
 
-def test_past_the_threshold_a_summary_takes_the_place_of_messages_and_the_count_falls(chat: Chat) -> None:
+def test_past_the_threshold_a_summary_replaces_messages(chat: Chat) -> None:
     places = ["Lisbon", "Porto", "Braga", "Faro", "Evora", "Sintra", "Tomar", "Aveiro", "Lagos", "Viseu"]
     totals: list[int] = []
     turns: list[str] = []

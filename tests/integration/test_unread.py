@@ -194,7 +194,7 @@ async def test_who_is_not_read_yet_is_told_from_nobody(
     assert await answers(client, user) == NOBODY, "it was read, and is not there: it was erased"
 
 
-async def test_where_nothing_was_found_it_is_said_that_not_all_is_read(
+async def test_empty_results_say_that_not_all_is_read(
     settings: Settings, client: httpx.AsyncClient, views: Views
 ) -> None:
     views.known.add("eva")
@@ -211,7 +211,7 @@ async def test_where_nothing_was_found_it_is_said_that_not_all_is_read(
     assert await found() == ("no_answer", False)
 
 
-async def test_what_was_erased_before_it_was_read_is_not_waited_for(
+async def test_unread_erased_items_are_not_waited_for(
     settings: Settings, client: httpx.AsyncClient, views: Views
 ) -> None:
     await read_all(settings)

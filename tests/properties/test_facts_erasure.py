@@ -57,7 +57,7 @@ def erase(harness: StageHarness, fact_id: str, until: datetime) -> None:
 
 @given(STORIES, st.data())
 @settings(deadline=None, max_examples=200)
-def test_what_was_erased_is_gone_and_no_replay_brings_it_back(story: list[Says], data: st.DataObject) -> None:
+def test_no_replay_brings_erased_items_back(story: list[Says], data: st.DataObject) -> None:
     stream = marked(story)
     harness = StageHarness(Facts(Settings()).stage())
     for each in stream:
@@ -94,7 +94,7 @@ def test_what_was_corrected_names_nothing_that_is_erased_later() -> None:
         assert f'"w{number}"' not in left(harness)
 
 
-def test_what_was_said_instead_leaves_no_trace_in_another_value_of_the_slot() -> None:
+def test_replacements_leave_no_trace_in_other_slot_values() -> None:
     story = [
         Says("like", value, Polarity.AFFIRMED, assertion, 0, minute, 0.8)
         for minute, (value, assertion) in enumerate((("tea", Assertion.HOLDS), ("Jazz", Assertion.CORRECTED)))

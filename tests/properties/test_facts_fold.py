@@ -77,7 +77,7 @@ def test_every_change_follows_from_the_one_before(story: list[Says]) -> None:
 
 @given(STORIES)
 @settings(deadline=None, max_examples=300)
-def test_what_was_said_is_reached_from_a_fact_that_holds_or_has_a_named_end(story: list[Says]) -> None:
+def test_sayings_are_reached_from_holding_or_ended_facts(story: list[Says]) -> None:
     memory = Memory()
     stream = candidates(story)
     for said in stream:
@@ -164,7 +164,7 @@ def test_whatever_order_it_arrives_in_the_same_facts_hold(story: list[Says], cha
 
 @given(st.lists(HOMES, max_size=12))
 @settings(deadline=None, max_examples=300)
-def test_whatever_is_said_to_have_begun_when_nobody_lives_in_two_places_at_once(story: list[Says]) -> None:
+def test_nobody_lives_in_two_places_at_once(story: list[Says]) -> None:
     memory = Memory()
     for said in candidates(story):
         memory.learn(said)
@@ -184,7 +184,7 @@ def lived(fact: Fact) -> list[tuple[datetime, datetime]]:
 
 @given(st.lists(HOMES, max_size=3))
 @settings(deadline=None, max_examples=300)
-def test_whatever_order_it_arrives_in_it_held_from_when_to_when_it_did(story: list[Says]) -> None:
+def test_in_any_order_it_held_when_it_did(story: list[Says]) -> None:
     found = []
     for order in permutations(candidates(story)):
         memory = Memory()

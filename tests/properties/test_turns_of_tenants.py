@@ -55,7 +55,7 @@ class Machine:
 
 
 @given(_happens)
-def test_each_record_is_done_once_and_those_of_a_key_in_order(
+def test_each_record_is_done_once_in_key_order(
     happens: list[tuple[str, int, int] | int],
 ) -> None:
     machine = Machine()

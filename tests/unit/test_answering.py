@@ -58,11 +58,11 @@ class TestWithoutAModel:
         found = Driven(asked("I live in Munich now.", MEMORY)).answer
         assert found.kind is AnswerKind.NOTED and "Bello" not in found.text
 
-    def test_a_memory_that_does_not_answer_knows_neither_yes_nor_no(self) -> None:
+    def test_an_unanswering_memory_knows_neither_yes_nor_no(self) -> None:
         found = Driven(asked("Where do I live?", blind=True)).answer
         assert found.text != NOTHING and "cannot look" in found.text
 
-    def test_an_open_question_is_asked_back_and_no_model_is_asked(self) -> None:
+    def test_an_open_question_is_asked_back_without_a_model(self) -> None:
         understanding = QueryUnderstanding(
             query="What is her job?",
             is_ambiguous=True,
@@ -104,7 +104,7 @@ class TestPrompt:
         assert records[-1]["text"] == "Where do I live?"
         assert [each["n"] for each in records] == [1, 2, 3, 4, 5]
 
-    def test_standing_notes_are_in_the_first_turn_of_a_new_chat(self) -> None:
+    def test_standing_notes_are_in_a_new_chat_s_first_turn(self) -> None:
         """There is no context yet, and the question bears on none of them."""
         allergy = fact("f-nuts", "I am allergic to nuts.", 0.0)
         allergy = msgspec.structs.replace(allergy, lasting=True, found_by=FoundBy.KIND)
@@ -204,7 +204,7 @@ class TestSearching:
         assert [each["text"] for each in later] == [HOME.text], "what was found twice is told once"
         assert len({item.n for item in driven.answer.prompt.items if item.n}) == 3
 
-    def test_a_search_that_fails_is_told_and_the_model_goes_on(self) -> None:
+    def test_a_failed_search_is_told_and_the_model_continues(self) -> None:
         driven = Driven(
             asked("Any pets?"),
             [ModelReply("", called("pets")), ModelReply("I cannot look that up.", Ended())],
@@ -256,7 +256,7 @@ class TestTrouble:
         assert "Munich" in driven.answer.text
         assert driven.answer.by == f"builtin ({problem.value.replace('_', ' ')})"
 
-    def test_an_answer_that_was_cut_stays_as_far_as_it_goes(self) -> None:
+    def test_a_cut_answer_stays_as_far_as_it_goes(self) -> None:
         notice = Notice(problem=Trouble.CUT, message="It ends.")
         driven = Driven(asked("Where do I live?", MEMORY), [ModelReply("You live in", Ended(trouble=notice))])
         assert (driven.answer.text, driven.answer.cut, driven.answer.by) == ("You live in", True, "a-model")
@@ -287,7 +287,7 @@ class TestChoosing:
         assert (found.rewritten_query, found.is_ambiguous) == ("What is Julia's job?", False)
 
     @pytest.mark.parametrize("text", ["Anna's, of course", "7", "2 or 1", ""])
-    def test_own_words_are_taken_as_they_are_and_not_asked_about_again(self, text: str) -> None:
+    def test_own_words_are_taken_without_asking_again(self, text: str) -> None:
         found = chosen(text, [self.ASKED])
         assert found is not None
         assert (found.rewritten_query, found.is_ambiguous) == (None, False)

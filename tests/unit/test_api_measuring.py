@@ -45,7 +45,7 @@ def read(metrics: Metrics, name: str, **labels: str) -> float:
     return metrics.registry.get_sample_value(f"switchboard_{name}", labels) or 0.0
 
 
-async def test_requests_are_counted_by_operation_and_status_and_never_by_what_they_say() -> None:
+async def test_requests_are_counted_by_operation_and_status_alone() -> None:
     metrics = Metrics()
     app = create_api(Parts(), operations=[*OPERATIONS, mistaken], metrics=metrics)
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
@@ -104,7 +104,7 @@ async def test_a_thousand_open_streams_are_told_bye() -> None:
         writer.close()
 
 
-async def test_streams_are_counted_while_they_are_open_and_connections_that_find_no_room() -> None:
+async def test_open_streams_and_refused_connections_are_counted() -> None:
     metrics, stopping = Metrics(), asyncio.Event()
     app = create_api(Parts(), stopping=stopping, operations=[watch], metrics=metrics)
 

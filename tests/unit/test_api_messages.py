@@ -86,9 +86,7 @@ async def say(client: httpx.AsyncClient, content: Any, key: str = "", **more: An
     return await client.post("/v1/messages", json={"user_id": "ada", "messages": [message]}, headers=headers)
 
 
-async def test_the_same_under_a_key_is_a_repetition_and_nothing_else_is(
-    client: httpx.AsyncClient, broker: Broker
-) -> None:
+async def test_only_the_same_under_a_key_is_a_repetition(client: httpx.AsyncClient, broker: Broker) -> None:
     for content, key in (
         ("I like figs.", "k"),
         ("I like figs.", "k"),
@@ -101,7 +99,7 @@ async def test_the_same_under_a_key_is_a_repetition_and_nothing_else_is(
     assert len({first.message_id, other.message_id, another.message_id}) == 3
 
 
-async def test_half_a_character_is_replaced_in_content_and_refused_in_an_id(
+async def test_half_a_character_is_replaced_but_refused_in_ids(
     client: httpx.AsyncClient, broker: Broker
 ) -> None:
     async def post(message_id: str, content: str) -> int:
@@ -118,9 +116,7 @@ async def test_half_a_character_is_replaced_in_content_and_refused_in_an_id(
     assert len(broker.taken) == 1
 
 
-async def test_a_message_that_its_topic_has_no_room_for_is_refused(
-    client: httpx.AsyncClient, broker: Broker
-) -> None:
+async def test_a_message_too_large_for_its_topic_is_refused(client: httpx.AsyncClient, broker: Broker) -> None:
     """The broker would refuse it, and try it again is no advice."""
     refused = await say(client, "I like figs.", metadata={"page": "x" * MOST_RECORD_BYTES})
     assert (refused.status_code, refused.json()["type"]) == (413, "urn:switchboard:problem:too-large")

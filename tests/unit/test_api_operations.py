@@ -99,7 +99,7 @@ async def test_an_id_in_the_path_may_hold_anything(client: httpx.AsyncClient, th
     assert (await client.get(f"/v1/things/{encoded}")).json()["thing_id"] == thing
 
 
-async def test_the_trace_id_of_what_is_refused_finds_it_in_the_log(client: httpx.AsyncClient) -> None:
+async def test_a_refusal_s_trace_id_is_in_the_log(client: httpx.AsyncClient) -> None:
     with capture_logs() as told:
         answer = await client.get("/v1/things/t?canary=canary")
     assert answer.status_code == 400 and "canary" in answer.json()["detail"]

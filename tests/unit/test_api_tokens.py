@@ -151,9 +151,7 @@ async def test_a_token_is_never_taken_from_a_url(client: httpx.AsyncClient, toke
         assert token not in answer.text
 
 
-async def test_a_browser_signs_in_with_a_cookie_that_no_script_reads(
-    client: httpx.AsyncClient, tokens: Tokens
-) -> None:
+async def test_a_browser_signs_in_with_an_http_only_cookie(client: httpx.AsyncClient, tokens: Tokens) -> None:
     token = tokens.make("read", user_id="ada")
     assert (await client.get("/v1/session")).status_code == 401
     refused = await client.post("/v1/session", json={"token": secret.make().text})
@@ -193,7 +191,7 @@ async def test_a_page_of_somebody_else_cannot_write(
     assert not [name for name in own.headers if name.startswith("access-control")], "CORS is off"
 
 
-async def test_without_tokens_this_machine_is_answered_for_the_default_tenant_only() -> None:
+async def test_without_tokens_this_machine_has_the_default_tenant() -> None:
     known = KnownTokens(Settings())
     known._set({})
     for access, status in ((Access(tokens=known), 503), (Access(tokens=known, local=False), 401)):
@@ -202,7 +200,7 @@ async def test_without_tokens_this_machine_is_answered_for_the_default_tenant_on
             assert (await client.get("/v1/facts?user_id=ada")).status_code == status
 
 
-async def test_without_tokens_nobody_is_answered_under_the_name_of_a_proxy(tokens: Tokens) -> None:
+async def test_without_tokens_a_proxy_s_name_is_not_answered(tokens: Tokens) -> None:
     """What stands in front hands on the requests of strangers."""
     access = Access(hosts=frozenset({"memory.example"}), tokens=tokens.known)
     transport = httpx.ASGITransport(create_api(Parts(), access))
@@ -271,7 +269,7 @@ async def test_until_the_tokens_are_read_nobody_is_let_in() -> None:
         assert (answer.status_code, answer.json()["part"]) == (503, "kafka")
 
 
-async def test_a_token_has_a_limit_and_is_told_when_to_come_again(tokens: Tokens) -> None:
+async def test_a_token_is_limited_and_told_when_to_retry(tokens: Tokens) -> None:
     first, second = tokens.make(), tokens.make()
     times: Iterator[float] = iter([0.0, 0.0, 0.0, 0.0, 0.6])
     access = Access(tokens=tokens.known, limits=Limits(1.0, lambda: next(times)))
@@ -299,7 +297,7 @@ async def test_a_token_has_a_limit_and_is_told_when_to_come_again(tokens: Tokens
         (["--user", "ada", "--scope", "operate"], "leave out --user"),
     ],
 )
-def test_a_token_that_cannot_be_is_refused_before_anybody_is_asked(
+def test_a_malformed_token_is_refused_without_a_look_up(
     arguments: list[str], said: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SWITCHBOARD_BOOTSTRAP_SERVERS", "127.0.0.1:1")
@@ -307,7 +305,7 @@ def test_a_token_that_cannot_be_is_refused_before_anybody_is_asked(
     assert said in capsys.readouterr().err
 
 
-def test_a_token_is_its_32_bytes_and_only_their_hash_is_known() -> None:
+def test_of_a_token_only_the_hash_is_stored() -> None:
     made = secret.make()
     assert made.text.startswith("sb_")
     assert secret.hash_of(made.text) == made.sha256

@@ -127,7 +127,7 @@ async def test_what_was_said_is_read_while_memory_is_searched() -> None:
     assert found.rewritten_query == "What is Anna's job?"
 
 
-async def test_who_is_not_known_in_a_conversation_is_told_nothing_of_it() -> None:
+async def test_strangers_to_a_conversation_are_told_nothing() -> None:
     search = Finds()
     log = Log(search.asked, knows=False)
     understanding = Understanding(search, log)

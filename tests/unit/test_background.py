@@ -35,7 +35,7 @@ async def fail() -> None:
     raise ValueError("no")
 
 
-async def test_a_failure_is_said_at_once_and_not_when_the_task_is_collected(left: list[dict[str, Any]]) -> None:
+async def test_a_failure_is_reported_at_once(left: list[dict[str, Any]]) -> None:
     with capture_logs() as lines:
         task = in_background(fail(), "failing")
         await asyncio.wait([task])
@@ -62,7 +62,7 @@ async def cannot_live(live: Live) -> None:
         ("streams.queries.live.reader.Live._look", cannot_live),
     ],
 )
-def test_serve_ends_rather_than_go_on_without_what_reads_tokens_or_live_events(
+def test_serve_ends_without_readers_of_tokens_or_events(
     broken: str, fails: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A token that was revoked would let people in for as long as it runs."""
@@ -133,7 +133,7 @@ class EndsItsTask:
         await self._own
 
 
-async def test_a_kafka_client_is_closed_as_soon_as_it_is_connected(tmp_path: Path) -> None:
+async def test_a_kafka_client_is_closed_once_connected(tmp_path: Path) -> None:
     client: Any = EndsItsTask()
     await connect(client, Settings(data_dir=tmp_path), 60)
     await close(client)

@@ -49,7 +49,7 @@ async def until_asked(grants: Grants, times: int) -> None:
             await asyncio.sleep(0.001)
 
 
-async def test_a_lease_that_is_another_s_is_lost_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_lease_of_another_is_lost_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
     grants: Any = Grants()
     grants.others.add("t-1")
@@ -63,7 +63,7 @@ async def test_a_lease_that_is_another_s_is_lost_and_no_other(monkeypatch: pytes
     assert await kept
 
 
-async def test_a_renewal_that_a_busy_process_reads_late_loses_nothing_that_nobody_else_took(
+async def test_a_late_renewal_loses_only_what_others_took(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
@@ -106,7 +106,7 @@ class Hangs(Down):
 
 
 @pytest.mark.parametrize("kind", [Down, Hangs])
-async def test_leases_are_lost_when_nothing_is_heard_of_them_for_as_long_as_they_last(
+async def test_leases_are_lost_after_silence_of_their_length(
     kind: type[Down], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leases, "RENEW_SECONDS", 0.01)
@@ -122,7 +122,7 @@ async def test_leases_are_lost_when_nothing_is_heard_of_them_for_as_long_as_they
     assert down.asked >= 1
 
 
-async def test_a_call_that_hangs_is_given_up_before_the_leases_end(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_hanging_call_is_given_up_before_leases_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long a call may take: another turn begins when they have ended."""
     monkeypatch.setattr(leases, "_LOST_SECONDS", 0.05)
     monkeypatch.setattr(leases, "_AWAKE_SECONDS", 0.05)

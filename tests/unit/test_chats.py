@@ -261,7 +261,7 @@ async def test_memory_is_searched_while_the_broker_takes_its_time(rig: Rig) -> N
 
 
 @pytest.mark.parametrize("rig", [Answers], indirect=True)
-async def test_an_answer_is_made_of_what_the_log_keeps_of_a_question(rig: Rig) -> None:
+async def test_an_answer_is_made_of_the_logged_question(rig: Rig) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-1", "My card is 4111 1111 1111 1111")
     await ended(turn)
     said, answered = rig.sending.said
@@ -270,7 +270,7 @@ async def test_an_answer_is_made_of_what_the_log_keeps_of_a_question(rig: Rig) -
 
 
 @pytest.mark.parametrize("rig", [Unfit], indirect=True)
-async def test_an_answer_that_holds_what_no_message_may_is_kept_without_that(rig: Rig) -> None:
+async def test_an_answer_is_kept_without_forbidden_characters(rig: Rig) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-1", "I have a cat.")
     assert await ended(turn) == "answered"
     assert rig.sending.said[-1].content == "No te [31md."
@@ -289,7 +289,7 @@ async def test_an_answer_is_published_before_it_is_kept(rig: Rig, fails: bool) -
 
 
 @pytest.mark.parametrize("rig", [Answers], indirect=True)
-async def test_a_turn_waits_until_the_log_has_the_answer_before_it(rig: Rig) -> None:
+async def test_a_turn_waits_for_the_previous_answer(rig: Rig) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
     await ended(turn)
     beginning = asyncio.create_task(rig.chats.begin("acme", "ada", "c-1", "And now?"))
@@ -303,7 +303,7 @@ async def test_a_turn_waits_until_the_log_has_the_answer_before_it(rig: Rig) -> 
         assert (await beginning).names.turn_id != "t-1"
 
 
-async def test_a_turn_that_is_stopped_before_its_first_step_has_ended(rig: Rig) -> None:
+async def test_a_turn_stopped_before_its_first_step_ends(rig: Rig) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
     async with asyncio.timeout(60):
         await turn.stop()
@@ -328,7 +328,7 @@ async def test_a_turn_is_stopped_from_another_process(rig: Rig, monkeypatch: pyt
     await other.close()
 
 
-async def test_a_turn_whose_process_dies_while_it_is_stopped_was_interrupted(rig: Rig) -> None:
+async def test_a_turn_whose_process_dies_stopping_was_interrupted(rig: Rig) -> None:
     rig.leases.turns["acme", "ada", "t-1"] = ""
     asked = asyncio.create_task(rig.chats.stop("acme", "ada", "t-1"))
     await until(lambda: rig.leases.turns["acme", "ada", "t-1"] == "stop")
@@ -348,7 +348,7 @@ async def test_whose_conversation_it_is_comes_before_whether_it_is_busy(rig: Rig
     assert {each.user_id for each in rig.sending.said} == {"ada"}
 
 
-async def test_a_conversation_that_no_log_has_read_stays_whose_it_is(rig: Rig) -> None:
+async def test_a_conversation_unread_by_the_log_keeps_its_owner(rig: Rig) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-new", "Hello")
     await turn.stop()
     await until(lambda: not rig.leases.held_by)
@@ -358,9 +358,7 @@ async def test_a_conversation_that_no_log_has_read_stays_whose_it_is(rig: Rig) -
     assert await rig.chats.begin("other", "bob", "c-new", "Hello") is not turn, "of another tenant"
 
 
-async def test_a_conversation_that_the_log_reads_while_it_is_asked_is_still_its_owners(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_conversation_read_meanwhile_keeps_its_owner(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-new", "Hello")
     await turn.stop()
     asked, takes_part = [], rig.log.takes_part
@@ -384,7 +382,7 @@ async def test_a_conversation_that_the_log_reads_while_it_is_asked_is_still_its_
         await rig.chats.begin("acme", "bob", "c-new", "What was said?")
 
 
-async def test_a_turn_at_another_process_is_not_named_to_somebody_else(rig: Rig) -> None:
+async def test_a_turn_elsewhere_is_not_named_to_strangers(rig: Rig) -> None:
     rig.leases.begun_by["acme", "c-new"] = "ada"
     rig.leases.held_by["acme", "c-new"] = "t-1"
     with pytest.raises(NotFound):
@@ -430,7 +428,7 @@ async def test_a_turn_whose_lease_cannot_be_kept_ends(rig: Rig, monkeypatch: pyt
 
 @pytest.mark.parametrize("rig", [Answers], indirect=True)
 @pytest.mark.parametrize("how", ["stop", "interrupt"])
-async def test_a_turn_whose_answer_is_kept_is_answered_whenever_it_ends(rig: Rig, how: str) -> None:
+async def test_a_turn_with_a_kept_answer_is_answered(rig: Rig, how: str) -> None:
     turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
     rig.log.may.clear()
     await rig.log.asked.wait()  # the answer is written, its tokens are counted
@@ -475,9 +473,7 @@ async def test_a_turn_that_only_the_topic_has_yet_is_told(rig: Rig, monkeypatch:
     assert rig.lookup.asked == asked + 1, "the topic is asked once"
 
 
-async def test_a_turn_that_runs_elsewhere_is_told_however_late_the_log_reads_it(
-    rig: Rig, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_turn_elsewhere_is_told_however_late_the_log(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module_of_others, "LOOK_SECONDS", 0.01)
     monkeypatch.setattr(module_of_others, "_LOGGED_SECONDS", 0.0)
     rig.leases.held_by["acme", "c-1"] = "t-1"
@@ -502,7 +498,7 @@ async def test_a_turn_that_runs_elsewhere_is_told_however_late_the_log_reads_it(
     await again.aclose()
 
 
-async def test_a_turn_that_no_log_has_read_is_not_unknown_to_who_tries_it_again(rig: Rig) -> None:
+async def test_a_turn_unread_by_the_log_is_not_unknown(rig: Rig) -> None:
     rig.lookup.said = [msgspec.json.encode(SAID)]
     with pytest.raises(DependencyUnavailable, match="not in the log yet"):
         await rig.chats.begin("acme", "ada", "c-1", "", "t-1")
@@ -519,9 +515,7 @@ async def test_a_turn_that_no_log_has_read_is_not_unknown_to_who_tries_it_again(
         Erasures(ARRIVED, {"c-1": -1}, {}),
     ],
 )
-async def test_a_turn_that_was_erased_is_unknown_though_the_topic_has_it_still(
-    rig: Rig, erased: Erasures
-) -> None:
+async def test_an_erased_turn_is_unknown_though_the_topic_has_it(rig: Rig, erased: Erasures) -> None:
     rig.lookup.said = [msgspec.json.encode(SAID)]
     rig.log.erased = erased
     with pytest.raises(NotFound):
@@ -539,7 +533,7 @@ async def test_what_was_said_after_an_erasure_is_told(rig: Rig) -> None:
         assert (await anext(told)).name == "turn"
 
 
-async def test_of_a_turn_that_the_topic_cannot_tell_of_nobody_is_told_that_there_is_none(
+async def test_nobody_is_told_that_an_unreadable_turn_is_missing(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module_of_unread, "_LOOKUP_SECONDS", 0.01)
@@ -560,7 +554,7 @@ def read(rig: Rig, name: str) -> float | None:
     return rig.metrics.registry.get_sample_value(f"switchboard_{name}")
 
 
-async def test_a_turn_that_finds_no_room_is_refused_before_anything_is_written(rig: Rig) -> None:
+async def test_a_turn_without_room_is_refused_before_writing(rig: Rig) -> None:
     running = [await rig.chats.begin("acme", "ada", f"c-{number}", "Hello") for number in range(3)]
     assert read(rig, "chat_turns_running") == 3
     said = len(rig.sending.said)
@@ -576,7 +570,7 @@ async def test_a_turn_that_finds_no_room_is_refused_before_anything_is_written(r
     assert len([each for each in rig.sending.said if each.content == "And me?"]) == 1
 
 
-async def test_many_that_begin_at_once_find_no_more_room_than_there_is(rig: Rig) -> None:
+async def test_many_beginning_at_once_find_bounded_room(rig: Rig) -> None:
     begun = await asyncio.gather(
         *(rig.chats.begin("acme", "ada", f"c-{number}", "Hello") for number in range(10)),
         return_exceptions=True,
@@ -593,9 +587,7 @@ async def test_a_turn_that_does_not_begin_takes_no_room(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "Hello"])
-async def test_a_turn_that_another_process_died_of_is_taken_on_where_there_is_no_room(
-    rig: Rig, content: str
-) -> None:
+async def test_a_dead_process_s_turn_is_taken_without_room(rig: Rig, content: str) -> None:
     for number in range(3):
         await rig.chats.begin("acme", "ada", f"c-{number}", "Hello")
     rig.log.theirs["c-9"] = "ada"

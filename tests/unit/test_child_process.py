@@ -36,9 +36,7 @@ def _waits(thread: threading.Thread) -> bool:
     return frame is not None
 
 
-def test_a_child_that_has_just_started_when_ctrl_c_comes_is_ended(
-    ctrl_c: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_child_that_starts_during_ctrl_c_is_ended(ctrl_c: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody was told of it: it would stay until the end of this process, and be found by whoever looks."""
     started: list[subprocess.Popen[bytes]] = []
 

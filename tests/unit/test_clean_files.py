@@ -55,7 +55,7 @@ async def test_files_are_rewritten_once_the_first_erasure_is_old_enough(indexes:
     assert [each.erased_at for each in indexes] == [None, None]
 
 
-async def test_a_full_disk_is_said_and_left_once_there_is_room(
+async def test_a_full_disk_is_reported_until_there_is_room(
     indexes: list[Index], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     metrics, health = Metrics(), HealthState(60.0)

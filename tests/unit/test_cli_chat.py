@@ -100,7 +100,7 @@ async def test_half_an_answer_is_taken_up_again(last: bytes, capsys: pytest.Capt
     assert told.out.startswith("it   Noted.\nit    And kept.\n") and told.err.count("connecting again") == 1
 
 
-async def test_what_serve_does_not_know_is_said_once_more_under_its_name(
+async def test_paths_unknown_to_serve_are_repeated_by_name(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     server = Server(

@@ -41,7 +41,7 @@ async def test_the_version_of_qdrant_is_looked_at() -> None:
         assert unchecked.state == "look" and unchecked.what.startswith("unchecked")
 
 
-async def test_the_key_of_the_model_is_looked_at_and_nothing_is_spent(server: ModelServer) -> None:
+async def test_the_model_s_key_is_checked_at_no_cost(server: ModelServer) -> None:
     given = {"responder": "gemini", "model_url": server.url, "GEMINI_API_KEY": "scripted"}
     assert [each.state for each in (await found(**given))[1:]] == ["ok"]
     [wrong] = (await found(**given | {"GEMINI_API_KEY": "another"}))[1:]
@@ -54,7 +54,7 @@ async def test_the_key_of_the_model_is_looked_at_and_nothing_is_spent(server: Mo
     assert server.count() == 0
 
 
-async def test_what_a_model_cannot_do_is_said_for_one_short_answer(server: ModelServer) -> None:
+async def test_a_model_s_limits_are_told_for_one_short_answer(server: ModelServer) -> None:
     given = {
         "responder": "model",
         "model_api": "openai",

@@ -100,7 +100,7 @@ def test_the_facts_of_a_person_that_hold(capsys: pytest.CaptureFixture[str]) -> 
     assert len(out) == 3
 
 
-def test_who_is_known_and_has_no_fact_is_told_from_who_is_not(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_known_person_without_facts_is_not_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["facts", "--user", "cyd"]) == 0
     assert "cyd is known, and no fact about them that holds: --all shows" in capsys.readouterr().out
     assert main.run(["facts", "--user", "cyd", "--all"]) == 0
@@ -135,7 +135,7 @@ def test_explain_prints_the_heaviest_features_below_the_quotes(capsys: pytest.Ca
         (COMPLETED.fact_id, "cyd", 78, "switchboard correct f-9 TEXT"),
     ],
 )
-def test_what_cannot_be_brought_back_is_said_before_anything_is_sent(
+def test_irrecoverable_losses_are_told_before_sending(
     capsys: pytest.CaptureFixture[str], fact_id: str, user: str, status: int, says: str
 ) -> None:
     whose = ["--user", user] if user else []

@@ -80,9 +80,7 @@ def answer(api: Api, status: int, body: object) -> None:
     api.status, api.body = status, json.dumps(body).encode()
 
 
-def test_what_was_found_is_shown_with_the_sentence_it_came_from(
-    api: Api, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_results_are_shown_with_their_sentence(api: Api, capsys: pytest.CaptureFixture[str]) -> None:
     answer(api, 200, {"degraded": False, "results": RESULTS})
     assert main.run(["search", "fruit?", "--user", "amara", "-n", "3"]) == 0
     assert api.asked == {
@@ -140,7 +138,7 @@ def test_a_stranger_on_the_port_is_no_memory_service(
     assert "SWITCHBOARD_API_PORT" in capsys.readouterr().err
 
 
-def test_without_a_service_and_without_a_folder_nothing_is_known_yet(
+def test_without_service_and_folder_nothing_is_known(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     with socket.socket() as taken:

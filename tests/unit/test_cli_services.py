@@ -46,7 +46,7 @@ async def test_a_running_service_reports_readiness_and_sums(settings: Settings, 
         assert (await services.ask(settings, "memory", server.port)).ready
 
 
-async def test_what_there_is_to_know_of_the_qdrant_server_is_told(
+async def test_everything_known_of_the_qdrant_server_is_told(
     settings: Settings, server: HealthServer, state: HealthState
 ) -> None:
     state.clear("starting")
@@ -55,7 +55,7 @@ async def test_what_there_is_to_know_of_the_qdrant_server_is_told(
     assert (report.ready, report.reasons) == (True, ["unchecked: the version of the Qdrant server is not told"])
 
 
-async def test_the_same_service_of_another_deployment_is_not_taken_for_ours(
+async def test_a_service_of_another_deployment_is_not_ours(
     settings: Settings, server: HealthServer, state: HealthState
 ) -> None:
     state.describe("service", "ingest")

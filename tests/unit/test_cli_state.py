@@ -46,7 +46,7 @@ def is_rewindable(service: str, topic: str) -> bool:
 
 
 @pytest.mark.parametrize("service", SERVICES)
-async def test_every_topic_that_a_stage_reads_is_reset_and_only_those_without_a_table_are_rewound(
+async def test_every_read_topic_is_reset_and_tableless_ones_rewound(
     service: str,
 ) -> None:
     sources = {spec.name for spec in reset.sources_of(CATALOG, service)}

@@ -159,7 +159,7 @@ def test_the_latest_messages_of_a_conversation_and_forgetting_it(ask: Ask, serve
     ]
 
 
-def test_what_is_added_twice_for_a_broken_connection_has_one_key(ask: Ask, server: Server) -> None:
+def test_a_retry_after_a_broken_connection_has_one_key(ask: Ask, server: Server) -> None:
     accepted = {"messages": [{"message_id": "m-1", "partition": 3, "offset": 1842}]}
     server.answers = [None, refused(problems.UNAVAILABLE), ok(accepted)]
     added = ask(server.url, "add", [Message(conversation_id="c-1", content="hi")])

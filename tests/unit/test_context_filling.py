@@ -36,7 +36,7 @@ class TestWhatIsAlike:
         kept, instead = diverse(ranked([one, other, candidate("c", 0.7)], NOW))
         assert (names(kept), instead) == (["c", "b"], {"a": "b"})
 
-    def test_vectors_say_it_where_both_have_one_and_words_where_not(self) -> None:
+    def test_vectors_decide_where_both_exist_and_words_otherwise(self) -> None:
         near = np.array([ALIKE, 0.6], np.float32), np.array([1.0, 0.0], np.float32)
         one, other = candidate("a", vector=near[0]), candidate("b", vector=near[1])
         assert names(diverse(ranked([one, other], NOW))[0]) == ["b"]
@@ -55,7 +55,7 @@ class TestWhatWasSaidBefore:
         known = [candidate("f", text=facts)] if facts else []
         return [each.text for each in offered(turns, known, {"t0": question} if question else {})]
 
-    def test_a_short_answer_is_shown_with_its_question_or_not_at_all(self) -> None:
+    def test_a_short_answer_is_shown_with_question_or_not(self) -> None:
         assert self.offered("Blueberries.") == []
         shown = self.offered("Blueberries.", question="What do you like best?")
         assert shown == ["What do you like best? – Blueberries."]
@@ -119,7 +119,7 @@ class TestTiers:
         shown = [item.id for item in packed.items if item.left_out is None]
         assert shown == ["brief", "allergy", "near"]
 
-    def test_the_last_message_is_cut_to_its_room_and_older_ones_stop_there(self) -> None:
+    def test_the_last_message_is_cut_to_its_room(self) -> None:
         packed = pack(Budget(recent=20, recent_turns=2), turn(0, "one"), turn(1, "two " * 60), turn(2, "three"))
         assert inside(packed, Tier.RECENT) == [turn(2).turn_id]
         assert outside(packed, Tier.RECENT) == {
@@ -141,7 +141,7 @@ class TestWhatIsGoneSince:
         )  # fmt: skip
 
     @pytest.mark.parametrize("why", [LeftOut.ERASED, LeftOut.ENOUGH])
-    def test_it_takes_no_room_and_of_what_was_erased_nothing_is_told(self, why: LeftOut) -> None:
+    def test_it_takes_no_room_and_tells_nothing_erased(self, why: LeftOut) -> None:
         before = self.context()
         after = without(before, {"a": why})
         gone = after.items[-1]

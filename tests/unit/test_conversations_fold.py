@@ -97,9 +97,7 @@ def message(number: int, sent: float = START) -> ChatMessage:
 
 class TestSilence:
     @pytest.mark.parametrize(("after", "reasons"), [(IDLE - 1, []), (IDLE, [WindowReason.IDLE])])
-    def test_a_message_that_was_sent_that_long_after_begins_a_window(
-        self, after: float, reasons: list[WindowReason]
-    ) -> None:
+    def test_a_message_sent_long_after_begins_a_window(self, after: float, reasons: list[WindowReason]) -> None:
         """However soon it arrived: in a backfill everything arrives at once."""
         fold = Conversation().thawed()
         fold.add([(message(0), 100, START), (message(1, START + after), 101, START)])

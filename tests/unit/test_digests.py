@@ -33,7 +33,7 @@ def digest(log: Log) -> PartitionDigests:
     return found
 
 
-def test_neither_the_order_of_fields_nor_how_a_value_is_written_counts() -> None:
+def test_field_order_and_spelling_of_values_do_not_count() -> None:
     assert not difference(digest([("a", b'{ "v":1,"w":[2]}')]), digest([("a", b'{"w":[2],"v":1}')]))
     assert difference(digest([("a", b"[1,2]")]), digest([("a", b"[2,1]")]))
 
@@ -43,9 +43,7 @@ LOGS = st.lists(st.tuples(st.sampled_from([f"key-{n}" for n in range(12)]), VALU
 
 
 @given(LOGS, LOGS, st.integers(1, 7))
-def test_whatever_the_logs_hold_exactly_the_keys_that_differ_are_found(
-    first: Log, second: Log, rows: int
-) -> None:
+def test_exactly_the_differing_keys_are_found(first: Log, second: Log, rows: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(digests, "_PENDING_ROWS", rows)
         sides = digest(first), digest(second)
@@ -74,7 +72,7 @@ def test_the_fields_that_differ_are_named(first: object, second: object, fields:
 
 
 @pytest.mark.parametrize("spec", [spec for spec in load_catalog() if spec.type], ids=lambda spec: spec.name)
-def test_what_topic_files_say_about_digests_names_fields_that_there_are(spec: TopicSpec) -> None:
+def test_digests_in_topic_files_name_existing_fields(spec: TopicSpec) -> None:
     values = [json.loads(example.value) for example in load_examples(spec.contract_name) if example.value]
     recipe, exact = Recipe(spec), Recipe(spec, exact=True)
     assert all(any(name in value for value in values) for name in spec.digest_key)

@@ -158,7 +158,7 @@ def test_the_bot_searches_then_remembers() -> None:
     ]
 
 
-def test_the_bot_of_the_readme_uses_the_context_and_searches_in_a_new_conversation() -> None:
+def test_the_readme_bot_uses_context_then_searches() -> None:
     code = re.search(
         r"<!-- tested: context bot -->\n```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
     )
@@ -185,7 +185,7 @@ def test_the_bot_of_the_readme_uses_the_context_and_searches_in_a_new_conversati
     assert added[0] == "Dinner?" and added[2] == "Hello."
 
 
-def test_the_site_is_built_without_a_warning_and_asks_no_other_host(tmp_path: Path) -> None:
+def test_the_site_builds_without_warnings_or_other_hosts(tmp_path: Path) -> None:
     shutil.copytree(DOCS, tmp_path / "docs")
     shutil.copy(ROOT / "zensical.toml", tmp_path)
     zensical = Path(sys.executable).with_name("zensical")

@@ -44,7 +44,7 @@ async def vectors(model: OnnxFolder | None) -> Any:
     return found
 
 
-async def test_a_model_in_a_folder_makes_the_vectors_that_it_makes_elsewhere(folder: Path) -> None:
+async def test_a_model_in_a_folder_makes_the_same_vectors(folder: Path) -> None:
     model = OnnxFolder(folder)
     assert model.dimensions == DIMENSIONS
     np.testing.assert_allclose(await vectors(model), await vectors(None), atol=1e-5)
@@ -140,9 +140,7 @@ async def test_gemini_makes_unit_vectors_each_text_once(server: ModelServer, tmp
         assert counted._value.get() == 2
 
 
-async def test_what_a_text_took_is_in_one_budget_whoever_asked_first(
-    server: ModelServer, tmp_path: Path
-) -> None:
+async def test_tokens_count_in_one_budget_whoever_asked(server: ModelServer, tmp_path: Path) -> None:
     many = [f"text {n}" for n in range(40)]
     async with AsyncExitStack() as resources:
         embedder = await open_embedder(by_gemini(server, tmp_path), resources)

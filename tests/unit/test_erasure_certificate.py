@@ -133,7 +133,7 @@ def test_verify_needs_nothing_that_runs(
     assert main.run(["erase", "verify", str(path)]) == 65
 
 
-def test_an_erasure_is_known_by_its_id_where_the_key_is(settings: Settings, tmp_path: Path) -> None:
+def test_an_erasure_is_known_by_id_with_the_key(settings: Settings, tmp_path: Path) -> None:
     key = signing_key(settings)
     asked = Asked("default", "conversation", "ada", "ada", ("c-1",), NOW, 2)
     erasure_id = seal(asked, key)
@@ -145,7 +145,7 @@ def test_an_erasure_is_known_by_its_id_where_the_key_is(settings: Settings, tmp_
             unseal(text, reader)
 
 
-def test_a_person_of_too_many_conversations_has_an_id_that_fits_a_url(settings: Settings) -> None:
+def test_a_person_of_many_conversations_has_a_short_id(settings: Settings) -> None:
     key = signing_key(settings)
     asked = of_person("default", "ada", [f"conversation-{number}" for number in range(10_000)], NOW, 0)
     erasure_id = seal(asked, key)

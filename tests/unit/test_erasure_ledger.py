@@ -52,7 +52,7 @@ def ledger_of(settings: Settings, hashed: PersonHash) -> ErasureLedger:
         (timedelta(days=-2), timedelta(seconds=9), False),  # not every service may know it yet
     ],
 )
-def test_what_was_sent_before_the_erasure_and_arrives_after_it_is_refused(
+def test_messages_sent_before_the_erasure_are_refused_after(
     sent: timedelta, arrived: timedelta, refused: bool, tmp_path: Path
 ) -> None:
     settings = Settings(data_dir=tmp_path)
@@ -68,9 +68,7 @@ def test_nobody_else_is_refused(tmp_path: Path) -> None:
     assert not ledger.refuses(message(UNTIL, tenant_id="acme"), late)
 
 
-def test_an_erasure_under_another_key_is_reported_as_one_that_cannot_be_kept(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_erasure_under_another_key_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     settings = Settings(data_dir=tmp_path / "here")
     own = PersonHash(settings)
     ledger = ledger_of(settings, PersonHash(Settings(data_dir=tmp_path / "elsewhere")))

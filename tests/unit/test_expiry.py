@@ -43,7 +43,7 @@ async def index(tmp_path: Path) -> AsyncIterator[QdrantEdgeIndex[Turn, TurnFilte
     await opened.close()
 
 
-async def test_what_came_too_long_ago_goes_with_its_vector_and_the_rest_stays(
+async def test_old_items_go_with_vectors_and_others_stay(
     index: QdrantEdgeIndex[Turn, TurnFilter], tmp_path: Path
 ) -> None:
     old = [turn(number, NOON - timedelta(days=30, seconds=1)) for number in range(230)]
@@ -68,7 +68,7 @@ async def test_what_came_too_long_ago_goes_with_its_vector_and_the_rest_stays(
         await again.close()
 
 
-async def test_a_gravestone_goes_when_no_topic_holds_a_copy_any_more(
+async def test_a_tombstone_expires_with_the_last_copy(
     index: QdrantEdgeIndex[Turn, TurnFilter],
 ) -> None:
     """In indexes of what is kept for ever, too; what came again in its place stays."""
@@ -112,7 +112,7 @@ class Fails:
 @pytest.mark.parametrize(
     ("error", "shown"), [(DependencyUnavailable("qdrant", "it is away"), False), (KeyError("id"), True)]
 )
-async def test_what_fails_is_tried_again_and_what_is_a_mistake_is_shown(
+async def test_failures_are_retried_and_mistakes_shown(
     error: Exception, shown: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fails, health = Fails(error), HealthState(60.0)

@@ -109,7 +109,7 @@ def test_a_quote_is_mostly_of_the_authors_own_words(said: str, quote: str, reaso
         ("", False),
     ],
 )
-def test_the_lines_of_a_quote_stand_in_the_messages_in_their_order(quote: str, is_there: bool) -> None:
+def test_quoted_lines_stand_in_the_messages_in_order(quote: str, is_there: bool) -> None:
     assert is_quoted(quote, WINDOW.messages) is is_there
 
 

@@ -27,7 +27,7 @@ def slot(attribute: str, subject: str = "user") -> str:
     return ids.slot_id("acme", "ada", subject, attribute)
 
 
-def test_of_whom_it_is_said_and_by_whom_tells_facts_apart() -> None:
+def test_subject_and_speaker_distinguish_facts() -> None:
     told_of = [
         ("user", "acme", "ada"),
         ("my sister", "acme", "ada"),

@@ -50,7 +50,7 @@ def told(changes: list[Fact]) -> list[tuple[str, FactStatus, FactChange]]:
 
 class TestWhatWasErased:
     @pytest.mark.parametrize("erased", ["tea", "iced tea"])
-    def test_neither_the_part_nor_the_whole_is_said_again_by_what_was_erased(self, erased: str) -> None:
+    def test_erasures_repeat_neither_part_nor_whole(self, erased: str) -> None:
         memory = grown("like", "tea", "iced tea")
         memory.erasures[fact_id("like", erased)] = Erasure(until=arrival(5), version=7)
         assert memory.says("like", "tea", 4) == []
@@ -92,7 +92,7 @@ class TestPartsOfAWhole:
         assert told(changes) == [("not tea", ACTIVE, FactChange.CREATED), ("iced tea", OVER, FactChange.ENDED)]
         assert changes[1].superseded_by == fact_id("like", "tea", NEGATED)
 
-    def test_who_says_the_part_takes_back_the_denial_of_the_whole(self) -> None:
+    def test_saying_the_part_retracts_the_whole_s_denial(self) -> None:
         memory = grown("like", "tea", "iced tea")
         memory.says("like", "iced tea", 3, polarity=NEGATED)
         assert memory.known("like", "iced tea").status is FactStatus.CONTRADICTED
@@ -157,7 +157,7 @@ def test_who_goes_back_to_less_is_taken_at_their_word() -> None:
     assert memory.says("like", "tea", 1) == [], "what it was part of rested on that"
 
 
-def test_what_was_corrected_since_a_crash_was_not_when_its_part_was_said() -> None:
+def test_corrections_since_a_crash_came_after_their_part() -> None:
     memory = grown("like", "tea", "iced tea")
     again = copy.copy(memory)
     again.lines, again.topic = dict(memory.lines), dict(memory.topic)
@@ -192,7 +192,7 @@ class TestWhatAWholeInherits:
         assert (change.change, change.confidence_before) == (FactChange.MERGED, part.confidence)
 
 
-def test_of_very_much_evidence_the_newest_is_named_and_all_of_it_counts_once() -> None:
+def test_of_much_evidence_the_newest_is_named() -> None:
     order = [*range(5, 25), *range(5)]
     fact = resting_on(*(evidence(offset) for offset in order))
     assert fact.evidence_count == 25

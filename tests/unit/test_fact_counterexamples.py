@@ -30,7 +30,7 @@ def home(
     return candidate(value, said, confidence, assertion=assertion, polarity=polarity)
 
 
-def test_an_end_of_what_was_replaced_changes_nothing_after_a_reset() -> None:
+def test_an_end_of_a_replaced_fact_changes_nothing_after_reset() -> None:
     story = [
         home("Berlin", 1, 1, confidence=ASKED),
         home("Berlin", 2, 2, confidence=ASKED),
@@ -73,7 +73,7 @@ def test_a_successor_began_before_the_end_of_its_predecessor(name: str) -> None:
         assert min([heir.valid_from, *(each.valid_from for each in heir.past)]) <= fact.valid_to
 
 
-def test_a_fact_is_not_learned_anew_while_its_line_has_room_for_it() -> None:
+def test_a_known_fact_is_not_learned_anew() -> None:
     memory = Memory()
     memory.hears(home("Berlin", 0, 1))
     for number in range(2, MARKS_LIMIT + 8):
@@ -82,7 +82,7 @@ def test_a_fact_is_not_learned_anew_while_its_line_has_room_for_it() -> None:
     assert memory.known("home", "Berlin").evidence_count == 2
 
 
-def test_evidence_of_a_dropped_fact_is_known_after_it_came_back() -> None:
+def test_evidence_of_a_dropped_fact_is_known_again() -> None:
     def town(number: int, at: int) -> list[Fact]:
         return memory.hears(candidate(f"Town {number}", evidence(at), polarity=NEGATED))
 
@@ -94,7 +94,7 @@ def test_evidence_of_a_dropped_fact_is_known_after_it_came_back() -> None:
     assert town(0, 0) == []
 
 
-def test_one_message_that_tells_a_fact_and_its_end_is_one_piece_of_evidence() -> None:
+def test_a_fact_and_its_end_in_one_message_count_once() -> None:
     def told(said: Provenance, assertion: Assertion) -> FactCandidate:
         return candidate("a dog", said, attribute="pet", assertion=assertion)
 

@@ -35,7 +35,7 @@ def fact(line: Line | None, fact_id: str) -> Fact:
     return found
 
 
-def test_what_arrives_at_the_very_time_is_erased_and_nothing_after_it() -> None:
+def test_an_erasure_covers_its_very_moment_and_nothing_after() -> None:
     assert is_erased(evidence(5), Erasure(until=arrival(5)))
     assert not is_erased(evidence(5), Erasure(until=arrival(5) - HALF))
     assert is_erased(evidence(5), Erasure(until=arrival(6)))
@@ -94,7 +94,7 @@ class TestNothingOfItIsLeft:
         late = Erasure(until=arrival(9), version=1)
         assert erase(line, BERLIN, late, arrival(5)).erasure == Erasure(until=arrival(9), version=2)
 
-    def test_what_was_said_instead_of_it_is_of_its_own_day(self) -> None:
+    def test_a_replacement_has_its_own_day(self) -> None:
         line = home("Berlin", ("Munich", Assertion.CORRECTED))
         assert fact(line, MUNICH).valid_from == minute(1)
         after, (munich,), _, is_gone = erase(line, BERLIN, None, arrival(7))
@@ -151,7 +151,7 @@ class TestWhatWasSaidAfterIt:
         assert berlin.status is FactStatus.ACTIVE
 
     @pytest.mark.parametrize("before", [None, Erasure(until=arrival(1), version=9)])
-    def test_its_version_goes_on_from_the_last_that_was_erased_anywhere(self, before: Erasure | None) -> None:
+    def test_its_version_continues_from_the_last_erased(self, before: Erasure | None) -> None:
         """Whoever has seen that one erased takes no older one for what is left."""
         _, (*_, berlin), erasure, _ = erase(self.kept(), BERLIN, before, arrival(4), 0 if before else 9)
         assert (berlin.version, erasure.version) == (10, 9)
@@ -167,7 +167,7 @@ class TestWhatWasSaidAfterIt:
         ]
         assert fact(after, BERLIN).valid_from == minute(2)
 
-    def test_an_end_that_was_said_after_it_stays_one_and_one_before_it_goes(self) -> None:
+    def test_an_end_said_later_stays_and_earlier_goes(self) -> None:
         line = home("Berlin", ("Berlin", Assertion.ENDED), "Berlin", ("Berlin", Assertion.ENDED))
         after, _, _, _ = erase(line, BERLIN, None, arrival(2))
         assert after is not None
@@ -238,7 +238,7 @@ class TestALineThatItEnded:
         assert [each.status for each in changed] == [FactStatus.SUPERSEDED], "only its history changes"
 
 
-def test_since_when_it_is_so_is_erased_with_who_said_so() -> None:
+def test_since_when_it_holds_is_erased_with_its_speaker() -> None:
     ada = Memory()
     ada.says("home", "Berlin", 1)
     ada.says("home", "Munich", 5, provenance=evidence(5, since=minute(2)))

@@ -44,7 +44,7 @@ def holding(ada: Memory) -> set[str]:
 
 
 class TestOneValue:
-    def test_what_is_said_in_between_parts_what_was_said_around_it(self, ada: Memory) -> None:
+    def test_interjections_part_what_surrounds_them(self, ada: Memory) -> None:
         for value, at in (("Rome", 1), ("Berlin", 3), ("Berlin", 9), ("Oslo", 5)):
             ada.says("home", value, at)
         berlin, rome = ada.known("home", "Berlin"), ada.known("home", "Rome")
@@ -56,7 +56,7 @@ class TestOneValue:
         ]
 
     @pytest.mark.parametrize("order", [("Berlin", "Rome"), ("Rome", "Berlin")])
-    def test_of_two_that_were_said_at_once_the_later_in_the_log_holds(
+    def test_of_two_simultaneous_facts_the_later_logged_holds(
         self, ada: Memory, order: tuple[str, str]
     ) -> None:
         said = {
@@ -89,7 +89,7 @@ class TestUnsurely:
         assert [ada.known("home", value).tentative for value in ("Berlin", "Rome")] == [False, True]
         assert holding(ada) == {"Berlin", "Rome"}
 
-    def test_what_is_said_surely_at_last_holds_since_it_was_asked_for(self, ada: Memory) -> None:
+    def test_a_sure_saying_holds_since_it_was_asked(self, ada: Memory) -> None:
         ada.says("home", "Berlin", 1, confidence=ASKED)
         ada.says("home", "Berlin", 5)
         berlin = ada.known("home", "Berlin")
@@ -105,7 +105,7 @@ class TestUnsurely:
         assert holding(ada) == {"Berlin", "Oslo"}
         assert ada.known("home", "Oslo").valid_from == minute(9)
 
-    def test_what_is_asked_for_very_often_pushes_out_nothing_that_holds(self, ada: Memory) -> None:
+    def test_frequent_requests_push_out_nothing_valid(self, ada: Memory) -> None:
         ada.says("home", "Berlin", 0)
         for number in range(1, MARKS_LIMIT + 8):
             ada.says("home", ("Rome", "Oslo")[number % 2], number, confidence=ASKED)
@@ -117,7 +117,7 @@ class TestUnsurely:
 
 
 class TestWhatWasFirstHeardOfAsOver:
-    def test_it_is_worded_as_what_it_is_once_that_is_said(self, ada: Memory) -> None:
+    def test_it_is_worded_as_itself_once_said(self, ada: Memory) -> None:
         ada.says("home", "Berlin", 5, ENDED, statement="Used to live in Berlin")
         ada.says("home", "Berlin", 6, ENDED, statement="Left Berlin")
         assert ada.known("home", "Berlin").statement == "Used to live in Berlin"
@@ -137,7 +137,7 @@ class TestSince:
     @pytest.mark.parametrize(
         "order", [*permutations([("Berlin", 1, None), ("Munich", 9, 5), ("Munich", 12, 4)])]
     )
-    def test_it_began_when_the_earliest_says_and_the_other_was_over_by_then(
+    def test_it_began_at_the_earliest_and_ended_the_other(
         self, ada: Memory, order: tuple[tuple[str, int, int | None], ...]
     ) -> None:
         for value, at, began in order:
@@ -177,7 +177,7 @@ def known(attribute: str, **other: object) -> Fact:
     return msgspec.structs.replace(learned(said, claim_of(said), 1, None), **other)
 
 
-def test_what_it_does_harm_to_forget_never_fades_whatever_its_kind_and_writing() -> None:
+def test_harmful_to_forget_facts_never_fade() -> None:
     lasting = {name for name in ATTRIBUTES if attribute_of(name) and is_lasting(known(name))}
     assert lasting == {"allergy", "constraint", "instruction", "medicine"}
     for written in ("Allergy", "allergy/food", "CONSTRAINT"):
@@ -188,7 +188,7 @@ def test_what_it_does_harm_to_forget_never_fades_whatever_its_kind_and_writing()
         assert not is_lasting(msgspec.structs.replace(known("like"), attribute=written))
 
 
-def test_it_fades_by_the_days_since_it_was_last_heard_of() -> None:
+def test_it_fades_by_days_since_last_heard() -> None:
     fact = told(evidence(1), evidence(5))
     assert confidence_at(fact, arrival(5)) == fact.confidence
     assert confidence_at(fact, arrival(5) + DAY / 2) == pytest.approx(fact.confidence * exp(-0.005))
@@ -197,7 +197,7 @@ def test_it_fades_by_the_days_since_it_was_last_heard_of() -> None:
     assert confidence_at(fact, arrival(5) - DAY) == fact.confidence
 
 
-def test_it_falls_below_a_threshold_on_the_day_that_its_rate_says() -> None:
+def test_it_falls_below_a_threshold_on_the_computed_day() -> None:
     fact = known("home", confidence=0.8)
     assert (falls_below(fact, 0.4) - arrival(1)) / DAY == pytest.approx(log(2) / 0.01)
     assert falls_below(fact, 0.4, {Kind.STATE: log(2)}) == arrival(1) + DAY
@@ -210,7 +210,7 @@ def test_it_falls_below_a_threshold_on_the_day_that_its_rate_says() -> None:
 FADED = FactStatus.DEPRECATED
 
 
-def test_what_faded_stands_again_from_the_confidence_on_that_answers_a_search() -> None:
+def test_faded_facts_return_at_a_search_s_confidence() -> None:
     faded = known("home", status=FADED, confidence=ACTIVE_FROM)
     assert revived(faded) == msgspec.structs.replace(faded, status=FactStatus.ACTIVE)
     unsure = known("home", status=FADED, confidence=0.29)

@@ -89,7 +89,7 @@ TEXTS = (
 
 @given(st.lists(st.sampled_from(TEXTS), max_size=12), st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=100)
-def test_whatever_comes_and_goes_the_graph_is_that_of_what_is_left(texts: list[str], chance: Random) -> None:
+def test_the_graph_is_always_that_of_what_is_left(texts: list[str], chance: Random) -> None:
     coming, known, resolved = said(*texts), set[GraphStatement](), Resolved()
     chance.shuffle(coming)
     while coming:

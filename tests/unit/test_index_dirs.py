@@ -158,7 +158,7 @@ async def opened(settings: Settings, space: VectorSpace, resources: AsyncExitSta
     return await open_indexes(settings, Length(space), Metrics(), resources, 0.0)
 
 
-async def test_the_living_ones_answer_and_it_is_seen_how_far_the_others_are(
+async def test_living_processes_answer_and_others_progress_is_seen(
     settings: Settings,
 ) -> None:
     async with AsyncExitStack() as resources:
@@ -184,7 +184,7 @@ async def test_the_living_ones_answer_and_it_is_seen_how_far_the_others_are(
 
 
 @pytest.mark.parametrize("together", [False, True])
-async def test_what_was_erased_before_does_not_come_back_in_the_new_one(
+async def test_erased_items_do_not_return_in_the_new_one(
     both: DualWriteIndex[Any, Any], together: bool
 ) -> None:
     """A tombstone that says no version erases what is stored, and the living one has nothing any more."""

@@ -55,7 +55,7 @@ def test_no_client_is_made_elsewhere():
         ),
     ],
 )
-def test_what_faust_makes_is_let_in_as_our_own_clients_are(access, expected):
+def test_faust_s_clients_are_admitted_like_ours(access, expected):
     credentials = faust_credentials(load_settings(**access))
     options = credentials_to_aiokafka_auth(credentials, None)
     assert expected.items() <= options.items()

@@ -37,7 +37,7 @@ async def known(source: KnownFacts, window: Window = WINDOW) -> list[str]:
     return [each.text for each in await source.known([window])]
 
 
-async def test_standing_notes_come_first_and_only_what_held_before_is_known(
+async def test_standing_notes_come_first_and_only_earlier_ones(
     source: KnownFacts, index: FactIndex, embedder: WordEmbedder
 ) -> None:
     await store(

@@ -11,7 +11,7 @@ def tell(told: LetterLog, reason: str = "invalid_field", topic: str = "chat.mess
     told.tell(topic, 3, at, reason, "at `$.content`")
 
 
-def test_every_kind_is_told_by_itself_and_what_a_failing_step_says_is_not() -> None:
+def test_every_kind_is_named_and_failing_texts_are_not() -> None:
     told = LetterLog("conversations")
     with capture_logs() as lines:
         tell(told)

@@ -62,7 +62,7 @@ def offsets(watcher: Watcher) -> list[int]:
     return [msgspec.json.decode(event.data)["offset"] for _, event in watcher.take(10_000)]
 
 
-def test_a_message_reaches_those_who_watch_its_conversation_and_nobody_else(hub: Hub) -> None:
+def test_a_message_reaches_only_watchers_of_its_conversation(hub: Hub) -> None:
     _, ours = hub.join(Interest(conversation_id="c-1"))
     _, theirs = hub.join(Interest(conversation_id="c-2"))
     _, same = hub.join(Interest(conversation_id="c-1"))
@@ -88,7 +88,7 @@ def test_tenants_see_nothing_of_each_other(hub: Hub) -> None:
     assert (names(ours), names(theirs)) == ([], ["message"])
 
 
-def test_one_person_sees_of_a_shared_conversation_only_what_is_theirs(hub: Hub) -> None:
+def test_in_a_shared_conversation_each_sees_their_own(hub: Hub) -> None:
     _, bound = hub.join(Interest(conversation_id="c-1", only_person="ada"))
     _, free = hub.join(Interest(conversation_id="c-1"))
 
@@ -108,15 +108,13 @@ def test_one_person_sees_of_a_shared_conversation_only_what_is_theirs(hub: Hub) 
         (Interest(view=View.DEAD_LETTERS), False),
     ],
 )
-def test_a_fact_reaches_who_watches_its_person_or_where_it_was_said(
-    hub: Hub, interest: Interest, seen: bool
-) -> None:
+def test_a_fact_reaches_watchers_of_person_and_conversation(hub: Hub, interest: Interest, seen: bool) -> None:
     _, watcher = hub.join(interest)
     hub.take([fact(conversations=("c-1", "c-2"))], FACTS)
     assert names(watcher) == (["fact"] if seen else [])
 
 
-def test_who_comes_back_in_time_misses_nothing_and_sees_nothing_twice(hub: Hub, clock: Clock) -> None:
+def test_a_reader_back_in_time_misses_and_repeats_nothing(hub: Hub, clock: Clock) -> None:
     interest = Interest(conversation_id="c-1")
     channel, first = hub.join(interest)
     hub.take([message(offset=1), message(offset=2)], MESSAGES)
@@ -189,7 +187,7 @@ async def log(kept: Kept, limit: int, **wanted: Any) -> ConversationLog:
     return await history.log(Interest(conversation_id="c-1", **wanted), limit)
 
 
-async def test_messages_have_the_indices_that_ingest_gave_them_though_the_first_are_gone(
+async def test_messages_keep_indices_though_the_first_are_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of 33 messages the first 30 are gone, one was sent twice, and ingest has not read the last two."""

@@ -118,7 +118,7 @@ async def test_a_search_is_made_for_the_person_of_the_connection(api: Api) -> No
         ("drop_tables", {}, "There is no tool drop_tables: use search_memory, "),
     ],
 )
-async def test_what_no_tool_can_be_given_is_refused_with_what_to_give(
+async def test_values_no_tool_takes_are_refused_with_advice(
     api: Api, tool: str, given: dict[str, Any], said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("DEBUG")

@@ -182,7 +182,7 @@ def word(number: int) -> str:
     return "".join(chr(ord("a") + number // 17**place % 17) for place in range(4)) + "ox"
 
 
-def test_what_is_too_large_for_a_question_is_asked_about_in_parts_with_the_surest_in_each() -> None:
+def test_an_oversized_question_is_asked_in_parts() -> None:
     facts = [fact(f"User likes {word(n)}", confidence=0.6 + n / 100) for n in range(18)]
     found = plan(known(*facts), {each.fact_id for each in facts})
     surest = facts[-1].fact_id

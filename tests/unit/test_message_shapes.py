@@ -134,7 +134,7 @@ def test_times_with_one_reading(sent_at: Any, expected: datetime) -> None:
         ("sent_at", 1793527200123456789),
     ],
 )
-def test_what_has_no_one_reading_is_refused_with_how_to_send_it(field: str, value: Any) -> None:
+def test_a_topic_without_reader_is_refused_with_advice(field: str, value: Any) -> None:
     with pytest.raises(InvalidRecord) as refused:
         decode_message(sent(**{field: value}))
     assert refused.value.reason == "invalid_field"

@@ -35,7 +35,7 @@ def test_what_is_wrong_is_said(monkeypatch: pytest.MonkeyPatch, variable: str, v
 
 
 @pytest.mark.parametrize("variable", ["SWITCHBOARD_MODEL_API_KEY", "OPENAI_API_KEY"])
-def test_a_key_is_used_without_a_line_break_at_its_end(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+def test_a_key_is_used_without_trailing_line_break(monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     monkeypatch.setenv(variable, "sk-secret\n")
     settings = load_settings(extractor="model", model_api="openai", model_name="gpt-5-mini")
     assert settings.model_endpoint.key.get_secret_value() == "sk-secret"

@@ -45,7 +45,7 @@ def settings(**changes: object) -> Settings:
     return load_settings(**{"instance_id": "here", **changes})
 
 
-async def test_the_second_of_a_name_is_refused_and_told_who_is_first() -> None:
+async def test_a_second_of_a_name_learns_who_is_first() -> None:
     child = holder_of(name_lock.lock_file("cluster", settings(), "ingest"))
     with pytest.raises(ConfigurationError) as refused:
         await name_lock.take_name("cluster", settings(), "ingest")

@@ -50,7 +50,7 @@ async def text_of(client: OpenAIClient) -> str:
         return "".join([event.text async for event in events if isinstance(event, TextDelta)])
 
 
-async def test_a_request_has_a_strict_schema_and_no_key_where_there_is_none(server: ModelServer) -> None:
+async def test_a_request_has_a_strict_schema_and_optional_key(server: ModelServer) -> None:
     async with asking(server) as client:
         assert isinstance(await client.generate(PROMPT), Answer)
     (call,) = server.calls

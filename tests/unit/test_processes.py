@@ -29,7 +29,7 @@ def test_each_process_has_a_name_and_ports_of_its_own() -> None:
     assert [health_port(each, "memory") for each in settings] == [9465, 9475, 9485]
 
 
-def test_a_port_that_is_set_is_that_of_the_first_and_0_is_any_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_set_port_is_the_first_process_s(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SWITCHBOARD_METRICS_PORT", "9700")
     settings = load_settings()
     assert [health_port(Place(i, 2).settings("respond", settings), "respond") for i in range(2)] == [9700, 9710]

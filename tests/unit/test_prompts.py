@@ -71,7 +71,7 @@ def test_the_prompt_shows_what_was_said_and_names_every_attribute(with_graph: bo
     assert all(name in prompt.system for name in named)
 
 
-def test_what_never_changes_comes_first_and_is_long_enough_for_caches() -> None:
+def test_constant_prompt_parts_come_first_for_caches() -> None:
     """Providers cache a prefix of 1,024 tokens and more; what is known changes and stands behind it."""
     count = cl100k_counter()
     one, other = extraction.prompt([examples.window()]), extraction.prompt([two_people()], [KNOWN])
@@ -109,7 +109,7 @@ def test_a_number_is_resolved_when_the_answer_comes(k: object, of: str) -> None:
     assert (found.known, found.change is Change.REPLACES, dropped) == (of, bool(of), ())
 
 
-def test_the_words_of_known_notes_bear_out_a_note_and_others_do_not() -> None:
+def test_known_notes_bear_out_a_note_and_others_not() -> None:
     window = examples.window()
     said = {
         "n": 1,
@@ -132,7 +132,7 @@ def test_a_known_note_of_somebody_else_is_not_meant() -> None:
 
 
 @pytest.mark.parametrize("role", [Role.ASSISTANT, Role.TOOL, Role.SYSTEM])
-def test_of_a_long_text_that_no_person_wrote_the_middle_is_left_out(role: Role) -> None:
+def test_the_middle_of_a_long_pasted_text_is_cut(role: Role) -> None:
     window = examples.window()
     long = "A list. " + "One more thing to consider. " * 100 + "Do you like dumplings?"
     asked = msgspec.structs.replace(window.messages[1], role=role, content=long)
@@ -154,7 +154,7 @@ def test_the_prompt_holds_no_ids() -> None:
     assert not any(each in asked for each in ("mara", "m-0", "c-1", "w-1"))
 
 
-def test_the_same_messages_elsewhere_in_the_log_are_the_same_prompt() -> None:
+def test_equal_messages_elsewhere_give_the_same_prompt() -> None:
     window = examples.window()
     moved = msgspec.structs.replace(
         window,
@@ -165,7 +165,7 @@ def test_the_same_messages_elsewhere_in_the_log_are_the_same_prompt() -> None:
     assert extraction.prompt([moved]) == extraction.prompt([window])
 
 
-def test_an_answer_that_was_cut_off_says_nothing_that_the_whole_does_not() -> None:
+def test_a_cut_answer_says_nothing_the_whole_lacks() -> None:
     window = examples.window()
     (whole,) = extraction.parts(examples.EXTRACTED, [window])
     noted, tied = notes.read(whole, window).statements, graph.read(whole, window).statements
@@ -222,7 +222,7 @@ def test_ten_thousand_notes_are_not_kept() -> None:
     assert len(notes.read(part, window).statements) == 1
 
 
-def test_who_wrote_a_message_is_told_of_people_and_what_did_of_what_is_none() -> None:
+def test_authors_are_named_for_people_and_programs() -> None:
     shown = fence.opened(extraction.prompt([two_people()]).user)
     told = [each.get("by", each.get("role")) for each in shown]
     assert told == ["A", "assistant", "A", "A", "B", "tool"]
@@ -298,7 +298,7 @@ def test_a_short_answer_rests_on_the_question_too() -> None:
     assert objection(found, window) is None
 
 
-def test_an_end_is_kept_as_it_is_told_in_the_words_of_what_ends() -> None:
+def test_an_end_keeps_the_words_of_what_ends_it() -> None:
     window = talk("Nope, sold it last week.")
     said = {"n": 1, "quote": "sold it last week", "note": "The user sold the campervan in February 2026.",
             "change": "ends", "k": 1, "attribute": "possession", "value": "campervan"}  # fmt: skip
@@ -308,7 +308,7 @@ def test_an_end_is_kept_as_it_is_told_in_the_words_of_what_ends() -> None:
     assert (found.change, found.known, found.attribute, dropped) == (Change.ENDS, "f-van", "", ())
 
 
-def test_an_end_of_what_was_not_shown_ends_the_value_in_its_slot() -> None:
+def test_an_end_of_an_unshown_fact_ends_its_slot_value() -> None:
     told, slot = read(change="ends", note="The user no longer lives in Munich.").statements
     assert (told.attribute, told.assertion) == ("", Assertion.HOLDS)
     assert (slot.attribute, slot.value, slot.assertion) == ("home", "Munich", Assertion.ENDED)

@@ -86,11 +86,11 @@ def test_what_is_no_question(query: str) -> None:
 @pytest.mark.parametrize(
     ("text", "question"), [("I walk.\n\nDo you?", 0.5), ("Do you walk?\n\n", 1.0), ("I walk.", 0.0)]
 )
-def test_a_turn_that_only_asks_is_told_from_one_that_also_states(text: str, question: float) -> None:
+def test_questions_are_distinguished_from_statements_that_ask(text: str, question: float) -> None:
     assert values("bikes", turn(text), name="question") == [question]
 
 
-def test_a_turn_of_the_longest_length_is_read_in_linear_time() -> None:
+def test_the_longest_turn_is_read_in_linear_time() -> None:
     """A pattern that begins anew at each place takes minutes, and nothing else runs in the meantime."""
     for text in ("why?" + "\n" * 400_000, "always " * 70_000):
         assert features(read("bikes"), [turn(text)])
@@ -177,7 +177,7 @@ def test_a_short_question_with_content_is_answered(query: str) -> None:
     ("query", "period"),
     [("What did I eat in March?", True), ("Was hab ich im März gegessen?", True), ("Tea?", False)],
 )
-def test_what_was_said_before_the_end_of_a_named_time_comes_first(query: str, period: bool) -> None:
+def test_sayings_before_a_named_time_s_end_come_first(query: str, period: bool) -> None:
     now = datetime(2026, 9, 1, tzinfo=UTC)
     asked = read(query, period=period_of(query, now))
     moments = [datetime(2026, month, 20, tzinfo=UTC).timestamp() for month in (8, 1)]

@@ -43,7 +43,7 @@ async def test_a_service_that_has_just_been_started_is_waited_for(settings: Sett
         await server.stop()
 
 
-def test_a_folder_is_waited_for_as_long_as_one_has_patience(tmp_path: Path) -> None:
+def test_a_folder_is_waited_for_with_patience(tmp_path: Path) -> None:
     first = FolderLock(tmp_path, "Stop it.")
     with pytest.raises(ConfigurationError, match="in use by process"):
         FolderLock(tmp_path, "Stop it.")

@@ -48,7 +48,7 @@ def test_a_summary_is_kept_whole() -> None:
 
 
 @mistakes("summary")
-def test_a_sentence_that_nobody_said_is_left_out_of_a_summary(name: str) -> None:
+def test_an_unsaid_sentence_is_left_out_of_a_summary(name: str) -> None:
     assert summary.read(mistake("summary", name), REQUEST) == SessionSummary()
 
 

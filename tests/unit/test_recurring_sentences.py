@@ -53,7 +53,7 @@ def test_what_does_not(passing: str) -> None:
     assert told_in(passing) == []
 
 
-def test_each_sentence_of_a_person_is_asked_for_with_its_place() -> None:
+def test_each_sentence_is_asked_for_with_its_place() -> None:
     found = requests_for(TURN)
     assert [each.text for each in found] == ["I row the old ferry on Sundays.", "My cellar is full of clocks."]
     assert [each.id for each in found] == sentence_ids("t-1")[:2]
@@ -63,7 +63,7 @@ def test_each_sentence_of_a_person_is_asked_for_with_its_place() -> None:
     assert (sentence.text, sentence.message_id, sentence.offset) == (found[1].text, "m-1", 17)
 
 
-def test_those_of_an_assistant_are_not_and_no_more_than_some() -> None:
+def test_those_of_an_assistant_are_bounded_and_are_not() -> None:
     assert requests_for(msgspec.structs.replace(TURN, role=Role.ASSISTANT)) == []
     many = msgspec.structs.replace(TURN, text=" ".join(f"I own {n} brass clocks." for n in range(50)))
     assert len(requests_for(many)) == SENTENCES_MOST

@@ -233,7 +233,7 @@ class NoEmbedder:
 
 
 @pytest.mark.parametrize("url", [url.format(scheme="http") for url in URLS])
-def test_the_plan_of_a_reset_and_a_search_without_a_service_do_not_show_it(
+def test_reset_plan_and_offline_search_do_not_show_it(
     url: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     monkeypatch.setenv("SWITCHBOARD_QDRANT_URL", url)
@@ -259,6 +259,6 @@ def test_a_password_is_hidden_whatever_it_holds(password: str, scheme: str) -> N
     assert shown == f"{scheme}://{MASK}@127.0.0.1:1/0"
 
 
-def test_a_secret_is_known_in_the_forms_that_clients_give_it() -> None:
+def test_a_secret_is_known_in_clients_forms() -> None:
     keep_secret(credentials_of("redis://ada:p%40ss%2Fw%C3%B6rd@h"))
     assert redacted("AUTH p@ss/wörd failed") == f"AUTH {MASK} failed"

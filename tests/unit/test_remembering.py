@@ -37,7 +37,7 @@ def episode(name: str, *turns: str, similarity: float = 0.5) -> FoundEpisode:
     )
 
 
-def test_a_turn_of_two_episodes_is_shown_once_and_one_of_none_by_itself() -> None:
+def test_a_turn_of_two_episodes_is_shown_once() -> None:
     turns = [candidate("a", 0.8), candidate("open", 0.7)]
     found = remembered(
         turns, [episode("later", "a", "c", similarity=0.4), episode("first", "a", similarity=0.6)]
@@ -49,7 +49,7 @@ def test_a_turn_of_two_episodes_is_shown_once_and_one_of_none_by_itself() -> Non
     }
 
 
-def test_what_is_offered_of_an_episode_is_when_who_and_how_it_was_found() -> None:
+def test_an_episode_offers_when_who_and_how() -> None:
     turns = [
         msgspec.structs.replace(
             candidate("a", 0.6), at=NOON + timedelta(days=2), words=("tea", "milk"), speaker="Ada"

@@ -101,7 +101,7 @@ def test_only_lines_of_the_prompt_make_a_difference() -> None:
     assert shown.only_replayed == [Line(Tier.FACTS, "c"), Line(Tier.FACTS, "d")]
 
 
-def test_a_replay_that_has_paid_what_it_may_does_not_go_on() -> None:
+def test_a_replay_stops_at_its_maximum_cost() -> None:
     refuse_paid("b", Paid(3, 0.99), 1.0)
     refuse_paid("b", Paid(3, 99.0), 0.0)
     with pytest.raises(ConfigurationError, match=r"b has paid \$1\.0000 for 3 answers.*--max-cost"):

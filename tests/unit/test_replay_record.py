@@ -101,7 +101,7 @@ def fill_the_disk(generation: Settings) -> None:
     (generation.folder / f"replay.{os.getpid()}").symlink_to("/dev/full")
 
 
-def test_a_full_disk_keeps_the_record_of_before_and_says_what_to_do(live: Settings) -> None:
+def test_a_full_disk_keeps_the_old_record_and_advises(live: Settings) -> None:
     generation, replay = record.generation_settings(live, "b"), replay_of(live)
     record.write(generation, replay)
     fill_the_disk(generation)
@@ -113,7 +113,7 @@ def test_a_full_disk_keeps_the_record_of_before_and_says_what_to_do(live: Settin
 
 
 @pytest.mark.parametrize("until_caught_up", [True, False])
-async def test_a_disk_that_is_full_when_a_replay_has_caught_up_does_not_hold_it(
+async def test_a_full_disk_does_not_hold_a_finished_replay(
     live: Settings, monkeypatch: pytest.MonkeyPatch, until_caught_up: bool
 ) -> None:
     generation, replay = record.generation_settings(live, "b"), replay_of(live)

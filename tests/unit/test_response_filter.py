@@ -119,7 +119,7 @@ def test_the_venue_list_of_the_seed_appears_once() -> None:
     assert [duplicate.score for duplicate in result.duplicates] == [1.0, 1.0, 1.0]
 
 
-def test_of_what_goes_is_told_what_it_repeats_and_where_it_stood() -> None:
+def test_a_removal_tells_what_it_repeats_and_where() -> None:
     section = f"# Visit\n\n{OPENING}\n\n**By car**\n\n- {PARKING}\n"
     text = f"{section}\nSo much for today.\n\n{section}\n# End\n\n{TICKETS} {OPENING}\n"
     result = filter_text(text)
@@ -167,7 +167,7 @@ def test_what_differs_in_one_thing_that_matters_is_kept(first: str, second: str)
             assert all(duplicate.kept for duplicate in result.duplicates)
 
 
-def test_what_is_only_similar_is_told_and_kept_unless_the_filter_is_fuzzy() -> None:
+def test_similar_sentences_are_kept_unless_the_filter_is_fuzzy() -> None:
     again = "The museum is opening at nine in the morning."
     text = f"{OPENING} {PARKING} {again}"
     result = filter_text(text)
@@ -181,7 +181,7 @@ def test_what_is_only_similar_is_told_and_kept_unless_the_filter_is_fuzzy() -> N
     assert [each.kept for each in fuzzy.duplicates] == [False]
 
 
-def test_an_exact_repetition_is_found_anywhere_a_similar_one_in_the_window_only() -> None:
+def test_exact_repetitions_are_found_anywhere_similar_ones_in_the_window() -> None:
     others = [f"{a}{b}{a} walks along {b}{a} street with {a}{a}." for a in "ABCDEFGH" for b in "stuvwxyz"]
     similar = "The museum is opening at nine in the morning."
     text = f"{OPENING} {' '.join(others)} {similar} {OPENING}"
@@ -220,7 +220,7 @@ def test_whatever_is_said_without_end_the_state_stays_small(before: str, piece: 
 
 @pytest.mark.parametrize("ending", [" and nothing else.", " ", ""])
 @pytest.mark.parametrize("held", [" The museum op", " ", f" {OPENING}", f" {OPENING} "])
-def test_what_was_held_still_leaves_when_the_filter_is_turned_off(held: str, ending: str) -> None:
+def test_held_text_leaves_when_the_filter_is_off(held: str, ending: str) -> None:
     stream = Stream()
     sent = stream.push(OPENING + held)
     stream.filter = ResponseFilter(FilterPolicy(threshold=1.0))

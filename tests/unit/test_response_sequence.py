@@ -138,7 +138,7 @@ def test_too_many_chunks_ahead_are_not_waited_for() -> None:
     assert len(response.out) == 257
 
 
-def test_held_text_leaves_in_a_chunk_of_its_own_when_its_time_is_over() -> None:
+def test_held_text_leaves_alone_when_its_time_ends() -> None:
     response = Response()
     response.push(0, OPENING)
     response.push(1, " The museum", 1.0)

@@ -212,7 +212,7 @@ class TestSeek:
         [(50, 50, 50), (50, 20, 20), (50, 70, 50), (50, 0, 5), (None, 20, 5), (None, 0, 5)],
         ids=["equal", "the view is behind", "ahead", "lost, from what there is", "no commit", "neither"],
     )
-    async def test_a_view_is_filled_from_the_lower_of_its_mark_and_the_commit(
+    async def test_a_view_is_filled_from_its_lower_mark(
         self, consumer: BareConsumer, committed: int | None, mark: int, start: int
     ) -> None:
         consumer._thread.known = Offsets(5, 100, committed)
@@ -401,7 +401,7 @@ class TestPositions:
             (50, Fetch(None, records(50), 51), "retention removed offsets 10 to 49"),
         ],
     )
-    async def test_a_position_that_the_broker_no_longer_has_stops_the_worker(
+    async def test_a_position_missing_at_the_broker_stops_the_worker(
         self, sought: BareConsumer, beginning: int, fetch: Fetch, says: str
     ) -> None:
         sought._thread.known = Offsets(beginning, 100, 10)

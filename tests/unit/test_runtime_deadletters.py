@@ -96,7 +96,7 @@ def test_a_missing_or_damaged_part_is_noticed() -> None:
         join_parts([*parts[:-1], shorter])
 
 
-def test_of_what_is_larger_than_16_mib_the_beginning_the_length_and_the_hash_are_kept() -> None:
+def test_of_more_than_16_mib_beginning_and_hash_are_kept() -> None:
     overhead = record_bytes(RECORD.key, b"", RECORD.headers)
     whole = RECORD._replace(value=bytes(LARGEST_LETTER - overhead))
     assert not is_cut(DeadLetter(whole, "r", "m"))
@@ -119,7 +119,7 @@ def test_of_what_is_larger_than_16_mib_the_beginning_the_length_and_the_hash_are
 
 
 @pytest.mark.parametrize("size", [100, 5000])
-def test_a_batch_that_was_not_unpacked_is_kept_as_it_lies_in_the_log(size: int) -> None:
+def test_a_packed_batch_is_kept_as_in_the_log(size: int) -> None:
     unread = UnreadBatch(
         "t", 3, 100, 149, 5, "zstd", 50, bytes(range(100)) * (size // 100), "batch_too_large", "m"
     )
@@ -141,7 +141,7 @@ def test_a_batch_that_was_not_unpacked_is_kept_as_it_lies_in_the_log(size: int) 
     assert (list(joined.headers), joined.why["records"]) == ([], "50")
 
 
-def test_letters_are_found_among_others_and_parts_that_come_twice_are_taken_once() -> None:
+def test_letters_are_found_and_repeated_parts_count_once() -> None:
     plain = as_read(outputs(RECORD))
     split = as_read(outputs(RECORD._replace(offset=8, value=b"a" * 5000)))
     other = as_read(outputs(RECORD._replace(offset=9, value=b"b" * 5000)))

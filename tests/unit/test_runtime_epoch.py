@@ -41,7 +41,7 @@ async def epoch() -> Epoch:
 
 
 class TestEnd:
-    async def test_once_stopped_it_says_so_and_wakes_who_waits_for_room(self, epoch: Epoch) -> None:
+    async def test_once_stopped_it_wakes_those_who_wait(self, epoch: Epoch) -> None:
         epoch.check()
         waiting = asyncio.create_task(epoch.ledger.freed(timeout=600))
         await asyncio.sleep(0)
@@ -92,7 +92,7 @@ class TestCommits:
         assert epoch.partitions[TP0].committed == 12
         assert epoch.ledger.committable() == {}
 
-    async def test_what_was_delivered_ahead_is_counted_from_the_commit_or_the_start(self, epoch: Epoch) -> None:
+    async def test_deliveries_ahead_count_from_commit_or_start(self, epoch: Epoch) -> None:
         first, second = epoch.partitions[TP0], epoch.partitions[TP1]
         assert (first.ahead, second.ahead) == (0, 0)
         first.position, second.position = 15, 4

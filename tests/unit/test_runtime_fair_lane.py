@@ -109,7 +109,7 @@ async def test_a_batch_is_acked_when_all_its_records_are_stored(rig: Rig, calls:
     await rig.give_all(until=lambda: rig.acked == [2])
 
 
-async def test_the_next_turn_of_a_key_sees_what_the_one_before_stored(rig: Rig, calls: Calls) -> None:
+async def test_the_next_turn_of_a_key_sees_stored_state(rig: Rig, calls: Calls) -> None:
     for _ in range(3):
         rig.deliver(b"a/0", b"b/0", key=lambda value: value)
         await rig.settle()
@@ -166,7 +166,7 @@ async def test_an_error_that_is_no_records_stops_the_worker(rig: Rig, calls: Cal
 
 
 class TestEpoch:
-    async def test_once_it_is_over_no_turn_begins_and_all_is_discarded(self, rig: Rig, calls: Calls) -> None:
+    async def test_once_over_no_turn_begins_and_all_is_discarded(self, rig: Rig, calls: Calls) -> None:
         for first in (0, 8, 16):
             deliver(rig, "f", *range(first, first + 8))
         await rig.until(lambda: len(calls.open) == 1)

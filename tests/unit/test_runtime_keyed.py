@@ -81,7 +81,7 @@ class Harness(StageHarness):
 
 
 class TestRuns:
-    def test_a_batch_is_grouped_by_key_in_the_order_of_the_log(self) -> None:
+    def test_a_batch_is_grouped_by_key_in_log_order(self) -> None:
         harness = Harness()
         effects = harness.feed(*harness.records("b1", "a1", "b2", "a2", "b3"))
         assert harness.texts.runs == [(b"b", ["b1", "b2", "b3"]), (b"a", ["a1", "a2"])]
@@ -98,7 +98,7 @@ class TestRuns:
         assert effects.counts["skipped_records_total", ("texts", "replayed")] == 3
 
     @pytest.mark.parametrize("each", [False, True])
-    def test_each_source_has_a_mark_and_a_key_of_its_own(self, each: bool) -> None:
+    def test_each_source_has_its_own_mark_and_key(self, each: bool) -> None:
         harness = Harness(each=each)
         harness.feed(*harness.records("a1", "a2"))
         harness.feed(harness.record(b"a3", TWO, key=b"of another kind", offset=70))
@@ -133,7 +133,7 @@ class TestRuns:
         assert harness.stored() == {}
 
     @pytest.mark.parametrize("each", [False, True])
-    def test_a_removal_has_a_mark_so_what_led_to_it_is_not_folded_in_again(self, each: bool) -> None:
+    def test_a_mark_keeps_a_removal_from_being_folded_again(self, each: bool) -> None:
         harness = Harness(each=each)
         records = [*harness.records("a1", "a2"), harness.record(b"forget", key=b"a")]
         harness.feed(records[0])
@@ -149,7 +149,7 @@ class TestWork:
     def work(self) -> Work:
         return Work("texts", StageHarness(Texts().stage()).state)
 
-    def test_what_is_put_first_in_both_halves_of_a_batch_stays_before_what_rests_on_it(self) -> None:
+    def test_first_writes_of_both_halves_precede_their_dependents(self) -> None:
         halves = self.work(), self.work()
         for number, half in enumerate(halves):
             half.put(b"state %d" % number, ("1",), TEXTS)
@@ -178,7 +178,7 @@ class TestWork:
         work.flush()
         assert {*work.changes} == {b"a", b"b"}
 
-    def test_what_is_put_last_stays_behind_whatever_the_batch_changes_since(self) -> None:
+    def test_last_writes_stay_last_whatever_changes(self) -> None:
         halves = self.work(), self.work()
         for half in halves:
             half.put(b"done", "x", NOTE, last=True)
@@ -198,7 +198,7 @@ class TestWork:
         halves[0].flush()
         assert halves[0].last == set()
 
-    def test_the_keys_whose_values_hold_a_text_are_found_and_those_that_this_batch_changed(self) -> None:
+    def test_keys_with_a_text_and_changed_keys_are_found(self) -> None:
         harness = Harness()
         harness.feed(*harness.records("a needle", "b hay", "c hay"))
         work = Work("texts", harness.state)
@@ -233,7 +233,7 @@ class TestTimers:
         assert {key: timer_at(key, payload) for key, payload in harness.state.items()} == harness.last.timers
 
 
-def test_a_value_that_cannot_be_encoded_is_the_records_fault_and_not_the_states() -> None:
+def test_an_unencodable_value_is_the_record_s_fault() -> None:
     class Number(msgspec.Struct):
         n: int
 
@@ -256,7 +256,7 @@ def older(body: bytes) -> str:
         (b"\x02\x01", "ValidationError: Expected `str`, got `int`"),
     ],
 )
-def test_what_cannot_be_read_is_named_with_its_key_and_what_to_do(payload: bytes, why: str) -> None:
+def test_unreadable_records_are_named_with_key_and_advice(payload: bytes, why: str) -> None:
     codec = Codec("text", str, version=2, older={1: older})
     with pytest.raises(ConsistencyError, match=rf"b'ada' cannot be read: {why}.*state reset"):
         codec.decode(payload, b"ada")

@@ -120,7 +120,7 @@ async def test_a_batch_of_an_older_epoch_is_dropped_and_discarded(rig: Rig) -> N
     assert rig.state.read(b"count") == (0, None), "no step may have seen it"
 
 
-async def test_a_new_epoch_gives_up_what_was_computed_but_not_submitted(rig: Rig) -> None:
+async def test_a_new_epoch_drops_what_was_not_submitted(rig: Rig) -> None:
     for _ in range(8):
         await rig.runtime.slots.acquire()
     rig.deliver(b"a")
@@ -173,7 +173,7 @@ async def test_replayed_records_change_nothing(rig: Rig) -> None:
     assert rig.publisher.submitted == []
 
 
-async def test_a_removed_key_is_gone_for_steps_and_a_removal_with_its_mark_in_the_changelog() -> None:
+async def test_a_removed_key_is_gone_with_its_mark_logged() -> None:
     def step(batch: RecordBatch, state: StateReader) -> Effects:
         effects = Effects()
         effects.remove(b"old")
@@ -256,7 +256,7 @@ async def test_timers_are_restored_from_state_and_leave_marks_alone() -> None:
     assert LAYOUT.next_offset(rig.confirmed[b"key"], 0) == 77
 
 
-async def test_many_timers_that_are_due_at_once_let_a_batch_through(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_due_timers_let_a_batch_through(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lane_module, "_TIMERS_AT_ONCE", 10)
     fired: list[tuple[bytes, float]] = []
     rig = Rig(timer_stage(fired))
@@ -270,7 +270,7 @@ async def test_many_timers_that_are_due_at_once_let_a_batch_through(monkeypatch:
     assert len({key for key, _ in fired}) == 35
 
 
-async def test_nothing_leaves_after_a_timer_before_what_it_decided_is_stored() -> None:
+async def test_nothing_leaves_before_a_timer_s_decision_is_stored() -> None:
     """A batch that is read again decides the same again; a timer need not fire again."""
     rig = Rig(timer_stage([]))
     rig.lane.timers.set(b"key", 1.0)
@@ -285,7 +285,7 @@ async def test_nothing_leaves_after_a_timer_before_what_it_decided_is_stored() -
     await rig.until(lambda: rig.publisher.values("out") == [b"timer", b"a"])
 
 
-async def test_timers_learn_how_far_the_log_was_read_once_it_is_read_anew() -> None:
+async def test_timers_learn_log_positions_after_rereading() -> None:
     """Up to offset 2, an earlier epoch may have published what no timer preceded."""
     seen: list[float] = []
 
@@ -303,7 +303,7 @@ async def test_timers_learn_how_far_the_log_was_read_once_it_is_read_anew() -> N
     assert seen == [0.0, 5.001, 5.002]
 
 
-async def test_a_timer_is_told_where_it_is_what_time_it_is_and_reads_the_state() -> None:
+async def test_a_timer_knows_partition_and_time_and_reads_state() -> None:
     seen: list[tuple[TimerContext, Any]] = []
 
     def on_timer(keys: Any, context: TimerContext, state: StateReader) -> Effects:
@@ -413,7 +413,7 @@ async def test_a_throttled_batch_waits_and_is_dropped_with_its_epoch(rig: Rig) -
     assert not rig.publisher.values("out")[1:]
 
 
-async def test_the_timers_of_a_large_state_leave_the_loop_its_turn(rig: Rig) -> None:
+async def test_timers_of_a_large_state_yield_to_the_loop(rig: Rig) -> None:
     """They are set before a batch is looked at."""
     for number in range(2000):
         rig.stored.confirm(b"%d" % number, LAYOUT.seal(None, b"1", 0, 1))

@@ -61,7 +61,7 @@ class TestLease:
     @pytest.mark.parametrize(
         ("silent", "fenced"), [(0, True), (SESSION / 2 - 1, True), (SESSION / 2, False), (SESSION, False)]
     )
-    async def test_the_name_is_lost_to_who_is_forgotten_within_half_a_session(
+    async def test_the_name_is_lost_within_half_a_session(
         self, lease: Lease, clock: Clock, silent: float, fenced: bool
     ) -> None:
         assert lease.fenced is False
@@ -88,9 +88,7 @@ class Client:
 
 
 @pytest.mark.parametrize("forgotten", [True, False])
-async def test_what_waits_behind_what_was_refused_is_late_too_and_joining_again_does_not_let_it_out(
-    lease: Lease, clock: Clock, forgotten: bool
-) -> None:
+async def test_records_behind_a_refused_one_are_late_too(lease: Lease, clock: Clock, forgotten: bool) -> None:
     """The worker is about to stop; until then its consumer may come back, and its producer would go on."""
     client, refusals = Client(), []
     lease.guard(client, refusals.append)

@@ -72,7 +72,7 @@ class TestLedger:
         waits.acked = True
         assert ledger.outstanding_bytes(TP0) == 0
 
-    def test_a_commit_is_the_next_offset_and_takes_out_only_what_is_below(self) -> None:
+    def test_a_commit_removes_only_offsets_below_it(self) -> None:
         ledger: DeliveryLedger[TP] = DeliveryLedger()
         for offset in (9, 10):
             ledger.deliver(TP0, Message(offset, acked=True))
@@ -149,7 +149,7 @@ class TestRecordBatch:
         }
         assert [len(part) for part in first.halves()] == [1, 1]
 
-    def test_what_is_left_of_a_batch_stands_where_the_batch_stood(self) -> None:
+    def test_a_batch_s_rest_stands_in_its_place(self) -> None:
         """Positions do not depend on what was taken out: nothing may be taken for lost."""
         for kept in ([], records("t", 3, 11, 2)):
             rest = self.batch().only(kept)
@@ -179,7 +179,7 @@ class Clock:
 
 
 class TestTimers:
-    def test_many_that_are_due_are_handed_out_in_parts_the_earliest_first(self) -> None:
+    def test_due_timers_are_handed_out_earliest_first(self) -> None:
         clock = Clock()
         timers = Timers(clock.schedule, lambda: clock.now)
         for number in range(7):
@@ -207,7 +207,7 @@ class TestTimers:
         assert timers.due(2000, 99) == []
         assert len(timers) == 0
 
-    def test_a_timer_that_moves_later_again_and_again_takes_no_room(self) -> None:
+    def test_a_timer_postponed_again_and_again_takes_no_room(self) -> None:
         clock = Clock()
         timers = Timers(clock.schedule, lambda: clock.now)
         for later in range(100):
@@ -263,7 +263,7 @@ def records(topic: str, partition: int, first: int, count: int) -> list[Record]:
 
 
 class TestScheduler:
-    def test_every_record_is_in_exactly_one_batch_in_order_and_bounded(self) -> None:
+    def test_every_record_is_in_one_bounded_ordered_batch(self) -> None:
         scheduler = BatchScheduler(lambda topic: (4, f"catalog.{topic}", 1), 1_000_000)
         fetched = {TP0: records("t", 0, 100, 10), TP1: records("t", 1, 7, 3)}
         batches = list(scheduler.iterate(fetched))
@@ -289,7 +289,7 @@ class TestScheduler:
 
 
 class TestEffects:
-    def test_what_happened_after_it_is_appended_and_the_last_word_counts(self) -> None:
+    def test_later_events_are_appended_and_the_last_counts(self) -> None:
         first, second = Effects(), Effects()
         for effects, n in ((first, 1), (second, 2)):
             effects.emit("t", b"k", b"%d" % n)
@@ -305,7 +305,7 @@ class TestEffects:
         assert first.counts == {("metric", ("label",)): 3}
         assert first.observations == [("size", (), 1), ("size", (), 2)]
 
-    def test_changes_are_written_in_the_order_of_the_last_call_for_each_key(self) -> None:
+    def test_changes_are_ordered_by_each_key_s_last_call(self) -> None:
         first, second = Effects(), Effects()
         first.store(b"state", b"1", 1)
         first.store(b"page", b"p", None)

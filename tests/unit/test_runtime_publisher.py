@@ -55,7 +55,7 @@ def read(packed: Any) -> list[tuple[str, int, list[tuple[bytes | None, bytes | N
 
 
 class TestPack:
-    async def test_a_partition_wins_over_a_route_and_a_route_over_the_key(self, publisher: Publisher) -> None:
+    async def test_a_partition_beats_a_route_and_that_a_key(self, publisher: Publisher) -> None:
         key, route = b"key", b"some route"
         assert len({partition_of(key, 8), partition_of(route, 8), 5}) == 3
         outputs = [
@@ -143,7 +143,7 @@ class TestSubmit:
             await Publisher(producer, layout(), submit_timeout=0.01).submit(packed)
         assert [batch for batch, _, _ in producer.taken] == ["first"]
 
-    async def test_a_batch_that_cannot_be_delivered_stops_the_worker_once_the_others_are_known(self) -> None:
+    async def test_an_undeliverable_batch_stops_the_worker_after_the_others(self) -> None:
         producer: Any = HandProducer()
         publisher = Publisher(producer, layout(), submit_timeout=1)
         packed: Any = [("t", 1, "first"), ("t", 2, "second")]

@@ -111,9 +111,7 @@ class TestRecover:
         assert max(log.limits) <= 10_000
         assert log.closed
 
-    async def test_state_that_is_larger_than_memory_is_read_to_its_end(
-        self, tmp_path: Path, settings: Any
-    ) -> None:
+    async def test_state_larger_than_memory_is_read_completely(self, tmp_path: Path, settings: Any) -> None:
         memory = StateMemory(tmp_path, limit=20_000)
         part, log, sizes = StoredPartition(("messages",), memory), Log(0, 500, step=10), list[int]()
         log.on_poll = lambda: sizes.append(memory.sizes[0])

@@ -201,7 +201,7 @@ class TestWatch:
         ready.append(service.health.why_not_ready())
         assert ready == [[], ["the broker has not answered for 7 s"], []]
 
-    async def test_a_clock_that_is_wrong_is_told_until_it_is_set(
+    async def test_a_wrong_clock_is_reported_until_it_is_set(
         self, service: ServiceRuntime, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         told: list[object] = []
@@ -265,7 +265,7 @@ class TestEpochs:
 
 
 class TestViewMarks:
-    async def test_a_view_that_is_down_is_waited_for_and_it_is_seen(self, settings: Settings) -> None:
+    async def test_a_view_that_is_down_is_waited_for_visibly(self, settings: Settings) -> None:
         """To begin at the commit instead might leave a hole in it."""
         seen: list[dict[str, float]] = []
 
@@ -291,7 +291,7 @@ class TestDelivery:
         batch = RecordBatch([record], epoch=epoch, source=MESSAGES, position=10)
         return SimpleNamespace(value=batch, message=SimpleNamespace(offset=10))
 
-    async def test_a_batch_of_an_old_epoch_is_dropped_without_a_lane(self, service: ServiceRuntime) -> None:
+    async def test_a_batch_of_an_old_epoch_is_dropped(self, service: ServiceRuntime) -> None:
         old = sought(service, at(MESSAGES))
         old.stop()
         current = sought(service, at(MESSAGES))
@@ -356,7 +356,7 @@ class TestDrain:
         service.settings = service.settings.model_copy(update={"session_timeout_seconds": 0.02})
 
     @pytest.mark.parametrize(("unconfirmed", "fails"), [(True, True), (False, False)])
-    async def test_what_the_producer_may_still_write_for_others_stops_the_worker(
+    async def test_a_producer_s_foreign_rights_stop_the_worker(
         self, service: ServiceRuntime, unconfirmed: bool, fails: bool
     ) -> None:
         """A step that hangs has written nothing; it is given up, and its records are read again."""

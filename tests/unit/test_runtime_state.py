@@ -113,13 +113,13 @@ class TestFormats:
         assert [turned.next_offset(adopted, n) for n in (0, 1)] == [5, 300]
         assert (turned.term(adopted), turned.payload(adopted)) == (9, b"p")
 
-    def test_of_a_new_source_nothing_was_folded_in_and_a_removal_stays_one(self) -> None:
+    def test_a_new_source_folds_nothing_and_removals_stay(self) -> None:
         more = Layout(("commands", "messages"))
         adopted = more.adopt(sealed(b"p", 300))
         assert [more.next_offset(adopted, n) for n in (0, 1)] == [0, 300]
         assert more.is_removal(more.adopt(sealed(None, 300)))
 
-    def test_what_was_read_of_a_source_is_not_forgotten_in_silence(self) -> None:
+    def test_a_source_s_read_position_is_not_silently_lost(self) -> None:
         with pytest.raises(ConsistencyError, match="also read another topic than messages"):
             Layout(ONE).adopt(sealed(b"p", 300, 5))
         assert Layout(ONE).payload(Layout(ONE).adopt(sealed(b"p", 300, 0))) == b"p", "nothing of it was read"
@@ -230,7 +230,7 @@ class TestStoredPartition:
         partition.begin_term()
         assert partition.term == 6
 
-    def test_own_writes_need_not_be_read_unless_somebody_else_wrote_between(self) -> None:
+    def test_own_writes_need_no_reading_unless_another_wrote(self) -> None:
         partition = stored()
         partition.wrote(0, 5)
         assert partition.read_to == 5
@@ -243,7 +243,7 @@ class TestStoredPartition:
         assert (partition.highest_mark(0), partition.highest_mark(1)) == (300, 9)
 
     @given(st.data())
-    def test_whatever_comes_late_the_owners_values_come_back_and_survive_compaction(self, data: Any) -> None:
+    def test_owners_values_return_and_survive_compaction(self, data: Any) -> None:
         """Owners follow one another; of each, some writes come only when the next one writes already."""
         keys, log, late = [b"a", b"b"], [], []
         mine: dict[bytes, bytes] = {}

@@ -270,7 +270,7 @@ class TestValues:
         await memory.room()
         assert values.get(b"l") == b"v"
 
-    async def test_a_reader_in_a_thread_finds_each_value_while_it_moves(self, memory: StateMemory) -> None:
+    async def test_a_reader_finds_each_value_while_it_moves(self, memory: StateMemory) -> None:
         """And what it keeps at hand for the next one hides nothing that is stored meanwhile."""
         values, stop, wrong = memory.values(lambda values: None), threading.Event(), list[Any]()
         stored = dict[bytes, int]()
@@ -398,7 +398,7 @@ class TestPartition:
         partition.confirm(b"c", self.sealed(b"", 400))
         assert partition.highest_mark(0) == 400
 
-    async def test_a_late_write_is_known_by_a_value_in_the_file(self, memory: StateMemory) -> None:
+    async def test_a_late_write_is_known_by_a_file_value(self, memory: StateMemory) -> None:
         partition = StoredPartition(("messages", "summaries"), memory)
         partition.confirm(b"a", self.sealed(b"new", 300))
         await all_to_the_file(memory)
@@ -406,7 +406,7 @@ class TestPartition:
         assert (partition.stale, partition.repairs) == (1, {b"a"})
         assert partition.values[b"a"] == self.sealed(b"new", 300)
 
-    async def test_keys_that_hold_a_text_come_in_order_wherever_they_lie(self, memory: StateMemory) -> None:
+    async def test_keys_with_a_text_come_in_order(self, memory: StateMemory) -> None:
         """Else a replay might erase in another order."""
         partition, text = StoredPartition(("messages", "summaries"), memory), Codec("t", str).encode("text")
         for number in range(20, 40):

@@ -162,7 +162,7 @@ def stored_in(state: PartitionState, value: bytes, offset: int) -> Any:
 
 
 class TestInAThread:
-    async def test_the_event_loop_goes_on_and_a_step_that_hangs_is_seen(self, service: Service) -> None:
+    async def test_the_event_loop_survives_a_visible_hanging_step(self, service: Service) -> None:
         go_on, threads = threading.Event(), []
 
         def slow(batch: RecordBatch, state: StateReader) -> Effects:
@@ -184,7 +184,7 @@ class TestInAThread:
         assert bench.letters() == [(b"poison", "step_failed")]
         assert threading.main_thread() not in threads
 
-    async def test_a_step_that_comes_to_the_next_record_does_not_hang(self, service: Service) -> None:
+    async def test_a_step_that_reaches_the_next_record_returns(self, service: Service) -> None:
         seen: list[list[str]] = []
 
         def slow(batch: RecordBatch, state: StateReader) -> Effects:
@@ -199,7 +199,7 @@ class TestInAThread:
         assert seen == [[], [], []]
         assert bench.values(OUT) == [b"a 0", b"b 1", b"c 2"]
 
-    async def test_a_step_that_ends_an_iterator_too_early_is_no_wait_for_ever(self, service: Service) -> None:
+    async def test_a_step_that_ends_an_iterator_early_returns(self, service: Service) -> None:
         def step(batch: RecordBatch, state: StateReader) -> Effects:
             next(record for record in batch.records if record.value == b"good")
             return count_step(batch, state)
@@ -224,7 +224,7 @@ class TestInAThread:
         state.confirm(values)
         assert seen == [(2, b"new")]
 
-    def test_a_value_that_is_confirmed_while_all_are_listed_is_among_them(self) -> None:
+    def test_a_value_confirmed_during_a_listing_is_listed(self) -> None:
         stored = StoredPartition((SOURCE,))
         state = PartitionState(stored)
         values = stored_in(state, b"new", 1)
@@ -282,7 +282,7 @@ class TestIsolation:
         assert list(bench.ready[0].values) == [b"small", b"x" * 30, b"x" * 3]
         assert bench.states[0].read(b"y" * 31) == (0, None)
 
-    async def test_effects_of_a_batch_that_fails_later_do_not_count_twice(self, service: Service) -> None:
+    async def test_effects_of_a_failing_batch_count_once(self, service: Service) -> None:
         def step(batch: RecordBatch, state: StateReader) -> Effects:
             effects = count_step(batch, state)
             effects.count("skipped_records_total", "stage", "replayed", by=len(batch))
@@ -333,7 +333,7 @@ class TestDefects:
             await bench.run(b"good")
         assert len(bench.letters()) == 7 * 99
 
-    async def test_a_topic_of_invalid_records_goes_to_its_queue_without_a_stop(self, service: Service) -> None:
+    async def test_a_topic_of_invalid_records_is_dead_lettered_without_stopping(self, service: Service) -> None:
         bench = Bench(service, stage())
         for _ in range(5):
             await bench.run(*[b"invalid"] * 2000)
@@ -446,7 +446,7 @@ class TestSilence:
         assert bench.letters() == [(b"silent", "no_answer")]
         assert bench.values(OUT) == [], "its turn comes"
 
-    async def test_a_batch_that_takes_too_long_as_a_whole_is_done_in_parts(self, service: Service) -> None:
+    async def test_a_batch_that_takes_too_long_is_split(self, service: Service) -> None:
         async def slow(batch: RecordBatch, state: StateReader) -> Effects:
             if len(batch) > 3:
                 await asyncio.Event().wait()
@@ -497,7 +497,7 @@ class TestSilence:
         await waiting
         assert bench.letters() == []
 
-    async def test_a_record_that_needs_no_call_says_nothing_of_what_is_called(self, service: Service) -> None:
+    async def test_a_record_without_call_mentions_no_call(self, service: Service) -> None:
         async def step(batch: RecordBatch, state: StateReader) -> Effects:
             effects = Effects()
             for record in batch.records:
@@ -516,7 +516,7 @@ class TestSilence:
         await waiting
         assert [value for value, _ in bench.letters()] == [b"invalid", b"invalid"]
 
-    async def test_what_says_that_it_is_down_is_waited_for_even_for_one_record(self, service: Service) -> None:
+    async def test_a_reported_outage_is_waited_for_with_one_record(self, service: Service) -> None:
         outside = Outside()
         outside.down = {b"unlucky"}
         bench = Bench(service, stage(outside.step))
@@ -528,7 +528,7 @@ class TestSilence:
         await waiting
         assert (bench.letters(), bench.values(OUT)) == ([], [b"early", b"unlucky", b"other"])
 
-    async def test_what_an_adapter_says_was_not_answered_is_no_other_silence(self, service: Service) -> None:
+    async def test_an_adapter_s_no_answer_is_no_other_silence(self, service: Service) -> None:
         async def step(batch: RecordBatch, state: StateReader) -> Effects:
             await asyncio.sleep(0)
             if any(record.value == b"silent" for record in batch.records):
@@ -599,7 +599,7 @@ class TestAside:
         assert bench.letters() == [(b"as it lies there", "batch_too_large")]
         assert bench.ready[0].account.dead_letters[0].message == "600 MB"
 
-    async def test_a_misplaced_record_goes_where_it_belongs_and_one_that_does_not_fit_is_a_letter(
+    async def test_a_misplaced_record_is_rerouted_or_dead_lettered(
         self, service: Service, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         limit = 4000

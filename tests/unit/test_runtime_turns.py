@@ -59,14 +59,14 @@ def test_backlogs_share_a_batch_and_take_turns() -> None:
     assert [turn.tenants for turn in begun(turns)] == [("e",), ("a",)], "who waits longest, then in turn"
 
 
-def test_a_backlog_beside_one_at_work_has_as_much_as_a_little_one() -> None:
+def test_two_backlogs_share_the_room_of_a_batch() -> None:
     turns = waiting(a=50)
     begun(turns)
     put(turns, "b", *range(50))
     assert sizes(begun(turns)) == {("b",): LITTLE}
 
 
-def test_who_does_not_fit_beside_others_waits_until_a_turn_is_done() -> None:
+def test_what_does_not_fit_waits_for_a_turn() -> None:
     turns = waiting(**{f"t{n}": 1 for n in range(LITTLE_TURNS)})
     first = begun(turns)
     assert len(first) == LITTLE_TURNS
@@ -86,7 +86,7 @@ def test_many_with_little_waiting_share_turns_up_to_a_batch() -> None:
     assert sum(len(turn.items) for turn in begun(turns)) == 25
 
 
-def test_items_of_a_turn_are_in_the_order_in_which_they_came() -> None:
+def test_items_of_a_turn_keep_their_order() -> None:
     turns: Turns[str] = Turns(MOST, 1_000)
     for number in range(3):
         for tenant in ("a", "b", "c", "d", "e"):
@@ -99,7 +99,7 @@ def test_items_of_a_turn_are_in_the_order_in_which_they_came() -> None:
     )
 
 
-def test_a_key_stays_with_the_tenant_whose_records_of_it_are_not_done() -> None:
+def test_a_key_stays_with_its_tenant_until_done() -> None:
     turns = waiting()
     put(turns, "a", 0, key=b"k")
     (first,) = begun(turns)
@@ -123,7 +123,7 @@ def test_records_without_a_key_have_the_order_of_their_tenant() -> None:
     turns.done(second)
 
 
-def test_a_turn_is_bounded_by_bytes_but_for_its_first_item() -> None:
+def test_a_turn_is_bounded_by_bytes_after_its_first() -> None:
     turns: Turns[str] = Turns(MOST, 10)
     for number, size in enumerate((50, 4, 6, 1, 9, 9)):
         turns.put("a", b"k", str(number), size)

@@ -128,7 +128,7 @@ class TestUnpacking:
         assert [record.value for record in read(unpack(data, limit=payload - 1)[0], 5)[0]] == [None]
 
     @pytest.mark.parametrize("codec", ALL)
-    def test_one_that_is_too_large_leaves_its_place_and_its_neighbours(self, codec: int) -> None:
+    def test_one_too_large_leaves_its_place_and_neighbours(self, codec: int) -> None:
         bomb = batch(codec, 12, bytes(LIMIT), b"more", b"x", delta=300)
         data = batch(codec, 10, b"a", b"b") + bomb + batch(codec, 313, b"c")
         unpacked, unpacker = unpack(data)
@@ -166,7 +166,7 @@ class TestUnpacking:
             )
             assert CODECS[codec] in records[0].message
 
-    def test_one_with_a_wrong_checksum_is_left_for_aiokafka_to_refuse(self) -> None:
+    def test_a_wrong_checksum_is_left_for_aiokafka(self) -> None:
         data = bytearray(batch(4, 0, b"a" * 100))
         data[70] ^= 1
         assert unpack(bytes(data))[0] == data
@@ -271,7 +271,7 @@ class TestDistrust:
         return unpacker.unpack_partition(TOPIC, 3, data, 1 << 30)[0], unpacker
 
     @pytest.mark.parametrize("codec", [0, 4])
-    def test_records_that_do_not_end_where_they_say_are_set_aside(self, codec: int) -> None:
+    def test_records_with_a_wrong_end_are_set_aside(self, codec: int) -> None:
         whole, one = batch(0, 100, b"a", b"b")[61:], batch(0, 100, b"a")[61:]
         for damaged, records in (
             (whole[:-1], 2),

@@ -235,7 +235,7 @@ async def test_turns_of_nobody_else(index: FactIndex, turns: TurnIndex, embedder
     assert await find(search, "coffee", "nobody") == []
 
 
-async def test_what_was_said_before_counts_if_it_was_said_to_the_same_person(
+async def test_earlier_sayings_count_to_the_same_person(
     index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
 ) -> None:
     asked = "which coffee roaster was it?"
@@ -261,7 +261,7 @@ async def test_without_a_log_search_goes_on(index: FactIndex, turns: TurnIndex, 
     assert len(await find(MemorySearch(index, embedder, turns, log), "coffee")) == 1
 
 
-async def test_a_named_speaker_is_preferred_and_their_name_is_no_word(
+async def test_a_named_speaker_is_preferred_and_no_search_word(
     index: FactIndex, turns: TurnIndex, embedder: WordEmbedder
 ) -> None:
     ada, ben = make_turn(0, "coffee first thing", "Ada"), make_turn(1, "coffee first thing", "Ben")
@@ -383,7 +383,7 @@ class LatinEmbedder(WordEmbedder):
         (("🎻🎶", "🍕😋"), "🍕", "🚲"),
     ],
 )
-async def test_a_script_that_the_embedder_does_not_know_is_searched_by_words(
+async def test_scripts_unknown_to_the_embedder_are_searched_by_words(
     index: FactIndex, said: tuple[str, ...], asked: str, nobody_said: str
 ) -> None:
     embedder = LatinEmbedder()

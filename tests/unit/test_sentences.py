@@ -33,6 +33,6 @@ def test_no_word_is_lost(text: str) -> None:
 
 
 @pytest.mark.parametrize("unit", ["a", ".", "!?", "a. ", "😀", "\n", "( ", '"', "。", "x" * 61 + "\nx"])
-def test_a_message_of_the_largest_size_is_cut_into_bounded_pieces(unit: str) -> None:
+def test_a_message_of_the_largest_size_is_cut_in_pieces(unit: str) -> None:
     text = (unit * 65536)[:65536]
     assert all(end - start <= 4000 for start, end in sentence_spans(text))

@@ -64,7 +64,7 @@ def test_nothing_is_kept_of_what_was_forgotten() -> None:
     assert found.state() is None
 
 
-def test_a_silence_is_said_before_what_ends_it_even_if_that_does_not_count() -> None:
+def test_a_silence_is_reported_before_what_ends_it() -> None:
     found = sequencer()
     run = [("a", 0, 3 * DAY), ("b", 1, 3 * DAY + 600), ("b", 2, 3 * DAY + 1300), ("c", 3, 3 * DAY + 1301)]
     assert placed(found, *run, idle=600) == [
@@ -101,7 +101,7 @@ def test_what_arrives_late_does_not_set_the_clock_back() -> None:
     assert found.arrived_at == 9.0
 
 
-def test_what_was_erased_counts_no_more_and_is_not_read_again() -> None:
+def test_erased_items_neither_count_nor_are_reread() -> None:
     found = sequencer()
     placed(found, ("a", 1, 1.0), ("b", 2, 2.0))
     assert found.erase("default", "", 3, 5.0)
@@ -125,7 +125,7 @@ def test_of_one_person_the_words_go_and_the_places_stay() -> None:
     assert [each and each.metadata for _, each in taken] == [{}, {"name": "C"}, {"name": "D"}]
 
 
-def test_a_table_that_knows_only_of_an_erasure_is_kept_and_asks_whose_it_is() -> None:
+def test_a_table_that_knows_only_an_erasure_is_kept() -> None:
     found = sequencer()
     assert found.erase("default", "", 1, 5.0)
     kept = found.state()
@@ -138,7 +138,7 @@ def test_a_table_that_knows_only_of_an_erasure_is_kept_and_asks_whose_it_is() ->
     assert found.strangers == [2] and not found.changed and not found.erased
 
 
-def test_a_table_that_was_reset_remembers_the_ids_that_were_erased() -> None:
+def test_a_reset_table_remembers_erased_ids() -> None:
     """It reads the erased messages once more; sent again later, they must not count."""
     begun = sequencer(SequenceState("default", arrived_at=5.0, erased=(("", 5.0),)))
     assert placed(begun, ("a", 1, 1.0), ("b", 2, 2.0)) == []

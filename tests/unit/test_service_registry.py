@@ -54,7 +54,7 @@ async def test_a_worker_is_found_by_its_note_while_it_runs(settings: Settings, s
     take_away()
 
 
-def test_the_note_of_a_worker_that_was_killed_is_passed_over(settings: Settings) -> None:
+def test_the_note_of_a_killed_worker_is_skipped(settings: Settings) -> None:
     child = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True
     )

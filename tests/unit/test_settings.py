@@ -61,7 +61,7 @@ def test_settings_that_contradict_each_other_are_both_named(monkeypatch, environ
 
 
 @pytest.mark.parametrize("name", ["Ingest-0", "ingest_0", "-ingest-0"])
-def test_an_instance_that_no_pod_can_be_is_refused_in_kubernetes(monkeypatch, name):
+def test_an_impossible_pod_name_is_refused_in_kubernetes(monkeypatch, name):
     monkeypatch.setenv("SWITCHBOARD_INSTANCE_ID", name)
     assert load_settings().instance_id == name, "a host may be called so"
     said = refusal(monkeypatch, KUBERNETES_SERVICE_HOST="10.0.0.1", SWITCHBOARD_INSTANCE_ID=name)
@@ -71,19 +71,19 @@ def test_an_instance_that_no_pod_can_be_is_refused_in_kubernetes(monkeypatch, na
 
 
 @pytest.mark.parametrize("schedule", ["25:00", "never"])
-def test_a_schedule_that_makes_no_sense_is_refused_with_one_that_does(monkeypatch, schedule):
+def test_a_senseless_schedule_is_refused_with_advice(monkeypatch, schedule):
     said = refusal(monkeypatch, SWITCHBOARD_CONSOLIDATE_AT=schedule)
     assert 'a time of day (UTC) between 00:00 and 23:59, such as 03:00, or "off"' in said
 
 
-def test_a_typo_in_a_name_is_an_error_with_a_suggestion(monkeypatch):
+def test_a_misspelt_name_is_an_error_with_suggestion(monkeypatch):
     text = refusal(monkeypatch, SWITCHBOARD_WINDW_SIZE="20", SWITCHBOARD_QQQQ="1", SWITCHBOARD_AIP_PORT="1")
     assert "SWITCHBOARD_WINDW_SIZE: no such setting; did you mean SWITCHBOARD_WINDOW_SIZE?" in text
     assert "SWITCHBOARD_AIP_PORT: no such setting; did you mean SWITCHBOARD_API_PORT?" in text
     assert "SWITCHBOARD_QQQQ: no such setting; `switchboard settings` lists them" in text
 
 
-def test_what_kubernetes_injects_for_services_of_our_name_is_not_a_typo(monkeypatch):
+def test_injected_kubernetes_variables_are_no_misspelling(monkeypatch):
     for name, value in {
         "SWITCHBOARD_SERVICE_HOST": "10.0.0.1",
         "SWITCHBOARD_SERVICE_PORT": "80",

@@ -42,7 +42,7 @@ def test_twice_the_messages_take_twice_the_cores_and_disks() -> None:
     assert sum(two.cores.values()) == pytest.approx(2 * sum(one.cores.values()))
 
 
-def test_what_expires_is_counted_for_as_long_as_it_is_kept() -> None:
+def test_expiring_items_are_counted_while_kept() -> None:
     def topic(found: Size, name: str) -> float:
         return found.kafka_topic_bytes[name]
 
@@ -59,7 +59,7 @@ def test_plainer_chat_takes_less_and_state_is_spread_over_processes() -> None:
     assert plain.processes["memory"] < dense.processes["memory"]
 
 
-def test_state_beyond_the_memory_that_it_may_take_is_on_the_disk() -> None:
+def test_state_beyond_its_memory_is_on_disk() -> None:
     load = Load(messages_a_day=1e6)
     least, most = (size(load, Settings(state_memory_mb=megabytes)) for megabytes in (1024, 1_000_000))
     assert max(least.process_bytes.values()) < 5e9
@@ -86,7 +86,7 @@ def test_a_million_conversations_take_what_was_measured() -> None:
     assert FULL * whole.process_bytes["ingest"] == pytest.approx(1e9 * float(row[2]), rel=0.3)
 
 
-def test_brokers_are_as_many_as_replicas_and_as_disks_and_cores_need() -> None:
+def test_brokers_follow_from_replicas_disks_and_cores() -> None:
     def brokers(**changes: float) -> int:
         return size(msgspec.structs.replace(MEDIUM, **changes), Settings()).brokers
 
@@ -96,7 +96,7 @@ def test_brokers_are_as_many_as_replicas_and_as_disks_and_cores_need() -> None:
     assert brokers(messages_a_day=100e6, days=1) > 10, "cores"
 
 
-def test_a_person_takes_a_share_and_a_price_is_of_what_there_is() -> None:
+def test_size_reckons_a_persons_share_and_the_price() -> None:
     found = size(msgspec.structs.replace(MEDIUM, people=5000.0), Settings())
     assert found.person_bytes["redis"] * 5000 == pytest.approx(found.redis_bytes)
     assert size(MEDIUM, Settings()).person_bytes == {}

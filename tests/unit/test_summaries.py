@@ -136,7 +136,7 @@ def test_what_the_assistant_suggests_is_not_told() -> None:
     assert lines(said) == ["user: I own a bakery in Ghent and I'm saving for a new oven."]
 
 
-def test_a_question_is_no_fact_and_is_open_until_it_is_answered() -> None:
+def test_a_question_is_open_until_answered_and_no_fact() -> None:
     question = "Should I sell my flat in Leeds?"
     assert summarize(("user", question)) == SessionSummary(open_questions=(f"user: {question}",))
     assert summarize(("user", question), ("assistant", "Let me check.")).open_questions != ()
@@ -198,7 +198,7 @@ def test_lines_are_quotations_without_repetition_and_within_the_bound(said: list
     assert summarize_messages(messages(said), limit, count) == summary
 
 
-def test_a_roll_up_keeps_lines_in_their_lists_and_says_nothing_twice() -> None:
+def test_a_roll_up_keeps_lists_and_repeats_nothing() -> None:
     first = SessionSummary(
         profile=UserProfile(preferences=("I prefer quiet streets.",), constraints=("I'm allergic to nuts.",)),
         key_facts=("We fly to Lisbon on May 3.",),

@@ -79,7 +79,7 @@ def supervise(tmp_path: Path) -> Iterator[Callable[..., Supervised]]:
         child_process.end(supervised.process, 0.0)
 
 
-def test_what_is_killed_comes_back_under_its_own_name_and_the_others_notice_nothing(supervise) -> None:
+def test_a_killed_process_returns_unnoticed_by_others(supervise) -> None:
     supervised = supervise("a=stop", "b=stop")
     first, other = supervised.pids()
     for _ in range(2):

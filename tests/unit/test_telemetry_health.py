@@ -86,7 +86,7 @@ def test_a_loop_that_stops_beating_is_unhealthy(server: HealthServer, state: Hea
     assert reasons(server, "/healthz") == (200, [])
 
 
-def test_waiting_for_a_dependency_says_how_long_until_the_last_stage_goes_on(
+def test_waiting_names_the_time_until_the_last_stage_continues(
     server: HealthServer, state: HealthState, clock: Clock
 ) -> None:
     state.clear("starting")

@@ -67,7 +67,7 @@ async def test_who_has_the_fewest_calls_open_is_next(calls: Calls) -> None:
     assert calls.begun[4:] == ["a3"]
 
 
-async def test_of_equals_the_one_whose_turn_is_longest_ago_is_next() -> None:
+async def test_of_equals_the_longest_waiting_is_next() -> None:
     calls = Calls(1)
     await calls.ask("a1", "b1", "a2", "c1", "b2")
     await calls.end("a1", "b1", "a2", "c1")
@@ -93,7 +93,7 @@ async def test_who_gives_up_takes_no_slot_along(calls: Calls) -> None:
     assert calls.begun == ["a1", "a2", "b2", "d1"], "one is free still"
 
 
-async def test_who_gives_up_with_a_slot_in_hand_passes_it_on(calls: Calls) -> None:
+async def test_giving_up_with_a_slot_passes_it_on(calls: Calls) -> None:
     await calls.ask("a1", "a2", "b1", "c1")
     calls._ends["a1"].set()
     await asyncio.sleep(0)  # the slot is b1's, which has not woken yet

@@ -20,7 +20,7 @@ def write(folder: Path, **changes: object) -> None:
     (folder / f"{entry.get('name', 'a.b.v1')}.yaml").write_text(yaml.safe_dump(entry))
 
 
-def test_what_a_service_reads_has_a_dead_letter_topic_that_takes_larger_records():
+def test_every_source_has_a_roomier_dead_letter_topic():
     catalog = load_catalog()
     services = {"ingest", "memory", "recall", "respond"}
     for spec in catalog:
@@ -37,7 +37,7 @@ def test_what_a_service_reads_has_a_dead_letter_topic_that_takes_larger_records(
         catalog.dead_letter_name("chat.messages.v1.dlq")
 
 
-def test_what_is_erased_from_a_compacted_topic_is_gone_after_a_day():
+def test_compacted_topics_lose_erased_records_after_a_day():
     compacted = [spec for spec in load_catalog() if spec.is_compacted]
     assert len(compacted) > 4
     for spec in compacted:
@@ -45,7 +45,7 @@ def test_what_is_erased_from_a_compacted_topic_is_gone_after_a_day():
         assert int(spec.config["min.compaction.lag.ms"]) == 3_600_000, spec.name
 
 
-def test_topics_that_exist_with_another_count_take_those_along_that_line_up_with_them():
+def test_existing_topics_with_another_count_move_together():
     catalog = load_catalog("p-", "memory.summaries.v1=12, memory.windows.v1=3")
     counts = {spec.contract_name: spec.partitions for spec in catalog if spec.partitions not in (1, 8)}
     assert counts == {

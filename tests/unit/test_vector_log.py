@@ -45,7 +45,7 @@ def entry(offset: int) -> Entry:
     return Entry(f"fact/f{offset}".encode(), msgspec.json.encode(made), 0, offset)
 
 
-async def test_a_long_log_is_read_in_several_calls_each_from_where_the_last_one_came() -> None:
+async def test_a_long_log_is_read_in_consecutive_calls() -> None:
     log = VectorLog(cast(Any, Slow(4)))
     wanted = {b"fact/f1": ("h1", "words-1"), b"fact/f2": ("other", "words-1")}
     for _ in range(2):

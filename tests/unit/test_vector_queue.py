@@ -72,7 +72,7 @@ async def test_who_runs_out_of_time_gets_the_vector_later(held: Held, queue: Vec
     assert held.calls == [["a"]]
 
 
-async def test_the_oldest_are_dropped_when_there_are_too_many_and_the_backlog_is_told(held: Held) -> None:
+async def test_the_oldest_of_a_backlog_are_dropped_and_counted(held: Held) -> None:
     told: list[int] = []
     queue = VectorQueue(held, told.append)
     await queue.get(["busy"], 0)

@@ -268,7 +268,7 @@ def letters(monkeypatch: pytest.MonkeyPatch) -> list[Undelivered]:
 
 
 class TestDelivering:
-    async def test_it_is_tried_again_by_the_same_id_ever_more_rarely(self, letters: list[Undelivered]) -> None:
+    async def test_it_is_retried_by_the_same_id_ever_more_rarely(self, letters: list[Undelivered]) -> None:
         rig = Rig(*["it answered 503"] * 12, "")
         await rig.delivery.deliver(PLACE, record(b"{}"))
         assert len(rig.sent) == 13 and len(set(rig.sent)) == 1

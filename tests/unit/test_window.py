@@ -122,7 +122,7 @@ async def indices(kept: Kept, first: int, last: int, user: str = "ada", tenant: 
     return [each.index for each in found.messages]
 
 
-async def test_an_expired_log_and_one_that_began_anew_in_the_middle_are_completed_from_the_topic() -> None:
+async def test_expired_and_recreated_logs_are_completed_from_the_topic() -> None:
     whole = conversation(20)
     for logged in ([], whole[15:]):
         kept = Kept(logged, whole)
