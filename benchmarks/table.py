@@ -137,7 +137,7 @@ def _partitions(figures: dict[str, Any]) -> list[str]:
         ),
         *(
             f"by the model, {brokers} brokers: {of['messages']:,.0f} messages/s, "
-            f"{of['three_copies']:,.0f} with three copies"
+            f"{of['replicated']:,.0f} with up to three copies"
             for brokers, of in figures["brokers"].items()
         ),
     ]
