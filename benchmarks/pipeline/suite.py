@@ -76,7 +76,7 @@ class Suite(Runner):
         count = self._count(600_000)
         rates: dict[str, list[float]] = {}
         for _ in range(self._rounds):
-            prefix = self._prepare(count, 3000, "bare", "quix", "streams", "faust")
+            prefix = self._prepare(count, _conversations(count), "bare", "quix", "streams", "faust")
             source = f"{prefix}chat.messages.v1"
             taken = {
                 "bare": self._contender("bare", source, f"{prefix}bare", str(count)),
@@ -94,7 +94,7 @@ class Suite(Runner):
         count = self._count(400_000)
         rates: dict[str, list[float]] = {}
         for _ in range(self._rounds):
-            prefix = self._prepare(count, 3000, "bare", "quix", "streams")
+            prefix = self._prepare(count, _conversations(count), "bare", "quix", "streams")
             source = f"{prefix}chat.messages.v1"
             taken = {
                 "bare": self._contender("bare", source, f"{prefix}bare", str(count)),
@@ -281,6 +281,11 @@ class Suite(Runner):
         return self._json(
             self._prepare(0, 1), "benchmarks.serving", *parts, *(["--short"] if self._short else [])
         )
+
+
+def _conversations(count: int) -> int:
+    """Return over how many conversations to spread ``count`` messages, so that each has windows."""
+    return min(3000, count // 50)
 
 
 def _compare(rates: dict[str, list[float]]) -> Figures:
