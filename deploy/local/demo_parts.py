@@ -86,6 +86,7 @@ class Parts:
         self._check_disk()
         self._lock = FolderLock(self.folder, f"Is a demo running there? `{called.down()}` ends it.")
         self._check_ports()
+        self._say(f"the console: http://127.0.0.1:{self.settings.api_port}/ as long as this runs")
         if not self._own_broker:
             self._say(f"starting Kafka on {self.settings.bootstrap_servers}")
             self._kafka = LocalKafka(self.folder / "kafka", self.kafka_port)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -32,40 +33,70 @@ _PAST = (FactStatus.SUPERSEDED, FactStatus.CONTRADICTED, FactStatus.ENDED)
 #: Seconds between lines of progress when nobody looks at a terminal.
 _QUIET_SECONDS = 2.0
 
+#: Seconds between two counts at a terminal.
+_COUNT_SECONDS = 1.0
+
 
 class Progress:
-    """One line that is overwritten at a terminal, and a line now and then in a pipe."""
+    """One line that is overwritten at a terminal, and a line now and then in a pipe.
+
+    At a terminal the seconds since the last change are counted behind it: a step that takes long is not silent.
+    """
 
     def __init__(self) -> None:
         self._terminal = sys.stdout.isatty()
         self._shown = ""
-        self._at = 0.0
+        self._at = self._printed = 0.0
+        self._is_waiting = False
+        self._lock = threading.Lock()
+        if self._terminal:
+            threading.Thread(target=self._count, daemon=True).start()
 
     def update(self, text: str) -> None:
         """Replace the line."""
-        if text == self._shown:
-            return
-        if self._terminal:
-            width = shutil.get_terminal_size().columns - 1
-            sys.stdout.write(f"\r\x1b[K{text[:width]}")
-            sys.stdout.flush()
-        elif time.monotonic() - self._at >= _QUIET_SECONDS:
-            self._at = time.monotonic()
-            print(text, flush=True)
-        else:
-            return
-        self._shown = text
+        with self._lock:
+            if text == self._shown:
+                return
+            now = time.monotonic()
+            if self._terminal:
+                self._overwrite(text)
+            elif now - self._printed >= _QUIET_SECONDS:
+                self._printed = now
+                print(text, flush=True)
+            else:
+                return
+            self._shown, self._at, self._is_waiting = text, now, True
 
     def say(self, text: str) -> None:
         """Print a line that stays; the overwritten one begins anew below it."""
-        self.clear()
-        print(text, flush=True)
+        with self._lock:
+            self._clear()
+            print(text, flush=True)
+            self._at, self._is_waiting = time.monotonic(), True
 
     def clear(self) -> None:
-        """Remove the line that is overwritten."""
-        if self._terminal and self._shown:
+        """Remove the line that is overwritten; nothing more is counted."""
+        with self._lock:
+            self._clear()
+
+    def _clear(self) -> None:
+        if self._terminal and self._is_waiting:
             sys.stdout.write("\r\x1b[K")
-        self._shown = ""
+            sys.stdout.flush()
+        self._shown, self._is_waiting = "", False
+
+    def _overwrite(self, text: str, count: str = "") -> None:
+        width = shutil.get_terminal_size().columns - 1 - len(count)
+        sys.stdout.write(f"\r\x1b[K{text[:width]}{count}")
+        sys.stdout.flush()
+
+    def _count(self) -> None:
+        while True:
+            time.sleep(_COUNT_SECONDS)
+            with self._lock:
+                waited = int(time.monotonic() - self._at)
+                if self._is_waiting and waited > 0:
+                    self._overwrite(self._shown or " ", f" ({waited} s)")
 
 
 class Rates(NamedTuple):

@@ -32,11 +32,14 @@ def show(given: str, kafka_port: int, stay: bool, model: str = "") -> None:
     messages = read_messages(files, settings)
     progress = report.Progress()
     progress.say(_welcome(files, messages))
-    with Parts(settings, kafka_port, lambda text: progress.say(f"  {text}"), model) as parts:
-        asyncio.run(Run(parts, messages, progress, response_text()).run())
-        print_next(parts, stay)
-        if stay:
-            _stay(parts)
+    try:
+        with Parts(settings, kafka_port, lambda text: progress.say(f"  {text}"), model) as parts:
+            asyncio.run(Run(parts, messages, progress, response_text()).run())
+            print_next(parts, stay)
+            if stay:
+                _stay(parts)
+    finally:
+        progress.clear()
     if not stay:
         print(f"All that was started has ended; data and logs stay in {settings.folder}.")
 

@@ -145,6 +145,8 @@ def test_the_demo_prints_facts_and_repeats_without_adding(demo: Demo, given: Pat
     """The second one stays, alone on its folder, until ``make down``."""
     status, first = demo.run(given)
     assert status == 0, first
+    assert len(first.splitlines()) <= 60
+    assert first.index("the console: http://127.0.0.1:") < first.index("starting the services")
     assert demo.left() == []
     assert re.search(r"20 messages sent in", first)
     assert "“I can't stand halloumi cheese.”" in first
