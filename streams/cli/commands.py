@@ -115,6 +115,7 @@ COMMANDS = {
     "costs": Entry(
         OPERATE, "costs:show", "Show the requests to language models and their cost, without erased ones."
     ),
+    "version": Entry(OPERATE, "version:show", "Print the version, and the commit that it was built from."),
     "tail": Entry(
         DEVELOP,
         "tail:follow",
