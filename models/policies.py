@@ -27,7 +27,7 @@ CATEGORY = "category"
 _DURATION = re.compile(r"([1-9][0-9]{0,4})([hd])")
 
 #: Names that a model is shown for other things.
-_TAKEN = frozenset(ATTRIBUTES) | {"partner", "other"}
+_TAKEN = frozenset(ATTRIBUTES) | {"other"}
 
 
 class Category(msgspec.Struct, frozen=True, kw_only=True):

@@ -107,6 +107,8 @@ ATTRIBUTES: Mapping[str, Attribute] = MappingProxyType(
         "occupation": Attribute(Kind.STATE, single=True),
         "employer": Attribute(Kind.STATE, single=True),
         "relationship": Attribute(Kind.STATE, single=True),
+        # Who it is, by name: "I'm married" is in ``relationship`` and stays when the name becomes known.
+        "partner": Attribute(Kind.STATE, single=True),
         "diet": Attribute(Kind.STATE, single=True),
         "pet": Attribute(Kind.STATE),
         "possession": Attribute(Kind.STATE),

@@ -17,6 +17,8 @@ _NAME = r"(?-i:[A-ZÀ-Þ][\w'’-]+(?: (?:de |da |van |von |la |al-)?[A-ZÀ-Þ][
 _PLACE = r"(?:(?-i:[A-ZÀ-Þ][\w'’-]+(?:[ -](?:de |da |upon |on |la )?[A-ZÀ-Þ][\w'’-]+){0,3})|(?!a\b|an\b|the\b|my\b|our\b|this\b|that\b|two\b|here\b|with\b)[a-zà-ÿ]{3,}(?=[.,!;]|$| (?:now|with|since|for|and|but)\b))"
 _I = r"(?:\bi['’]?m|\bi am|\bim)"
 _NOW = r"(?: (?:now|still|currently|just|also|actually|already|finally|recently|back))*"
+#: With "ex", "late" or "business" before it, it is another person.
+_PARTNER = r"(?:(?:new|lovely|dear|wonderful|amazing|beautiful) )?(?:wife|husband|partner|spouse|girlfriend|boyfriend|fianc[ée]e?)"
 _END = r"(?=[.,!?;:()]| (?:and|but|so|since|for|because|which|who|with|at|in|from|until|now|too|as well|anymore|any more)\b|\s*$)"
 
 
@@ -63,6 +65,15 @@ _ROWS = tuple(
             "relationship",
             rf"(?:{_I}|\bi got|\bwe got|\bwe['’]?re){_NOW} (?P<v>single|married|divorced|engaged|widowed|separated)\b",
         ),
+        # Not "my wife called Mia": that was a telephone call.
+        (
+            "partner",
+            rf"\bmy {_PARTNER}(?:['’]s name is|['’]s (?:called|named)| is (?:called|named)) (?P<v>{_NAME})",
+        ),
+        (
+            "partner",
+            rf"\bi(?:['’]ve)? (?:have|got)(?: got)? an? {_PARTNER} (?:called|named) (?P<v>{_NAME})",
+        ),
         (
             "diet",
             rf"(?:{_I}|\bi(?:['’]ve)? (?:became|become|went|gone|go)|\bi(?:['’]ve)? decided to (?:become|go|be))(?P<no> (?:not|no longer))?{_NOW}(?: an?)? (?:strict |strictly |fully )?(?P<v>vegan|vegetarian|pescatarian|flexitarian|keto|halal|kosher)\b",
@@ -89,7 +100,7 @@ _ROWS = tuple(
         ),
         (
             "family",
-            rf"\bmy (?:\w+ )?(?P<k>wife|husband|partner|son|daughter|mum|mom|mother|dad|father|brother|sister|girlfriend|boyfriend|fianc[ée]e?)(?:['’]s name is|['’]s called| is (?:called|named)| named| called) (?P<v>{_NAME})",
+            rf"\bmy (?:\w+ )?(?P<k>son|daughter|mum|mom|mother|dad|father|brother|sister)(?:['’]s name is|['’]s called| is (?:called|named)| named| called) (?P<v>{_NAME})",
         ),
         (
             "favourite",

@@ -23,8 +23,13 @@ CHANGES = {
     "dog": ("I have a dog called Rex.", "Rex died last week."),
     "trip": ("I'm going to Japan in May.", "We cancelled the Japan trip."),
     "girlfriend": ("My girlfriend is called Mia.", "Mia and I broke up."),
+    "partner": ("My girlfriend is called Mia.", "My girlfriend is called Anna now."),
+    "married": ("I'm single.", "I got married to Eve."),
     "job": ("I work at Nokia.", "I quit my job at Nokia."),
     "language": ("Always answer in French.", "From now on answer in English."),
+    "length": ("Please keep your answers short.", "Please give long, detailed answers from now on."),
+    "units": ("Use metric units.", "Use imperial units from now on."),
+    "called": ("Call me Sam.", "Call me Samantha from now on."),
     "emojis": ("Always use emojis.", "Stop using emojis."),
     "emojis again": ("Never use emojis.", "You can use emojis again."),
     "ex": ("Never mention my ex.", "It's ok to mention my ex now."),
@@ -47,3 +52,15 @@ async def test_only_what_was_said_last_stands(tmp_path: Path) -> None:
             stands[name] = [each["statement"] for each in await memory.facts(name, "active")]
     await embedder.close()
     assert stands == {name: [after] for name, (_, after) in CHANGES.items()}
+
+
+async def test_the_name_of_a_partner_does_not_end_the_marriage(tmp_path: Path) -> None:
+    embedder = OnnxEmbedder()
+    said = ("I'm married.", "My wife is called Mia.")
+    async with SteppedMemory(tmp_path, embedder) as memory:
+        memory.read_by(BuiltinExtractor(embedder.behind))
+        sessions = [session("ada", "2026-02-01", said[0]), session("ada", "2026-06-01", said[1])]
+        await memory.feed({"person": "ada", "sessions": sessions})
+        stands = {each["statement"] for each in await memory.facts("ada", "active")}
+    await embedder.close()
+    assert stands == {*said}

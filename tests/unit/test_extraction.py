@@ -11,6 +11,7 @@ from models.messages import Role
 from models.statements import Kind, Polarity, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.extraction.affirmations import affirmed_or_denied
+from processors.extraction.slots import slots_of
 from processors.facts.candidates import objection
 from streams.llm.builtin_extractor import BuiltinExtractor
 from streams.llm.onnx_embedder import OnnxEmbedder
@@ -162,3 +163,34 @@ def test_a_denial_fills_the_slot_of_what_it_denies(before: str, after: str) -> N
 @pytest.mark.parametrize("text", ["I love it", "I have a question.", "I like to walk.", "Do I like tea?"])
 def test_other_sentences_fill_no_slot(text: str) -> None:
     assert affirmed_or_denied(text) == []
+
+
+SAID_AT = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("text", "partner"),
+    [
+        ("My girlfriend is called Mia.", "Mia"),
+        ("my lovely wife's name is Mia Holt", "Mia Holt"),
+        ("I have a new boyfriend called Karim.", "Karim"),
+        ("My wife called Mia yesterday.", None),
+        ("My ex girlfriend is called Mia.", None),
+        ("My business partner is called Sam.", None),
+        ("My brother's wife is called Ann.", None),
+        ("My wife Kamala makes idli.", None),
+        ("My daughter is called Ida.", None),
+    ],
+)
+def test_the_partner_is_who_the_person_names_as_theirs(text: str, partner: str | None) -> None:
+    named = [each.value for each in slots_of(text, SAID_AT) if each.attribute == "partner"]
+    assert named == ([partner] if partner else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "attribute"),
+    [("My wife is called Mia.", "partner"), ("I'm married to Eve.", "relationship")],
+)
+def test_a_sentence_about_a_partner_fills_one_slot(text: str, attribute: str) -> None:
+    """Two slots would be two facts, and "I'm single" ends with a marriage, not with a name."""
+    assert [each.attribute for each in slots_of(text, SAID_AT)] == [attribute]

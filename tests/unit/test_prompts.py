@@ -67,7 +67,7 @@ def test_the_prompt_shows_what_was_said_and_names_every_attribute(with_graph: bo
     assert [each["text"] for each in records[:4]] == [each.content for each in examples.window().messages]
     assert records[0]["at"] == "2026-03-01T10:00Z, Sunday"
     named = prompt.schema["properties"]["notes"]["items"]["properties"]["attribute"]["enum"]
-    assert {*ATTRIBUTES} - {"category"} == {*named} - {"other", "partner"} | {"relationship"}
+    assert {*ATTRIBUTES} - {"category"} == {*named} - {"other"} | {"relationship"}
     assert all(name in prompt.system for name in named)
 
 
