@@ -56,11 +56,11 @@ class SteppedMemory:
 
     async def __aenter__(self) -> Self:
         space = VectorSpace(self._embedder.model, self._embedder.dimensions)
-        self._index: SearchIndex[Any, Any] = open_index(self._settings, FACTS, space)
-        self._resources.push_async_callback(self._index.close)
-        search = MemorySearch(self._index, self._embedder, floor=self._settings.search_floor)
+        self.index: SearchIndex[Any, Any] = open_index(self._settings, FACTS, space)
+        self._resources.push_async_callback(self.index.close)
+        search = MemorySearch(self.index, self._embedder, floor=self._settings.search_floor)
         #: What a language model is shown of what is known.
-        self.known: KnownNotes = KnownFacts(search, self._index)
+        self.known: KnownNotes = KnownFacts(search, self.index)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -75,8 +75,8 @@ class SteppedMemory:
             Extraction(settings, extractor).stage(),
             Facts(settings).stage(),
             Embedding(settings, self._embedder).stage(),
-            Index(settings, self._index).stage(),
-            VectorViews(settings, {VectorKind.FACT: self._index}).stage(),
+            Index(settings, self.index).stage(),
+            VectorViews(settings, {VectorKind.FACT: self.index}).stage(),
         )
         self._stages = [StageHarness(stage) for stage in stages]
 
@@ -105,7 +105,7 @@ class SteppedMemory:
     async def facts(self, user_id: str, status: str) -> list[dict[str, Any]]:
         """Return facts as ``GET /v1/facts`` does."""
         where = FactFilter(user_id=user_id, statuses=_STATUSES[status])
-        found, _ = await self._index.page(where, 10_000)
+        found, _ = await self.index.page(where, 10_000)
         return [msgspec.to_builtins(each) for each in found]
 
     async def _send(self, topic: str, key: str, value: msgspec.Struct) -> None:

@@ -5,12 +5,20 @@ The built-in extractor, the embedder and the stages of a deployment, without a b
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import pytest
+import samples
+
 from benchmarks.notebook.stepped import SteppedMemory
+from models.understanding import QueryUnderstanding
+from processors.prompts.answering.material import Asked, material
+from streams.chat.answering.recollection import Recollection
 from streams.llm.builtin_extractor import BuiltinExtractor
 from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.tokenizer import cl100k_counter
 
 CHANGES = {
     "car": ("I have a car.", "I sold my car."),
@@ -64,3 +72,25 @@ async def test_the_name_of_a_partner_does_not_end_the_marriage(tmp_path: Path) -
         stands = {each["statement"] for each in await memory.facts("ada", "active")}
     await embedder.close()
     assert stands == {*said}
+
+
+@pytest.mark.parametrize(
+    "name", ["language", "length", "units", "called", "emojis", "emojis again", "ex", "allergy"]
+)
+async def test_only_what_was_said_last_is_in_the_prompt_of_an_answer(tmp_path: Path, name: str) -> None:
+    before, after = CHANGES[name]
+    embedder = OnnxEmbedder()
+    question = "Tell me about owls."
+    now = datetime(2026, 7, 1, 9, tzinfo=UTC)
+    async with SteppedMemory(tmp_path, embedder) as memory:
+        memory.read_by(BuiltinExtractor(embedder.behind))
+        sessions = [session("ada", "2026-02-01", before), session("ada", "2026-06-01", after)]
+        await memory.feed({"person": "ada", "sessions": sessions})
+        turn = samples.turn(0, question, user_id="ada")
+        known = Recollection(None, None, None, None, memory.index, clock=lambda: now)  # type: ignore[arg-type]
+        standing = await known.standing(turn)
+    await embedder.close()
+    understood = QueryUnderstanding(query=question, is_ambiguous=False, score=0.0)
+    asked = Asked(turn=turn, understanding=understood, standing=standing)
+    packed = material(asked, [], 1500, now, cl100k_counter(), {})
+    assert [each.text for each in packed.inside() if each.text != question] == [after]
