@@ -9,8 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from memory_samples import fact as made
-from memory_samples import vector_of
+from memory_samples import fact, vector_of
 
 from models.errors import DependencyUnavailable
 from models.facts import Fact
@@ -49,10 +48,6 @@ async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
     opened = QdrantEdgeIndex(tmp_path / "qdrant", FACT_KIND, VectorSpace("words-1", DIMENSIONS))
     yield Harness(opened)
     await opened.close()
-
-
-def fact(text: str) -> Fact:
-    return made(text)
 
 
 TEA, CELLO = fact("likes tea"), fact("plays the cello")

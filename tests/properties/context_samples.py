@@ -6,10 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
-import samples
 
 from models.context import Context, FoundBy
-from models.turns import Turn
 from processors.retrieval.context.packing import Packed
 from processors.retrieval.context.ranking import Candidate
 from processors.retrieval.recall.question import words_of
@@ -28,10 +26,6 @@ def candidate(name: str, text: str, similarity: float = 0.5, **replace: Any) -> 
         confidence=0.9,
     )
     return msgspec.structs.replace(made, **replace)
-
-
-def turn(index: int, text: str) -> Turn:
-    return samples.turn(index, text, at=NOW)
 
 
 def context_of(packed: Packed, budget: int) -> Context:

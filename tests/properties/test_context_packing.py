@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import timedelta
 from random import Random
 
-from context_samples import NOW, candidate, context_of, turn
+from context_samples import NOW, candidate, context_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from samples import turn
 
 from models.context import LeftOut, Tier
 from processors.retrieval.context.packing import Budget, Packed, Packer

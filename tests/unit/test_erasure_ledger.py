@@ -7,9 +7,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import samples
 
 from models.erasures import ErasedPerson
-from models.messages import ChatMessage, Role
+from models.messages import ChatMessage
 from models.turns import Turn
 from models.windows import Window
 from streams.agents.ingest.conversations import Conversations
@@ -24,15 +25,7 @@ UNTIL = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
 def message(sent_at: datetime, user_id: str = "ada", tenant_id: str = "default") -> ChatMessage:
-    return ChatMessage(
-        message_id="m",
-        conversation_id="c",
-        user_id=user_id,
-        tenant_id=tenant_id,
-        role=Role.USER,
-        content="I am allergic to quokkas.",
-        sent_at=sent_at,
-    )
+    return samples.message(0, sent_at=sent_at, user_id=user_id, tenant_id=tenant_id)
 
 
 def ledger_of(settings: Settings, hashed: PersonHash) -> ErasureLedger:
