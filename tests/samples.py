@@ -14,7 +14,7 @@ from models.messages import ChatMessage, Role
 from models.statements import Kind
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.turns import Turn, TurnSource
-from models.windows import WindowSource
+from models.windows import WindowMessage, WindowSource
 
 #: When everything here was said.  The clock of :class:`streams.runtime.testing.StageHarness` begins here, too.
 START = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
@@ -29,6 +29,21 @@ def message(number: int, content: str = "", *, at: datetime = START, **changes: 
         role=Role.USER,
         content=content or f"message {number}",
         sent_at=at + timedelta(seconds=number),
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def window_message(index: int, content: str = "", *, at: datetime = START, **changes: Any) -> WindowMessage:
+    """Return message ``m<index>`` as a window holds it: Ada's, sent and arrived ``at``."""
+    made = WindowMessage(
+        message_id=f"m{index}",
+        user_id="ada",
+        role=Role.USER,
+        content=content or f"message {index}",
+        sent_at=at,
+        arrived_at=at,
+        index=index,
+        offset=100 + index,
     )
     return msgspec.structs.replace(made, **changes)
 

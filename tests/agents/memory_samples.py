@@ -9,6 +9,7 @@ from zlib import crc32
 
 import msgspec
 import numpy as np
+import samples
 
 from models import ids
 from models.facts import Fact, FactCandidate, Provenance
@@ -32,15 +33,13 @@ def said(*lines: str, user: str = "ada", first: int = 0, conversation: str = "c"
     for n, line in enumerate(lines, first):
         by_assistant = line.startswith("assistant: ")
         found.append(
-            WindowMessage(
+            samples.window_message(
+                n,
+                line.removeprefix("assistant: "),
+                at=START + timedelta(seconds=n),
                 message_id=f"{conversation}-m{n}",
                 user_id=user,
                 role=Role.ASSISTANT if by_assistant else Role.USER,
-                content=line.removeprefix("assistant: "),
-                sent_at=START + timedelta(seconds=n),
-                arrived_at=START + timedelta(seconds=n),
-                index=n,
-                offset=100 + n,
             )
         )
     return found

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 
 import msgspec
 import pytest
+import samples
 
-from models.messages import Role
 from models.windows import WindowMessage
 from processors.conversations.bodies import Bodies
 from processors.conversations.state import ConversationState, Kept
@@ -16,17 +16,7 @@ AT = datetime(2026, 3, 1, tzinfo=UTC)
 
 
 def kept(index: int, user: str = "amara") -> Kept:
-    said = WindowMessage(
-        message_id=f"m{index}",
-        user_id=user,
-        role=Role.USER,
-        content=f"words {index}",
-        sent_at=AT,
-        arrived_at=AT,
-        index=index,
-        offset=100 + index,
-        late=False,
-    )
+    said = samples.window_message(index, f"words {index}", at=AT, user_id=user)
     return Kept(100 + index, f"m{index}", msgspec.json.encode(said), 1.0 + index)
 
 

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import msgspec
 import pytest
+import samples
 from told_facts import minute
 
 from models.messages import Role
@@ -17,16 +18,8 @@ SAID = ("I live in Berlin.", "I like blueberries.", "I like blueberries in smoot
 
 
 def message(number: int, content: str) -> WindowMessage:
-    return WindowMessage(
-        message_id=f"m{number}",
-        user_id="ada",
-        role=Role.USER,
-        content=content,
-        sent_at=minute(number),
-        arrived_at=minute(100 - number),
-        index=number,
-        offset=70 + number,
-    )
+    arrived = minute(100 - number)
+    return samples.window_message(number, content, at=minute(number), arrived_at=arrived, offset=70 + number)
 
 
 WINDOW = Window(
