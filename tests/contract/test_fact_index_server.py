@@ -73,12 +73,17 @@ async def test_a_server_that_never_answers_is_waited_for() -> None:
         ("500 Internal Server Error", ""),
         ("429 Too Many Requests", "retry-after: 3\r\n"),
         ("404 Not Found", ""),
-        ("200 OK", ""),
     ],
 )
-async def test_a_server_that_fails_or_talks_nonsense_is_waited_for(status: str, headers: str) -> None:
+async def test_a_server_that_fails_is_waited_for(status: str, headers: str) -> None:
     async with a_server(status, {"status": {"error": "no"}}, headers) as url, an_index(url) as index:
         with pytest.raises(DependencyUnavailable, match=url):
+            await index.count()
+
+
+async def test_another_program_at_the_address_is_a_configuration_error() -> None:
+    async with a_server("200 OK", {"status": {"error": "no"}}) as url, an_index(url) as index:
+        with pytest.raises(ConfigurationError, match="is no Qdrant server"):
             await index.count()
 
 
