@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 import orjson
 
+from models.errors import ConfigurationError
 from streams.clients.catalog import load_catalog
 from streams.clients.topic_spec import TopicSpec
 
@@ -39,17 +40,26 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def load_examples(topic: str) -> list[Example]:
-    """Return the valid examples of a topic (contract name), by file name."""
+    """Return the valid examples of a topic (contract name), by file name.
+
+    Raises:
+        ConfigurationError: the topic has no folder of examples.
+    """
     return _load(load_catalog().get(topic), "")
 
 
 def load_invalid_examples(topic: str) -> list[Example]:
-    """Return the examples that must be refused, each with its reason."""
+    """Return the examples that must be refused, each with its reason; raise as :func:`load_examples`."""
     return _load(load_catalog().get(topic), "invalid")
 
 
 def _load(spec: TopicSpec, subfolder: str) -> list[Example]:
     folder = files("schemas") / spec.examples / subfolder
+    if not folder.is_dir():
+        raise ConfigurationError(
+            f"schemas/{'/'.join(filter(None, (spec.examples, subfolder)))} is missing: a topic needs "
+            "valid examples there, and invalid ones in its folder invalid"
+        )
     found = sorted((f for f in folder.iterdir() if f.name.endswith(".json")), key=lambda f: f.name)
     return [_read(file, spec) for file in found]
 
