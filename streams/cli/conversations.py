@@ -21,7 +21,7 @@ from streams.clients.kafka.lookup import Lookup
 from streams.config.settings import Settings, load_settings
 from streams.queries.conversations import states as conversation_states
 
-app = typer.Typer(no_args_is_help=True, help="Look at conversations, and close them.")
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Look at conversations, and close them.")
 
 
 @app.command()

@@ -19,7 +19,11 @@ from streams.queries import dead_letters
 from streams.queries.dead_letters import Letter, Place, Whole
 from streams.runtime.deadletters import DeadRecord
 
-app = typer.Typer(no_args_is_help=True, help="Look at records that could not be processed; retry or drop them.")
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Look at records that could not be processed; retry or drop them.",
+)
 
 Topic = Annotated[str, typer.Argument(help="For example chat.messages.v1.", show_default=False)]
 Places = Annotated[

@@ -21,7 +21,11 @@ from streams.config.settings import Settings, load_settings
 from streams.queries.erasure import again, erasing, receipts
 from streams.queries.erasure.receipts import Asked
 
-app = typer.Typer(no_args_is_help=True, help="Forget a conversation or a person, and what was made of it.")
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Forget a conversation or a person, and what was made of it.",
+)
 
 Tenant = Annotated[str, typer.Option("--tenant", help="The tenant that it belongs to.")]
 Certified = Annotated[

@@ -105,4 +105,13 @@ def _load(name: str, entry: Entry) -> _Command:
         found = alone
     command = typer.main.get_command(found)
     command.name = name
+    _join_lines(command)
     return command
+
+
+def _join_lines(command: _Command) -> None:
+    """Let the terminal wrap the help: Typer keeps the line breaks of a docstring's later paragraphs."""
+    paragraphs = (command.help or "").split("\n\n")
+    command.help = "\n\n".join(" ".join(each.split()) for each in paragraphs)
+    for below in getattr(command, "commands", {}).values():
+        _join_lines(below)

@@ -17,7 +17,11 @@ from streams.cli.output import Json, print_json, printable
 from streams.clients.policies.topic import PolicyStore
 from streams.config.settings import load_settings
 
-app = typer.Typer(no_args_is_help=True, help="Policies of tenants: what is noted, what never, for how long.")
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Policies of tenants: what is noted, what never, for how long.",
+)
 
 Tenant = Annotated[str, typer.Option("--tenant", help="Whose policy.")]
 

@@ -40,6 +40,7 @@ from streams.telemetry.logs import configure_logging
 DIFFERENT = 1
 
 app = typer.Typer(
+    add_completion=False,
     no_args_is_help=True,
     help="Run the services once more over the log, beside the live ones, and compare what comes out.",
 )

@@ -18,6 +18,7 @@ from streams.clients.catalog import Catalog, catalog_for
 from streams.config.settings import Settings, load_settings
 
 app = typer.Typer(
+    add_completion=False,
     no_args_is_help=True,
     help="Let a service start over from what the topics hold, or read a topic again. Stop its workers first.",
 )

@@ -17,7 +17,9 @@ from streams.cli.output import Json, print_json, print_table, printable
 from streams.config.settings import load_settings
 from streams.server.tokens import secret, topic
 
-app = typer.Typer(no_args_is_help=True, help="Tokens of the HTTP API: make, list and revoke them.")
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, help="Tokens of the HTTP API: make, list and revoke them."
+)
 
 _DURATION = re.compile(r"(\d{1,6})([mhd])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}

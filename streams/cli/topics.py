@@ -17,7 +17,9 @@ from streams.clients.catalog import catalog_for
 from streams.config.settings import load_settings
 
 app = typer.Typer(
-    no_args_is_help=True, help="Create and verify the topics; schemas/topics has one file for each."
+    add_completion=False,
+    no_args_is_help=True,
+    help="Create and verify the topics; schemas/topics has one file for each.",
 )
 
 

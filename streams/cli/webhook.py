@@ -17,7 +17,7 @@ from streams.cli.output import Json, print_json, print_table, printable
 from streams.config.settings import Settings, load_settings
 from streams.server.webhooks.endpoints import MOST_WEBHOOKS, WEBHOOKS, new_secret
 
-app = typer.Typer(no_args_is_help=True, help="Webhooks: facts and summaries over HTTP.")
+app = typer.Typer(add_completion=False, no_args_is_help=True, help="Webhooks: facts and summaries over HTTP.")
 
 #: What stands in URLs.
 _OF_URLS = frozenset(map(chr, range(0x21, 0x7F)))
