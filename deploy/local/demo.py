@@ -28,8 +28,8 @@ def run(
         str,
         typer.Option(
             envvar="MODEL",
-            help="Who reads: builtin, scripted, gemini, or http://host:port/v1#name; without "
-            "it gemini, if there is a GEMINI_API_KEY, else builtin.",
+            help="The model that reads: builtin, scripted, gemini, or http://host/v1#name; without it "
+            "gemini, if there is a GEMINI_API_KEY, else builtin.",
         ),
     ] = "",
     stay: Annotated[

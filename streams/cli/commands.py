@@ -90,7 +90,7 @@ COMMANDS = {
     "size": Entry(
         OPERATE,
         "size:show",
-        "Reckon cores, processes, memory and disks for a load, with the retention that the settings say.",
+        "Estimate the pods, cores, memory, disks and price of a load, with the retention of the settings.",
     ),
     "settings": Entry(
         OPERATE, "settings:show", "List every setting: its value now, its default, its unit and what it does."

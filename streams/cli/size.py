@@ -29,7 +29,9 @@ def _price(name: str, of: str) -> Any:
 def show(
     messages_a_day: Annotated[
         float | None,
-        typer.Option("--messages-a-day", min=1, help="Messages of people and assistants.", show_default=False),
+        typer.Option(
+            "--messages-a-day", min=1, help="Messages of people and assistants per day.", show_default=False
+        ),
     ] = None,
     people: Annotated[
         float | None,
@@ -40,11 +42,15 @@ def show(
             show_default=False,
         ),
     ] = None,
-    days: Annotated[float, typer.Option("--days", min=1, help="After how many days.")] = 365,
-    peak: Annotated[float, typer.Option("--peak", min=1, help="The busiest hour against the mean.")] = 3,
+    days: Annotated[
+        float, typer.Option("--days", min=1, help="Age of the deployment: disks grow with it.")
+    ] = 365,
+    peak: Annotated[
+        float, typer.Option("--peak", min=1, help="The busiest hour, as a multiple of the mean.")
+    ] = 3,
     facts: Annotated[
         float | None,
-        typer.Option("--facts-a-message", help="Facts that come of a message; else as measured: 0.5."),
+        typer.Option("--facts-a-message", help="Facts per message; without it 0.5, as measured."),
     ] = None,
     replicas: Annotated[int, typer.Option("--replicas", min=1, help="Copies of each partition in Kafka.")] = 3,
     broker_disk: Annotated[float, typer.Option("--broker-disk", min=1, help="GB of disk of a broker.")] = 2000,
@@ -53,10 +59,10 @@ def show(
     disk: Annotated[float, _price("--disk-price", "a GB of disk")] = 0.0,
     json: Json = False,
 ) -> None:
-    """Reckon pods, brokers, memory, disks and their price for a load, with the retention that the settings say.
+    """Estimate the pods, cores, memory, disks and price of a load, with the retention of the settings.
 
-    The figures a message are measured, with the built-in models and people who say
-    something worth keeping in every second message: chat that is plainer takes less.
+    The figures per message are measured, with the built-in models and people who say something worth keeping
+    in every second message: plainer chat takes less.
     """
     if messages_a_day is None and people is None:
         raise ConfigurationError("how much is it for? Give --messages-a-day or --people")
