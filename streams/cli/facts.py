@@ -113,8 +113,8 @@ def explain(
 def _none_learned(user: str, everything: bool) -> str:
     """Say why there are no facts of somebody who is known: none were learned, or none hold."""
     if everything:
-        return f"{printable(user)} is known, and no fact about them."
-    return f"{printable(user)} is known, and no fact about them that holds: --all shows what held before."
+        return f"{printable(user)} is known, but no fact about them: not every sentence becomes one."
+    return f"{printable(user)} is known, but no fact about them holds: --all shows facts that held before."
 
 
 def _require(user: str) -> None:

@@ -102,7 +102,7 @@ def test_the_facts_of_a_person_that_hold(capsys: pytest.CaptureFixture[str]) -> 
 
 def test_a_known_person_without_facts_is_not_unknown(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.run(["facts", "--user", "cyd"]) == 0
-    assert "cyd is known, and no fact about them that holds: --all shows" in capsys.readouterr().out
+    assert "cyd is known, but no fact about them holds: --all shows" in capsys.readouterr().out
     assert main.run(["facts", "--user", "cyd", "--all"]) == 0
     assert "[merged into]" in capsys.readouterr().out
 
