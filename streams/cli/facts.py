@@ -72,8 +72,8 @@ def show(
             print(printable(line))
     for kind, of_kind in groupby(facts, key=lambda fact: fact.kind):
         console().print(kind.value, style="bold")
-        for fact in of_kind:
-            _print_line(fact, settings)
+        for fact in of_kind:  # one quotation may fill two slots: the attribute tells them apart
+            _print_line(fact, settings, fact.attribute)
 
 
 def explain(
@@ -214,13 +214,14 @@ async def _opened(settings: Settings, ask: Callable[[FactReader], Awaitable[T]])
         return await ask(shown_facts(index, await read_policies(settings)))
 
 
-def _print_line(fact: Fact, settings: Settings) -> None:
+def _print_line(fact: Fact, settings: Settings, attribute: str = "") -> None:
     now = confidence_at(fact, datetime.now(UTC), settings.decay_rates)
     unsure = "  [tentative]" if fact.tentative else ""
     end = unsure if fact.status is FactStatus.ACTIVE else f"  [{fact.status.value.replace('_', ' ')}]"
     said = "" if fact.evidence_count == 1 else f", said {fact.evidence_count} times"
     print(f"  {now:.2f}  {printable(fact.statement)}{end}")
-    print(f"        {fact.fact_id}  since {fact.valid_from:%Y-%m-%d}{_until(fact)}{said}")
+    about = f"{printable(attribute)}, " if attribute else ""
+    print(f"        {fact.fact_id}  {about}since {fact.valid_from:%Y-%m-%d}{_until(fact)}{said}")
 
 
 def _until(fact: Fact) -> str:

@@ -95,7 +95,7 @@ def test_the_facts_of_a_person_that_hold(capsys: pytest.CaptureFixture[str]) -> 
     assert main.run(["facts", "--user", "ada"]) == 0
     out = capsys.readouterr().out.splitlines()
     assert out[:2] == ["state", "  0.80  User lives in Munich"]
-    assert out[2].startswith(f"        {MUNICH.fact_id}  since ")
+    assert out[2].startswith(f"        {MUNICH.fact_id}  home, since ")
     assert out[2].endswith(", said 3 times")
     assert len(out) == 3
 
