@@ -97,7 +97,8 @@ SUMMARIZED = """{"profile": {"preferences": ["Does not like the coffee at work",
  "open_questions": [], "todos": []}"""
 
 
-def _near(name: str, *statements: str) -> MergeCluster:
+def near(name: str, *statements: str) -> MergeCluster:
+    """Return a question whether these statements are one fact."""
     facts = tuple(
         Likeness(
             fact_id=f"{name}-{n}", statement=text, confidence=0.8, kind=Kind.PREFERENCE, last_evidence_at=_BEGAN
@@ -109,8 +110,8 @@ def _near(name: str, *statements: str) -> MergeCluster:
 
 #: Facts that are near each other.
 CLUSTERS = (
-    _near("a", "Wants short answers", "Prefers answers to be short"),
-    _near("b", "Won the first match of the season", "Won the fourth match of the season"),
+    near("a", "Wants short answers", "Prefers answers to be short"),
+    near("b", "Won the first match of the season", "Won the fourth match of the season"),
 )
 
 #: What a model should decide about them.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from random import Random
 from typing import Any
 from zlib import crc32
 
@@ -20,9 +21,13 @@ from models.statements import Kind, Statement
 from models.vectors import EmbeddingResult, VectorKind
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
 from processors.retrieval.embedding.vectors import pack
-from streams.agents.memory.facts import FACTS, Facts
+from streams.agents.memory.consolidation_records import CONSOLIDATION
+from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
+from streams.clients.records import Record
 from streams.config.settings import Settings
+from streams.runtime.stage import Stage
 from streams.runtime.testing import PARTITION, START, StageHarness
+from streams.runtime.trial import Trial
 
 MESSAGES = "chat.messages.v1"
 
@@ -135,6 +140,43 @@ def fact(text: str = "likes blueberries", **changes: Any) -> Fact:
     harness.feed(harness.record(candidate(text)))
     (found,) = harness.values(FACTS, Fact)
     return msgspec.structs.replace(found, **changes)
+
+
+def calmly(stage: Stage, log: Sequence[Record], *, causal: bool = False) -> Trial:
+    """Read the log record by record, without a crash."""
+    calm = Trial(stage, log, Random(0), latencies=[0.0], batches=[1], causal=causal)
+    calm.run()
+    return calm
+
+
+def crashing(
+    stage: Stage, log: Sequence[Record], chance: Random, crashes: int, *, causal: bool = False
+) -> Trial:
+    """Read the log in batches of any size, with crashes, to its end."""
+    trial = Trial(stage, log, chance, batches=(1, 4, 100), causal=causal)
+    for _ in range(crashes):
+        trial.run(chance.randint(1, 8))
+    trial.run()
+    return trial
+
+
+class FactsHarness(StageHarness):
+    """The facts stage; steps and candidates that it writes are read by it until it writes none any more."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(Facts(settings).stage())
+        self.log: list[Record] = []
+
+    def take(self, *records: Record) -> None:
+        for record in records:
+            self.log.append(record)
+            before = len(self.outputs)
+            self.feed(record)
+            for output in self.outputs[before:]:
+                if output.topic in (CONSOLIDATION, CANDIDATES):
+                    assert output.value is not None
+                    self.arrived += timedelta(seconds=1)
+                    self.take(self.record(output.value, output.topic, key=output.key))
 
 
 class ScriptedExtractor:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory_samples import calmly, crashing
 from test_episodes_stage import Harness as Episodic
 
 from models import ids
@@ -160,12 +161,7 @@ def test_episodes_do_not_depend_on_crashes_or_vector_order(seed: int, crashes: i
     chance = Random(seed)
     log = log_of(chance)
     without_clock = dataclasses.replace(stage(), on_timer=None, timer_at=None)
-    calm = Trial(without_clock, log, Random(0), latencies=[0.0], batches=[1])
-    calm.run()
-    trial = Trial(without_clock, log, chance, batches=(1, 4, 100))
-    for _ in range(crashes):
-        trial.run(chance.randint(1, 8))
-    trial.run()
+    calm, trial = calmly(without_clock, log), crashing(without_clock, log, chance, crashes)
     assert {(o.topic, o.key, o.value) for o in trial.outputs} == {
         (o.topic, o.key, o.value) for o in calm.outputs
     }

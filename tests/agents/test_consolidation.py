@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_samples import candidate, vector_of
+from memory_samples import FactsHarness, calmly, candidate, crashing, vector_of
 
 from models import ids
 from models.consolidation import (
@@ -43,9 +43,10 @@ from streams.agents.vectors.requests import EMBEDDINGS
 from streams.clients.erasures import Erasing
 from streams.clients.records import Record
 from streams.config.settings import Settings
+from streams.runtime.effects import Output
 from streams.runtime.marks import Layout
+from streams.runtime.stage import Stage
 from streams.runtime.testing import PARTITION, START, StageHarness
-from streams.runtime.trial import Trial
 
 NEAR = (1.0, 0.0, 0.0)
 NEARBY = (0.96, 0.28, 0.0)
@@ -65,23 +66,9 @@ def consolidate(user: str = "ada", **changes: Any) -> ConsolidationStep:
     return msgspec.structs.replace(step, **changes)
 
 
-class Harness(StageHarness):
-    """The facts stage; steps that it writes are read by it until it writes none any more."""
-
+class Harness(FactsHarness):
     def __init__(self, **changed: Any) -> None:
-        super().__init__(Facts(Settings(**changed)).stage())
-        self.log: list[Record] = []
-
-    def take(self, *records: Record) -> None:
-        for record in records:
-            self.log.append(record)
-            before = len(self.outputs)
-            self.feed(record)
-            for output in self.outputs[before:]:
-                if output.topic == CONSOLIDATION:
-                    assert output.value is not None
-                    self.arrived += timedelta(seconds=1)
-                    self.take(self.record(output.value, CONSOLIDATION, key=output.key))
+        super().__init__(Settings(**changed))
 
     def know(
         self, text: str, number: int, vector: Sequence[float] = NEAR, minute: int = 0, **changes: Any
@@ -461,7 +448,8 @@ STORY = st.lists(
 )
 
 
-UNTIMED = Settings(consolidate_at="off")
+def untimed() -> Stage:
+    return Facts(Settings(consolidate_at="off")).stage()
 
 
 def told(story: Sequence[tuple[str, str, float, bool]]) -> Harness:
@@ -474,19 +462,8 @@ def told(story: Sequence[tuple[str, str, float, bool]]) -> Harness:
     return harness
 
 
-def calmly(log: Sequence[Record]) -> Trial:
-    calm = Trial(Facts(UNTIMED).stage(), log, Random(0), latencies=[0.0], batches=[1], causal=True)
-    calm.run()
-    return calm
-
-
-def crashing(log: Sequence[Record], chance: Random) -> Trial:
-    """Read the log with four crashes."""
-    trial = Trial(Facts(UNTIMED).stage(), log, chance, batches=(1, 4, 100), causal=True)
-    for _ in range(4):
-        trial.run(chance.randint(1, 8))
-    trial.run()
-    return trial
+def crashed(log: Sequence[Record], chance: Random) -> Sequence[Output]:
+    return crashing(untimed(), log, chance, 4, causal=True).outputs
 
 
 def latest(outputs: Sequence[Any]) -> dict[bytes, object]:
@@ -531,8 +508,7 @@ def test_however_often_it_crashes_the_facts_are_the_same(
     story: list[tuple[str, str, float, bool]], chance: Random
 ) -> None:
     log = told(story).log
-    calm, trial = calmly(log), crashing(log, chance)
-    assert latest(trial.outputs) == latest(calm.outputs)
+    assert latest(crashed(log, chance)) == latest(calmly(untimed(), log, causal=True).outputs)
 
 
 # -- commands and validation --------------------------------------------------------------------------------
@@ -923,7 +899,7 @@ def test_taken_back_however_often_it_crashes(story: list[tuple[str, str, float, 
     harness = told([(verb, thing, confidence, False) for verb, thing, confidence, _ in story])
     for text in merged_texts(harness):
         separate(harness, text)
-    assert latest(crashing(harness.log, chance).outputs) == latest(calmly(harness.log).outputs)
+    assert latest(crashed(harness.log, chance)) == latest(calmly(untimed(), harness.log, causal=True).outputs)
 
 
 @given(STORY, st.randoms(use_true_random=False))
@@ -938,7 +914,7 @@ def test_told_apart_however_often_it_crashes(story: list[tuple[str, str, float, 
             number += 1
     harness.consolidate(step_id="s-after")
     # Which came first, a sentence or the step that merged its fact, is up to whoever reads them.
-    for outputs in (harness.outputs, crashing(harness.log, chance).outputs):
+    for outputs in (harness.outputs, crashed(harness.log, chance)):
         told_last = {output.key: output.value for output in outputs if output.topic == FACTS}
         facts = [msgspec.json.decode(value, type=Fact) for value in told_last.values() if value is not None]
         standing = [fact for fact in facts if fact.merged_into_id is None and not fact.is_void]

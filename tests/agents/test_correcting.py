@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_samples import candidate
+from memory_samples import FactsHarness, candidate
 
 from models.commands import Command
 from models.consolidation import ConsolidationStep, Step
@@ -22,7 +22,7 @@ from models.statements import Kind, Polarity
 from streams.agents.masking import mask_of
 from streams.agents.memory.commands import COMMANDS, Commands
 from streams.agents.memory.consolidation_records import CONSOLIDATION
-from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
+from streams.agents.memory.facts import FACTS, Facts
 from streams.clients.erasures import Erasing
 from streams.clients.records import Record
 from streams.config.settings import Settings
@@ -64,24 +64,12 @@ class NoAnswers:
         raise AssertionError("nothing is erased here")
 
 
-class Harness(StageHarness):
+class Harness(FactsHarness):
     """The facts stage and the stage of commands before it; what they write for it is read by it."""
 
     def __init__(self) -> None:
-        super().__init__(Facts(Settings()).stage())
+        super().__init__(Settings())
         self.commands = StageHarness(Commands(Settings(), NoAnswers()).stage())
-        self.log: list[Record] = []
-
-    def take(self, *records: Record) -> None:
-        for record in records:
-            self.log.append(record)
-            before = len(self.outputs)
-            self.feed(record)
-            for output in self.outputs[before:]:
-                if output.topic in (CONSOLIDATION, CANDIDATES):
-                    assert output.value is not None
-                    self.arrived += timedelta(seconds=1)
-                    self.take(self.record(output.value, output.topic, key=output.key))
 
     def know(self, attribute: str, value: str, number: int = 1, **changes: Any) -> Fact:
         self.take(self.record(told(attribute, value, number, **changes)))

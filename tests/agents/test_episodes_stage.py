@@ -11,6 +11,7 @@ import msgspec
 import samples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from memory_samples import calmly, crashing
 
 from models import ids
 from models.episodes import Episode
@@ -30,7 +31,6 @@ from streams.config.settings import Settings
 from streams.runtime.effects import Output
 from streams.runtime.stage import Stage
 from streams.runtime.testing import START, StageHarness
-from streams.runtime.trial import Trial
 
 DAY = timedelta(days=1)
 
@@ -305,12 +305,7 @@ def test_no_crash_and_no_cut_changes_an_episode(seed: int, crashes: int) -> None
     chance = Random(seed)
     log = log_of(chance)
     without_clock = dataclasses.replace(stage(), on_timer=None, timer_at=None)
-    calm = Trial(without_clock, log, Random(0), latencies=[0.0], batches=[1])
-    calm.run()
-    trial = Trial(without_clock, log, chance, batches=(1, 4, 100))
-    for _ in range(crashes):
-        trial.run(chance.randint(1, 8))
-    trial.run()
+    calm, trial = calmly(without_clock, log), crashing(without_clock, log, chance, crashes)
     assert settled(trial.outputs) == settled(calm.outputs)
     assert {(each.topic, each.key, each.value) for each in trial.outputs} == {
         (each.topic, each.key, each.value) for each in calm.outputs

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory_samples import calmly, crashing
 
 from models.graph import Entity, GraphStatement, Relation
 from models.index import VectorSpace
@@ -23,7 +24,6 @@ from streams.clients.erasures import Erasing
 from streams.clients.records import Record
 from streams.config.settings import Settings
 from streams.runtime.testing import PARTITION, START, StageHarness
-from streams.runtime.trial import Trial
 from streams.stores.index_factory import open_index
 from streams.stores.qdrant_kinds import ENTITIES as ENTITY_KIND
 from streams.stores.qdrant_kinds import RELATIONS as RELATION_KIND
@@ -217,12 +217,7 @@ def test_however_it_is_read_the_graph_is_the_same(told: list[tuple[str, str]], c
     for number, (text, user) in enumerate(told):
         log += [made.record(each) for each in statements(text, user=user, conversation=f"c{number}")]
     stages = GraphStage(Settings()).stage()
-    calm = Trial(stages, log, Random(0), latencies=[0.0], batches=[1])
-    calm.run()
-    trial = Trial(stages, log, chance, batches=(1, 4, 100))
-    for _ in range(3):
-        trial.run(chance.randint(1, 6))
-    trial.run()
+    calm, trial = calmly(stages, log), crashing(stages, log, chance, 3)
 
     def last(outputs: Sequence[object]) -> set[tuple[str, bytes, object]]:
         found: dict[tuple[str, bytes], object] = {}

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_samples import MESSAGES, candidate, vector_of
+from memory_samples import MESSAGES, FactsHarness, candidate, crashing, vector_of
 
 from models import ids
 from models.consolidation import ConsolidationReport, ConsolidationStep, Step
@@ -26,11 +26,9 @@ from streams.agents.memory.sentence_vectors import PAGES, SENTENCE, pages_key, s
 from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
 from streams.clients.erasures import Erasing, announce
 from streams.clients.policies.known import TenantPolicy, prepared
-from streams.clients.records import Record
 from streams.config.settings import Settings
 from streams.runtime.effects import Effects
-from streams.runtime.testing import PARTITION, START, StageHarness
-from streams.runtime.trial import Trial
+from streams.runtime.testing import PARTITION, START
 
 NEAR, NEARBY, FAR = (1.0, 0.0, 0.0), (0.96, 0.28, 0.0), (0.0, 0.0, 1.0)
 FERRY, BOAT = "I row the old ferry on Sunday mornings.", "On Sunday mornings I row the old ferry."
@@ -74,25 +72,10 @@ def fact_vector(statement: str, vector: Sequence[float] = NEAR) -> EmbeddingResu
     return msgspec.structs.replace(made, kind=VectorKind.FACT, id=fact_id, sentence=None)
 
 
-class Harness(StageHarness):
-    """The facts stage; what it writes for itself is read by it."""
-
+class Harness(FactsHarness):
     def __init__(self, **changed: Any) -> None:
-        super().__init__(
-            Facts(Settings(**{"recurring_fact_similarity": 0.75, "consolidate_at": "off"} | changed)).stage()
-        )
-        self.log: list[Record] = []
+        super().__init__(Settings(**{"recurring_fact_similarity": 0.75, "consolidate_at": "off"} | changed))
         self.arrived = START + timedelta(hours=1)
-
-    def take(self, *records: Record) -> None:
-        for record in records:
-            self.log.append(record)
-            before = len(self.outputs)
-            self.feed(record)
-            for output in self.outputs[before:]:
-                if output.topic in (CONSOLIDATION, CANDIDATES):
-                    self.arrived += timedelta(seconds=1)
-                    self.take(self.record(output.value, output.topic, key=output.key))
 
     def tell(self, *vectors: EmbeddingResult) -> None:
         for each in vectors:
@@ -298,10 +281,7 @@ def test_read_again_with_crashes_the_log_gives_the_same(
     harness.tell(*vectors_of(story))
     harness.consolidate()
     harness.consolidate("s-2")
-    trial = Trial(harness.spec, harness.log, chance, batches=(1, 4, 100), causal=True)
-    for _ in range(3):
-        trial.run(chance.randint(1, 8))
-    trial.run()
+    trial = crashing(harness.spec, harness.log, chance, 3, causal=True)
     # Steps may be read before the vectors: what was found is in the log, and nothing else becomes a fact.
     latest = [
         {o.key: o.value for o in outputs if o.topic == FACTS} for outputs in (trial.outputs, harness.outputs)

@@ -12,7 +12,7 @@ import msgspec
 import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_samples import ScriptedExtractor, said, statement, window
+from memory_samples import ScriptedExtractor, calmly, crashing, said, statement, window
 
 from models.messages import ChatMessage, Role
 from models.statements import Statement
@@ -48,13 +48,7 @@ def last_of_each_key(outputs: Sequence[Output]) -> dict[tuple[str, bytes | None]
 
 def trials(stage: Stage, log: Sequence[Record], chance: Random, crashes: int) -> tuple[Trial, Trial]:
     """The log read in one go, and as it comes, with crashes."""
-    calm = Trial(stage, log, Random(0), latencies=[0.0], batches=[1], causal=True)
-    calm.run()
-    trial = Trial(stage, log, chance, batches=(1, 4, 100), causal=True)
-    for _ in range(crashes):
-        trial.run(chance.randint(1, 8))
-    trial.run()
-    return calm, trial
+    return calmly(stage, log, causal=True), crashing(stage, log, chance, crashes, causal=True)
 
 
 # -- conversations ------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import msgspec
 import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memory_samples import crashing
 
 from models.context import ContextRequest
 from models.ids import text_hash
@@ -187,14 +188,6 @@ def ingest() -> Stage:
     return dataclasses.replace(Conversations(SETTINGS, COUNT).stage(), on_timer=None, timer_at=None)
 
 
-def played(stage: Stage, log: list[Record], chance: Random, crashes: int) -> Trial:
-    trial = Trial(stage, log, chance, batches=(1, 4, 100), causal=True)
-    for _ in range(crashes):
-        trial.run(chance.randint(1, 8))
-    trial.run()
-    return trial
-
-
 def indices_of_ingest(trial: Trial) -> dict[int, int]:
     """Return the index of each message by its offset: in windows, and in what no window had yet."""
     found: dict[int, int] = {}
@@ -233,15 +226,15 @@ def test_a_closing_takes_its_place_among_the_turns() -> None:
 def test_ingest_and_turns_say_the_same_index_of_every_message(seed: int, crashes: int) -> None:
     chance = Random(seed)
     log = log_of(chance)
-    expected = indices_of_ingest(played(ingest(), log, chance, crashes))
-    trial = played(Turns(SETTINGS).stage(), log, chance, crashes)
+    expected = indices_of_ingest(crashing(ingest(), log, chance, crashes, causal=True))
+    trial = crashing(Turns(SETTINGS).stage(), log, chance, crashes, causal=True)
     turns = [
         msgspec.json.decode(output.value or b"", type=Turn)
         for output in trial.outputs
         if output.topic == TURNS and not dict(output.headers).get(PUNCTUATION_HEADER)
     ]
     assert {turn.source.offset: turn.index for turn in turns} == expected
-    calm = played(Turns(SETTINGS).stage(), log, Random(0), 0)
+    calm = crashing(Turns(SETTINGS).stage(), log, Random(0), 0, causal=True)
     # A context is asked for after what arrived together, which is for the broker to say.
     made, expected_made = (
         {(output.key, output.value) for output in each.outputs if output.topic != CONTEXT_REQUESTS}

@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from injections import ATTEMPTS
 
-from models.consolidation import Decision, Likeness, MergeCluster
+from models.consolidation import Decision
 from models.ports import MergeVerdict
-from models.statements import Kind
 from processors.prompts import fence, merging
-
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
-
-
-def cluster(name: str, *statements: str) -> MergeCluster:
-    facts = tuple(
-        Likeness(
-            fact_id=f"{name}-{n}", statement=text, confidence=0.7, kind=Kind.PREFERENCE, last_evidence_at=NOW
-        )
-        for n, text in enumerate(statements, 1)
-    )
-    return MergeCluster(cluster_id=name, facts=facts)
-
+from tests import prompt_examples as examples
 
 CLUSTERS = [
-    cluster("a", "Likes coffee", "Drinks coffee daily", "Likes tea"),
-    cluster("b", "Is vegan", "Eats meat"),
+    examples.near("a", "Likes coffee", "Drinks coffee daily", "Likes tea"),
+    examples.near("b", "Is vegan", "Eats meat"),
 ]
 
 
@@ -84,7 +70,7 @@ def test_no_answer_decides_nothing(text: str) -> None:
 
 @pytest.mark.parametrize("attempt", ATTEMPTS)
 def test_what_was_said_stays_inside_the_data(attempt: str) -> None:
-    prompt = merging.prompt([cluster("a", attempt, "Likes tea")])
+    prompt = merging.prompt([examples.near("a", attempt, "Likes tea")])
     assert prompt.system == merging.SYSTEM
     assert [each["text"] for each in fence.opened(prompt.user)] == [attempt, "Likes tea"]
     assert len(prompt.user.splitlines()) == 4

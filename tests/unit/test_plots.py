@@ -11,6 +11,14 @@ from benchmarks import plots, recorded
 
 SVG = "{http://www.w3.org/2000/svg}"
 
+MEASURED: dict[str, Any] = {
+    "machine": "m",
+    "date": "d",
+    "commit": "c",
+    "load_before": 1.0,
+    "versions": {"Python": "3"},
+}
+
 
 @pytest.fixture(scope="module")
 def drawn() -> dict[str, str]:
@@ -62,28 +70,14 @@ def test_what_is_drawn_stands_inside(drawn: dict[str, str]) -> None:
 
 
 def test_the_longest_bar_of_each_group_is_as_long() -> None:
-    measured: dict[str, Any] = {
-        "machine": "m",
-        "date": "d",
-        "commit": "c",
-        "load_before": 1.0,
-        "versions": {"Python": "3"},
-    }
     groups = [plots.Bars("A", "s", {"one": 1.0, "two": 2.0}), plots.Bars("B", "GB & more", {"three": 30.0})]
-    drawn = plots.bars("Title <1>", groups, measured)
+    drawn = plots.bars("Title <1>", groups, MEASURED)
     widths = [float(bar.get("width", 0)) for bar in ElementTree.fromstring(drawn).iter(f"{SVG}rect")][1:]
     assert widths == [390.0, 195.0, 390.0]
 
 
 def test_a_point_is_higher_by_the_power_of_ten() -> None:
-    measured: dict[str, Any] = {
-        "machine": "m",
-        "date": "d",
-        "commit": "c",
-        "load_before": 1.0,
-        "versions": {"Python": "3"},
-    }
-    drawn = plots.lines("Title", "x", {"p95": {0.0: 0.01, 10.0: 0.1, 20.0: 1.0}}, measured)
+    drawn = plots.lines("Title", "x", {"p95": {0.0: 0.01, 10.0: 0.1, 20.0: 1.0}}, MEASURED)
     points = [
         (float(point.get("cx", 0)), float(point.get("cy", 0)))
         for point in ElementTree.fromstring(drawn).iter(f"{SVG}circle")
