@@ -11,7 +11,8 @@ from models.messages import Role
 from models.statements import Kind
 from models.summaries import SummaryRequest
 from models.understanding import QuestionAsked
-from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from models.windows import Window, WindowReason
+from tests import samples
 
 _BEGAN = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
 
@@ -25,33 +26,19 @@ _LINES = (
 
 def window() -> Window:
     """Return a window of four messages."""
-    messages = tuple(
-        WindowMessage(
+    messages = [
+        samples.window_message(
+            index,
+            text,
+            at=_BEGAN + timedelta(minutes=index),
             message_id=f"m-{index}",
             user_id="mara",
             role=role,
-            content=text,
-            sent_at=_BEGAN + timedelta(minutes=index),
-            arrived_at=_BEGAN + timedelta(minutes=index),
-            index=index,
             offset=index,
         )
         for index, (role, text) in enumerate(_LINES)
-    )
-    return Window(
-        window_id="w-1",
-        conversation_id="c-1",
-        user_id="mara",
-        reason=WindowReason.IDLE,
-        message_ids=tuple(each.message_id for each in messages),
-        messages=messages,
-        from_index=0,
-        to_index=len(messages) - 1,
-        overlap=0,
-        source=WindowSource(
-            topic="chat.messages.v1", partition=0, first_offset=0, last_offset=len(messages) - 1
-        ),
-    )
+    ]
+    return samples.window(messages, window_id="w-1", conversation_id="c-1", reason=WindowReason.IDLE)
 
 
 #: What a model should say about :func:`window`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -14,10 +15,20 @@ from models.messages import ChatMessage, Role
 from models.statements import Kind
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.turns import Turn, TurnSource
-from models.windows import WindowMessage, WindowSource
+from models.windows import Window, WindowMessage, WindowReason, WindowSource
 
 #: When everything here was said.  The clock of :class:`streams.runtime.testing.StageHarness` begins here, too.
 START = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self, now: float = 0.0) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
 
 
 def message(number: int, content: str = "", *, at: datetime = START, **changes: Any) -> ChatMessage:
@@ -44,6 +55,29 @@ def window_message(index: int, content: str = "", *, at: datetime = START, **cha
         arrived_at=at,
         index=index,
         offset=100 + index,
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def window(messages: Sequence[WindowMessage], *, partition: int = 0, **changes: Any) -> Window:
+    """Return the closed window over these messages of conversation ``c``."""
+    first, last = messages[0], messages[-1]
+    made = Window(
+        window_id="w",
+        conversation_id="c",
+        user_id=first.user_id,
+        reason=WindowReason.CLOSED,
+        message_ids=tuple(each.message_id for each in messages),
+        messages=tuple(messages),
+        from_index=first.index,
+        to_index=last.index,
+        overlap=0,
+        source=WindowSource(
+            topic="chat.messages.v1",
+            partition=partition,
+            first_offset=first.offset,
+            last_offset=last.offset,
+        ),
     )
     return msgspec.structs.replace(made, **changes)
 

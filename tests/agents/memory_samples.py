@@ -19,7 +19,7 @@ from models.messages import Role
 from models.ports import Extracted, Extraction
 from models.statements import Kind, Statement
 from models.vectors import EmbeddingResult, VectorKind
-from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from models.windows import Window, WindowMessage, WindowReason
 from processors.retrieval.embedding.vectors import pack
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
@@ -53,19 +53,13 @@ def said(*lines: str, user: str = "ada", first: int = 0, conversation: str = "c"
 def window(messages: Sequence[WindowMessage], *, overlap: int = 0, conversation: str = "c") -> Window:
     """Return the window over these messages."""
     first, last = messages[0], messages[-1]
-    return Window(
+    return samples.window(
+        messages,
+        partition=PARTITION,
         window_id=ids.window_id("default", conversation, first.message_id, last.message_id, overlap),
         conversation_id=conversation,
-        user_id=first.user_id,
         reason=WindowReason.FULL,
-        message_ids=tuple(message.message_id for message in messages),
-        messages=tuple(messages),
-        from_index=first.index,
-        to_index=last.index,
         overlap=overlap,
-        source=WindowSource(
-            topic=MESSAGES, partition=PARTITION, first_offset=first.offset, last_offset=last.offset
-        ),
     )
 
 

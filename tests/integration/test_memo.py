@@ -436,20 +436,8 @@ class Summing:
 
 
 def request(**changes: Any) -> SummaryRequest:
-    window = examples.window()
-    made = SummaryRequest(
-        request_id="r-1",
-        conversation_id="c-1",
-        user_id="mara",
-        from_index=0,
-        to_index=3,
-        messages=window.messages,
-        tokens=1220,
-        threshold=1200,
-        source=window.source,
-        arrived_at=window.messages[-1].arrived_at,
-    )
-    return msgspec.structs.replace(made, **changes)
+    made = examples.summary_request()
+    return msgspec.structs.replace(made, **{"tokens": 1220, "threshold": 1200, **changes})
 
 
 async def test_a_summary_is_asked_for_once(rig: Rig) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+import samples
 
 from benchmarks.notebook.labels import HERE, people, window_of
 from models.messages import Role
 from models.statements import Kind, Polarity, Statement
-from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from models.windows import Window
 from processors.extraction.affirmations import affirmed_or_denied
 from processors.extraction.slots import slots_of
 from processors.facts.candidates import objection
@@ -26,31 +27,16 @@ def extractor() -> BuiltinExtractor:
 
 def window(*turns: str, overlap: int = 0) -> Window:
     """Return a window; a turn that begins with ``A:`` is the assistant's."""
-    messages = tuple(
-        WindowMessage(
-            message_id=f"m{index}",
-            user_id="ada",
+    messages = [
+        samples.window_message(
+            index,
+            turn.removeprefix("A: "),
+            at=BEGAN + timedelta(minutes=index),
             role=Role.ASSISTANT if turn.startswith("A:") else Role.USER,
-            content=turn.removeprefix("A: "),
-            sent_at=BEGAN + timedelta(minutes=index),
-            arrived_at=BEGAN + timedelta(minutes=index),
-            index=index,
-            offset=index,
         )
         for index, turn in enumerate(turns)
-    )
-    return Window(
-        window_id="w",
-        conversation_id="c",
-        user_id="ada",
-        reason=WindowReason.CLOSED,
-        message_ids=tuple(each.message_id for each in messages),
-        messages=messages,
-        from_index=0,
-        to_index=len(messages) - 1,
-        overlap=overlap,
-        source=WindowSource(topic="t", partition=0, first_offset=0, last_offset=len(messages) - 1),
-    )
+    ]
+    return samples.window(messages, overlap=overlap)
 
 
 async def kept(extractor: BuiltinExtractor, *turns: str, overlap: int = 0) -> tuple[Statement, ...]:

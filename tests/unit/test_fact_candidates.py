@@ -11,7 +11,7 @@ from told_facts import minute
 
 from models.messages import Role
 from models.statements import Assertion, Kind, Statement
-from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from models.windows import WindowMessage
 from processors.facts.candidates import EARLIEST_EVENT, LATEST_AHEAD, is_quoted, objection, to_candidate
 
 SAID = ("I live in Berlin.", "I like blueberries.", "I like blueberries in smoothies.")
@@ -22,18 +22,8 @@ def message(number: int, content: str) -> WindowMessage:
     return samples.window_message(number, content, at=minute(number), arrived_at=arrived, offset=70 + number)
 
 
-WINDOW = Window(
-    window_id="w",
-    conversation_id="c",
-    user_id="ada",
-    tenant_id="acme",
-    reason=WindowReason.CLOSED,
-    message_ids=("m0", "m1", "m2"),
-    messages=tuple(message(number, content) for number, content in enumerate(SAID)),
-    from_index=0,
-    to_index=2,
-    overlap=0,
-    source=WindowSource(topic="chat.messages.v1", partition=3, first_offset=70, last_offset=72),
+WINDOW = samples.window(
+    [message(number, content) for number, content in enumerate(SAID)], partition=3, tenant_id="acme"
 )
 
 LIKES = Statement(

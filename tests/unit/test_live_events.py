@@ -7,6 +7,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 import samples
+from samples import Clock
 
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka.lookup import Found, Lookup
@@ -20,13 +21,6 @@ from streams.queries.live.numbering import Reached
 
 MESSAGES = "chat.messages.v1"
 FACTS = "memory.facts.v1"
-
-
-class Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ from unittest.mock import AsyncMock
 
 import pytest
 from aiokafka.errors import KafkaError
+from samples import Clock
 
 from models.errors import ConsistencyError
 from streams.clients.aiokafka_internals import JoinGroupRequest, ProduceRequest
@@ -18,16 +19,9 @@ from streams.runtime.lease import FencedInstanceIdError, Lease
 SESSION = 10.0
 
 
-class Clock:
-    now = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(100.0)
 
 
 @pytest.fixture

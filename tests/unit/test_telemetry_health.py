@@ -9,6 +9,7 @@ import urllib.request
 from collections.abc import Iterator
 
 import pytest
+from samples import Clock
 
 from models.errors import ConfigurationError
 from streams.telemetry.health import HealthState
@@ -16,19 +17,9 @@ from streams.telemetry.health_server import HealthServer, _Server
 from streams.telemetry.metrics import Metrics
 
 
-class Clock:
-    """A clock that a test moves."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 @pytest.fixture
 def clock() -> Clock:
-    return Clock()
+    return Clock(1000.0)
 
 
 @pytest.fixture
