@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import functools
 import ssl
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
 
 import pytest
 from serve_rig import ServeRig
@@ -29,6 +30,14 @@ def shared_valkey(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalVal
     asyncio.run(valkey.ensure())
     yield valkey
     asyncio.run(valkey.close())
+
+
+@pytest.fixture
+async def valkey(tmp_path: Path) -> AsyncIterator[LocalValkey]:
+    """A Valkey of one test, which may start, stop and kill it."""
+    server = LocalValkey(tmp_path, "test")
+    yield server
+    await server.close()
 
 
 @pytest.fixture

@@ -58,13 +58,6 @@ def ms(index: int) -> int:
 
 
 @pytest.fixture
-async def valkey(tmp_path: Path) -> AsyncIterator[LocalValkey]:
-    server = LocalValkey(tmp_path, "test")
-    yield server
-    await server.close()
-
-
-@pytest.fixture
 async def log(valkey: LocalValkey) -> AsyncIterator[ConversationLog]:
     made = ConversationLog(valkey.client(), SPACE, ready=valkey.ensure)
     yield made

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 
@@ -14,13 +13,6 @@ from streams.chat.leases import Holder, TurnRunning
 from streams.clients.local_valkey import LocalValkey
 from streams.config.namespace import Namespace
 from streams.stores.turn_leases import TurnLeases
-
-
-@pytest.fixture
-async def valkey(tmp_path: Path) -> AsyncIterator[LocalValkey]:
-    server = LocalValkey(tmp_path, "test")
-    yield server
-    await server.close()
 
 
 @pytest.fixture

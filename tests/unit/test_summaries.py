@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,15 +41,12 @@ def messages(said: Sequence[Said]) -> tuple[WindowMessage, ...]:
     """Messages from ``(speaker, content)``: a role, or the name of a user."""
     roles = {role.value: role for role in Role}
     return tuple(
-        WindowMessage(
-            message_id=f"m{i}",
+        samples.window_message(
+            i,
+            content,
+            at=NOW,
             user_id="ada" if speaker in roles else speaker,
             role=roles.get(speaker, Role.USER),
-            content=content,
-            sent_at=NOW,
-            arrived_at=NOW,
-            index=i,
-            offset=i,
         )
         for i, (speaker, content) in enumerate(said)
     )
