@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_samples import candidate
-from test_consolidation import Harness, _id, consolidate, line_state, result
+from memory_samples import candidate, crashing
+from test_consolidation import Harness, _id, consolidate, line_state, result, untimed
 
 from models import ids
 from models.consolidation import ConsolidationStep, Saying, Step
@@ -21,12 +21,10 @@ from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
 from streams.agents.memory.consolidation_records import CONSOLIDATION
 from streams.agents.memory.fact_store import STATE
-from streams.agents.memory.facts import FACTS, Facts
+from streams.agents.memory.facts import FACTS
 from streams.agents.vectors.requests import EMBEDDINGS
 from streams.clients.records import Record
-from streams.config.settings import Settings
 from streams.runtime.testing import START
-from streams.runtime.trial import Trial
 
 CAR, SOLD = "I have a car.", "I sold my car."
 ONE, NEAR = (1.0, 0.0, 0.0), (0.8, 0.6, 0.0)
@@ -165,18 +163,14 @@ def test_however_often_it_crashes_the_same_facts_end(chance: Random) -> None:
     know(harness, "We're going to Malta in June.", 31, (0.0, 0.0, 1.0), kind=Kind.EVENT)
     know(harness, "We are not going to Malta any more.", 40, (0.0, 0.6, 0.8), kind=Kind.EVENT)
     harness.take(harness.record(said(CAR, 45)))
-    stage = Facts(Settings(consolidate_at="off")).stage()
 
-    def ends(seed: Random, *stops: int) -> dict[str, tuple[FactStatus, str | None]]:
-        trial = Trial(stage, harness.log, seed, batches=(1, 4, 100), causal=True)
-        for stop in stops:
-            trial.run(stop)
-        trial.run()
+    def ends(seed: Random, crashes: int) -> dict[str, tuple[FactStatus, str | None]]:
+        trial = crashing(untimed(), harness.log, seed, crashes, causal=True)
         facts = [msgspec.json.decode(each.value, type=Fact) for each in trial.outputs if each.topic == FACTS]
         return {fact.fact_id: (fact.status, fact.superseded_by) for fact in facts}
 
-    found = ends(chance, *(chance.randint(1, 8) for _ in range(4)))
-    assert found == ends(Random(0))
+    found = ends(chance, 4)
+    assert found == ends(Random(0), 0)
     assert sum(status is FactStatus.ACTIVE for status, _ in found.values()) == 2
 
 
