@@ -77,7 +77,7 @@ async def test_the_name_of_a_partner_does_not_end_the_marriage(tmp_path: Path) -
 @pytest.mark.parametrize(
     "name", ["language", "length", "units", "called", "emojis", "emojis again", "ex", "allergy"]
 )
-async def test_only_what_was_said_last_is_in_the_prompt_of_an_answer(tmp_path: Path, name: str) -> None:
+async def test_an_answer_s_prompt_holds_only_the_last_saying(tmp_path: Path, name: str) -> None:
     before, after = CHANGES[name]
     embedder = OnnxEmbedder()
     question = "Tell me about owls."

@@ -66,7 +66,9 @@ class Demo:
         self.log = log
         self.ports = kafka, api = free_ports(2)
         self.environment = {
-            name: value for name, value in os.environ.items() if not name.startswith("SWITCHBOARD_")
+            name: value
+            for name, value in os.environ.items()
+            if not name.startswith("SWITCHBOARD_") and name != "MAKELEVEL"  # as a wheel's user runs it
         } | {
             "SWITCHBOARD_DATA_DIR": str(folder),
             "SWITCHBOARD_METRICS_PORT": "0",

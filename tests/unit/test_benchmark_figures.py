@@ -11,7 +11,7 @@ from benchmarks import recorded
 from benchmarks.pipeline.partitions import modelled
 
 
-def test_brokers_are_modelled_from_the_costs_with_the_partitions_of_one() -> None:
+def test_more_brokers_are_modelled_from_one_broker_s_costs() -> None:
     def run(worker: float, broker: float) -> dict[str, float]:
         return {"rate": 1.0, "cpu_microseconds": worker, "broker_cpu_microseconds": broker}
 
