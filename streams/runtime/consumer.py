@@ -267,10 +267,21 @@ class BatchConsumer(Consumer):
 
     async def _commit_epoch(self, epoch: Epoch) -> bool:
         ready = epoch.committable()
-        if not ready or not await self._thread.commit(ready):
+        if not ready or not await self._ask_to_commit(ready):
             return False
         epoch.committed(ready)
         return True
+
+    async def _ask_to_commit(self, ready: Mapping[TP, int]) -> bool:
+        try:
+            return bool(await self._thread.commit(ready))
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
+                raise
+            # Nobody cancelled us: the consumer's thread ends, and with it what it was asked for.
+            self.runtime.log.warning("a commit was given up as the consumer ended; its records are read again")
+            return False
 
     async def check_errors(self) -> None:
         """Raise what has stopped the group's coordination."""

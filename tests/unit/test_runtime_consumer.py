@@ -369,6 +369,36 @@ class TestRevoke:
         assert sought.epoch.partitions == {}
         assert sought._unacked_messages == set(), "or shutdown waits for what is given up"
 
+    async def test_it_ends_though_the_consumer_s_thread_ends_first(self, sought: BareConsumer) -> None:
+        """The thread cancels what it was asked for; that must not end the worker in the middle of its stop."""
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
+        first, *_ = await sought.take()
+        sought.ack(first)
+
+        async def ends(offsets: dict[TP, int]) -> bool:
+            raise asyncio.CancelledError
+
+        sought._thread.commit = ends
+        sought.stop_flow()
+        await sought.wait_empty()
+        assert sought.epoch.partitions == {}
+
+    async def test_its_own_cancellation_is_not_swallowed(self, sought: BareConsumer) -> None:
+        sought._thread.answers = [{TP0: Fetch(10, records(10, 11), 12)}]
+        first, *_ = await sought.take()
+        sought.ack(first)
+
+        async def hangs(offsets: dict[TP, int]) -> bool:
+            await asyncio.Event().wait()
+            return True
+
+        sought._thread.commit = hangs
+        committing = asyncio.create_task(sought.force_commit())
+        await asyncio.sleep(0)
+        committing.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await committing
+
 
 class TestPositions:
     async def test_batches_continue_over_the_ends_of_transactions(self, sought: BareConsumer) -> None:
