@@ -13,7 +13,7 @@ from benchmarks.recorded import read
 FOLDER = Path(__file__).parents[1] / "docs" / "images"
 
 _WIDTH, _LEFT, _RIGHT, _ROW = 760, 210, 600, 26
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#8a5a83")  # told apart with any kind of colour vision
+_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#8a5a83")  # distinct for the colour-blind, too
 _STYLE = (
     '<style>text{font-family:ui-sans-serif,system-ui,"DejaVu Sans",sans-serif;font-size:12.5px;fill:#1b2733}'
     ".t{font-size:15px;font-weight:600}.h{font-weight:600}.s{font-size:11px;fill:#46586a}.e{text-anchor:end}"

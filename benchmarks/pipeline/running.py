@@ -1,4 +1,4 @@
-"""How parts of the pipeline benchmarks run: with topics and processes of their own, figures as JSON."""
+"""Runs of the pipeline benchmarks: topics and processes of their own, figures as JSON."""
 
 from __future__ import annotations
 

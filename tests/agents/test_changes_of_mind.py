@@ -87,6 +87,7 @@ async def test_an_answer_s_prompt_holds_only_the_last_saying(tmp_path: Path, nam
         sessions = [session("ada", "2026-02-01", before), session("ada", "2026-06-01", after)]
         await memory.feed({"person": "ada", "sessions": sessions})
         turn = samples.turn(0, question, user_id="ada")
+        # Standing notes need the index alone.
         known = Recollection(None, None, None, None, memory.index, clock=lambda: now)  # type: ignore[arg-type]
         standing = await known.standing(turn)
     await embedder.close()

@@ -127,7 +127,7 @@ async def test_an_unreadable_version_stays_unchecked_and_is_told(version: str | 
 
 
 @pytest.mark.parametrize("answer", FOREIGN.values(), ids=FOREIGN)
-async def test_what_is_no_qdrant_is_refused(answer: Response) -> None:
+async def test_another_program_is_refused(answer: Response) -> None:
     async with a_qdrant((1, 20)) as (qdrant, url), an_index(url) as index:
         qdrant.says = answer
         with pytest.raises(ConfigurationError, match="is no Qdrant server: set SWITCHBOARD_QDRANT_URL"):

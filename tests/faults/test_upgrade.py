@@ -168,7 +168,7 @@ def is_state(record: ConsumerRecord) -> bool:
 
 
 def payload_at(value: bytes) -> int:
-    """Where a stored value's payload begins: behind the marks of its sources (streams/runtime/marks.py)."""
+    """Return the index of a stored value's payload, after the marks (streams/runtime/marks.py)."""
     return 3 + 4 * value[2] + 4 + 8 * value[2]
 
 

@@ -33,7 +33,7 @@ def request(*turns: object, attempt: int = 0) -> ContextRequest:
 
 
 class TestMaking:
-    async def test_what_bears_on_the_last_turns_is_explained(self, rig: Rig) -> None:
+    async def test_items_about_the_last_turns_are_explained(self, rig: Rig) -> None:
         await rig.know(
             fact("Likes blueberries for breakfast"),
             fact("Write answers in French", kind=Kind.INSTRUCTION),

@@ -117,7 +117,7 @@ async def test_over_the_budget_nobody_is_asked_and_another_day_is(rig: Rig) -> N
     assert ended.trouble is None
 
 
-async def test_who_stops_listening_pays_only_for_what_was_said(rig: Rig) -> None:
+async def test_a_reader_who_leaves_pays_only_for_sent_text(rig: Rig) -> None:
     rig.server.scripts.append(saying("word " * 400))
     rig.server.pause_seconds = 0.02
     made = await responder(rig)

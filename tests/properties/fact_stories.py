@@ -83,7 +83,7 @@ def says(attributes: Sequence[str] = tuple(VALUES), *, correcting: bool = True) 
 
 @st.composite
 def retold(draw: st.DrawFn) -> list[Says]:
-    """Return what is said of one slot in its order, or put right."""
+    """Draw the sayings about one slot in their order, corrections among them."""
     story = []
     for sent in range(draw(st.integers(1, 12))):
         value = draw(_any_of(*VALUES["like"]))

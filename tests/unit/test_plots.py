@@ -55,7 +55,7 @@ def test_a_plot_says_what_was_measured_where_and_when(drawn: dict[str, str]) -> 
         assert [each for each in said if each not in text] == [], name
 
 
-def test_what_is_drawn_stands_inside(drawn: dict[str, str]) -> None:
+def test_all_shapes_lie_within_the_plot(drawn: dict[str, str]) -> None:
     for plot in drawn.values():
         root = ElementTree.fromstring(plot)
         _, _, width, height = map(float, root.attrib["viewBox"].split())

@@ -21,7 +21,7 @@ PET_OF = "pet"
 _PLACE, _ORGANIZATION, _PERSON = EntityType.PLACE, EntityType.ORGANIZATION, EntityType.PERSON
 
 #: What relations besides roles lead to.  A language model is asked for all of them; the wordings below read those
-#: that people state in words of which one can be sure.
+#: that people state plainly.
 LEADS_TO: Mapping[str, EntityType] = MappingProxyType(
     {
         **dict.fromkeys(("lives_in", "grew_up_in", "born_in", "visited", "met_at"), _PLACE),

@@ -39,7 +39,7 @@ Path = tuple[str, ...]
 
 
 class Recipe:
-    """How the records of a topic are distinguished and compared.
+    """The identity of a topic's records, and the fields by which they are compared.
 
     ``exact``: every field counts, also those that two logs of the same things may differ in.
     """
