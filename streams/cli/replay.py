@@ -16,12 +16,11 @@ from streams.admin.topics.groups import Member
 from streams.cli import progress
 from streams.cli.output import Json, count, print_json, print_table
 from streams.cli.replay_options import AcceptLoss, MaxCost, MaxRate, Name, Partitions, UntilCaughtUp, With
-from streams.cli.replay_shown import print_compared, print_contexts, print_paid, print_plan, status_row
+from streams.cli.replay_shown import print_comparison, print_plan, status_row
 from streams.cli.replay_switch import back, switch
 from streams.config.settings import Settings, load_settings
 from streams.server.replays import (
-    comparing,
-    contexts,
+    comparison,
     costs,
     dropping,
     plan,
@@ -35,9 +34,6 @@ from streams.server.replays.log import look
 from streams.server.replays.plan import refuse_loss
 from streams.server.replays.record import Replay
 from streams.telemetry.logs import configure_logging
-
-#: Exit status when the generations differ.
-DIFFERENT = 1
 
 app = typer.Typer(
     add_completion=False,
@@ -196,26 +192,13 @@ def compare(name: Name, json: Json = False) -> None:
     """
     live, generation = _of(name)
     with progress.showing("reading") as tell:
-        far = asyncio.run(running.progress(generation))
-        compared = [
-            asyncio.run(comparing.compare(live, generation, topic, tell)) for topic in comparing.COMPARED
-        ]
-        tell("contexts")
-        told = asyncio.run(contexts.compare(live, generation))
-        paid = asyncio.run(costs.paid(live, name))
+        made = asyncio.run(comparison.make(live, generation, tell))
     if json:
-        print_json(
-            {"caught_up": far.caught_up, "left": far.left, "topics": compared, "contexts": told, "paid": paid}
-        )
+        print_json(made)
     else:
-        if not far.caught_up:
-            print(f"{name} has not caught up: {count(far.left, 'record')} left, which makes a difference")
-        for each in compared:
-            print_compared(each)
-        print_contexts(told)
-        print_paid(paid)
-    if not all(each.same for each in compared):
-        raise typer.Exit(DIFFERENT)
+        print_comparison(made)
+    if not made.same:
+        raise typer.Exit(comparison.DIFFERENT)
 
 
 app.command("switch")(switch)

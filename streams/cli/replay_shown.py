@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from streams.cli.output import count, print_table, printable
 from streams.server.replays.comparing import Compared
+from streams.server.replays.comparison import Comparison
 from streams.server.replays.contexts import Contexts
 from streams.server.replays.costs import Paid
 from streams.server.replays.plan import Plan
@@ -45,7 +46,18 @@ def status_row(row: Mapping[str, object]) -> list[object]:
     return [row["generation"], state, caught_up, *numbers, f"{row['started_at']:%Y-%m-%d %H:%M}", told]
 
 
-def print_compared(compared: Compared) -> None:
+def print_comparison(made: Comparison) -> None:
+    """Print a replay beside the live generation."""
+    if not made.caught_up:
+        left = count(made.left, "record")
+        print(f"{made.generation} has not caught up: {left} left, which makes a difference")
+    for each in made.topics:
+        _print_compared(each)
+    _print_contexts(made.contexts)
+    _print_paid(made.paid)
+
+
+def _print_compared(compared: Compared) -> None:
     """Print a comparison: the digests, the differences by kind, and examples."""
     if compared.equal:
         print(f"{compared.topic}: equal, {count(compared.live_keys, 'key')}, digest {compared.live_digest}")
@@ -70,7 +82,7 @@ def print_compared(compared: Compared) -> None:
                 print(printable(f"{what} {kind} {example.key}: {said}{fields}"))
 
 
-def print_contexts(told: Contexts) -> None:
+def _print_contexts(told: Contexts) -> None:
     """Print how contexts differ: in all, and the lines that only one generation has."""
     print(
         f"contexts after the latest turn of {count(told.compared, 'conversation')}: {told.same:,} the same, "
@@ -86,7 +98,7 @@ def print_contexts(told: Contexts) -> None:
                 print(printable(f"  {sign} {line.tier.value}: {line.text}"))
 
 
-def print_paid(paid: Mapping[str, Paid]) -> None:
+def _print_paid(paid: Mapping[str, Paid]) -> None:
     """Print what both generations have paid for language models, if anything."""
     if any(each.answers for each in paid.values()):
         told = (

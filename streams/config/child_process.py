@@ -35,14 +35,15 @@ def spawn(
     command: Sequence[str | Path],
     *,
     output: IO[bytes] | int | None = None,
+    errors: IO[bytes] | int | None = None,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     nice: int = 0,
 ) -> subprocess.Popen[bytes]:
     """Start ``command`` in a session of its own: Ctrl-C reaches its parent, which stops it in order.
 
-    ``output`` takes both stdout and stderr.  ``nice``: 19 leaves the processors to whoever else wants them.
-    The returned pid is that of the command itself.
+    ``output`` takes both stdout and stderr, unless ``errors`` takes stderr.  ``nice``: 19 leaves the processors
+    to whoever else wants them.  The returned pid is that of the command itself.
     """
     arguments = [sys.executable, "-I", "-S", __file__, str(os.getpid()), str(nice), *map(str, command)]
 
@@ -52,7 +53,7 @@ def spawn(
             arguments,
             stdin=subprocess.DEVNULL,
             stdout=output,
-            stderr=output,
+            stderr=output if errors is None else errors,
             env=None if env is None else dict(env),
             cwd=cwd,
             start_new_session=True,

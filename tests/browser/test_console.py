@@ -364,6 +364,42 @@ def test_a_browser_signs_in_once_and_scripts_see_no_token(visitor: Visitor, rig:
         eventually(lambda: not refused(), "nobody needs a token any more")
 
 
+def test_a_what_if_replay_is_seen_beside_the_live_memory(tab: Tab, rig: ServeRig) -> None:
+    close(rig, "ava-breakfast")  # its end is in an open window, and in no fact
+    known(rig, "ava", "short sentences")
+    given = ("--with", 'SWITCHBOARD_MASK_PATTERNS=["peanuts"]', "--with", "SWITCHBOARD_WINDOW_SIZE=6")
+    page = tab.open("/replays")
+    expect(page.locator("main")).to_contain_text("switchboard replay start")
+    done = rig.command("replay", "start", "b", *given, "--until-caught-up")
+    assert done.returncode == 0, done.stderr[-2000:]
+    try:
+        page.get_by_role("button", name="Look again").click()
+        expect(page.get_by_role("row", name="b caught up")).to_contain_text("SWITCHBOARD_WINDOW_SIZE=6")
+        tab.check()
+        page.get_by_role("link", name="b", exact=True).click()
+        facts = page.locator("section.panel", has=page.get_by_role("heading", name="Facts"))
+        expect(facts).to_contain_text("different")
+        row = facts.locator(".beside tbody tr", has_text="peanuts").first
+        expect(row.locator("td").first).to_contain_text("allergic to peanuts")
+        expect(row.locator("td").last).not_to_contain_text("peanuts")
+        expect(page.locator("section.panel", has_text="Summaries")).to_be_visible()
+        expect(page.locator("tr", has_text="Paid for them")).to_contain_text("$0.0000")
+        turn = page.locator(".beside", has=page.get_by_role("link", name="ava-breakfast"))
+        expect(turn.locator("tbody td").first).to_contain_text("peanuts")
+        turn.locator("summary", has_text="in both").click()
+        expect(turn).to_contain_text("blueberries")
+        assert "\u202e" not in page.locator("main").inner_text()
+        tab.check()
+        told = json.loads(rig.command("replay", "compare", "b", "--json").stdout)
+        assert {**asked(rig, "/v1/replays/b"), "compared_at": ""} == {**told, "compared_at": ""}
+    finally:
+        dropped = rig.command("replay", "drop", "b", "--yes")
+    assert dropped.returncode == 0, dropped.stderr
+    tab.forgive("404")
+    page = tab.open("/replays/b")
+    expect(page.locator("main")).to_contain_text("there is no replay b")
+
+
 def test_by_keyboard_alone_from_page_to_page(tab: Tab) -> None:
     page = tab.open("/")
     page.keyboard.press("Tab")

@@ -51,6 +51,8 @@ ELSEWHERE = {
     "/v1/dead-letters/{topic}/retry",
     "/v1/dead-letters/{topic}/drop",
     "/v1/policies/{tenant}",
+    "/v1/replays",
+    "/v1/replays/{generation}",
     # tests/integration/test_api_writing.py
     "/v1/facts/{fact_id}/correct",
     "/v1/messages",

@@ -26,6 +26,7 @@ from streams.queries.live.history import History
 from streams.queries.live.reader import Live
 from streams.queries.live.status import Status
 from streams.server.api.problems import unavailable
+from streams.server.replays.beside import Replays
 from streams.stores.remembered.ports import Facts, Graph, Leases, Log, Search
 
 
@@ -69,6 +70,7 @@ class Parts:
     uses: FactUses | None = None
     leases: Leases | None = None
     policies: PolicyStore | None = None
+    replays: Replays | None = None
     waited_for: Callable[[], Mapping[str, float]] = field(default=_nothing)
 
     def part(self, name: str) -> Any:

@@ -91,6 +91,7 @@ UNKNOWN_ERASURE = Kind(
     HTTPStatus.NOT_FOUND,
     "Give the `erasure_id` of an erasure, where the same key (`SWITCHBOARD_ERASURE_KEY_FILE`) is read.",
 )
+UNKNOWN_REPLAY = Kind("unknown-replay", HTTPStatus.NOT_FOUND, "`GET /v1/replays` lists those on the broker.")
 UNKNOWN_TURN = Kind(
     "unknown-turn", HTTPStatus.NOT_FOUND, "Check the names; a turn is known while its conversation is."
 )

@@ -53,7 +53,7 @@ _FIRST = "/v1/conversations/{}/log?limit=5000"
 _PLAIN = "-_.!~*'()"
 
 #: First parts of the addresses that views have.
-VIEWS = frozenset({"", "chat", "conversations", "people", "facts", "search", "dead-letters", "api"})
+VIEWS = frozenset({"", "chat", "conversations", "people", "facts", "search", "dead-letters", "replays", "api"})
 
 
 class File(NamedTuple):

@@ -45,12 +45,13 @@ class Line(msgspec.Struct, frozen=True):
 
 
 class Difference(msgspec.Struct, frozen=True):
-    """Contexts for one turn that differ: tokens of both, and the lines that only one of them has."""
+    """Contexts for one turn that differ: tokens of both, the lines of ``both``, and those of one alone."""
 
     conversation_id: str
     user_id: str
     live_tokens: int
     replayed_tokens: int
+    both: list[Line]
     only_live: list[Line]
     only_replayed: list[Line]
 
@@ -108,6 +109,7 @@ def compared(pairs: Iterable[tuple[Context, Context]], asked: int) -> Contexts:
                 live.user_id,
                 live.tokens,
                 replayed.tokens,
+                [ours[key] for key in ours if key in theirs],
                 [ours[key] for key in ours if key not in theirs],
                 [theirs[key] for key in theirs if key not in ours],
             )

@@ -34,6 +34,7 @@ from streams.queries.live.status import Status
 from streams.server.api.app import Mounted
 from streams.server.api.parts import Parts
 from streams.server.console.app import Console
+from streams.server.replays.beside import Replays
 from streams.stores.remembered.opening import OpenEmbedder, open_remembered
 from streams.stores.turn_topic import TurnTopic
 from streams.telemetry.metrics import Metrics
@@ -135,6 +136,8 @@ async def open_parts(
     resources.push_async_callback(readers.close)
     lookup = Lookup(settings, readers=readers)
     ledger = await open_ledger(settings, resources)
+    replays = Replays(settings)
+    resources.push_async_callback(replays.close)
     status = Status(settings, catalog)
     resources.push_async_callback(status.close)
     contexts = ContextReader(remembered.contexts, remembered.log, remembered.facts)
@@ -162,5 +165,6 @@ async def open_parts(
         lookup=lookup,
         leases=remembered.leases,
         policies=PolicyStore(settings),
+        replays=replays,
         uses=FactUses(contexts, remembered.log, lookup),
     )

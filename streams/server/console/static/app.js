@@ -12,6 +12,7 @@ const PAGES = [
   ["/people", "People", "p"],
   ["/search", "Search", "s"],
   ["/dead-letters", "Dead letters", "d"],
+  ["/replays", "Replays", "r"],
   ["/api", "API", "a"],
 ];
 
@@ -26,6 +27,8 @@ const ROUTES = [
   [/^\/facts\/(.+)$/, () => import("./pages/fact.js")],
   [/^\/search$/, () => import("./pages/search.js")],
   [/^\/dead-letters$/, () => import("./pages/letters.js")],
+  [/^\/replays\/?$/, () => import("./pages/replays.js")],
+  [/^\/replays\/(.+)$/, () => import("./pages/replay.js")],
   [/^\/api$/, () => import("./pages/reference.js")],
 ];
 
@@ -91,7 +94,7 @@ function PersonBox() {
 
 const KEYS = [
   ["/", "search"],
-  ["g then f c v p s d a", "flow, chat, conversations, people, search, dead letters, API"],
+  ["g then f c v p s d r a", "flow, chat, conversations, people, search, dead letters, replays, API"],
   ["↑ ↓", "from row to row in lists and conversations"],
   ["Enter", "open what has the focus"],
   ["← →", "step by step in the player; space plays and pauses"],
