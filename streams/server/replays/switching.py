@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from models.control import Control, Generation
@@ -19,8 +19,9 @@ from streams.queries.services import ask, reachable
 from streams.server.replays import record, running
 from streams.server.webhooks.endpoints import WEBHOOKS
 
-#: How long a generation that is behind may take to catch up with the one that serves, once it is asked for.
-_PATIENCE_SECONDS = 10.0
+#: How long a generation that is behind may take to catch up with the one that serves, once it is asked for, and
+#: its workers to join their groups.  Those that run here have just started: again once they had caught up.
+_PATIENCE_SECONDS, _START_SECONDS = 10.0, 60.0
 _POLL_SECONDS = 0.25
 
 #: How long `serve` on this machine may take to follow.
@@ -122,30 +123,36 @@ async def _refuse_missing(wanted: Settings) -> None:
 
 
 async def _refuse_behind(serving: Settings, wanted: Settings) -> None:
-    """Refuse a generation that has read less than the one that serves, after waiting for a moment."""
-    name = shown(wanted.generation)
-    idle = await not_running(wanted)
+    """Refuse a generation that does not run, or has read less than the one that serves, after a wait."""
     clock = asyncio.get_running_loop().time
-    deadline = clock() + _PATIENCE_SECONDS
+    runs_here = record.runner(wanted) is not None
+    joined_by = clock() + (_START_SECONDS if runs_here else _PATIENCE_SECONDS)
+    while idle := await not_running(wanted):
+        if clock() > joined_by:
+            raise await _not_running(wanted, idle)
+        await asyncio.sleep(_POLL_SECONDS)
+    read_by = clock() + _PATIENCE_SECONDS
     while True:
         far, now = await asyncio.gather(running.progress(wanted), running.progress(serving))
-        is_behind = far.left > now.left or far.messages < now.messages
-        if idle:
-            start = f"switchboard replay resume {name}" if wanted.generation else "switchboard worker"
-            raise ConfigurationError(
-                f"{', '.join(idle)} of generation {name} does not run, and {far.left:,} records are left to "
-                f"read there: start it (`{start}`), then repeat this"
-            )
-        if not is_behind:
+        if far.left <= now.left and far.messages >= now.messages:
             return
-        if clock() > deadline:
+        if clock() > read_by:
             raise ConfigurationError(
-                f"generation {name} is behind: it has read {far.messages:,} of {far.total:,} messages and has "
-                f"{far.left:,} records left; {shown(serving.generation)}, which serves, has read "
-                f"{now.messages:,} and has {now.left:,} left. Repeat this when `switchboard replay status` "
-                "says that it has caught up"
+                f"generation {shown(wanted.generation)} is behind: it has read {far.messages:,} of "
+                f"{far.total:,} messages and has {far.left:,} records left; {shown(serving.generation)}, which "
+                f"serves, has read {now.messages:,} and has {now.left:,} left. Repeat this when `switchboard "
+                "replay status` says that it has caught up"
             )
         await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _not_running(wanted: Settings, idle: Sequence[str]) -> ConfigurationError:
+    name, left = shown(wanted.generation), (await running.progress(wanted)).left
+    start = f"switchboard replay resume {name}" if wanted.generation else "switchboard worker"
+    return ConfigurationError(
+        f"{', '.join(idle)} of generation {name} does not run, and {left:,} records are left to read there: "
+        f"start it (`{start}`), then repeat this"
+    )
 
 
 async def not_running(settings: Settings) -> list[str]:

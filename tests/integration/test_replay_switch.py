@@ -1,0 +1,73 @@
+"""A switch that is asked for while workers are starting: it waits until they have joined their groups."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+
+import pytest
+from aiokafka import AIOKafkaConsumer
+
+from deploy.local.kafka import LocalKafka
+from models.errors import ConfigurationError
+from streams.admin.topics import admin
+from streams.clients.catalog import catalog_for
+from streams.clients.topics import MESSAGES
+from streams.config.settings import Settings, load_settings
+from streams.config.settings.services import REPLAYED
+from streams.server.replays import record, switching
+
+pytestmark = pytest.mark.kafka
+
+
+@pytest.fixture
+async def live(kafka: LocalKafka, tmp_path: Path, topic_prefix: str) -> Settings:
+    """The live generation, with one named b beside it: their topics, and nobody who reads them."""
+    names = [spec.contract_name for spec in catalog_for(load_settings()).all()]
+    settings = load_settings(
+        bootstrap_servers=kafka.bootstrap_servers,
+        topic_prefix=topic_prefix,
+        data_dir=str(tmp_path),
+        partitions=",".join(f"{name}=1" for name in names),
+    )
+    for each in (settings, record.generation_settings(settings, "b")):
+        assert not (await admin.apply(catalog_for(each), each)).remaining
+    return settings
+
+
+@asynccontextmanager
+async def members_of(settings: Settings) -> AsyncIterator[None]:
+    """A member in each group of a generation."""
+    topic = catalog_for(settings).name(MESSAGES)
+    async with AsyncExitStack() as stack:
+        for service in REPLAYED:
+            consumer = AIOKafkaConsumer(
+                topic, group_id=settings.group(service), bootstrap_servers=settings.bootstrap_servers
+            )
+            await consumer.start()
+            stack.push_async_callback(consumer.stop)
+        yield
+
+
+async def test_a_switch_waits_for_workers_that_are_starting(live: Settings) -> None:
+    generation = record.generation_settings(live, "b")
+    lock = await record.take(generation)  # as `switchboard replay start` holds it while its workers start again
+    asking = asyncio.create_task(switching.switch(live, "b", {}))
+    try:
+        done, _ = await asyncio.wait([asking], timeout=2)
+        assert not done, await asking
+        async with members_of(generation):
+            known = await asking
+            assert known is not None and known.serves.name == "b"
+    finally:
+        lock.release()
+
+
+async def test_a_generation_that_nobody_runs_is_refused(
+    live: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(switching, "_PATIENCE_SECONDS", 0.5)
+    with pytest.raises(ConfigurationError, match="ingest, memory, recall of generation b does not run"):
+        await switching.switch(live, "b", {})
