@@ -14,8 +14,9 @@ import typer
 from aiokafka import TopicPartition
 
 from models.errors import DependencyUnavailable
-from streams.admin.topics import admin
+from streams.admin.topics import admin, cluster
 from streams.admin.topics.cluster import cluster_id
+from streams.admin.topics.groups import members
 from streams.cli import routing
 from streams.cli.doctor_outside import Finding, outside, tokens
 from streams.cli.output import console, count, print_json, printable
@@ -23,6 +24,7 @@ from streams.cli.topics import in_words
 from streams.clients.catalog import Catalog, catalog_for
 from streams.clients.kafka import broker
 from streams.config.settings import Settings, load_settings
+from streams.config.settings.services import SERVICES
 from streams.queries import dead_letters, services
 
 #: Below this a broker or the embedded Qdrant on this disk will soon stop.
@@ -71,6 +73,7 @@ async def _findings(settings: Settings, sample: int) -> list[Finding]:
         findings += await _dead_letters(settings, catalog)
         findings += await tokens(settings, catalog, present)
         findings += _groups(await broker.group_lags(settings, services.sources_by_group(settings)))
+        findings += await namespaces(settings)
     except DependencyUnavailable as error:
         findings.append(Finding("wrong", str(error)))
     findings += await outside(settings, reports)
@@ -171,6 +174,27 @@ def _groups(lags: Sequence[broker.GroupLag]) -> Iterator[Finding]:
                 "deleted and made again",
                 "its services will not start until their state is reset; their error names the command",
             )
+
+
+async def namespaces(settings: Settings) -> list[Finding]:
+    """Find workers of several Kubernetes namespaces in one group: each makes a part of the views of its own."""
+    findings = []
+    async with cluster.connected(settings, settings.request_timeout_seconds) as client:
+        for service in SERVICES:
+            group = settings.group(service)
+            places = {each.namespace for each in await members(client, group) if each.namespace}
+            if len(places) > 1:
+                findings.append(
+                    Finding(
+                        "wrong",
+                        f"workers of the namespaces {' and '.join(sorted(places))} share the consumer group "
+                        f"{group}: each reads a part of the messages into the views of its namespace, and "
+                        "searches there find that part alone",
+                        "give each namespace another SWITCHBOARD_TOPIC_PREFIX; in the one that keeps this one, "
+                        "`switchboard state reset recall` fills the views again",
+                    )
+                )
+    return findings
 
 
 def _services(reports: Sequence[services.Report]) -> Iterator[Finding]:

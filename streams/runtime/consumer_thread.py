@@ -81,7 +81,7 @@ class BatchConsumerThread(AIOKafkaConsumerThread):
         self._assignor = self.app.assignor
         consumer = kafka.make_consumer(
             settings,
-            f"switchboard-{self.runtime.name}",
+            kafka.client_id(self.runtime.name, settings),
             group_id=self.app.conf.id,
             group_instance_id=self.app.conf.consumer_group_instance_id,
             partition_assignment_strategy=[self._assignor],

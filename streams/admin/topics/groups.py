@@ -28,10 +28,14 @@ _GROUP_NOT_EMPTY, _GROUP_NOT_FOUND = 68, 69
 
 
 class Member(NamedTuple):
-    """A member of a consumer group: its static name (or client id), and the address that it joined from."""
+    """A member of a consumer group: its static name (or client id), and the address that it joined from.
+
+    ``namespace``: of Kubernetes, if it says one.
+    """
 
     name: str
     host: str
+    namespace: str = ""
 
     def __str__(self) -> str:
         return f"{self.name} ({self.host})"
@@ -92,8 +96,8 @@ async def members(admin: AIOKafkaAdminClient, group: str) -> list[Member]:
             continue
         # The broker makes a member's id of its static name (or else its client id) and a uuid.
         return [
-            Member(member_id[: -_UUID_LENGTH - 1], host.removeprefix("/"))
-            for member_id, _client, host, _metadata, _assignment in members
+            Member(member_id[: -_UUID_LENGTH - 1], host.removeprefix("/"), kafka.namespace_of(client))
+            for member_id, client, host, _metadata, _assignment in members
         ]
 
 

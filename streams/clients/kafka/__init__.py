@@ -3,6 +3,7 @@ topics there are (:mod:`.topics`); reading without a group, for one question (:m
 """
 
 from streams.clients.kafka.clients import (
+    client_id,
     close,
     connect,
     connected,
@@ -10,11 +11,13 @@ from streams.clients.kafka.clients import (
     make_admin,
     make_consumer,
     make_producer,
+    namespace_of,
 )
 from streams.clients.kafka.refusals import denied, refusal, user_of
 from streams.clients.kafka.topics import described
 
 __all__ = [
+    "client_id",
     "close",
     "connect",
     "connected",
@@ -24,6 +27,7 @@ __all__ = [
     "make_admin",
     "make_consumer",
     "make_producer",
+    "namespace_of",
     "refusal",
     "user_of",
 ]

@@ -131,6 +131,17 @@ def make_producer(settings: Settings, name: str, **options: Any) -> AIOKafkaProd
     return AIOKafkaProducer(client_id=name, **connection(settings), **(defaults | options))
 
 
+def client_id(service: str, settings: Settings) -> str:
+    """Return what the members of a service's group call themselves: the service, and their namespace."""
+    place = settings.kubernetes_namespace
+    return f"switchboard-{service}@{place}" if place else f"switchboard-{service}"
+
+
+def namespace_of(client: str) -> str:
+    """Return the Kubernetes namespace in a :func:`client_id`; ``""``: it says none."""
+    return client.partition("@")[2]
+
+
 @asynccontextmanager
 async def connected(client: Client, settings: Settings, timeout_seconds: float) -> AsyncIterator[Client]:
     """Connect ``client``, yield it, and close it.

@@ -93,6 +93,13 @@ class PlaceSettings(AccessSettings):
         allowed="1 to 100 letters, digits, '.', '_' and '-'",
         pattern=r"^[A-Za-z0-9._-]{1,100}$",
     )
+    kubernetes_namespace: str = setting(
+        "",
+        "Kubernetes namespace of this process, by metadata.namespace; by it `switchboard doctor` finds workers "
+        "of two namespaces in one consumer group",
+        allowed="a name of a namespace, or empty outside of Kubernetes",
+        pattern=r"^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)?$",
+    )
     api_host: str = setting(
         "127.0.0.1",
         "address the HTTP API and the metrics listen on",
