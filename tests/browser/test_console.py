@@ -382,7 +382,7 @@ def test_a_what_if_replay_is_seen_beside_the_live_memory(tab: Tab, rig: ServeRig
         row = facts.locator(".beside tbody tr", has_text="peanuts").first
         expect(row.locator("td").first).to_contain_text("allergic to peanuts")
         expect(row.locator("td").last).not_to_contain_text("peanuts")
-        expect(page.locator("section.panel", has_text="Summaries")).to_be_visible()
+        expect(page.get_by_role("heading", name="Summaries")).to_contain_text("equal")
         expect(page.locator("tr", has_text="Paid for them")).to_contain_text("$0.0000")
         turn = page.locator(".beside", has=page.get_by_role("link", name="ava-breakfast"))
         expect(turn.locator("tbody td").first).to_contain_text("peanuts")

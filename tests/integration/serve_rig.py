@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from waiting import eventually
+from waiting import PATIENCE, eventually
 
 from deploy.local.ports import free_ports
 from models.access import Token, TokenScope
@@ -24,8 +24,6 @@ from streams.clients.catalog import catalog_for
 from streams.config import child_process
 from streams.config.settings import Settings, load_settings
 from streams.server.tokens import secret, topic
-
-PATIENCE = 90.0
 
 
 class ServeRig:
