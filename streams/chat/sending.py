@@ -10,6 +10,7 @@ from models.messages import ChatMessage
 from models.responses import ContentDuplicationEvent, ResponseChunk
 from models.turns import TurnSource
 from processors.text.validation import decode_chat_message
+from streams.clients.broker_clock import BrokerClock
 from streams.clients.sending import Outgoing, Sender, check_clock
 from streams.clients.topics import DUPLICATES, MESSAGES, RESPONSES
 from streams.config.settings import Settings
@@ -20,9 +21,9 @@ _encode = msgspec.json.Encoder().encode
 class Sending:
     """Writer of a chat's records, with its own producer: a flood of messages over HTTP holds up no answer."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, clock: BrokerClock | None = None) -> None:
         self._most_content_bytes = settings.max_content_bytes
-        self._sender = Sender(settings)
+        self._sender = Sender(settings, clock)
         self.close = self._sender.close
 
     async def message(self, message: ChatMessage) -> TurnSource:

@@ -14,6 +14,7 @@ from aiokafka.structs import RecordMetadata
 from models.errors import DependencyUnavailable
 from processors.text.validation import EARLIEST, MAXIMUM_AHEAD
 from streams.clients import cloudevents, kafka
+from streams.clients.broker_clock import BrokerClock
 from streams.clients.catalog import catalog_for
 from streams.clients.partitioner import partition_of
 from streams.config.background import in_background
@@ -62,10 +63,14 @@ def check_clock(now: datetime, arrived_ms: int | None = None) -> None:
 
 
 class Sender:
-    """A producer that connects with the first thing to be written, and anew when it has failed."""
+    """A producer that connects with the first thing to be written, and anew when it has failed.
 
-    def __init__(self, settings: Settings) -> None:
+    ``clock`` compares this machine's clock with the stamps of what is written.
+    """
+
+    def __init__(self, settings: Settings, clock: BrokerClock | None = None) -> None:
         self._settings = settings
+        self._clock = clock or BrokerClock()
         self._catalog = catalog_for(settings)
         self._patience = settings.request_timeout_seconds
         self._producer: AIOKafkaProducer | None = None
@@ -79,6 +84,7 @@ class Sender:
             DependencyUnavailable: not all are confirmed; some may be there all the same.
         """
         producer: AIOKafkaProducer | None = None
+        began = self._clock.now()
         try:
             async with asyncio.timeout(self._patience):
                 producer = await self._connected()
@@ -91,6 +97,8 @@ class Sender:
                 f"{self._settings.bootstrap_servers} has not confirmed it ({error or type(error).__name__}); "
                 "sent again with the same ids nothing counts twice",
             ) from error
+        for each in confirmed:
+            self._clock.note(began, each)
         return [Sent(each.partition, each.offset, each.timestamp) for each in confirmed]
 
     async def close(self) -> None:

@@ -10,10 +10,10 @@ import asyncio
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from streams.clients.broker_clock import BrokerClock
 from streams.clients.catalog import Catalog
 from streams.clients.records import RecordBatch
 from streams.config.settings import Settings
-from streams.runtime.broker_clock import BrokerClock
 from streams.runtime.epoch import Epoch, Offsets
 from streams.runtime.faust_internals import TP
 from streams.runtime.lease import Lease

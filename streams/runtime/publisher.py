@@ -12,10 +12,10 @@ from aiokafka.errors import KafkaError, KafkaTimeoutError, ProducerClosed
 
 from models.errors import ConsistencyError
 from streams.clients import kafka
+from streams.clients.broker_clock import BrokerClock
 from streams.clients.partitioner import partitions_of
 from streams.clients.records import Headers
 from streams.config.settings import Settings
-from streams.runtime.broker_clock import BrokerClock
 from streams.runtime.effects import Output
 from streams.runtime.requests import send_in_one_go
 from streams.runtime.stamp import Stamp

@@ -11,9 +11,9 @@ import structlog
 from aiokafka import AIOKafkaProducer
 
 from models.errors import ConsistencyError
+from streams.clients.broker_clock import BrokerClock
 from streams.clients.catalog import Catalog
 from streams.config.settings import Settings
-from streams.runtime.broker_clock import BrokerClock
 from streams.runtime.consumer import BatchConsumer
 from streams.runtime.continuity import reset_hint
 from streams.runtime.epoch import Epoch, EpochLane, Offsets

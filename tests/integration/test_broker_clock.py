@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from types import SimpleNamespace
 
 import pytest
+import structlog
 from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local.kafka import LocalKafka
-from streams.runtime.broker_clock import TOLERATED, BrokerClock
+from streams.admin.topics import cluster
+from streams.clients.broker_clock import TOLERATED, BrokerClock
+from streams.clients.catalog import catalog_for
+from streams.clients.sending import Outgoing, Sender
+from streams.clients.topics import MESSAGES
+from streams.config.settings import Settings, load_settings
 from streams.runtime.effects import Output
 from streams.runtime.publisher import Publisher, TopicLayout
+from streams.server.serve import clock as serve_clock
+from streams.telemetry.health import CLOCK, HealthState
 
 HOUR = 3600.0
 
@@ -58,3 +67,54 @@ def test_a_delivery_that_took_long_says_nothing_of_the_clock() -> None:
     assert clock.ahead == TOLERATED + 1
     clock.note(9_000.0, stamped(9_000.0))
     assert not clock.complaint, "it was set"
+
+
+@pytest.fixture
+async def settings(kafka: LocalKafka, topic_prefix: str) -> Settings:
+    made = load_settings(bootstrap_servers=kafka.bootstrap_servers, topic_prefix=topic_prefix)
+    async with cluster.connected(made, 60) as admin:
+        await cluster.create_missing(admin, [catalog_for(made).get(MESSAGES)], 1)
+    return made
+
+
+async def send(settings: Settings, clock: BrokerClock) -> None:
+    sender = Sender(settings, clock)
+    await sender.send([Outgoing(MESSAGES, b"c", b"{}", "m")])
+    await sender.close()
+
+
+@pytest.mark.kafka
+async def test_serve_sees_by_what_it_writes_that_its_clock_is_off(settings: Settings) -> None:
+    for off, said in ((HOUR, "ahead of"), (-HOUR, "behind"), (0.0, "")):
+        clock = BrokerClock(lambda off=off: time.time() + off)  # type: ignore[misc]
+        await send(settings, clock)
+        assert said in clock.complaint and bool(clock.complaint) == bool(said)
+
+
+@pytest.mark.kafka
+async def test_serve_says_once_at_its_start_that_its_clock_is_behind(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serve_clock, "_TELL_SECONDS", 0.05)
+    structlog.reset_defaults()  # it prints
+    off = 0.0
+    clock, health = BrokerClock(lambda: time.time() + off), HealthState(60)
+    await serve_clock.ask(settings, clock)  # there is nothing to compare with
+    await send(settings, BrokerClock())
+    await serve_clock.ask(settings, clock)
+    assert not clock.complaint
+    off = -HOUR
+    watching = asyncio.create_task(serve_clock.watch(settings, clock, health))
+    try:
+        async with asyncio.timeout(60):
+            while "behind the broker's: set the one" not in str(health.details().get(CLOCK)):
+                await asyncio.sleep(0.05)
+        await asyncio.sleep(0.5)
+        assert capsys.readouterr().out.count("the clocks differ") == 1
+        off = 0.0
+        await send(settings, clock)
+        async with asyncio.timeout(60):
+            while health.details().get(CLOCK):
+                await asyncio.sleep(0.05)
+    finally:
+        watching.cancel()

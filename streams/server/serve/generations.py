@@ -9,6 +9,7 @@ from models.control import Generation
 from models.messages import DEFAULT_TENANT
 from models.ports import Embedder
 from processors.text.tokens import TokenCounter
+from streams.clients.broker_clock import BrokerClock
 from streams.clients.serving import settings_of
 from streams.config.settings import Settings
 from streams.llm.embedders import open_embedder
@@ -39,6 +40,7 @@ class Generations:
         count: TokenCounter,
         resources: AsyncExitStack,
         stopping: asyncio.Event,
+        clock: BrokerClock,
     ) -> None:
         self._settings = settings
         self._metrics = metrics
@@ -46,6 +48,7 @@ class Generations:
         self._count = count
         self._resources = resources
         self._stopping = stopping
+        self._clock = clock
         self._embedders: dict[str, Embedder] = {}
 
     async def open(self, generation: Generation, resources: AsyncExitStack) -> Opened:
@@ -56,7 +59,7 @@ class Generations:
         """
         # Without another one, what is pinned by SWITCHBOARD_GENERATION stays.
         settings = settings_of(self._settings, generation) if generation.name else self._settings
-        opened = await open_all(settings, self._metrics, resources, self._open_embedder)
+        opened = await open_all(settings, self._metrics, resources, self._open_embedder, self._clock)
         parts = opened.parts
         app = create_api(
             parts,

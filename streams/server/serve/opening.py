@@ -11,6 +11,7 @@ from starlette.routing import BaseRoute, Mount
 from streams.admin.topics.cluster import cluster_id
 from streams.agents.masking import mask_of
 from streams.chat.answering.understanding import Understanding
+from streams.clients.broker_clock import BrokerClock
 from streams.clients.catalog import catalog_for
 from streams.clients.erasure_ledger import open_ledger
 from streams.clients.kafka.lookup import Lookup
@@ -54,16 +55,18 @@ async def open_all(
     metrics: Metrics,
     resources: AsyncExitStack,
     opening_embedder: OpenEmbedder = open_embedder,
+    clock: BrokerClock | None = None,
 ) -> Opened:
     """Return the opened app; resources to close at the end go on ``resources``.
 
-    Nothing outside has to be up: a part that is down costs only the operations that need it.
+    Nothing outside has to be up: a part that is down costs only the operations that need it.  ``clock`` is
+    compared with the stamps of what is written.
 
     Raises:
         ConfigurationError: a setting is wrong.
     """
-    parts = await open_parts(settings, metrics, resources, opening_embedder)
-    await open_chats(settings, metrics, parts, resources)
+    parts = await open_parts(settings, metrics, resources, opening_embedder, clock)
+    await open_chats(settings, metrics, parts, resources, clock)
     catalog = catalog_for(settings)
     live = Live(settings, catalog, parts.status)
     live.start()
@@ -72,7 +75,13 @@ async def open_all(
     return Opened(parts, pages=[Mount("", Console())])
 
 
-async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resources: AsyncExitStack) -> None:
+async def open_chats(
+    settings: Settings,
+    metrics: Metrics,
+    parts: Parts,
+    resources: AsyncExitStack,
+    clock: BrokerClock | None = None,
+) -> None:
     """Add chats, and the understanding that the settings name; both stand on the parts that there are.
 
     Raises:
@@ -107,7 +116,7 @@ async def open_chats(settings: Settings, metrics: Metrics, parts: Parts, resourc
     shared = parts.part("lookup"), parts.part("leases")
     parts.chats = Chats(settings, answerer, conversations, count, *shared, room)
     resources.push_async_callback(parts.chats.close)
-    sending = Sending(settings)
+    sending = Sending(settings, clock)
     resources.push_async_callback(sending.close)
     parts.completions = Completions(
         answerer,
@@ -127,11 +136,12 @@ async def open_parts(
     metrics: Metrics,
     resources: AsyncExitStack,
     opening_embedder: OpenEmbedder = open_embedder,
+    clock: BrokerClock | None = None,
 ) -> Parts:
     """Return the parts that need no task of their own: those that a command can use, too."""
     catalog = catalog_for(settings)
     remembered = await open_remembered(settings, metrics, resources, opening_embedder)
-    sender, readers = Sender(settings), Readers(settings)
+    sender, readers = Sender(settings, clock), Readers(settings)
     resources.push_async_callback(sender.close)
     resources.push_async_callback(readers.close)
     lookup = Lookup(settings, readers=readers)

@@ -16,6 +16,7 @@ import structlog
 from models.control import Generation
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.admin.topics.cluster import cluster_id
+from streams.clients.broker_clock import BrokerClock
 from streams.clients.serving import LIVE, following
 from streams.config.background import in_background, until
 from streams.config.exits import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, EXIT_UNAVAILABLE
@@ -31,6 +32,7 @@ from streams.server.api.measuring import counted
 from streams.server.api.server import serve
 from streams.server.process.life import Watchdog, tune_garbage_collection, watch_signals
 from streams.server.serve import index_server
+from streams.server.serve.clock import watch as watch_clock
 from streams.server.serve.generations import Generations
 from streams.server.serve.switching import Switch
 from streams.server.tokens.known import KnownTokens
@@ -106,8 +108,11 @@ async def _main(settings: Settings) -> int:
         if not is_known:
             checking = in_background(index_server.check_until_known(settings, health), "index server")
             resources.callback(checking.cancel)
+        clock = BrokerClock()
+        comparing = in_background(watch_clock(settings, clock, health), "clock")
+        resources.callback(comparing.cancel)
         needed = [beating, *tokens.tasks, *control.tasks]
-        told_to = await _serve(settings, access, switch, metrics, health, answering.port, stop, needed)
+        told_to = await _serve(settings, access, switch, metrics, health, clock, answering.port, stop, needed)
     log.info("stopped", service=SERVICE)
     return EXIT_OK if told_to else EXIT_FAILED
 
@@ -127,6 +132,7 @@ async def _serve(
     switch: Switch,
     metrics: Metrics,
     health: HealthState,
+    clock: BrokerClock,
     health_port: int,
     stop: asyncio.Event,
     needed: list[asyncio.Task[None]],
@@ -135,7 +141,8 @@ async def _serve(
     async with AsyncExitStack() as resources:
         stopping = asyncio.Event()
         counter = await asyncio.to_thread(open_counter, settings.tokenizer)
-        await switch.start(Generations(settings, metrics, access, counter, resources, stopping).open)
+        generations = Generations(settings, metrics, access, counter, resources, stopping, clock)
+        await switch.start(generations.open)
         resources.push_async_callback(switch.close)
         switching = in_background(switch.run(), "generation")
         resources.callback(switching.cancel)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 #: What is tolerated (seconds): machines without a time service drift by a few seconds a day.
@@ -31,6 +31,15 @@ class BrokerClock:
         stamped = confirmed.timestamp / 1000
         ahead = max(0.0, sent - stamped) or min(0.0, self.now() - stamped)
         self.ahead = ahead if abs(ahead) > TOLERATED else 0.0
+
+    def note_latest(self, stamps: Iterable[float]) -> None:
+        """Take stamps of records that were written by now: one of the future says that this clock is behind.
+
+        That it is ahead cannot be told so: a topic to which nobody has written for an hour looks the same.
+        """
+        behind = max((stamped - self.now() for stamped in stamps), default=0.0)
+        if behind > TOLERATED:
+            self.ahead = -behind
 
     @property
     def complaint(self) -> str:
