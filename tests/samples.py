@@ -9,8 +9,10 @@ from typing import Any
 import msgspec
 
 from models import ids
+from models.context import Context
 from models.episodes import Episode, EpisodeReason
 from models.facts import Fact, FactChange, FactStatus, Provenance
+from models.graph import Relation
 from models.messages import ChatMessage, Role
 from models.statements import Kind
 from models.summaries import SessionSummary, Summary, SummaryRequest
@@ -145,23 +147,82 @@ def evidence(quote: str = "I like blueberries", *, at: datetime = START, **chang
     return msgspec.structs.replace(made, **changes)
 
 
-def answer(request: SummaryRequest, *key_facts: str, tokens: int = 80, at: datetime = START) -> Summary:
-    """Return the summary that answers a request."""
-    return Summary(
-        summary_id=request.request_id,
-        request_id=request.request_id,
-        conversation_id=request.conversation_id,
-        user_id=request.user_id,
-        from_index=request.from_index,
-        to_index=request.to_index,
+def summary(number: int = 0, *key_facts: str, at: datetime = START, **changes: Any) -> Summary:
+    """Return the summary of message ``m<number>`` of conversation ``c``."""
+    names = {"tenant_id": "default", "conversation_id": "c"} | changes
+    name = ids.summary_id(names["tenant_id"], names["conversation_id"], f"m{number}", f"m{number}")
+    made = Summary(
+        summary_id=name,
+        request_id=name,
+        conversation_id="c",
+        user_id="ada",
+        from_index=number,
+        to_index=number,
         summary=SessionSummary(key_facts=key_facts or ("fact",)),
-        tokens=tokens,
-        source=request.source,
+        tokens=5,
+        source=WindowSource(topic="chat.messages.v1", partition=0, first_offset=number, last_offset=number),
         summarizer="test",
         created_at=at,
-        replaces=request.replaces,
-        tenant_id=request.tenant_id,
     )
+    return msgspec.structs.replace(made, **changes)
+
+
+def answer(request: SummaryRequest, *key_facts: str, tokens: int = 80, at: datetime = START) -> Summary:
+    """Return the summary that answers a request."""
+    named = (
+        "request_id",
+        "conversation_id",
+        "user_id",
+        "from_index",
+        "to_index",
+        "source",
+        "replaces",
+        "tenant_id",
+    )
+    same = {name: getattr(request, name) for name in named}
+    return summary(0, *key_facts, at=at, summary_id=request.request_id, tokens=tokens, **same)
+
+
+def context(*turns: Turn, **changes: Any) -> Context:
+    """Return an empty context made after these turns."""
+    last = turns[-1]
+    made = Context(
+        conversation_id=last.conversation_id,
+        user_id=last.user_id,
+        after_turn_id=last.turn_id,
+        after_index=last.index,
+        made_from=tuple(each.turn_id for each in turns),
+        said_at=last.arrived_at,
+        began_at=last.began_at,
+        made_at=last.arrived_at,
+        by_meaning=True,
+        budget=1500,
+        tokens=0,
+        tiers=(),
+        items=(),
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def tie(name: str, *, at: datetime = START, **changes: Any) -> Relation:
+    """Return the relation of Ada's friend ``name``."""
+    names = {"tenant_id": "default", "user_id": "ada"} | changes
+    made = Relation(
+        relation_id=ids.fact_id(names["tenant_id"], names["user_id"], name),
+        user_id="ada",
+        from_id="a",
+        from_name="user",
+        relation="friend",
+        to_id=name,
+        to_name=name,
+        valid_from=at,
+        learned_at=at,
+        changed_at=at,
+        evidence_count=1,
+        provenance=(),
+        version=1,
+    )
+    return msgspec.structs.replace(made, **changes)
 
 
 def fact(statement: str = "Ada likes blueberries", *, at: datetime = START, **changes: Any) -> Fact:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
+import samples
 
-from models import ids
-from models.episodes import Episode, EpisodeReason
+from models.episodes import Episode
 from models.index import EpisodeFilter, VectorSpace
-from models.windows import WindowSource
 from streams.agents.recall.episode_index import EpisodeIndex
 from streams.clients.erasures import UNTIL_HEADER
 from streams.clients.records import Record
@@ -26,29 +25,10 @@ NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 ADA = EpisodeFilter(user_id="ada")
 
 
-def episode(number: int, text: str = "Ada: I grow blueberries.", **replace: object) -> Episode:
+def episode(number: int, text: str = "Ada: I grow blueberries.", **changes: Any) -> Episode:
     begins = NOON + timedelta(hours=number)
-    return msgspec.structs.replace(
-        Episode(
-            episode_id=ids.episode_id("default", "c", f"m{number}", f"n{number}"),
-            conversation_id="c",
-            user_id="ada",
-            reason=EpisodeReason.WINDOW,
-            message_ids=(f"m{number}", f"n{number}"),
-            turn_ids=(f"t{number}", f"u{number}"),
-            text=text,
-            from_index=2 * number,
-            to_index=2 * number + 1,
-            overlap=0,
-            people=("ada",),
-            first_sent_at=begins,
-            last_sent_at=begins + timedelta(minutes=30),
-            arrived_at=begins + timedelta(minutes=30),
-            began_at=NOON,
-            source=WindowSource(topic="chat.messages.v1", partition=5, first_offset=1, last_offset=2),
-        ),
-        **replace,
-    )
+    turns = (samples.turn(2 * number, at=begins), samples.turn(2 * number + 1, at=begins))
+    return samples.episode(*turns, **{"text": text, "began_at": NOON, "arrived_at": begins} | changes)
 
 
 @pytest.fixture

@@ -11,14 +11,13 @@ import pytest
 import samples
 from memory_samples import candidate
 
-from models import ids
 from models.context import ContextRequest
 from models.facts import Fact
 from models.index import SearchIndex
 from models.messages import PUNCTUATION_HEADER, ChatMessage, Punctuation
-from models.summaries import SessionSummary, Summary
+from models.summaries import Summary
 from models.turns import Turn
-from models.windows import Window, WindowSource
+from models.windows import Window
 from processors.conversations.state import is_page
 from streams.agents.contexts.requests import CONTEXT_REQUESTS
 from streams.agents.ingest.body_pages import PAGE
@@ -103,22 +102,9 @@ class TestSummaries:
     """They are erased by their keys, also those that came of a conversation that is forgotten by now."""
 
     @staticmethod
-    def summary(number: int, tenant: str = "default", seconds: int = 0, conversation: str = "c") -> Summary:
-        name = ids.summary_id(tenant, conversation, f"m{number}", f"m{number}")
-        return Summary(
-            summary_id=name,
-            request_id=name,
-            conversation_id=conversation,
-            user_id="ada",
-            from_index=number,
-            to_index=number,
-            summary=SessionSummary(key_facts=(f"{CANARY} {number}",)),
-            tokens=5,
-            source=WindowSource(topic=MESSAGES, partition=0, first_offset=number, last_offset=number),
-            summarizer="test",
-            created_at=START + timedelta(seconds=seconds),
-            tenant_id=tenant,
-        )
+    def summary(number: int, seconds: int = 0, conversation: str = "c") -> Summary:
+        at = START + timedelta(seconds=seconds)
+        return samples.summary(number, f"{CANARY} {number}", at=at, conversation_id=conversation)
 
     @staticmethod
     def tombstoned(harness: StageHarness) -> set[bytes]:
@@ -217,14 +203,6 @@ class TestIngest:
         harness.feed(*[harness.record(message(n, "bob")) for n in (5, 6)])
         *_, window = harness.values(WINDOWS, Window)
         assert (window.from_index, window.to_index) == (4, 6)
-
-    def test_of_one_person_the_words_in_the_open_window_go(self) -> None:
-        harness = ingest()
-        harness.feed(*[harness.record(message(n, user)) for n, user in enumerate(["ada", "bob"])])
-        assert said_in_state(harness) == {"ada", "bob"}
-        later(harness)
-        harness.feed(erase(harness, "ada"))
-        assert said_in_state(harness) == {"bob"}
 
     def test_another_tenant_erases_nothing(self) -> None:
         harness = ingest()

@@ -9,10 +9,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+import samples
 
 from models import ids
 from models.facts import Fact
-from models.graph import Relation
 from models.index import FactFilter, GraphFilter, SearchIndex, VectorSpace
 from models.policies import Rules
 from models.statements import Kind
@@ -102,7 +102,7 @@ async def test_facts_are_shown_as_long_as_policies_say(engine: str, tmp_path: Pa
 
 async def test_the_graph_expires_as_relation(engine: str, tmp_path: Path) -> None:
     index = opened(RELATIONS, engine, tmp_path)
-    ties = [tie("Anna", 800), tie("Ben", 10)]
+    ties = [samples.tie(name, at=NOW - timedelta(days=days)) for name, days in (("Anna", 800), ("Ben", 10))]
     await index.upsert(ties)
     where = GraphFilter(user_id="ada")
     clinic = Clinic(Rules(expires_after={Kind.RELATION: "730d"}))
@@ -112,22 +112,3 @@ async def test_the_graph_expires_as_relation(engine: str, tmp_path: Path) -> Non
     clinic.policy = prepared(Rules(expires_after={Kind.EVENT: "1d"}))
     assert len((await shown.page(where, 10))[0]) == 2
     await index.close()
-
-
-def tie(name: str, days: float) -> Relation:
-    at = NOW - timedelta(days=days)
-    return Relation(
-        relation_id=ids.fact_id("default", "ada", name),
-        user_id="ada",
-        from_id="a",
-        from_name="user",
-        relation="sister",
-        to_id=name,
-        to_name=name,
-        valid_from=at,
-        learned_at=at,
-        changed_at=at,
-        evidence_count=1,
-        provenance=(),
-        version=1,
-    )

@@ -132,21 +132,15 @@ def tied(tenant: str, user: str) -> tuple[list[Entity], Relation]:
         )
         for name, kind in (("Anna", EntityType.PERSON), (f"{word} tree", EntityType.ORGANIZATION))
     )
-    grows = Relation(
-        relation_id=str(uuid5(NAMESPACE_URL, f"{tenant}/{user}/grows")),
+    grows = samples.tie(
+        tree.name,
+        at=at,
         user_id=user,
         tenant_id=tenant,
         from_id=grower.entity_id,
         from_name=grower.name,
         relation="grows",
         to_id=tree.entity_id,
-        to_name=tree.name,
-        valid_from=at,
-        learned_at=at,
-        changed_at=at,
-        evidence_count=1,
-        provenance=(),
-        version=1,
     )
     return [grower, tree], grows
 

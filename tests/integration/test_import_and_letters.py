@@ -17,9 +17,8 @@ from aiokafka import AIOKafkaProducer
 
 from deploy.local.kafka import LocalKafka
 from models.messages import Role
-from models.summaries import SessionSummary, Summary
+from models.summaries import SessionSummary
 from models.turns import Turn
-from models.windows import WindowSource
 from streams.cli import main
 from streams.clients.partitioner import partition_of
 from streams.clients.records import Record
@@ -142,19 +141,7 @@ def test_a_conversation_is_exported_and_can_be_imported_again(
 ) -> None:
     monkeypatch.setenv("SWITCHBOARD_MASK_PATTERNS", '["EMP-[0-9]{6}"]')
     place = partition_of(b"c-1", PARTITIONS)
-    summary = Summary(
-        summary_id="s-1",
-        request_id="s-1",
-        conversation_id="c-1",
-        user_id="ada",
-        from_index=0,
-        to_index=0,
-        summary=SessionSummary(key_facts=("Lives in Lisbon.",)),
-        tokens=9,
-        source=WindowSource(topic=MESSAGES, partition=0, first_offset=0, last_offset=0),
-        summarizer="builtin",
-        created_at=AT,
-    )
+    summary = samples.summary(0, "Lives in Lisbon.", at=AT, summary_id="s-1", conversation_id="c-1", tokens=9)
     erased = msgspec.structs.replace(summary, summary_id="s-0", summary=SessionSummary(key_facts=("Gone.",)))
     said = {
         "message_id": "m-1",

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
+import samples
 
 from models.context import Context, FoundBy
 from processors.retrieval.context.packing import Packed
@@ -29,18 +30,5 @@ def candidate(name: str, text: str, similarity: float = 0.5, **replace: Any) -> 
 
 
 def context_of(packed: Packed, budget: int) -> Context:
-    return Context(
-        conversation_id="c",
-        user_id="ada",
-        after_turn_id="t",
-        after_index=0,
-        made_from=(),
-        said_at=NOW,
-        began_at=NOW,
-        made_at=NOW,
-        by_meaning=True,
-        budget=budget,
-        tokens=packed.tokens,
-        tiers=packed.tiers,
-        items=packed.items,
-    )
+    shown = {"tokens": packed.tokens, "tiers": packed.tiers, "items": packed.items}
+    return samples.context(samples.turn(0, at=NOW), budget=budget, **shown)

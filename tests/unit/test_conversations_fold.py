@@ -11,7 +11,6 @@ import samples
 
 from models.errors import ConfigurationError
 from models.messages import ChatMessage
-from models.summaries import SessionSummary, Summary
 from models.windows import WindowReason
 from processors.conversations.drafts import SummaryRequestDraft
 from processors.conversations.fold import Fold
@@ -73,19 +72,8 @@ class Conversation:
         return self.frozen(fold)
 
     def answer(self, request: SummaryRequestDraft, tokens: int, **changes: object) -> tuple[bool, Fold]:
-        summary = Summary(
-            summary_id="s-" + request.request_id,
-            request_id=request.request_id,
-            conversation_id="c",
-            user_id="ada",
-            from_index=request.from_index,
-            to_index=request.to_index,
-            summary=SessionSummary(key_facts=("fact",)),
-            tokens=tokens,
-            source=request.source,
-            summarizer="test",
-            created_at=datetime.fromtimestamp(START, UTC),
-        )
+        named = {name: getattr(request, name) for name in ("request_id", "from_index", "to_index", "source")}
+        summary = samples.summary(summary_id="s-" + request.request_id, tokens=tokens, **named)
         fold = self.thawed()
         taken = fold.answer(msgspec.structs.replace(summary, **changes))
         return taken, self.frozen(fold)
@@ -102,16 +90,6 @@ class TestSilence:
         fold = Conversation().thawed()
         fold.add([(message(0), 100, START), (message(1, START + after), 101, START)])
         assert [window.reason for window in fold.windows] == reasons
-
-    @pytest.mark.parametrize(("after", "is_new"), [(FORGET - 1, False), (FORGET, True)])
-    def test_what_was_forgotten_begins_anew(self, after: float, is_new: bool) -> None:
-        conversation = Conversation()
-        conversation.say("x", "x", "x", "x", "x")
-        conversation.say("x", at=START + after)
-        state = conversation.state
-        assert state is not None
-        assert (state.next_index, state.end_mark) == ((1, "") if is_new else (6, "m4"))
-        assert state.sent_at == state.arrived_at == START + after
 
 
 class TestRequests:

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+import samples
 
 from models.context import Context, ContextItem, FoundBy, LeftOut, Tier
 from models.errors import ConfigurationError
@@ -74,21 +75,8 @@ def context(number: int, *texts: str, left_out: str = "") -> Context:
         ContextItem(tier=Tier.FACTS, id=text, text=text, tokens=4, found_by=FoundBy.MEANING, left_out=why)
         for text, why in (*((text, None) for text in texts), *[(left_out, LeftOut.UNLIKE)][not left_out :])
     ]
-    return Context(
-        conversation_id=f"c{number}",
-        user_id="ada",
-        after_turn_id="t",
-        after_index=0,
-        made_from=("t",),
-        said_at=AT,
-        began_at=AT,
-        made_at=AT,
-        by_meaning=True,
-        budget=1500,
-        tokens=4 * len(texts),
-        tiers=(),
-        items=tuple(items),
-    )
+    said = samples.turn(0, at=AT, conversation_id=f"c{number}")
+    return samples.context(said, tokens=4 * len(texts), items=tuple(items))
 
 
 def test_only_lines_of_the_prompt_make_a_difference() -> None:
