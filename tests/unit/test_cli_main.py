@@ -11,14 +11,12 @@ from zlib import crc32
 
 import msgspec
 import pytest
-import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
 from models.errors import ConfigurationError, ConsistencyError, DependencyUnavailable, InvalidRecord, NotFound
 from streams.cli import main, output, rendering
 from streams.cli import settings as settings_command
-from streams.cli.commands import COMMANDS
 from streams.cli.routing import look_at
 from streams.clients.partitioner import partition_of
 from streams.clients.records import Record
@@ -65,15 +63,6 @@ def test_an_error_that_nobody_raised_on_purpose_keeps_its_traceback(monkeypatch:
         main.run(["settings"])
 
 
-def test_settings_never_print_a_secret(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("GEMINI_API_KEY", "hunter2")
-    assert main.run(["settings"]) == 0
-    assert main.run(["settings", "--json"]) == 0
-    assert "hunter2" not in capsys.readouterr().out
-
-
 def test_what_is_filtered_is_told_as_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = "The ferry leaves at nine from the old harbour. The ferry leaves at nine from the old harbour."
     file = tmp_path / "answer.txt"
@@ -82,19 +71,6 @@ def test_what_is_filtered_is_told_as_json(tmp_path: Path, capsys: pytest.Capture
     told = json.loads(capsys.readouterr().out)
     assert told["text"].strip() == "The ferry leaves at nine from the old harbour."
     assert told["duplicates"][0]["sentence"] == "The ferry leaves at nine from the old harbour."
-
-
-def test_help_wraps_where_the_terminal_does_and_offers_completion_once() -> None:
-    waiting, seen = list(typer.main.get_command(main.app).commands.values()), 0
-    while waiting:
-        command = waiting.pop()
-        waiting += getattr(command, "commands", {}).values()
-        seen += 1
-        assert all("\n" not in each for each in (command.help or "").split("\n\n")), command.name
-        assert not {each.name for each in command.params} & {"install_completion", "show_completion"}, (
-            command.name
-        )
-    assert seen > len(COMMANDS)
 
 
 def test_what_serves_or_asks_starts_without_faust_and_mcp() -> None:

@@ -151,13 +151,3 @@ def test_a_person_of_many_conversations_has_a_short_id(settings: Settings) -> No
     erasure_id = seal(asked, key)
     assert len(erasure_id) < 4_000
     assert unseal(erasure_id, key) == asked._replace(conversation_ids=())
-
-
-def test_a_certificate_of_a_conversation_names_no_whole_person(
-    settings: Settings, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = tmp_path / "c-1.json"
-    asked = Asked("default", "conversation", "ada", "ada", ("c-1",), NOW, 0)
-    path.write_bytes(issue(settings, asked, cluster_id="abc", issued_at=NOW, version="0.1.0", stores=[]))
-    assert main.run(["erase", "verify", str(path)]) == 0
-    assert "what ada said in c-1 of tenant default was erased" in capsys.readouterr().out

@@ -78,7 +78,7 @@ def test_names_of_a_generation() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["chat.messages.v1", "memory", "Ada", "a b", "x" * 21, "-a", "a_b", "ä", "live", "a\n", "../a", "recall"],
+    ["chat.messages.v1", "memory", "Ada", "x" * 21, "-a", "live", "a\n", "../a"],
 )
 def test_names_that_are_no_generation_are_refused(name: str) -> None:
     with pytest.raises(ConfigurationError, match=r"SWITCHBOARD_GENERATION.*lowercase letters"):

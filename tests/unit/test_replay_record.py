@@ -13,7 +13,6 @@ from models.control import Control, Generation
 from models.errors import ConfigurationError, NotFound
 from streams.clients.kafka.broker import GroupLag
 from streams.clients.serving import KEY, LIVE, following, of_command
-from streams.config.namespace import is_generation
 from streams.config.service_registry import ServiceAddress, register
 from streams.config.settings import Settings, load_settings
 from streams.server.process.supervisor import Supervisor
@@ -144,13 +143,6 @@ async def test_one_process_runs_a_replay(live: Settings) -> None:
         await record.take(generation)
     lock.release()
     (await record.take(generation)).release()
-
-
-def test_what_is_no_name_is_refused(live: Settings) -> None:
-    for name in ("memory.facts.v1", "chat", "Ada", ""):
-        assert not is_generation(name)
-        with pytest.raises(ConfigurationError, match="cannot be the name of a replay"):
-            record.generation_settings(live, name)
 
 
 def test_the_generation_that_serves_is_not_dropped(live: Settings) -> None:

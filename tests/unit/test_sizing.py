@@ -52,13 +52,6 @@ def test_expiring_items_are_counted_while_kept() -> None:
     assert size(MEDIUM, Settings(turn_log_days=0)).redis_bytes > one.redis_bytes
 
 
-def test_plainer_chat_takes_less_and_state_is_spread_over_processes() -> None:
-    dense = size(Load(messages_a_day=1e6), Settings())
-    plain = size(Load(messages_a_day=1e6, facts_a_message=0.05), Settings())
-    assert plain.qdrant_bytes < dense.qdrant_bytes
-    assert plain.processes["memory"] < dense.processes["memory"]
-
-
 def test_state_beyond_its_memory_is_on_disk() -> None:
     load = Load(messages_a_day=1e6)
     least, most = (size(load, Settings(state_memory_mb=megabytes)) for megabytes in (1024, 1_000_000))
@@ -116,8 +109,3 @@ def test_size_reckons_a_persons_share_and_the_price() -> None:
 def test_the_page_shows_what_the_command_prints(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     shown = PAGE.partition(f"$ switchboard {command}\n")[2].partition("```")[0]
     assert shown and CliRunner().invoke(app, command.split()).stdout.startswith(shown)
-
-
-def test_a_size_of_nobody_knows_what_is_refused() -> None:
-    done = CliRunner().invoke(app, ["size"])
-    assert isinstance(done.exception, ConfigurationError) and "--people" in str(done.exception)

@@ -9,7 +9,6 @@ from models.errors import NotFound
 from models.messages import Role
 from models.turns import Turn
 from processors.retrieval.recall.window import InvalidWindow, bounds, window
-from streams.cli import main
 from streams.queries.conversations.windows import WindowRetriever
 from streams.runtime.testing import START
 
@@ -67,21 +66,6 @@ def test_what_is_no_window(name: str, first: int, last: int, turns: int, said: s
     with pytest.raises(InvalidWindow) as caught:
         window(name, first, last, turns, [])
     assert str(caught.value) == said
-
-
-@pytest.mark.parametrize(
-    ("first", "last", "said"),
-    [
-        ("5", "2", "LAST is 2 and FIRST is 5: give the smaller first"),
-        ("1", "0", "LAST is 0 and FIRST is 1: give the smaller first"),
-        ("5", "-1", "Sequence numbers must be non-negative"),
-    ],
-)
-def test_the_command_names_the_indices_as_they_were_typed(
-    first: str, last: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main.run(["window", "c", first, last, "--user", "ada"]) == 78
-    assert capsys.readouterr().err == f"switchboard: {said}\n"
 
 
 class Kept:
