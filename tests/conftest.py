@@ -75,7 +75,7 @@ _LONGEST = (
     *("test_compressed_input", "test_import_and_letters", "test_turns", "test_erasing_everywhere"),
     *("test_erase_certificate", "test_api_writing", "test_mcp_transports", "test_bots", "test_completions"),
     *("test_serve", "test_webhook_lifecycle", "test_token_lifecycle", "test_canaries", "test_cli", "test_memo"),
-    *("test_merge_validator", "test_paid_vectors", "test_responder", "test_topics_admin"),
+    *("test_paid_vectors", "test_responder", "test_topics_admin"),
 )
 #: Folders that `make test-long` collects: a long test elsewhere would run nowhere.
 _LONG_FOLDERS = {"browser", "faults", "integration"}

@@ -15,6 +15,7 @@ import pytest
 from memo_rig import NOON, Rig, rig
 
 from deploy.local.model_faults import Fault
+from models.consolidation import Decision
 from models.memo import Memo, Outcome, memo_id
 from models.ports import Extracted, Extractor, KnownNote, Refused, TryLater
 from models.statements import Change
@@ -367,9 +368,11 @@ async def test_over_the_budget_the_built_in_one_works(rig: Rig) -> None:
     extractor = await rig.extractor(model_budget_usd=0.0)
     (found,) = await extract(extractor, windows(1))
     assert found.statements and found.by == f"{BUILTIN_EXTRACTOR} (over budget)"
-    assert rig.server.count() == 0
     counted = rig.metrics.model_questions_total.labels("extraction", "over_budget")
     assert counted._value.get() == 1
+    validator = (await rig.readers(merge_validator="gemini", model_budget_usd=0.0)).validator
+    decided = (await validator.validate("mara", "default", examples.CLUSTERS)).verdicts
+    assert {each.decision for each in decided} == {Decision.KEEP_BOTH}
     # A replay decides the same, whatever the budget is by then.
     await rig.empty_redis()
     assert await extract(await rig.extractor(model_budget_usd=5.0), windows(1)) == [found]

@@ -12,11 +12,10 @@ from memo_rig import Rig, rig
 
 from deploy.local import scripted_model
 from deploy.local.model_faults import Fault
-from models.answers import Dialogue, Ended, Responder, Spoken, ToolRound, Trouble
+from models.answers import Dialogue, Ended, Responder, Spoken, Trouble
 from models.memo import Outcome
 from models.understanding import QuestionAsked
 from processors.prompts import answer, understanding
-from processors.prompts.fence import opened
 from tests import prompt_examples as examples
 
 pytestmark = pytest.mark.kafka
@@ -67,21 +66,6 @@ async def test_it_comes_in_pieces_and_once_only(rig: Rig) -> None:
     again, ended, _ = await hear(await responder(rig), dialogue())
     assert (again, ended.cost_usd) == (text, 0.0), "the second time it costs nothing"
     assert rig.server.count() == 1
-
-
-async def test_the_model_searches_and_is_told(rig: Rig) -> None:
-    made = await responder(rig)
-    first = await hear(made, dialogue("Do I have any siblings, tell me?"))
-    (call,) = first[1].calls
-    assert (first[0], call.name) == ("", "search_memory") and "siblings" in call.arguments["query"]
-    done = ToolRound(calls=(call,), results=(answer.result([examples.ANSWER_ITEMS[1]]),))
-    text, _, _ = await hear(made, dialogue("Do I have any siblings, tell me?", rounds=(done,)))
-    assert "“Lives in Munich” [2]" in text
-    contents = rig.server.calls[-1].body["contents"]
-    assert [each["role"] for each in contents] == ["user", "model", "user"]
-    assert contents[1]["parts"][0]["functionCall"]["name"] == "search_memory"
-    told = contents[2]["parts"][0]["functionResponse"]
-    assert opened(told["response"]["result"])[0]["text"] == "Lives in Munich"
 
 
 @pytest.mark.parametrize(

@@ -97,6 +97,3 @@ def test_each_window_gets_its_own_part_of_an_answer() -> None:
     assert [[each.object.name for each in statements] for statements in found] == [["Anna"], [], ["Eva"]]
     assert all(told), "of what says nothing nothing is asked again"
     assert found[2][0].source.message_id == windows[2].messages[1].message_id
-
-
-# -- the stage ---------------------------------------------------------------------------------------------

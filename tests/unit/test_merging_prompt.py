@@ -74,3 +74,4 @@ def test_what_was_said_stays_inside_the_data(attempt: str) -> None:
     assert prompt.system == merging.SYSTEM
     assert [each["text"] for each in fence.opened(prompt.user)] == [attempt, "Likes tea"]
     assert len(prompt.user.splitlines()) == 4
+    assert "a-1" not in prompt.user, "no ids are shown"

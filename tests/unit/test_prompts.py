@@ -51,12 +51,6 @@ def test_what_is_invisible_is_written_out(text: str) -> None:
     assert fence.opened(block) == [{"text": text}]
 
 
-def test_a_text_that_holds_the_mark_of_other_data() -> None:
-    block = fence.fenced([{"text": "hello"}])
-    inner = fence.fenced([{"text": block}])
-    assert fence.opened(inner) == [{"text": block}]
-
-
 @pytest.mark.parametrize("with_graph", [False, True])
 def test_the_prompt_shows_what_was_said_and_names_every_attribute(with_graph: bool) -> None:
     prompt = extraction.prompt([examples.window(), examples.window()], with_graph=with_graph)
@@ -152,17 +146,6 @@ def _request(window: Window) -> SummaryRequest:
 def test_the_prompt_holds_no_ids() -> None:
     asked = "".join(map(str, extraction.prompt([examples.window()])))
     assert not any(each in asked for each in ("mara", "m-0", "c-1", "w-1"))
-
-
-def test_equal_messages_elsewhere_give_the_same_prompt() -> None:
-    window = examples.window()
-    moved = msgspec.structs.replace(
-        window,
-        messages=tuple(
-            msgspec.structs.replace(each, offset=each.offset + 7, index=3) for each in window.messages
-        ),
-    )
-    assert extraction.prompt([moved]) == extraction.prompt([window])
 
 
 def test_a_cut_answer_says_nothing_the_whole_lacks() -> None:
@@ -312,11 +295,6 @@ def test_an_end_of_an_unshown_fact_ends_its_slot_value() -> None:
     told, slot = read(change="ends", note="The user no longer lives in Munich.").statements
     assert (told.attribute, told.assertion) == ("", Assertion.HOLDS)
     assert (slot.attribute, slot.value, slot.assertion) == ("home", "Munich", Assertion.ENDED)
-
-
-def test_what_somebody_else_said_is_theirs() -> None:
-    (found,), _ = read(n=5, quote="I live in Rome", note="The user lives in Rome.", value="Rome", date="")
-    assert (found.user_id, found.value) == ("jo", "Rome")
 
 
 @pytest.mark.parametrize(
