@@ -736,21 +736,6 @@ def hike(harness: Harness) -> None:
 
 
 class TestSeparating:
-    def test_what_was_archived_is_back_with_what_it_rested_on(self, harness: Harness) -> None:
-        harness.know("User likes hiking", 1, confidence=0.7)
-        harness.know("User loves hiking", 2, NEARBY, confidence=0.9)
-        before = harness.topic()
-        harness.consolidate()
-        separate(harness, "User likes hiking")
-        for text, fact in before.items():
-            after = harness.fact(text)
-            assert fact is not None
-            assert (after.status, after.merged_into_id, after.archived_at) == (FactStatus.ACTIVE, None, None)
-            assert (after.provenance, after.evidence_count) == (fact.provenance, fact.evidence_count)
-            assert (after.valid_from, after.learned_at) == (fact.valid_from, fact.learned_at)
-            assert after.confidence == pytest.approx(fact.confidence)
-            assert after.change is FactChange.KEPT and after.version > fact.version
-
     @pytest.mark.parametrize("replay", [False, True])
     def test_after_a_reset_state_is_as_before(self, harness: Harness, replay: bool) -> None:
         other = Harness()
@@ -828,15 +813,6 @@ class TestToldApart:
         harness.consolidate(step_id="s-2")
         assert harness.topic() == facts, "once"
 
-    @pytest.mark.parametrize("replay", [False, True])
-    def test_it_is_back_after_a_reset_too(self, harness: Harness, replay: bool) -> None:
-        hike(harness)
-        facts = harness.topic()
-        harness.reset(replay=replay)
-        assert harness.topic() == facts
-        harness.say("User likes hiking", 3, corrects=_id("User loves hiking"))
-        self.check(harness)
-
     @pytest.mark.parametrize("reset", [False, True])
     def test_it_is_back_once_the_other_is_replaced(self, harness: Harness, reset: bool) -> None:
         hike(harness)
@@ -891,15 +867,6 @@ def test_merges_are_taken_back_in_any_order_and_once(
         named = {each.window_id for fact in facts for each in fact.provenance}
         assert named == {f"w{number}" for number in range(len(story))}
     assert found[0] == found[1]
-
-
-@given(STORY, st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=15)
-def test_taken_back_however_often_it_crashes(story: list[tuple[str, str, float, bool]], chance: Random) -> None:
-    harness = told([(verb, thing, confidence, False) for verb, thing, confidence, _ in story])
-    for text in merged_texts(harness):
-        separate(harness, text)
-    assert latest(crashed(harness.log, chance)) == latest(calmly(untimed(), harness.log, causal=True).outputs)
 
 
 @given(STORY, st.randoms(use_true_random=False))

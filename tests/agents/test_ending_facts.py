@@ -126,17 +126,6 @@ def test_what_is_said_again_holds_again_and_ends_the_other() -> None:
     assert harness.fact(SOLD).status is FactStatus.ACTIVE
 
 
-def test_an_end_is_in_what_is_rebuilt_from_the_topic() -> None:
-    harness = sold()
-    facts = [harness.fact(CAR), harness.fact(SOLD)]
-    lines = rebuilt(facts)
-    ended, ending = lines[facts[0].fact_id], lines[facts[1].fact_id]
-    assert isinstance(ended, Line) and isinstance(ending, Line)
-    assert ended.marks[-1].by == facts[1].fact_id
-    assert ending.ended == (facts[0].fact_id,)
-    assert line_state(harness, facts[1].fact_id).ended == (facts[0].fact_id,)
-
-
 def test_nobody_elses_fact_is_ended() -> None:
     harness = sold()
     (step,) = steps(harness)

@@ -160,17 +160,6 @@ class TestErasure:
         assert tombstones.read(written) == (fact.fact_id, erasure)
         assert harness.stored() == {}
 
-    def test_a_later_equal_statement_is_new_without_old_quotes(self) -> None:
-        harness = Harness()
-        harness.learn(candidate(PARTIAL, 1), candidate(PARTIAL, 2))
-        self.erase(harness, harness.published[-1], until=10)
-        harness.learn(candidate(PARTIAL, 11))
-        anew = harness.published[-1]
-        assert story([anew]) == [(3, FactChange.CREATED, FactStatus.ACTIVE)]
-        assert anew.provenance == (candidate(PARTIAL, 11).provenance,)
-        assert anew.erased_until == START + timedelta(seconds=10)
-        assert harness.asked == [PARTIAL, "", PARTIAL]
-
     @pytest.mark.parametrize(
         "headers",
         [

@@ -19,10 +19,9 @@ from models.facts import Fact, FactCandidate, FactStatus
 from models.policies import NeverKept, Rules
 from models.vectors import EmbeddingResult, SpokenSentence, VectorKind
 from processors.facts.recurring.sentences import sentence_id
-from streams.agents.memory import sentence_vectors
 from streams.agents.memory.consolidation_records import CONSOLIDATION, REPORTS
 from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
-from streams.agents.memory.sentence_vectors import PAGES, SENTENCE, pages_key, sentence_key
+from streams.agents.memory.sentence_vectors import sentence_key
 from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
 from streams.clients.erasures import Erasing, announce
 from streams.clients.policies.known import TenantPolicy, prepared
@@ -150,14 +149,6 @@ def test_looking_again_changes_nothing_and_what_comes_later_is_evidence(harness:
     assert {fact: each.evidence_count for fact, each in harness.facts().items()} == {FERRY: 3}
 
 
-def test_a_dry_run_says_it_only(harness: Harness) -> None:
-    harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b"))
-    would = harness.consolidate(dry_run=True)
-    assert harness.candidates() == []
-    assert harness.consolidate("s-2").created == would.created != ()
-    assert len(harness.candidates()) == 1
-
-
 def test_an_extracted_sentence_is_not_said_again(harness: Harness) -> None:
     known = candidate(FERRY, 1, conversation="a")
     provenance = msgspec.structs.replace(known.provenance, quote=FERRY, message_ids=("m1",))
@@ -196,14 +187,6 @@ class TestErasure:
         assert not any(b"t1" in payload for _, payload in harness.state.items())
         assert FACTS in {output.topic for output in harness.outputs if output.value is None}
 
-    def test_a_person_leaves_nothing(self, harness: Harness) -> None:
-        harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b"))
-        harness.consolidate()
-        harness.erase(user="ada")
-        assert len([key for key in harness.forgotten() if key and key.startswith(b"sentence/")]) == 2
-        kept = [key for key, _ in harness.state.items() if b"/sentence" in key]
-        assert kept == []
-
     def test_a_person_leaves_nothing_after_a_crash_behind_a_page(self, harness: Harness) -> None:
         told = harness.record(spoken(FERRY, 1, "a"), EMBEDDINGS)
         harness.feed(told)
@@ -234,19 +217,6 @@ class TestErasure:
         assert len(harness.candidates()) == 1
 
 
-def test_the_latest_sentences_of_a_person_are_kept(harness: Harness, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sentence_vectors, "PAGE_SENTENCES", 2)
-    monkeypatch.setattr(sentence_vectors, "PAGES_MOST", 2)
-    harness.tell(*(spoken(f"I keep {n} goats at home.", n, "a") for n in range(5)))
-    known = [n for n in range(5) if harness.state.read(sentence_key(sentence_id(f"t{n}", 0)))[1] is not None]
-    assert known == [2, 3, 4]
-    assert len(harness.forgotten()) == 2
-    payload = harness.state.read(pages_key("default", "ada"))[1]
-    assert payload is not None and PAGES.decode(payload).end == 3
-    payload = harness.state.read(sentence_key(sentence_id("t4", 0)))[1]
-    assert payload is not None and SENTENCE.decode(payload).sentence.message_id == "m4"
-
-
 STORY = st.lists(
     st.tuples(st.sampled_from([FERRY, BOAT, "My ferry is old."]), st.sampled_from("abc"), st.integers(0, 2)),
     min_size=2,
@@ -256,20 +226,6 @@ STORY = st.lists(
 
 def vectors_of(story: Sequence[tuple[str, str, int]]) -> list[EmbeddingResult]:
     return [spoken(text, n, at, (NEAR, NEARBY, FAR)[v]) for n, (text, at, v) in enumerate(story)]
-
-
-@given(STORY, st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=20)
-def test_whatever_order_vectors_come_in(story: list[tuple[str, str, int]], chance: Random) -> None:
-    one, other = Harness(), Harness()
-    vectors = vectors_of(story)
-    one.tell(*vectors)
-    chance.shuffle(vectors)
-    other.tell(*vectors)
-    for harness in (one, other):
-        harness.consolidate()
-        harness.consolidate("s-2")
-    assert one.candidates() == other.candidates()
 
 
 @given(STORY, st.randoms(use_true_random=False))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from itertools import pairwise, permutations
+from itertools import permutations
 from random import Random
 
 from fact_stories import Memory, Says, candidates, retold, says
@@ -134,19 +134,6 @@ def test_of_what_excludes_one_another_one_at_most_is_sure(story: list[Says]) -> 
                 assert fact.tentative != opposite.tentative
 
 
-@given(STORIES, st.data())
-@settings(deadline=None, max_examples=200)
-def test_what_is_read_again_changes_nothing(story: list[Says], data: st.DataObject) -> None:
-    memory = Memory()
-    stream = candidates(story)
-    for said in stream:
-        memory.learn(said)
-    topic = dict(memory.topic)
-    for said in data.draw(st.permutations(stream)):
-        assert memory.learn(said) == []
-    assert memory.topic == topic
-
-
 @given(PLAIN, st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=300)
 def test_whatever_order_it_arrives_in_the_same_facts_hold(story: list[Says], chance: Random) -> None:
@@ -160,21 +147,6 @@ def test_whatever_order_it_arrives_in_the_same_facts_hold(story: list[Says], cha
     for said in shuffled:
         other.learn(said)
     assert one.living() == other.living()
-
-
-@given(st.lists(HOMES, max_size=12))
-@settings(deadline=None, max_examples=300)
-def test_nobody_lives_in_two_places_at_once(story: list[Says]) -> None:
-    memory = Memory()
-    for said in candidates(story):
-        memory.learn(said)
-        periods = sorted(each for fact in memory.topic.values() for each in lived(fact) if each[0] < each[1])
-        assert all(one[1] <= other[0] for one, other in pairwise(periods))
-        sent = {fact.fact_id: fact.provenance for fact in memory.topic.values()}
-        assert all(
-            fact.valid_from <= max(each.sent_at for each in sent[fact.fact_id])
-            for fact in memory.topic.values()
-        )
 
 
 def lived(fact: Fact) -> list[tuple[datetime, datetime]]:

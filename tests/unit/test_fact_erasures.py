@@ -10,10 +10,10 @@ from told_facts import Memory, arrival, claimed, evidence, minute, told
 
 from models.facts import Erasure, Fact, FactChange, FactStatus, Support
 from models.statements import Assertion
-from processors.facts.erasure import erase, outlives, unaware
+from processors.facts.erasure import erase, outlives
 from processors.facts.evidence import is_erased
-from processors.facts.lines import Given, Line, Stub, cause_of, ended
-from processors.facts.marks import MarkKind, moment_of
+from processors.facts.lines import Given, Line, Stub
+from processors.facts.marks import MarkKind
 
 BERLIN, MUNICH, ROME = (claimed("home", value).fact_id for value in ("Berlin", "Munich", "Rome"))
 HOME = claimed("home", "Berlin").slot_id
@@ -193,49 +193,12 @@ class TestNothingIsToBeDone:
             False,
         )
 
-    def test_the_latest_time_and_the_highest_version_are(self) -> None:
-        assert erase(None, BERLIN, None, arrival(1)).erasure == Erasure(until=arrival(1), version=0)
-        unversioned = Erasure(until=arrival(1))
-        assert erase(None, BERLIN, unversioned, arrival(2)).erasure == Erasure(until=arrival(2), version=0)
-        before = Erasure(until=arrival(5), version=4)
-        assert erase(None, BERLIN, before, arrival(5), 4) == (None, [], before, False)
-        assert erase(None, BERLIN, before, arrival(5), 4).erasure is before
-        assert erase(None, BERLIN, before, arrival(3), 2).erasure is before
-        assert erase(None, BERLIN, before, arrival(3), 5).erasure == Erasure(until=arrival(5), version=5)
-        assert erase(None, BERLIN, before, arrival(6)).erasure == Erasure(until=arrival(6), version=4)
-
 
 def likes(*values: str) -> Memory:
     ada = Memory()
     for at, value in enumerate(values, 1):
         ada.says("like", value, at)
     return ada
-
-
-class TestALineThatItEnded:
-    def ended(self) -> tuple[Line, str]:
-        """Return the line of what jazz has ended at the second minute."""
-        ada, jazz = likes("tea"), claimed("like", "jazz").fact_id
-        line = ada.of("like", "tea")
-        at = moment_of(evidence(2))
-        done = ended(line, line.facts[0], MarkKind.REPLACED, at, cause_of(jazz, evidence(2)))
-        assert done is not None
-        return done[0], jazz
-
-    def test_what_it_has_ended_holds_again(self) -> None:
-        line, jazz = self.ended()
-        assert line.facts[0].status is FactStatus.SUPERSEDED
-        after, (tea,) = unaware(line, jazz, arrival(2))
-        assert (tea.status, tea.change, tea.valid_to) == (FactStatus.ACTIVE, FactChange.ERASED, None)
-        assert (tea.changed_at, tea.changes[-1].fact_id) == (arrival(2), None)
-        assert [each.window_id for each in tea.changes] == ["w0/1", None, None]
-        assert after == msgspec.structs.replace(likes("tea").of("like", "tea"), facts=(tea,))
-
-    def test_what_ended_it_later_than_what_is_erased_stays(self) -> None:
-        line, jazz = self.ended()
-        after, changed = unaware(line, jazz, arrival(1))
-        assert [(mark.kind, mark.by) for mark in after.marks][-1] == (MarkKind.REPLACED, jazz)
-        assert [each.status for each in changed] == [FactStatus.SUPERSEDED], "only its history changes"
 
 
 def test_since_when_it_holds_is_erased_with_its_speaker() -> None:

@@ -128,16 +128,6 @@ def test_a_story_goes_on_as_if_nothing_had_been_lost(name: str) -> None:
         assert memory.topic == whole, f"after {cut}"
 
 
-@pytest.mark.parametrize("name", STORIES | LESS_KNOWN)
-def test_what_is_read_again_changes_nothing_that_holds(name: str) -> None:
-    story = (STORIES | LESS_KNOWN)[name]
-    for cut in range(1, len(story) + 1):
-        memory = again(told(story[:cut]))
-        before = holding(memory)
-        memory.hears(story[cut - 1])
-        assert holding(memory) == before, f"after {cut}"
-
-
 @pytest.mark.parametrize("name", LESS_KNOWN)
 def test_where_less_is_known_the_same_holds(name: str) -> None:
     story = LESS_KNOWN[name]
