@@ -76,16 +76,6 @@ def test_an_episode_ends_with_its_topic() -> None:
     assert harness.rows == []
 
 
-def test_the_last_turn_waits_for_what_follows_it() -> None:
-    harness = Harness()
-    talk(harness, GARDEN, GARDEN, GARDEN, GARDEN, TRAIN)
-    assert harness.spans == []
-    harness.feed(harness.turn())
-    assert harness.spans == []
-    harness.feed(harness.vector(5, TRAIN))
-    assert harness.spans == [(0, 3, "boundary")]
-
-
 def test_a_day_without_vector_logs_an_empty_one() -> None:
     harness = Harness()
     harness.feed(*[harness.turn() for _ in range(3)])

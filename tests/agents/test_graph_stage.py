@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import msgspec
 import pytest
@@ -93,23 +92,6 @@ def test_what_was_erased_is_gone_and_stays_so(user: str, conversation: str) -> N
     assert b"Anna" not in b"".join(payload for _, payload in harness.state.items())
     harness.feed(*[harness.record(each) for each in told])
     assert names(harness) == {"user", "Bob"}
-
-
-def test_a_fact_after_an_erasure_has_a_later_version() -> None:
-    harness = stage()
-    harness.feed(*[harness.record(each) for each in statements("My sister Anna lives in Berlin.")])
-    erase(harness, user="ada", until=START + timedelta(seconds=30))
-    later = [
-        msgspec.structs.replace(
-            each,
-            statement_id="again",
-            source=msgspec.structs.replace(each.source, arrived_at=START + timedelta(hours=2)),
-        )
-        for each in statements("My sister Anna lives in Berlin.")[:1]
-    ]
-    harness.feed(*[harness.record(each) for each in later])
-    found = [msgspec.json.decode(value, type=Entity) for value in latest(harness, ENTITIES).values() if value]
-    assert {each.name: each.version for each in found} == {"user": 4, "Anna": 4}
 
 
 def own(harness: StageHarness, topic: str, value: bytes) -> Record:
@@ -285,40 +267,3 @@ async def test_a_question_naming_somebody_finds_their_ties(search: View) -> None
         }
     assert await search.search.tied_to("ada", "default", "Where is the train?") == []
     assert await search.search.tied_to("ada", "other", "Anna") == []
-
-
-async def test_an_older_version_never_replaces_a_newer_one(tmp_path: Path) -> None:
-    index = open_index(Settings(data_dir=tmp_path), RELATION_KIND, VectorSpace("test-1", 4))
-    harness = StageHarness(relation_index(Settings(), index))
-    new, old = tie(1, version=5), tie(1, version=4)
-    try:
-        await harness.call(harness.record(new), harness.record(old))
-        assert await index.get([new.relation_id]) == [new]
-        await harness.call(harness.record(old))
-        assert await index.get([new.relation_id]) == [new]
-    finally:
-        await index.close()
-
-
-AT = datetime(2026, 3, 1, tzinfo=UTC)
-HUB = "00000000-0000-5000-8000-000000000000"
-
-
-def tie(n: int, from_id: str = HUB, to_id: str = "", **changes: Any) -> Relation:
-    """The relation with the ``n``-th id: of the hub to a friend."""
-    made = Relation(
-        relation_id=f"{n:08x}-0000-5000-8000-000000000002",
-        user_id="ada",
-        from_id=from_id,
-        from_name="Max",
-        relation="friend",
-        to_id=to_id or f"{n:08x}-0000-5000-8000-000000000001",
-        to_name=f"Friend{n}",
-        valid_from=AT,
-        learned_at=AT,
-        changed_at=AT,
-        evidence_count=1,
-        provenance=(),
-        version=1,
-    )
-    return msgspec.structs.replace(made, **changes)

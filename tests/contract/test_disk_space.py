@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import time
 from pathlib import Path
 
 import pytest
-from fact_samples import SPACE, make_fact
 
 from models.errors import DependencyUnavailable
-from models.facts import Fact
-from models.index import FactFilter
 from streams.stores.disk_space import DiskSpace
-from streams.stores.qdrant_edge import QdrantEdgeIndex
-from streams.stores.qdrant_kinds import FACTS
 
 
 class Disk:
@@ -35,15 +29,6 @@ class Disk:
 @pytest.fixture
 def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
     return Disk(monkeypatch)
-
-
-async def test_writes_ask_the_disk_once_a_second(disk: Disk, tmp_path: Path) -> None:
-    began = time.monotonic()
-    index: QdrantEdgeIndex[Fact, FactFilter] = QdrantEdgeIndex(tmp_path, FACTS, SPACE)
-    for number in range(200):
-        await index.upsert([make_fact(f"statement {number}")])
-    await index.close()
-    assert 1 <= disk.asked <= 1 + (time.monotonic() - began)
 
 
 def test_an_answer_holds_for_a_second(disk: Disk, tmp_path: Path) -> None:

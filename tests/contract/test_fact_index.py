@@ -10,7 +10,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -21,7 +21,7 @@ from fact_samples import ADA, DIMENSIONS, SPACE, make_fact, unit
 from qdrant_stand_in import a_qdrant
 
 from models.errors import ConfigurationError, InvalidRecord
-from models.facts import FactChange, FactStatus
+from models.facts import FactStatus
 from models.index import FactFilter, FactIndex, VectorSpace
 from models.statements import Kind as StatementKind
 from streams.stores import qdrant_payload
@@ -72,19 +72,6 @@ async def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterato
 @pytest.fixture
 async def index(reopen: Reopen) -> FactIndex:
     return await reopen()
-
-
-async def test_get_returns_an_equal_fact(index: FactIndex) -> None:
-    fact = make_fact(
-        confidence=1.0,
-        valid_to=datetime(2026, 4, 1, tzinfo=UTC),
-        merged_into_id="another",
-        status=FactStatus.MERGED_INTO,
-        change=FactChange.MERGED,
-        kind=StatementKind.EVENT,
-    )
-    await index.upsert([fact])
-    assert await index.get([fact.fact_id]) == [fact]
 
 
 @pytest.mark.parametrize("as_one_batch", [True, False])
@@ -203,7 +190,6 @@ FILTERS: dict[str, tuple[FactFilter, set[str]]] = {
     "user": (FactFilter(user_id="bob"), {"of bob"}),
     "tenant": (FactFilter(user_id="ada", tenant_id="acme"), {"of acme"}),
     "default statuses": (ADA, {"active", "profile", "unsure", "lasting"}),
-    "one status": (FactFilter(user_id="ada", statuses=(FactStatus.DEPRECATED,)), {"deprecated"}),
     "any status": (
         FactFilter(user_id="ada", statuses=()),
         {"active", "profile", "unsure", "lasting", "deprecated", "merged"},
@@ -217,24 +203,11 @@ FILTERS: dict[str, tuple[FactFilter, set[str]]] = {
         FactFilter(user_id="ada", active_at=HEARD),
         {"active", "profile", "unsure", "lasting"},
     ),
-    "one that never counted": (
-        FactFilter(user_id="ada", active_at=HEARD + timedelta(microseconds=1)),
-        {"active", "profile", "lasting"},
-    ),
     "faded for who is not asked": (
         FactFilter(user_id="ada", passive_at=HEARD + timedelta(days=40)),
         {"lasting"},
     ),
     "lasting": (FactFilter(user_id="ada", lasting_until=HEARD + timedelta(days=100_000)), {"lasting"}),
-    "all together": (
-        FactFilter(
-            user_id="ada",
-            statuses=(FactStatus.ACTIVE,),
-            kinds=(StatementKind.PREFERENCE, StatementKind.PROFILE),
-            minimum_confidence=0.5,
-        ),
-        {"active", "profile"},
-    ),
 }
 
 

@@ -10,12 +10,10 @@ from contextlib import asynccontextmanager
 
 import pytest
 from fact_samples import ADA, SPACE, make_fact
-from qdrant_client import models
 
 from models.errors import ConfigurationError, DependencyUnavailable
 from models.index import FactIndex
 from streams.stores.qdrant_kinds import FACTS
-from streams.stores.qdrant_requests import replace_if
 from streams.stores.qdrant_server import QdrantServerIndex
 
 CALLS: dict[str, Callable[[FactIndex], object]] = {
@@ -81,27 +79,8 @@ async def test_a_server_that_fails_is_waited_for(status: str, headers: str) -> N
             await index.count()
 
 
-async def test_another_program_at_the_address_is_a_configuration_error() -> None:
-    async with a_server("200 OK", {"status": {"error": "no"}}) as url, an_index(url) as index:
-        with pytest.raises(ConfigurationError, match="is no Qdrant server"):
-            await index.count()
-
-
 @pytest.mark.parametrize("status", ["401 Unauthorized", "403 Forbidden"])
 async def test_a_server_that_refuses_access_is_a_configuration_error(status: str) -> None:
     async with a_server(status, {"status": {"error": "no"}}) as url, an_index(url) as index:
         with pytest.raises(ConfigurationError, match="refuses access"):
             await index.count()
-
-
-async def test_a_writer_that_was_overtaken_replaces_nothing() -> None:
-    """Between reading the versions and writing, another process may have written a newer one."""
-    newer = make_fact(version=3)
-    async with an_index(":memory:") as index:
-        await index.upsert([newer])
-        late = [
-            replace_if(models.Range(lt=version), newer.fact_id, FACTS.to_payload(make_fact(version=version)))
-            for version in (2, 3)
-        ]
-        await index._client.batch_update_points("facts", late)
-        assert await index.get([newer.fact_id]) == [newer]

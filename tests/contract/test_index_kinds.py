@@ -98,16 +98,6 @@ async def test_every_filter_holds_for_every_reading(index: SearchIndex[Said, Tur
     assert await index.count(where) == len(expected)
 
 
-async def test_what_has_no_version_is_stored_once_and_erased(index: SearchIndex[Said, TurnFilter]) -> None:
-    tea = ALL["tea"]
-    for _ in range(2):
-        await index.upsert([tea, tea])
-    assert await index.get([tea.said_id]) == [tea]
-    await index.erase({tea.said_id: 1})
-    await index.upsert([tea])
-    assert await index.get([tea.said_id]) == []
-
-
 async def test_what_is_too_old_is_deleted_and_may_come_again(index: SearchIndex[Said, TurnFilter]) -> None:
     await index.upsert([*ALL.values()])
     where, _ = FILTERS["person"]

@@ -181,16 +181,6 @@ async def test_only_so_many_texts_are_compared(monkeypatch: pytest.MonkeyPatch) 
         assert len(await index.search_text("coffee", ADA, 50)) == 24
 
 
-async def test_a_server_that_was_upgraded_ranks_words_itself() -> None:
-    async with a_qdrant((1, 19)) as (qdrant, url):
-        async with an_index(url) as index:
-            await index.upsert([make_fact()])
-        qdrant.version = (1, 20)
-        async with an_index(url) as index:
-            assert [each.item for each in await index.search_text("blueberries", ADA, 5)] == [make_fact()]
-            assert qdrant.text_queries == 1 and not index.is_degraded
-
-
 class Embedder:
     """Makes the same vector of everything."""
 

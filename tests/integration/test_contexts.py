@@ -86,14 +86,6 @@ class TestOthersMemory:
         made = await rig.say(turn(0, QUESTION))
         assert [item.text for item in made.items] == [QUESTION]
 
-    async def test_conversations_of_two_tenants_with_one_name_differ(self, rig: Rig) -> None:
-        await rig.hear(turn(0, "Theirs.", tenant_id="acme"), turn(1, "Theirs, too.", tenant_id="acme"))
-        made = await rig.ask((turn(2, QUESTION),))
-        assert inside(made[0], Tier.RECENT) == [QUESTION]
-        await rig.keep(*made)
-        with pytest.raises(NotFound):
-            await rig.read(user="ada", tenant="other")
-
     async def test_nobody_reads_the_context_of_another(self, rig: Rig) -> None:
         await rig.know(fact("Likes blueberries"))
         await rig.say(turn(0, QUESTION))

@@ -102,28 +102,6 @@ def test_a_conversation_that_began_anew_repeats_nothing() -> None:
     assert folding.repeated == 1
 
 
-def test_ten_thousand_turns_keep_a_small_state() -> None:
-    state, count = EpisodesState(), 0
-    for start in range(0, 10_000, 100):
-        folding = fold(state, EpisodePolicy())
-        add(folding, *[turn(index, text="word " * 400) for index in range(start, start + 100)])
-        count += len(formed(folding))
-        state = folding.finish()
-        assert len(msgspec.msgpack.encode(state)) < 40_000
-    assert count == state.formed == 1 + (10_000 - 20) // 17
-
-
-def test_an_erased_turn_is_left_out() -> None:
-    folding = fold()
-    add(folding, *map(turn, range(3)))
-    folding.erase(turn(1).turn_id, NOON.timestamp())  # it arrived later than that
-    folding.erase(turn(2).turn_id, NOON.timestamp() + 2)
-    add(folding, turn(3), turn(4))
-    (episode,) = formed(folding)
-    assert episode.message_ids == ("m0", "m1", "m3", "m4")
-    assert "turn 2" not in episode.text
-
-
 def test_nothing_is_formed_of_turns_that_were_all_erased() -> None:
     folding = fold()
     add(folding, turn(0), turn(1))
