@@ -7,9 +7,7 @@ import json
 import uuid
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, ExitStack
-from functools import partial
+from contextlib import AsyncExitStack
 from typing import Any
 from unittest.mock import Mock
 from urllib.parse import quote
@@ -271,77 +269,6 @@ def test_a_person_s_token_writes_in_no_other_s_conversation(
         return told.is_success and told.json()["total"] == len(LINES) + 2
 
     eventually(both, "whoever is let in by all takes part")
-
-
-def test_what_is_another_tenants_is_refused_before_it_is_sent(
-    rig: ServeRig, client: httpx.Client, person: str
-) -> None:
-    new = f"new-of {person}"
-
-    def line(name: str) -> dict[str, str]:
-        return {"conversation_id": name, "role": "user", "content": "I was here, too."}
-
-    client.post("/v1/messages", json=talk(person)).raise_for_status()
-    seen(client, person)
-    client.post("/v1/messages", json={"messages": [line(new)], "user_id": person}).raise_for_status()
-    with (
-        rig.token("", tenant_id=f"acme-{person}") as text,
-        rig.client(headers={"authorization": f"Bearer {text}"}) as other,
-    ):
-        own = f"own-of {person}"
-        for theirs in (f"talk/of {person}", new):  # that is read, and perhaps is not
-            lines = {"messages": [line(own), line(theirs)], "user_id": "ada"}
-            refused = other.post("/v1/messages", json=lines)
-            assert (refused.status_code, refused.json()["type"]) == (
-                404,
-                "urn:switchboard:problem:unknown-conversation",
-            )
-            assert f"the id {theirs} belongs to a conversation of others" in refused.json()["detail"]
-            turn = other.post(
-                f"/v1/conversations/{quote(theirs, safe='')}/turns",
-                json={"user_id": "ada", "content": "Hi"},
-            )
-            assert turn.status_code == 404, turn.text
-        assert other.get("/v1/people").json()["people"] == [], "nothing of it was sent"
-        # Who is refused for one conversation keeps the id of the other.
-        other.post("/v1/messages", json={"messages": [line(own)], "user_id": "ada"}).raise_for_status()
-
-
-def test_of_two_beginning_a_conversation_one_has_it(rig: ServeRig, client: httpx.Client, person: str) -> None:
-    """Both have a token for themselves alone, and the log knows of neither."""
-    people = [f"{person}-{number}" for number in range(2)]
-    with ExitStack() as stack:
-        tokens = [stack.enter_context(rig.token(each)) for each in people]
-        clients = [
-            stack.enter_context(rig.client(headers={"authorization": f"Bearer {text}"})) for text in tokens
-        ]
-        pool = stack.enter_context(ThreadPoolExecutor(2))
-        for number in range(5):
-            name = f"both {person} {number}"
-            lines = [
-                {"messages": [{"conversation_id": name, "role": "user", "content": f"The secret of {each}."}]}
-                for each in people
-            ]
-            posts = [
-                partial(each.post, "/v1/messages", json=said) for each, said in zip(clients, lines, strict=True)
-            ]
-            sent = list(pool.map(lambda post: post(), posts))
-            statuses = [each.status_code for each in sent]
-            assert sorted(statuses) == [202, 404], statuses
-            first, second = (clients[at] for at in sorted(range(2), key=statuses.__getitem__))
-            whose = people[statuses.index(202)]
-            path = f"/v1/conversations/{quote(name, safe='')}"
-
-            def read(path: str = path, first: httpx.Client = first) -> Any:
-                answer = first.get(path)
-                return answer.json() if answer.is_success and answer.json()["messages"] else None
-
-            told = eventually(read, "who was first reads it")
-            assert [each["content"] for each in told["messages"]] == [f"The secret of {whose}."]
-            assert second.get(path).status_code == 404
-            again = second.post("/v1/messages", json=lines[statuses.index(404)])
-            assert again.status_code == 404, "also when it is read"
-            assert first.post("/v1/messages", json=lines[statuses.index(202)]).status_code == 202
 
 
 #: Of what views are asked for over the socket: all but these is reading.

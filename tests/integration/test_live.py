@@ -128,19 +128,3 @@ async def test_watchers_see_new_messages_and_continue_where_they_left(
             assert (await again.next())[1]["value"]["message_id"] == "m-4"
         async with watching(server.url, "00000000-7", conversation_id="c-1") as foreign:
             assert await foreign.next() == ("ready", {"resumed": False})
-
-
-async def test_a_reader_reconnecting_at_each_event_misses_none(settings: Settings) -> None:
-    seen: list[str] = []
-    async with serving(settings) as (server, live):
-        async with watching(server.url, conversation_id="c-1") as stream:
-            await stream.next()
-        sending = asyncio.create_task(publish(settings, *(message(number) for number in range(20))))
-        while len(seen) < 20:
-            async with watching(server.url, stream.last_id, conversation_id="c-1") as stream:
-                assert await stream.next() == ("ready", {"resumed": True})
-                seen.append((await stream.next())[1]["value"]["message_id"])
-        await sending
-        while any(each.readers for each in live.hub._channels.values()):
-            await asyncio.sleep(0.01)
-    assert seen == [f"m-{number}" for number in range(20)]

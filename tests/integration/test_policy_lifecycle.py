@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-import uuid
 
 import pytest
 from serve_rig import ServeRig
-from waiting import eventually
 
 from streams.clients.policies.known import KnownPolicies
 
@@ -56,28 +54,3 @@ def test_a_policy_is_known_as_soon_as_it_is_set(deployment: ServeRig) -> None:
     assert (found["never_kept"]["topics"], found["expires_after"]) == (["diagnosis"], {})
     assert found["hash"]
     assert "never: diagnosis" in deployment.command("policy", "show", "--tenant", "clinic").stdout
-
-
-def test_a_never_kept_topic_makes_no_note(deployment: ServeRig) -> None:
-    deployment.need("ingest", "memory", "recall")
-    set_ = deployment.command("policy", "set", "--never", "zeppelin")
-    assert set_.returncode == 0, set_.stderr
-    person = f"rosa-{uuid.uuid4().hex[:6]}"
-    lines = ["I am allergic to peanuts.", "I live in a zeppelin.", "My sister Anna lives in Berlin."]
-    with deployment.client() as client:
-        messages = [{"conversation_id": person, "role": "user", "content": each} for each in lines]
-        sent = client.post(
-            "/v1/messages", json={"user_id": person, "messages": messages}, headers={"idempotency-key": person}
-        )
-        assert sent.is_success, sent.text
-        eventually(
-            lambda: client.post(f"/v1/conversations/{person}/close?user_id={person}").is_success, "it is closed"
-        )
-
-        def facts() -> list[str]:
-            found = client.get("/v1/facts", params={"user_id": person, "status": "any"}).json()["facts"]
-            return [each["statement"] for each in found]
-
-        eventually(lambda: len(facts()) >= 2, "the others are noted")
-        assert not any("zeppelin" in each for each in facts())
-    assert deployment.command("policy", "set", "--clear").returncode == 0

@@ -202,12 +202,9 @@ async def put(body: Any) -> httpx.Response:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        ({"never_kept": {"patterns": ["("]}}, "'(' is no regular expression"),
-        ({"never_kept": {"patterns": ["(a+)+$", "x*"]}}, "matches the empty text"),
         ({"never_kept": {"patterns": ["a"] * 33}}, "patterns"),
         ({"instructions": "x" * 2001}, "instructions"),
         ({"expires_after": {"secret": "90d"}}, "expires_after"),
-        ({"categories": [{"name": "pet", "description": "x"}]}, "there already"),
         ({"instruction": "x"}, "instruction"),
     ],
 )

@@ -303,14 +303,6 @@ async def test_a_turn_waits_for_the_previous_answer(rig: Rig) -> None:
         assert (await beginning).names.turn_id != "t-1"
 
 
-async def test_a_turn_stopped_before_its_first_step_ends(rig: Rig) -> None:
-    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
-    async with asyncio.timeout(60):
-        await turn.stop()
-        assert turn.ended is not None and turn.ended.status == "stopped"
-        assert await rig.chats.begin("acme", "ada", "c-1", "Hello again") is not turn
-
-
 async def test_a_turn_is_stopped_from_another_process(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module_of_stopping, "_POLL_SECONDS", 0.01)
     turn = await rig.chats.begin("acme", "ada", "c-1", "Hello", "t-1")
@@ -346,16 +338,6 @@ async def test_whose_conversation_it_is_comes_before_whether_it_is_busy(rig: Rig
         with pytest.raises(TurnRunning, match="t-1"):
             await rig.chats.begin("acme", "ada", conversation, "And now?")
     assert {each.user_id for each in rig.sending.said} == {"ada"}
-
-
-async def test_a_conversation_unread_by_the_log_keeps_its_owner(rig: Rig) -> None:
-    turn = await rig.chats.begin("acme", "ada", "c-new", "Hello")
-    await turn.stop()
-    await until(lambda: not rig.leases.held_by)
-    with pytest.raises(NotFound):
-        await rig.chats.begin("acme", "bob", "c-new", "What was said?")
-    assert await rig.chats.begin("acme", "ada", "c-new", "And now?") is not turn
-    assert await rig.chats.begin("other", "bob", "c-new", "Hello") is not turn, "of another tenant"
 
 
 async def test_a_conversation_read_meanwhile_keeps_its_owner(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -434,19 +416,6 @@ async def test_a_turn_with_a_kept_answer_is_answered(rig: Rig, how: str) -> None
     await rig.log.asked.wait()  # the answer is written, its tokens are counted
     await getattr(turn, how)()
     assert turn.ended is not None and (turn.ended.status, turn.ended.try_again) == ("answered", False)
-    assert [each.role for each in rig.sending.said] == [Role.USER, Role.ASSISTANT]
-
-
-@pytest.mark.parametrize("rig", [Answers], indirect=True)
-async def test_an_answer_that_is_being_written_is_written(rig: Rig) -> None:
-    turn = await rig.chats.begin("acme", "ada", "c-1", "Hello")
-    rig.sending.holds = Role.ASSISTANT
-    await until(lambda: len(rig.sending.said) == 2)
-    ending = asyncio.create_task(turn.interrupt())
-    await asyncio.sleep(0)
-    rig.sending.may.set()
-    await ending
-    assert turn.ended is not None and turn.ended.status == "answered"
     assert [each.role for each in rig.sending.said] == [Role.USER, Role.ASSISTANT]
 
 
