@@ -45,17 +45,14 @@ class Stream:
 @pytest.mark.parametrize(
     "text",
     [
-        "# Our museum and its garden\n\ntext\n\n# Our museum and its garden\n",
         f"```\n{OPENING}\n{OPENING}\n\n\n```\n",
         f"Code:\n\n    {OPENING}\n    {OPENING}\n",
         f"a | b\n--- | :-:\n{OPENING} | yes\n{OPENING} | no\n{PARKING} {OPENING} | no\n",
-        "مرحبا بالعالم. كيف حالك اليوم؟ \u200fنعم.",
         # So is what has a label.
         f"{TICKETS} Our guide says: {OPENING} Our guide says: {OPENING}",
         "**Bring an umbrella!** Bye.\n\n**Bring an umbrella!**",
         # A correction may repeat what it corrects.
         "Instead of “is now”, write “was then”, please. Instead of “is now”, write “was then”, please.",
-        "total = price_of(room) + tax_of(room);\ntotal = price_of(room) + tax_of(room);\n",
         "Q: When does the museum open?\nA: It opens at nine in the morning.\n\n"
         "Q: And the garden?\nA: It opens at nine in the morning.\n",
     ],

@@ -86,33 +86,6 @@ def test_many_with_little_waiting_share_turns_up_to_a_batch() -> None:
     assert sum(len(turn.items) for turn in begun(turns)) == 25
 
 
-def test_items_of_a_turn_keep_their_order() -> None:
-    turns: Turns[str] = Turns(MOST, 1_000)
-    for number in range(3):
-        for tenant in ("a", "b", "c", "d", "e"):
-            put(turns, tenant, number)
-    assert turns.take() == (
-        ("a", "b"),
-        ["a0", "b0", "a1", "b1", "a2", "b2"],
-        [b"a0", b"b0", b"a1", b"b1", b"a2", b"b2"],
-        False,
-    )
-
-
-def test_a_key_stays_with_its_tenant_until_done() -> None:
-    turns = waiting()
-    put(turns, "a", 0, key=b"k")
-    (first,) = begun(turns)
-    put(turns, "b", 0, key=b"k")
-    assert turns.take() is None
-    turns.done(first)
-    (second,) = begun(turns)
-    assert (second.tenants, second.items) == (("a",), ["b0"])
-    turns.done(second)
-    put(turns, "b", 1, key=b"k")
-    assert [turn.tenants for turn in begun(turns)] == [("b",)], "it is free again"
-
-
 def test_records_without_a_key_have_the_order_of_their_tenant() -> None:
     turns: Turns[str] = Turns(MOST, 1_000)
     for tenant in ("a", "b"):

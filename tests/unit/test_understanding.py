@@ -22,15 +22,11 @@ PLAIN: list[tuple[str, list[str], list[str]]] = [
         (question, [], [])
         for question in (
             "What is the capital of France?",
-            "What does a king do when he dies?",
-            "Is it raining in Oslo?",
             "How does a teacher know that her students understand it?",
             "My boss hates mornings. When should I call him?",
             "Remind her to call me.",
             "Translate this: where is she?",
-            "🙂",
             "Was ist die Hauptstadt von Frankreich?",
-            "¿Qué hora es?",
         )
     ),
     ("How long does it take?", ["Mix the flour, the eggs and a pinch of salt, then bake."], []),
