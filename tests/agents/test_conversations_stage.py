@@ -213,15 +213,6 @@ class TestIdle:
         assert effects.outputs == []
         assert effects.timers[b"c"] == now.timestamp() + 1
 
-    def test_timers_survive_a_restart(self) -> None:
-        harness = Harness()
-        for message in messages(5):
-            harness.feed(harness.record(message))
-        _, payload = harness.state.read(b"c")
-        assert payload is not None
-        assert harness.spec.timer_at is not None
-        assert harness.spec.timer_at(b"c", payload) == harness.last.timers[b"c"]
-
 
 class TestClose:
     def test_a_command_ends_the_window(self) -> None:

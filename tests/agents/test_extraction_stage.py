@@ -233,15 +233,6 @@ class TestNothingTwice:
         effects = await harness.call(*records)
         assert (effects.outputs, effects.changes) == ([], {})
 
-    async def test_state_stays_small_in_a_long_conversation(self) -> None:
-        harness = Harness(ScriptedExtractor(each_message))
-        for n in range(0, 994, 7):
-            await harness.call(harness.record(window(said(*["x"] * 10, first=n), overlap=3 if n else 0)))
-        assert len(harness.candidates) == 997
-        _, payload = harness.state.read(b"c")
-        assert payload is not None
-        assert len(payload) < 2000
-
 
 @pytest.mark.parametrize("ends", [((0, 10), (7, 17)), ((0, 5), (3, 17)), ((0, 17),)])
 @pytest.mark.parametrize("together", [True, False])
@@ -354,24 +345,6 @@ class TestDependencies:
         for lane in lanes:
             found = lane.values(CANDIDATES, FactCandidate)
             assert [each.statement for each in found] == [f"line {n}" for n in range(10)]
-
-    async def test_a_batch_that_is_cut_in_halves_keeps_its_answers(self) -> None:
-        class Flaky(ScriptedExtractor):
-            async def extract(self, windows: Any) -> list[Outcome]:
-                is_first = not self.asked
-                found: list[Outcome] = [*await super().extract(windows)]
-                return [TryLater("429"), *found[1:]] if is_first else found
-
-        extractor = Flaky(each_message)
-        harness = Harness(extractor)
-        records = [harness.record(each) for each in (FIRST, SECOND, THIRD)]
-        with pytest.raises(DependencyUnavailable, match="1 of 3 windows"):
-            await harness.call(*records)
-        assert (harness.outputs, harness.changelog) == ([], [])
-        await harness.call(records[0])
-        await harness.call(*records[1:])
-        assert extractor.asked == [FIRST, SECOND, THIRD, FIRST]
-        assert harness.statements == [f"line {n}" for n in range(24)]
 
     async def test_a_refused_window_is_dead_lettered_alone(self) -> None:
         class Prim(ScriptedExtractor):

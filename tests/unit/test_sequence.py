@@ -46,16 +46,6 @@ def test_another_tenant_is_a_stranger() -> None:
     assert found.next_index == 2
 
 
-def test_a_forgotten_conversation_begins_anew_with_another_tenant() -> None:
-    found = sequencer()
-    placed(found, ("a", 0, 1000.0))
-    assert not found.is_forgotten(1000.0 + 2 * DAY - 1)
-    found.forget(1000.0 + 2 * DAY - 1)
-    assert found.next_index == 1
-    assert [index for index, *_ in found.place([(message("a", "other"), 1, 1000.0 + 2 * DAY)])] == [0]
-    assert (found.tenant_id, found.strangers, found.duplicates) == ("other", [], 0)
-
-
 def test_nothing_is_kept_of_what_was_forgotten() -> None:
     found = sequencer()
     placed(found, ("a", 0, 1000.0))
@@ -111,20 +101,6 @@ def test_erased_items_neither_count_nor_are_reread() -> None:
     assert found.duplicates == 2
 
 
-def test_of_one_person_the_words_go_and_the_places_stay() -> None:
-    found = sequencer()
-    placed(found, ("a", 1, 1.0))
-    assert found.erase("default", "user of a", 3, 5.0)
-    assert found.erase("default", "user of b", 4, 3.0), "a second person, by an earlier word"
-    assert (found.next_index, found.arrived_at) == (1, 5.0)
-    assert found.erased == (("user of a", 5.0), ("user of b", 3.0))
-    after = sequencer(found.state())
-    said = [(message(name), offset, at) for name, offset, at in (("b", 2, 3.0), ("c", 5, 3.5), ("d", 6, 6.0))]
-    taken = [(index, each) for index, each, _, _ in after.place(said)]
-    assert [(index, each and each.content) for index, each in taken] == [(1, ""), (2, "c"), (3, "d")]
-    assert [each and each.metadata for _, each in taken] == [{}, {"name": "C"}, {"name": "D"}]
-
-
 def test_a_table_that_knows_only_an_erasure_is_kept() -> None:
     found = sequencer()
     assert found.erase("default", "", 1, 5.0)
@@ -136,13 +112,3 @@ def test_a_table_that_knows_only_an_erasure_is_kept() -> None:
     found.changed = False
     assert not found.erase("other", "", 2, 6.0)
     assert found.strangers == [2] and not found.changed and not found.erased
-
-
-def test_a_reset_table_remembers_erased_ids() -> None:
-    """It reads the erased messages once more; sent again later, they must not count."""
-    begun = sequencer(SequenceState("default", arrived_at=5.0, erased=(("", 5.0),)))
-    assert placed(begun, ("a", 1, 1.0), ("b", 2, 2.0)) == []
-    assert begun.changed
-    kept = sequencer(begun.state())
-    assert placed(kept, ("a", 7, 8.0), ("c", 8, 9.0)) == [(0, "c")]
-    assert kept.duplicates == 1
