@@ -14,10 +14,12 @@ from models.episodes import Episode, EpisodeReason
 from models.facts import Fact, FactChange, FactStatus, Provenance
 from models.graph import Relation
 from models.messages import ChatMessage, Role
+from models.policies import Rules
 from models.statements import Kind
 from models.summaries import SessionSummary, Summary, SummaryRequest
 from models.turns import Turn, TurnSource
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
+from streams.clients.policies.known import NO_POLICY, TenantPolicy, prepared
 
 #: When everything here was said.  The clock of :class:`streams.runtime.testing.StageHarness` begins here, too.
 START = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
@@ -31,6 +33,19 @@ class Clock:
 
     def __call__(self) -> float:
         return self.now
+
+
+class Policies:
+    """Policies by tenant, as a process knows them."""
+
+    def __init__(self, **tenants: Rules) -> None:
+        self.known = {tenant_id: prepared(rules) for tenant_id, rules in tenants.items()}
+
+    def of(self, tenant_id: str) -> TenantPolicy:
+        return self.known.get(tenant_id, NO_POLICY)
+
+    async def settled(self) -> None:
+        """They do not change."""
 
 
 def message(number: int, content: str = "", *, at: datetime = START, **changes: Any) -> ChatMessage:

@@ -25,7 +25,6 @@ from streams.agents.recall.punctuations import TURNS
 from streams.agents.recall.turn_log import CONVERSATION_HEADER
 from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
 from streams.clients.erasures import UNTIL_HEADER
-from streams.clients.policies.known import TenantPolicy, prepared
 from streams.clients.records import Record
 from streams.config.settings import Settings
 from streams.runtime.effects import Output
@@ -314,15 +313,9 @@ def test_no_crash_and_no_cut_changes_an_episode(seed: int, crashes: int) -> None
 
 
 def test_nothing_that_a_policy_never_keeps_gets_into_the_graph() -> None:
-    class Never:
-        def of(self, tenant_id: str) -> TenantPolicy:
-            return prepared(Rules(never_kept=NeverKept(topics=("Anna",))))
-
-        async def settled(self) -> None:
-            pass
-
+    never = samples.Policies(default=Rules(never_kept=NeverKept(topics=("Anna",))))
     found = []
-    for policies in (None, Never()):
+    for policies in (None, never):
         harness = Harness()
         harness.spec = Episodes(Settings(episode_size=4, episode_overlap=1), policies).stage()
         harness.feed(harness.turn(text="My sister Anna lives in Berlin."), *[harness.turn() for _ in range(3)])

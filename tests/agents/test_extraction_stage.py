@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import samples
 from memory_samples import MESSAGES, ScriptedExtractor, said, statement, window
 
 from models import ids
@@ -22,7 +23,6 @@ from models.windows import Window
 from processors.prompts import graph
 from streams.agents.memory.extraction import Extraction
 from streams.agents.memory.facts import FACTS, Facts
-from streams.clients.policies.known import NO_POLICY, TenantPolicy, prepared
 from streams.clients.topics import CANDIDATES
 from streams.config.settings import Settings
 from streams.llm.builtin_extractor import BuiltinExtractor
@@ -364,24 +364,11 @@ class TestDependencies:
         assert (await harness.call(*records)).dead_letters == []
 
 
-class SetPolicies:
-    """Policies by tenant, as a process knows them."""
-
-    def __init__(self, **tenants: Rules) -> None:
-        self._known = {tenant_id: prepared(rules) for tenant_id, rules in tenants.items()}
-
-    def of(self, tenant_id: str) -> TenantPolicy:
-        return self._known.get(tenant_id, NO_POLICY)
-
-    async def settled(self) -> None:
-        pass
-
-
 class TestPolicies:
     NEVER = Rules(never_kept=NeverKept(topics=("line 2", "diabetes"), patterns=(r"ID-\d{4}",)))
 
     def harness(self, rules: Rules, extractor: Extractor, graph: GraphReader | None = None) -> StageHarness:
-        policies = SetPolicies(default=rules)
+        policies = samples.Policies(default=rules)
         return StageHarness(Extraction(Settings(), extractor, graph, policies).stage())
 
     async def test_statements_that_mention_what_is_never_kept_are_dropped(self) -> None:
@@ -436,7 +423,7 @@ class TestPolicies:
         assert len({dict(one)["sw_config"], dict(other)["sw_config"], own}) == 3
 
     async def test_a_policy_of_another_tenant_changes_nothing(self) -> None:
-        policies = SetPolicies(clinic=self.NEVER)
+        policies = samples.Policies(clinic=self.NEVER)
         harness = StageHarness(Extraction(Settings(), ScriptedExtractor(each_message), None, policies).stage())
         await harness.call(harness.record(FIRST))
         assert len(harness.outputs) == 10

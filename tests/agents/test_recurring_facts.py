@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import samples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memory_samples import MESSAGES, FactsHarness, candidate, crashing, vector_of
@@ -24,7 +25,6 @@ from streams.agents.memory.facts import CANDIDATES, FACTS, Facts
 from streams.agents.memory.sentence_vectors import sentence_key
 from streams.agents.vectors.requests import EMBEDDINGS, REQUESTS
 from streams.clients.erasures import Erasing, announce
-from streams.clients.policies.known import TenantPolicy, prepared
 from streams.config.settings import Settings
 from streams.runtime.effects import Effects
 from streams.runtime.testing import PARTITION, START
@@ -246,16 +246,11 @@ def test_read_again_with_crashes_the_log_gives_the_same(
 
 
 def test_nothing_is_made_of_what_a_policy_never_keeps() -> None:
-    class Never:
-        def of(self, tenant_id: str) -> TenantPolicy:
-            return prepared(Rules(never_kept=NeverKept(topics=("ferry",))))
-
-        async def settled(self) -> None:
-            pass
-
     settings = Settings(recurring_fact_similarity=0.75, consolidate_at="off")
     harness = Harness()
-    harness.spec = Facts(settings, Never()).stage()
+    harness.spec = Facts(
+        settings, samples.Policies(default=Rules(never_kept=NeverKept(topics=("ferry",))))
+    ).stage()
     harness.tell(spoken(FERRY, 1, "a"), spoken(BOAT, 3, "b", NEARBY))
     report = harness.consolidate()
     assert (harness.candidates(), report.created) == ([], ())

@@ -16,7 +16,7 @@ from models.facts import Fact
 from models.index import FactFilter, GraphFilter, SearchIndex, VectorSpace
 from models.policies import Rules
 from models.statements import Kind
-from streams.clients.policies.known import NO_POLICY, TenantPolicy, prepared
+from streams.clients.policies.known import prepared
 from streams.stores.expiring_index import shown_facts, shown_relations
 from streams.stores.qdrant_edge import QdrantEdgeIndex
 from streams.stores.qdrant_kinds import FACTS, RELATIONS
@@ -27,19 +27,6 @@ from tests.agents.memory_samples import fact
 SPACE = VectorSpace("words-1", 4)
 NOW = datetime(2026, 6, 1, 12, 0, tzinfo=UTC)
 WHERE = FactFilter(user_id="ada")
-
-
-class Clinic:
-    """The policy of the tenant ``default`` alone."""
-
-    def __init__(self, rules: Rules) -> None:
-        self.policy = prepared(rules)
-
-    def of(self, tenant_id: str) -> TenantPolicy:
-        return self.policy if tenant_id == "default" else NO_POLICY
-
-    async def settled(self) -> None:
-        pass
 
 
 def aged(text: str, kind: Kind, days: float, tenant_id: str = "default") -> Fact:
@@ -74,7 +61,7 @@ async def test_facts_are_shown_as_long_as_policies_say(engine: str, tmp_path: Pa
     stored = [OLD, NEW, OTHER, ELSEWHERE]
     await index.upsert(stored)
     await index.store_vectors([each.fact_id for each in stored], np.stack([VECTOR] * 4), SPACE.model)
-    clinic = Clinic(Rules(expires_after={Kind.EVENT: "90d"}))
+    clinic = samples.Policies(default=Rules(expires_after={Kind.EVENT: "90d"}))
     shown = shown_facts(index, clinic, lambda: NOW)
 
     async def read(where: FactFilter) -> list[set[str]]:
@@ -95,7 +82,7 @@ async def test_facts_are_shown_as_long_as_policies_say(engine: str, tmp_path: Pa
     assert await read(FactFilter(user_id="ada", tenant_id="acme")) == [{ELSEWHERE.fact_id}] * 4
 
     # Nothing was rewritten: with a longer time it is there again.
-    clinic.policy = prepared(Rules(expires_after={Kind.EVENT: "92d"}))
+    clinic.known["default"] = prepared(Rules(expires_after={Kind.EVENT: "92d"}))
     assert await read(WHERE) == [left | {OLD.fact_id}] * 4
     await index.close()
 
@@ -105,10 +92,10 @@ async def test_the_graph_expires_as_relation(engine: str, tmp_path: Path) -> Non
     ties = [samples.tie(name, at=NOW - timedelta(days=days)) for name, days in (("Anna", 800), ("Ben", 10))]
     await index.upsert(ties)
     where = GraphFilter(user_id="ada")
-    clinic = Clinic(Rules(expires_after={Kind.RELATION: "730d"}))
+    clinic = samples.Policies(default=Rules(expires_after={Kind.RELATION: "730d"}))
     shown = shown_relations(index, clinic, lambda: NOW)
     assert (await shown.page(where, 10))[0] == [ties[1]]
     assert await shown.get([each.relation_id for each in ties]) == [ties[1]]
-    clinic.policy = prepared(Rules(expires_after={Kind.EVENT: "1d"}))
+    clinic.known["default"] = prepared(Rules(expires_after={Kind.EVENT: "1d"}))
     assert len((await shown.page(where, 10))[0]) == 2
     await index.close()

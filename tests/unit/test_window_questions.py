@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+import samples
 
 from models.memo import Memo, memo_id
 from models.policies import Rules
 from processors.prompts.prompt import Prompt
-from streams.clients.policies.known import NO_POLICY, TenantPolicy, prepared
 from streams.llm.questions import Purpose, Question
 from streams.llm.windows import WindowQuestions
 from tests import prompt_examples as examples
@@ -31,18 +31,7 @@ class Asked:
         return [None for _ in questions]
 
 
-class Policies:
-    def __init__(self, tenant_id: str, rules: Rules) -> None:
-        self._known = {tenant_id: prepared(rules)}
-
-    def of(self, tenant_id: str) -> TenantPolicy:
-        return self._known.get(tenant_id, NO_POLICY)
-
-    async def settled(self) -> None:
-        pass
-
-
-async def asked(policies: Policies | None) -> tuple[Question, Prompt]:
+async def asked(policies: samples.Policies | None) -> tuple[Question, Prompt]:
     asking: Any = Asked()
     await WindowQuestions(asking, 4, policies=policies).answers([examples.window()])
     return asking.questions[0], asking.prompts[0]
@@ -51,9 +40,9 @@ async def asked(policies: Policies | None) -> tuple[Question, Prompt]:
 async def test_another_policy_is_another_question() -> None:
     tenant = examples.window().tenant_id
     none, plain = await asked(None)
-    other_tenant, _ = await asked(Policies("somebody-else", Rules(instructions="Note all.")))
-    one, shown = await asked(Policies(tenant, Rules(instructions="Note all.")))
-    two, _ = await asked(Policies(tenant, Rules(instructions="Note nothing.")))
+    other_tenant, _ = await asked(samples.Policies(**{"somebody-else": Rules(instructions="Note all.")}))
+    one, shown = await asked(samples.Policies(**{tenant: Rules(instructions="Note all.")}))
+    two, _ = await asked(samples.Policies(**{tenant: Rules(instructions="Note nothing.")}))
     assert none == other_tenant, "what was answered without a policy stays known"
     assert len({none.asked, one.asked, two.asked}) == 3
     assert "Note all." in shown.system and "Note all." not in plain.system
@@ -61,7 +50,9 @@ async def test_another_policy_is_another_question() -> None:
 
 async def test_how_long_notes_are_shown_is_no_other_question() -> None:
     tenant = examples.window().tenant_id
-    assert (await asked(None))[0] == (await asked(Policies(tenant, Rules(expires_after={"event": "9d"}))))[0]  # type: ignore[dict-item]
+    assert (await asked(None))[0] == (
+        await asked(samples.Policies(**{tenant: Rules(expires_after={"event": "9d"})}))
+    )[0]  # type: ignore[dict-item]
 
 
 PARTS = ("extraction-1", "a-model", "temperature=0", "default", "mara", "what?")
