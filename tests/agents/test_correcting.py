@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memory_samples import FactsHarness, candidate
+from memory_samples import FactsHarness, candidate, crashing
 
 from models.commands import Command
 from models.consolidation import ConsolidationStep, Step
@@ -333,25 +333,9 @@ def test_whatever_is_read_again_wherever_it_dies_the_same_holds(
             harness.correct(chance.choice(of_slot), value, number)
         else:
             harness.know(attribute, value, number)
-    again = StageHarness(Facts(Settings()).stage())
-    records = list(harness.log)
-    fed: list[tuple[int, int]] = []
-    at, crashes = 0, 3
-    while at < len(records):
-        if fed and crashes and chance.random() < 0.4:
-            crashes -= 1
-            lost = chance.randrange(len(fed))
-            again.recover(chance.randint(fed[lost][1], len(again.changelog)))
-            at = fed[chance.randint(0, lost)][0]
-            fed = [begun for begun in fed if begun[0] < at]
-            continue
-        topic = records[at].topic
-        same = next((n for n in range(at, len(records)) if records[n].topic != topic), len(records))
-        count = chance.randint(1, same - at)
-        fed.append((at, len(again.changelog)))
-        again.feed(*records[at : at + count])
-        at += count
-    after = {fact.fact_id: fact for fact in again.values(FACTS, Fact)}
+    again = crashing(Facts(Settings(consolidate_at="off")).stage(), harness.log, chance, 3, causal=True)
+    told = [msgspec.json.decode(each.value or b"", type=Fact) for each in again.outputs if each.topic == FACTS]
+    after = {fact.fact_id: fact for fact in told}
     assert after == harness.by_id()
-    assert [letter.reason for letter in again.dead_letters] == harness.reasons() == []
+    assert harness.reasons() == []
     assert all(fact.polarity is Polarity.AFFIRMED for fact in after.values())

@@ -14,49 +14,27 @@ from models.facts import Fact, FactCandidate, FactStatus
 from processors.facts.rebuilding import rebuilt
 from streams.agents.memory.fact_store import STATE
 from streams.agents.memory.facts import FACTS, Facts
+from streams.clients.records import Record
 from streams.config.settings import Settings
+from streams.runtime.effects import Output
 from streams.runtime.marks import Layout
+from streams.runtime.stage import Stage
 from streams.runtime.testing import StageHarness
+from tests.agents.memory_samples import crashing
 
 STORIES = st.lists(says(), max_size=24) | retold()
 PLAIN = st.lists(says(correcting=False), max_size=24)
 
 
-def topic(harness: StageHarness) -> dict[str, Fact]:
+def topic(outputs: Sequence[Output]) -> dict[str, Fact]:
     """The latest version of each fact."""
-    return {fact.fact_id: fact for fact in harness.values(FACTS, Fact)}
+    facts = [msgspec.json.decode(each.value or b"", type=Fact) for each in outputs if each.topic == FACTS]
+    return {fact.fact_id: fact for fact in facts}
 
 
-def undisturbed(stream: Sequence[FactCandidate], chance: Random) -> StageHarness:
-    """Feed everything once, in batches of any size."""
+def log_of(stream: Sequence[FactCandidate]) -> tuple[Stage, list[Record]]:
     harness = StageHarness(Facts(Settings()).stage())
-    records = [harness.record(each) for each in stream]
-    while records:
-        count = chance.randint(1, len(records))
-        harness.feed(*records[:count])
-        del records[:count]
-    return harness
-
-
-def crashing(stream: Sequence[FactCandidate], chance: Random) -> StageHarness:
-    """Lose some of the state now and then, and read again what follows, cut in another way."""
-    harness = StageHarness(Facts(Settings()).stage())
-    records = [harness.record(each) for each in stream]
-    fed: list[tuple[int, int]] = []
-    at, crashes = 0, chance.randint(1, 4)
-    while at < len(records):
-        if fed and crashes and chance.random() < 0.5:
-            crashes -= 1
-            lost = chance.randrange(len(fed))
-            harness.recover(chance.randint(fed[lost][1], len(harness.changelog)))
-            at = fed[chance.randint(0, lost)][0]
-            fed = [begun for begun in fed if begun[0] < at]
-            continue
-        count = chance.randint(1, len(records) - at)
-        fed.append((at, len(harness.changelog)))
-        harness.feed(*records[at : at + count])
-        at += count
-    return harness
+    return harness.spec, [harness.record(each) for each in stream]
 
 
 def told(fact: Fact) -> Fact:
@@ -67,8 +45,11 @@ def told(fact: Fact) -> Fact:
 @given(STORIES, st.randoms(use_true_random=False), st.randoms(use_true_random=False))
 @settings(deadline=None, max_examples=100)
 def test_any_cut_and_any_crash_end_in_equal_facts(story: list[Says], one_way: Random, another: Random) -> None:
-    stream = candidates(story)
-    once, again = topic(undisturbed(stream, one_way)), topic(crashing(stream, another))
+    stage, log = log_of(candidates(story))
+    once, again = (
+        topic(crashing(stage, log, chance, crashes).outputs)
+        for chance, crashes in ((one_way, 0), (another, another.randint(1, 4)))
+    )
     assert {key: told(fact) for key, fact in once.items()} == {key: told(fact) for key, fact in again.items()}
 
 
@@ -80,7 +61,7 @@ def test_a_replay_after_a_reset_changes_nothing_that_holds(story: list[Says], ch
     Not so for what was corrected: that it was said is not on the topic any more.
     """
     stream = candidates(story)
-    live = topic(undisturbed(stream, chance))
+    live = topic(crashing(*log_of(stream), chance, 0).outputs)
     again = StageHarness(Facts(Settings()).stage())
     for key, value in rebuilt(live.values()).items():
         sealed = Layout(again.spec.sources).seal(None, STATE.encode(value), 0, None)
@@ -88,7 +69,7 @@ def test_a_replay_after_a_reset_changes_nothing_that_holds(story: list[Says], ch
     again.recover()
     for each in stream:
         again.feed(again.record(each))
-    after = {**live, **topic(again)}
+    after = {**live, **topic(again.outputs)}
     assert holding(after) == holding(live)
 
 
