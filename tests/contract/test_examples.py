@@ -10,16 +10,15 @@ import orjson
 import pytest
 from jsonschema import Draft202012Validator
 
-from models.errors import ConfigurationError, InvalidRecord
+from models.errors import InvalidRecord
 from models.messages import ChatMessage, IncomingMessage
 from models.vectors import EmbeddingResult, TurnVector
 from processors.retrieval.embedding.vectors import unpack
 from processors.text.validation import decode, decode_chat_message
 from schemas.generate import FOLDER
-from streams.admin.topics import examples
 from streams.admin.topics.examples import Example, load_examples, load_invalid_examples
 from streams.admin.topics.json_schemas import described, value_type
-from streams.clients.catalog import Catalog, load_catalog
+from streams.clients.catalog import load_catalog
 from streams.clients.cloudevents import incoming
 from streams.clients.topic_spec import TopicSpec
 
@@ -33,14 +32,6 @@ FORM = {"invalid_field"}
 
 def named(cases: list[tuple[TopicSpec, Example]]) -> list[object]:
     return [pytest.param(*case, id=f"{case[0].name}/{case[1].name}") for case in cases]
-
-
-def test_a_topic_without_examples_is_told_where_to_put_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    bare = msgspec.structs.replace(SPECS[0], examples="examples/none")
-    monkeypatch.setattr(examples, "load_catalog", lambda: Catalog([bare]))
-    for load, folder in ((load_examples, "examples/none"), (load_invalid_examples, "examples/none/invalid")):
-        with pytest.raises(ConfigurationError, match=f"schemas/{folder} is missing"):
-            load(bare.contract_name)
 
 
 def schema_of(spec: TopicSpec) -> Draft202012Validator:

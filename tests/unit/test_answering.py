@@ -6,13 +6,14 @@ import json
 
 import msgspec
 import pytest
+import samples
 from answer_samples import COUNT, Driven, asked, called, fact, said, turn
 from hypothesis import given
 from hypothesis import strategies as st
 from injections import ATTEMPTS
 
 from models.answers import AnswerItem, AnswerKind, Ended, MemorySearched, Notice, PromptLaid, ToolCall, Trouble
-from models.context import Context, ContextItem, FoundBy, LeftOut, Tier
+from models.context import ContextItem, FoundBy, LeftOut, Tier
 from models.messages import Role
 from models.understanding import QueryUnderstanding, Reason
 from processors.prompts import answer as prompts
@@ -126,11 +127,7 @@ class TestPrompt:
             found_by=FoundBy.KIND,
             score=0.1,
         )
-        at = turn("Hi").sent_at
-        made = Context(
-            conversation_id="c-1", user_id="mara", after_turn_id="t", after_index=0, made_from=(), said_at=at,
-            began_at=at, made_at=at, by_meaning=True, budget=1500, tokens=9, tiers=(), items=(item,),
-        )  # fmt: skip
+        made = samples.context(turn("Hi"), tokens=9, items=(item,))
         found = Found(tuple(fact(f"f-{n}", f"I own boat number {n}. " + "word " * 60, 0.9) for n in range(30)))
         laid = Driven(asked("Which cake?", found, context=made), [ModelReply("Plain.", Ended())]).answer.prompt
         assert by_id(laid.items)["f-nuts"].left_out is None
@@ -229,16 +226,8 @@ class TestSearching:
         assert driven.answer.searches[0].problem
 
     def test_whose_memory_is_searched_is_not_the_models_to_say(self) -> None:
-        call = ToolCall(
-            name="search_memory",
-            arguments={
-                "query": "x",
-                "user_id": "eve",
-                "tenant_id": "other",
-                "limit": 500,
-                "search_type": "all",
-            },
-        )
+        given = {"query": "x", "user_id": "eve", "tenant_id": "other", "limit": 500, "search_type": "all"}
+        call = ToolCall(name="search_memory", arguments=given)
         assert search_of(call) == ("x", "both", 5, "")
 
     @given(st.dictionaries(st.text(max_size=12), st.none() | st.text(max_size=9) | st.floats() | st.integers()))

@@ -16,7 +16,6 @@ from processors.retrieval.context.packing import Budget, Packed, Packer
 from processors.retrieval.context.ranking import ALIKE, Candidate, Ranked, diverse, ranked
 from processors.retrieval.context.remembering import offered
 from processors.retrieval.context.removal import without
-from processors.retrieval.context.wording import line
 
 NOW = datetime(2026, 3, 1, 10, 0, tzinfo=UTC)
 
@@ -69,13 +68,6 @@ class TestWhatWasSaidBefore:
         assert (
             self.offered("Penicillin.", facts="Any allergies? – Penicillin.", question="Any allergies?") == []
         )
-
-
-class TestWording:
-    def test_facts_and_instructions_name_their_day(self) -> None:
-        assert line(Tier.FACTS, "Sails.", at=NOW) == "- Sails. (1 Mar 2026)\n"
-        assert line(Tier.EPISODES, "I sail.", Role.USER, at=NOW) == "- user: I sail. (1 Mar 2026)\n"
-        assert line(Tier.INSTRUCTIONS, "Be brief.", at=NOW) == "- Be brief. (1 Mar 2026)\n"
 
 
 def turn(index: int, text: str = "hello there", speaker: str = "") -> Turn:
@@ -134,11 +126,8 @@ class TestTiers:
 class TestWhatIsGoneSince:
     def context(self) -> Context:
         packed = pack(Budget(), turn(0, "hello"), facts=[candidate("a", speaker="Ada"), candidate("b")])
-        return Context(
-            conversation_id="c", user_id="ada", after_turn_id="t", after_index=0, made_from=(), said_at=NOW,
-            began_at=NOW, made_at=NOW, by_meaning=True, budget=1500, tokens=packed.tokens, tiers=packed.tiers,
-            items=packed.items,
-        )  # fmt: skip
+        shown = {"tokens": packed.tokens, "tiers": packed.tiers, "items": packed.items}
+        return samples.context(turn(0), **shown)
 
     @pytest.mark.parametrize("why", [LeftOut.ERASED, LeftOut.ENOUGH])
     def test_it_takes_no_room_and_tells_nothing_erased(self, why: LeftOut) -> None:

@@ -102,15 +102,6 @@ async def read(log: Log, part: StoredPartition, settings: Any, epoch: Epoch | No
 
 
 class TestRecover:
-    async def test_it_reads_to_the_end_in_bounded_batches(self, part: StoredPartition, settings: Any) -> None:
-        log = Log(0, 10)
-        assert await read(log, part, settings) == 10
-        assert sorted(part.values) == sorted(b"key%d" % offset for offset in range(10))
-        assert part.read_to == 10
-        assert log.polls == 4
-        assert max(log.limits) <= 10_000
-        assert log.closed
-
     async def test_state_larger_than_memory_is_read_completely(self, tmp_path: Path, settings: Any) -> None:
         memory = StateMemory(tmp_path, limit=20_000)
         part, log, sizes = StoredPartition(("messages",), memory), Log(0, 500, step=10), list[int]()

@@ -10,21 +10,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from waiting import eventually
+from waiting import eventually, is_alive
 
 from streams.config import child_process
 
 SUPERVISED = Path(__file__).with_name("supervised.py")
 ROOT = Path(__file__).parents[2]
 PATIENCE = 60.0
-
-
-def is_alive(pid: int) -> bool:
-    """Whether the process runs; one that nobody has waited for yet (a zombie) does not."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):  # the latter if it goes between opening and reading
-        return False
 
 
 class Supervised:
