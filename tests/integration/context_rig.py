@@ -5,8 +5,6 @@ embedder that a test can stop.
 from __future__ import annotations
 
 import asyncio
-import os
-import signal
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
@@ -115,12 +113,6 @@ class Rig:
         """Return the stage as it waits so long for a vector."""
         settings = Settings(**self.settings.model_dump() | {"context_patience_ms": milliseconds})
         return StageHarness(ContextStage(settings, self.maker, "words").stage())
-
-    def break_redis(self) -> None:
-        """End the server, and let nobody start another."""
-        assert self.valkey.pid is not None
-        os.kill(self.valkey.pid, signal.SIGKILL)
-        self.log._ready = self.contexts._ready = None
 
     def _missed(self) -> None:
         self.misses += 1

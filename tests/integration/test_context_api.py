@@ -6,12 +6,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import httpx
-import msgspec
 import pytest
 from context_rig import Rig, fact, open_rig, turn
 
 from models.statements import Kind
-from streams.queries.contexts.reading import ContextAnswer
 from streams.server.api.app import create_api
 from streams.server.api.parts import Parts
 
@@ -33,18 +31,6 @@ async def client(rig: Rig) -> AsyncIterator[httpx.AsyncClient]:
         yield made
 
 
-async def test_a_context(client: httpx.AsyncClient, rig: Rig) -> None:
-    answer = await client.get("/v1/context", params=GOOD)
-    assert answer.status_code == 200
-    found = msgspec.json.decode(answer.content, type=ContextAnswer)
-    assert found == await rig.read()
-    assert found.prompt == (
-        "Instructions of the user (where two disagree, the later one holds):\n- Be brief (1 Mar 2026)\n"
-        "Known about the user (where two disagree, the later one holds):\n- Likes blueberries (1 Mar 2026)\n"
-        "Last messages:\nuser: What goes with blueberries?\n"
-    )
-
-
 @pytest.mark.parametrize(
     ("changes", "status", "said"),
     [
@@ -60,9 +46,3 @@ async def test_what_cannot_be_answered(
     answer = await client.get("/v1/context", params=GOOD | changes)
     assert answer.status_code == status, answer.text
     assert said in answer.json()["detail"]
-
-
-async def test_redis_gone_is_said_and_can_be_waited_for(client: httpx.AsyncClient, rig: Rig) -> None:
-    rig.break_redis()
-    answer = await client.get("/v1/context", params=GOOD)
-    assert (answer.status_code, "redis" in answer.json()["detail"]) == (503, True)

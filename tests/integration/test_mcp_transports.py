@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,6 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from serve_rig import ServeRig
 from waiting import eventually
-
-from models.access import Token, TokenScope
-from streams.server.tokens import secret, topic
 
 pytestmark = pytest.mark.kafka
 
@@ -101,62 +97,40 @@ async def test_an_assistant_finds_what_was_said(known: ServeRig, way: Callable[[
         assert len(json.loads(people.contents[0].text)["facts"]) == 3
 
 
-async def test_whose_memory_it_is_the_token_says(known: ServeRig) -> None:
-    """Last of the file: as long as there are tokens, everybody needs one."""
+def test_whose_memory_it_is_the_token_says(known: ServeRig) -> None:
+    with (
+        known.token("ada-mcp", "read") as ada,
+        known.token("eve-mcp") as eve,
+        known.token("") as anybody,
+    ):
+        asyncio.run(check_tokens(known, ada, eve, anybody))
 
-    made = [secret.make() for _ in range(3)]
-    ada, eve, anybody = (each.text for each in made)
 
-    async def keep(number: int, user_id: str, *scopes: TokenScope) -> None:
-        token = Token(
-            token_id=made[number].token_id,
-            sha256=made[number].sha256,
-            scopes=scopes,
-            created_at=datetime.now(UTC),
-            user_id=user_id,
-        )
-        await topic.put(known.settings, token.token_id, token)
-
-    def all_known() -> bool:
-        return all(status(each.text) == 200 for each in made) and status("") == 401
-
-    def status(token: str) -> int:
-        with known.client(headers={"authorization": f"Bearer {token}"} if token else {}) as client:
-            return client.get("/v1/session").status_code
-
-    try:
-        await keep(0, "ada-mcp", "read")
-        await keep(1, "eve-mcp", "read", "write", "chat")
-        await keep(2, "", "read", "write", "chat")
-        await asyncio.to_thread(eventually, all_known, "serve knows the tokens, and asks for one")
-        question = {"query": "What is she allergic to?"}
-        async with with_token(known, ada) as client:
-            answer = await client.call_tool("search_memory", question)
-            assert "peanuts" in answer.structured_content["memories"][0]["text"]
-            [fact] = (await client.call_tool("list_facts", {"limit": 1})).structured_content["facts"]
-            assert "write" in why(await client.call_tool("remember", {"text": "I like tea."}))
-        async with with_token(known, eve) as client:
-            found = (await client.call_tool("search_memory", question)).structured_content
-            assert found["memories"] == [] and found["empty"]
-            for tool, given in (
-                ("get_fact", {"fact_id": fact["fact_id"]}),
-                ("correct", {"fact_id": fact["fact_id"], "text": "I live in Rome."}),
-                ("forget", {"fact_id": fact["fact_id"]}),
-                ("get_window", {"conversation_id": "mcp-c", "first": 0}),
-                ("get_context", {"conversation_id": "mcp-c"}),
-            ):
-                assert "peanuts" not in why(await client.call_tool(tool, given))
-            with pytest.raises(MCPError, match="eve-mcp"):
-                await client.read_resource("switchboard://people/ada-mcp/facts")
-        async with with_token(known, eve, "?user_id=ada-mcp") as client:
-            assert "eve-mcp" in why(await client.call_tool("search_memory", question))
-        async with with_token(known, anybody) as client:
-            assert "--user NAME" in why(await client.call_tool("search_memory", question))
-        async with over_stdio(known, api_token=eve) as client:
-            assert "eve-mcp" in why(await client.call_tool("search_memory", question))
-        async with over_stdio(known) as client:
-            assert "token" in why(await client.call_tool("search_memory", question))
-    finally:
-        for each in made:
-            await topic.put(known.settings, each.token_id, None)
-        await asyncio.to_thread(eventually, lambda: status("") == 200, "nobody needs one any more")
+async def check_tokens(known: ServeRig, ada: str, eve: str, anybody: str) -> None:
+    question = {"query": "What is she allergic to?"}
+    async with with_token(known, ada) as client:
+        answer = await client.call_tool("search_memory", question)
+        assert "peanuts" in answer.structured_content["memories"][0]["text"]
+        [fact] = (await client.call_tool("list_facts", {"limit": 1})).structured_content["facts"]
+        assert "write" in why(await client.call_tool("remember", {"text": "I like tea."}))
+    async with with_token(known, eve) as client:
+        found = (await client.call_tool("search_memory", question)).structured_content
+        assert found["memories"] == [] and found["empty"]
+        for tool, given in (
+            ("get_fact", {"fact_id": fact["fact_id"]}),
+            ("correct", {"fact_id": fact["fact_id"], "text": "I live in Rome."}),
+            ("forget", {"fact_id": fact["fact_id"]}),
+            ("get_window", {"conversation_id": "mcp-c", "first": 0}),
+            ("get_context", {"conversation_id": "mcp-c"}),
+        ):
+            assert "peanuts" not in why(await client.call_tool(tool, given))
+        with pytest.raises(MCPError, match="eve-mcp"):
+            await client.read_resource("switchboard://people/ada-mcp/facts")
+    async with with_token(known, eve, "?user_id=ada-mcp") as client:
+        assert "eve-mcp" in why(await client.call_tool("search_memory", question))
+    async with with_token(known, anybody) as client:
+        assert "--user NAME" in why(await client.call_tool("search_memory", question))
+    async with over_stdio(known, api_token=eve) as client:
+        assert "eve-mcp" in why(await client.call_tool("search_memory", question))
+    async with over_stdio(known) as client:
+        assert "token" in why(await client.call_tool("search_memory", question))
