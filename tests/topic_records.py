@@ -1,4 +1,4 @@
-"""What topics hold, read back as any consumer could."""
+"""What topics hold, read back as any consumer could; and records written as any producer could."""
 
 from __future__ import annotations
 
@@ -7,14 +7,34 @@ import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import cramjam
-from aiokafka import AIOKafkaConsumer, ConsumerRecord, TopicPartition
+import msgspec
+from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, ConsumerRecord, TopicPartition
+
+from streams.clients import kafka
+from streams.clients.catalog import catalog_for
+from streams.clients.partitioner import partition_of
+from streams.config.settings import Settings
 
 _PATIENCE = 60.0  # seconds without anything new after which something is wrong
 
 #: Where zlib's stream may begin, or a letter of state and then the length of what LZ4 packed, below 1 MiB.
 _PACKED = re.compile(rb"(?=x\x01|[\x40-\x7f]..[\x00-\x0f]\x00)", re.DOTALL)
+
+
+async def write(settings: Settings, topic: str, *records: tuple[str, Any], route: str = "") -> TopicPartition:
+    """Publish (key, value) records, by ``route`` or by their keys; return the partition of the last."""
+    spec = catalog_for(settings).get(topic)
+    producer: AIOKafkaProducer = kafka.make_producer(settings, "test")
+    async with kafka.connected(producer, settings, 30.0):
+        for key, value in records:
+            place = TopicPartition(spec.name, partition_of((route or key).encode(), spec.partitions))
+            raw = value if isinstance(value, bytes | None) else msgspec.json.encode(value)
+            await producer.send(place.topic, raw, key.encode(), partition=place.partition)
+        await producer.flush()
+    return place
 
 
 async def records_of(servers: str, partitions: Mapping[str, int]) -> dict[str, list[ConsumerRecord]]:

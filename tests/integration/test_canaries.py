@@ -4,27 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sys
 import uuid
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
-from mcp import Client, StdioServerParameters
 from serve_rig import ServeRig
-from starlette.applications import Starlette
-from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
-from switchboard_client import AsyncSwitchboard, Message, Switchboard
 from waiting import eventually
 
 from deploy.local.kafka import LocalKafka
-from streams.clients import kafka
-from streams.clients.partitioner import partition_of
-from streams.server.api.server import serve
+from tests.topic_records import write
 
 pytestmark = pytest.mark.kafka
 
@@ -45,17 +35,6 @@ def own(kafka: LocalKafka, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def canary() -> str:
     """A word that nobody else says, and no id is made of."""
     return f"kanarie{uuid.uuid4().hex[:10]}"
-
-
-def publish(rig: ServeRig, key: str, *values: bytes) -> None:
-    async def go() -> None:
-        spec = rig.catalog.get(MESSAGES)
-        place = partition_of(key.encode(), spec.partitions)
-        async with kafka.connected(kafka.make_producer(rig.settings, "test"), rig.settings, 30.0) as producer:
-            for value in values:
-                await producer.send_and_wait(spec.name, value, key=key.encode(), partition=place)
-
-    asyncio.run(go())
 
 
 def spoiled(word: str) -> list[bytes]:
@@ -89,7 +68,7 @@ def spoiled(word: str) -> list[bytes]:
 def test_no_log_metric_or_problem_holds_text_or_token(own: ServeRig) -> None:
     word = canary()
     bad = spoiled(word)
-    publish(own, "c-bad", *bad)
+    asyncio.run(write(own.settings, MESSAGES, *(("c-bad", each) for each in bad)))
     problems: list[str] = []
     with own.token("", "read", "write", "chat", "operate") as token:
         with own.client(headers={"authorization": f"Bearer {token}"}) as client:
@@ -146,48 +125,3 @@ def test_no_log_metric_or_problem_holds_text_or_token(own: ServeRig) -> None:
         for secret in (word, token, token[3:]):
             found = [line[:400] for line in text.splitlines() if secret in line]
             assert not found, (what, found)
-
-
-@asynccontextmanager
-async def forwarding(rig: ServeRig, addresses: list[str]) -> AsyncIterator[int]:
-    """The port of something between serve and those who ask it, which notes the addresses that they ask for."""
-    async with httpx.AsyncClient(base_url=rig.url, trust_env=False, timeout=60) as client:
-
-        async def forward(request: Request) -> Response:
-            addresses.append(f"{request.method} {request.url}")
-            own = ("content-type", "accept", "authorization", "idempotency-key")
-            headers = {name: value for name, value in request.headers.items() if name in own}
-            url = f"{request.url.path}?{request.url.query}"
-            answer = await client.request(request.method, url, content=await request.body(), headers=headers)
-            return Response(
-                answer.content, answer.status_code, {"content-type": answer.headers["content-type"]}
-            )
-
-        routes = [Route("/{path:path}", forward, methods=["GET", "POST", "DELETE"])]
-        server = await serve(Starlette(routes=routes), "127.0.0.1", 0)
-        yield server.port
-        await server.stop()
-
-
-async def test_no_address_of_ours_holds_what_somebody_says(own: ServeRig) -> None:
-    word, addresses = canary(), list[str]()
-    who, said = ("--user", "eve"), Message(conversation_id="c-3", content=f"I like {word}.")
-    async with forwarding(own, addresses) as port:
-        url = f"http://127.0.0.1:{port}"
-        for command in ("search", "understand", "chat"):
-            done = await asyncio.to_thread(own.command, command, f"Who is {word}?", *who, api_port=port)
-            assert done.returncode == 0, done.stderr
-        with Switchboard(url, user_id="eve") as blocking:
-            await asyncio.to_thread(blocking.search, word)
-        async with AsyncSwitchboard(url, user_id="eve") as client:
-            await client.add([said])
-            await client.search(word)
-            assert [event.kind async for event in client.turn("c-3", f"What of {word}?")][-1] == "end"
-        arguments = ["-m", "streams.cli", "mcp", "--user", "eve", "--url", url]
-        spoken = StdioServerParameters(command=sys.executable, args=arguments, env=own.environment())
-        async with Client(spoken) as assistant:
-            assert not (await assistant.call_tool("search_memory", {"query": f"Who is {word}?"})).is_error
-            assert not (await assistant.call_tool("remember", {"text": f"I like {word}."})).is_error
-    asked = [each for each in addresses if "/v1/search" in each]
-    assert len(asked) == 4 and len(addresses) >= 10, addresses
-    assert not [each for each in addresses if word in each]

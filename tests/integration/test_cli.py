@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 import samples
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from deploy.local.kafka import LocalKafka
 from processors.conversations.state import ConversationState
 from streams.agents.ingest.conversations import STATE
 from streams.cli import main
 from streams.clients.partitioner import partition_of
+from streams.config.settings import load_settings
 from streams.queries.conversations import states as conversation_states
 from streams.runtime.marks import Layout
 from streams.telemetry.health import HealthState
 from streams.telemetry.health_server import HealthServer
 from streams.telemetry.metrics import Metrics
+from tests.topic_records import write
 
 pytestmark = pytest.mark.kafka
 
@@ -51,24 +53,8 @@ def topics(environment: dict[str, str], capsys: pytest.CaptureFixture[str]) -> N
     capsys.readouterr()
 
 
-Sender = Callable[..., None]
-
-
-@pytest.fixture
-def send(environment: dict[str, str], topic_prefix: str) -> Sender:
-    """Publish ``(key, value)`` pairs."""
-
-    def publish(topic: str, pairs: Sequence[tuple[bytes, bytes]]) -> None:
-        async def go() -> None:
-            servers = environment["SWITCHBOARD_BOOTSTRAP_SERVERS"]
-            async with AIOKafkaProducer(bootstrap_servers=servers) as producer:
-                for key, value in pairs:
-                    partition = partition_of(key, PARTITIONS)
-                    await producer.send_and_wait(topic_prefix + topic, value, key, partition=partition)
-
-        asyncio.run(go())
-
-    return publish
+def send(topic: str, pairs: Sequence[tuple[bytes, bytes]]) -> None:
+    asyncio.run(write(load_settings(), topic, *((key.decode(), value) for key, value in pairs)))
 
 
 def message(conversation: str, number: int) -> tuple[bytes, bytes]:
@@ -95,9 +81,7 @@ def test_topics_apply_then_check_then_list(
     assert "missing" not in capsys.readouterr().out
 
 
-def test_tail_shows_records_in_order_and_stops(
-    topics: None, send: Sender, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tail_shows_records_in_order_and_stops(topics: None, capsys: pytest.CaptureFixture[str]) -> None:
     send("chat.messages.v1", [message("c-1", n) for n in range(3)] + [message("c-2", 0)])
     assert main.run(["tail", "chat.messages.v1", "--from-beginning", "--no-follow"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -113,7 +97,7 @@ def test_tail_shows_records_in_order_and_stops(
 
 
 def test_status_follows_commits_and_is_0_when_ready(
-    topics: None, send: Sender, capsys: pytest.CaptureFixture[str], kafka: LocalKafka, topic_prefix: str
+    topics: None, capsys: pytest.CaptureFixture[str], kafka: LocalKafka, topic_prefix: str
 ) -> None:
     send("chat.messages.v1", [message("c-1", n) for n in range(3)])
     place = TopicPartition(f"{topic_prefix}chat.messages.v1", partition_of(b"c-1", PARTITIONS))
@@ -140,9 +124,7 @@ def test_status_follows_commits_and_is_0_when_ready(
     assert (lag["committed"], lag["end"], lag["lag"]) == (2, 3, 1)
 
 
-def test_conversations_show_ignores_a_late_write(
-    topics: None, send: Sender, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_conversations_show_ignores_a_late_write(topics: None, capsys: pytest.CaptureFixture[str]) -> None:
     def stored(messages: int, mark: int) -> bytes:
         state = ConversationState("default", "amara", next_index=messages, end_mark=f"c-1-{messages}")
         layout = Layout(conversation_states.SOURCES)

@@ -22,7 +22,6 @@ from streams.agents.ingest.conversations import FACTS, Conversations
 from streams.clients.catalog import TURNS, catalog_for
 from streams.clients.erasure_ledger import LEDGER, note, open_ledger
 from streams.clients.kafka import broker
-from streams.clients.partitioner import partition_of
 from streams.clients.topics import COMMANDS
 from streams.config.settings import Settings
 from streams.llm.tokenizer import cl100k_counter
@@ -31,7 +30,7 @@ from streams.queries.erasure.again import put_back, returned
 from streams.queries.erasure.erasing import erase_person
 from streams.runtime.testing import START, StageHarness
 from tests.samples import fact, turn
-from tests.topic_records import records_of
+from tests.topic_records import records_of, write
 
 pytestmark = pytest.mark.kafka
 
@@ -50,10 +49,7 @@ async def settings(kafka: LocalKafka, topic_prefix: str, tmp_path: Path) -> Sett
             message_id="m", conversation_id=name, user_id="ada", role="user", content="Hello.", sent_at=sent_at
         )
         harness.feed(harness.record(message))
-    spec = catalog_for(made).get(CHANGELOG)
-    async with AIOKafkaProducer(bootstrap_servers=made.bootstrap_servers) as producer:
-        for key, value in harness.changelog:
-            await producer.send_and_wait(spec.name, value, key, partition=partition_of(key, spec.partitions))
+    await write(made, CHANGELOG, *((key.decode(), value) for key, value in harness.changelog))
     return made
 
 

@@ -16,10 +16,8 @@ import samples
 from deploy.local.kafka import LocalKafka
 from models.messages import ChatMessage
 from streams.admin.topics import admin
-from streams.clients import kafka as clients
 from streams.clients.catalog import catalog_for
 from streams.clients.kafka.lookup import Lookup
-from streams.clients.partitioner import partition_of
 from streams.config.settings import Settings
 from streams.queries.live.history import History
 from streams.queries.live.reader import Live
@@ -28,6 +26,7 @@ from streams.runtime.testing import START
 from streams.server.api.app import create_api
 from streams.server.api.parts import Parts
 from streams.server.api.server import ApiServer, serve
+from tests.topic_records import write
 
 pytestmark = pytest.mark.kafka
 
@@ -65,14 +64,7 @@ def message(number: int, conversation: str = "c-1") -> ChatMessage:
 
 
 async def publish(settings: Settings, *messages: ChatMessage) -> None:
-    spec = catalog_for(settings).get(TOPIC)
-    producer = clients.make_producer(settings, "test")
-    async with clients.connected(producer, settings, 30.0):
-        for each in messages:
-            key = each.conversation_id.encode()
-            await producer.send_and_wait(
-                spec.name, msgspec.json.encode(each), key=key, partition=partition_of(key, spec.partitions)
-            )
+    await write(settings, TOPIC, *((each.conversation_id, each) for each in messages))
 
 
 class Stream:

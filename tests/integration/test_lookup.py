@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 from aiokafka.admin import AIOKafkaAdminClient, NewTopic
 
 from deploy.local.kafka import LocalKafka
@@ -20,6 +20,7 @@ from streams.clients.kafka.readers import Readers
 from streams.clients.partitioner import partition_of
 from streams.clients.records import SourceRecord
 from streams.config.settings import Settings
+from tests.topic_records import write
 
 pytestmark = pytest.mark.kafka
 
@@ -35,19 +36,6 @@ def settings(kafka: LocalKafka, tmp_path_factory: pytest.TempPathFactory) -> Set
     )
     asyncio.run(admin.apply(catalog_for(made), made))
     return made
-
-
-async def write(
-    settings: Settings, topic: str, route: str, records: list[tuple[str, dict[str, Any] | None]]
-) -> TopicPartition:
-    spec = catalog_for(settings).get(topic)
-    place = TopicPartition(spec.name, partition_of(route.encode(), spec.partitions))
-    async with AIOKafkaProducer(bootstrap_servers=settings.bootstrap_servers, acks="all") as producer:
-        for key, value in records:
-            raw = None if value is None else msgspec.json.encode(value)
-            await producer.send(place.topic, raw, key=key.encode(), partition=place.partition)
-        await producer.flush()
-    return place
 
 
 def same_partition(name: str, spec_partitions: int = 8) -> str:
@@ -89,9 +77,9 @@ async def test_after_one_reading_only_requested_records_are_reread(
     settings: Settings, read: list[SourceRecord]
 ) -> None:
     mine, other = "lookup-1", same_partition("lookup-1")
-    await write(settings, MESSAGES, mine, [(mine, {"n": 0})])
-    await write(settings, MESSAGES, mine, [(other, {"n": n}) for n in range(800)])
-    await write(settings, MESSAGES, mine, [(mine, {"n": 1}), (mine, {"n": 2})])
+    await write(settings, MESSAGES, (mine, {"n": 0}), route=mine)
+    await write(settings, MESSAGES, *[(other, {"n": n}) for n in range(800)], route=mine)
+    await write(settings, MESSAGES, (mine, {"n": 1}), (mine, {"n": 2}), route=mine)
     lookup = Lookup(settings)
     for times in range(2):
         found = await lookup.find(MESSAGES, mine.encode())
@@ -103,7 +91,7 @@ async def test_after_one_reading_only_requested_records_are_reread(
             read.clear()
     assert len(read) == 3, "its own records, and none of the others"
     read.clear()
-    await write(settings, MESSAGES, mine, [(mine, {"n": 3})])
+    await write(settings, MESSAGES, (mine, {"n": 3}), route=mine)
     newest = await lookup.find(MESSAGES, mine.encode(), newest=2)
     assert newest is not None
     assert ([each["n"] for each in said(newest.records)], newest.earlier) == ([2, 3], 2)
@@ -116,7 +104,7 @@ async def test_after_one_reading_only_requested_records_are_reread(
 async def test_a_topic_that_was_deleted_and_made_again_is_another(settings: Settings, readers: Readers) -> None:
     name = "lookup-4"
     lookup, topic = Lookup(settings, readers=readers), "memory.windows.v1"
-    place = await write(settings, topic, name, [(name, {"n": n}) for n in range(5)])
+    place = await write(settings, topic, *[(name, {"n": n}) for n in range(5)], route=name)
     assert await lookup.find(topic, name.encode()) is not None
     client = AIOKafkaAdminClient(bootstrap_servers=settings.bootstrap_servers)
     await client.start()
@@ -129,7 +117,7 @@ async def test_a_topic_that_was_deleted_and_made_again_is_another(settings: Sett
             while (await broker.ends_of(consumer, [place]))[place]:
                 await asyncio.sleep(0.1)
     await client.close()
-    await write(settings, topic, name, [(name, {"n": n}) for n in range(10, 17)])
+    await write(settings, topic, *[(name, {"n": n}) for n in range(10, 17)], route=name)
     found = await lookup.find(topic, name.encode())
     assert found is not None
     assert [each["n"] for each in said(found.records)] == list(range(10, 17))

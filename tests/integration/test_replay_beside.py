@@ -16,7 +16,6 @@ from typing import Any
 import httpx
 import msgspec
 import pytest
-from aiokafka import AIOKafkaProducer
 from aiokafka.admin import AIOKafkaAdminClient
 from waiting import eventually
 
@@ -35,7 +34,7 @@ from streams.queries.erasure.forgetting import Forgetter
 from streams.queries.services import ask, sources_by_group
 from streams.server.replays import switching
 from streams.server.webhooks.endpoints import WEBHOOKS
-from tests.topic_records import records_of
+from tests.topic_records import records_of, write
 
 pytestmark = [pytest.mark.kafka, pytest.mark.long]
 
@@ -128,13 +127,7 @@ class Deployment:
         return json.loads(done.stdout) if "--json" in arguments else done.stdout + done.stderr
 
     def send(self, given: list[ChatMessage]) -> None:
-        async def publish() -> None:
-            async with AIOKafkaProducer(bootstrap_servers=self.settings.bootstrap_servers) as producer:
-                for each in given:
-                    key, value = each.conversation_id.encode(), msgspec.json.encode(each)
-                    await producer.send(catalog_for(self.settings).name(MESSAGES), value, key)
-
-        asyncio.run(publish())
+        asyncio.run(write(self.settings, MESSAGES, *((each.conversation_id, each) for each in given)))
 
     def is_drained(self) -> bool:
         groups = sources_by_group(self.settings)

@@ -55,7 +55,7 @@ from streams.stores.search import SearchType, Wanted
 from streams.telemetry.version import code_version
 from tests import samples
 from tests.faults.workers import Worker, eventually
-from tests.topic_records import records_of
+from tests.topic_records import records_of, write
 
 pytestmark = pytest.mark.kafka
 
@@ -105,13 +105,7 @@ class Place:
             worker.end()
 
     async def send(self, topic: str, records: Iterable[tuple[str, object]], route: str = "") -> None:
-        """Publish (key, value) records, to where ``route`` leads, or else their key."""
-        spec = self.catalog.get(topic)
-        async with AIOKafkaProducer(bootstrap_servers=self.settings.bootstrap_servers) as producer:
-            for key, value in records:
-                partition = partition_of((route or key).encode(), spec.partitions)
-                raw = value if isinstance(value, bytes | None) else encode(value)
-                await producer.send(spec.name, raw, key.encode(), partition=partition)
+        await write(self.settings, topic, *records, route=route)
 
     async def records(self, topic: str) -> list[tuple[bytes, bytes]]:
         return [(record.key, record.value) for record in await self.read(topic)]

@@ -5,19 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 from pathlib import Path
 
-import msgspec
 import pytest
-from aiokafka import AIOKafkaProducer
 from test_conversation_log import turn
 
 from deploy.local.kafka import LocalKafka
 from models.turns import Turn
 from streams.admin.topics import admin
 from streams.clients.catalog import Catalog, catalog_for
-from streams.clients.partitioner import partition_of
 from streams.config.settings import Settings
 from streams.runtime.testing import START
 from streams.stores.turn_topic import TurnTopic
+from tests.topic_records import write
 
 pytestmark = pytest.mark.kafka
 
@@ -31,12 +29,9 @@ async def settings(kafka: LocalKafka, topic_prefix: str, tmp_path: Path) -> Sett
 
 
 async def publish(settings: Settings, *turns: Turn, erased: tuple[Turn, ...] = ()) -> None:
-    spec = catalog_for(settings).get("memory.turns.v1")
-    async with AIOKafkaProducer(bootstrap_servers=settings.bootstrap_servers, acks="all") as producer:
-        for each in (*turns, *erased):
-            value = None if each in erased else msgspec.json.encode(each)
-            partition = partition_of(each.conversation_id.encode(), spec.partitions)
-            await producer.send_and_wait(spec.name, value, key=each.turn_id.encode(), partition=partition)
+    for each in (*turns, *erased):
+        value = None if each in erased else each
+        await write(settings, "memory.turns.v1", (each.turn_id, value), route=each.conversation_id)
 
 
 async def test_the_latest_life_is_in_order_without_erased_messages(settings: Settings) -> None:

@@ -8,16 +8,14 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import httpx
-import msgspec
 import pytest
-from aiokafka import AIOKafkaConsumer, AIOKafkaProducer, TopicPartition
+from aiokafka import AIOKafkaConsumer, TopicPartition
 
 from deploy.local.kafka import LocalKafka
 from streams.admin.topics import admin
 from streams.clients.catalog import TURNS, catalog_for
 from streams.clients.kafka.lookup import Lookup
 from streams.clients.kafka.readers import Readers
-from streams.clients.partitioner import partition_of
 from streams.clients.sending import Sender
 from streams.config.settings import Settings
 from streams.queries.conversations.listing import Conversations
@@ -28,6 +26,7 @@ from streams.stores.conversation_log import Erasures
 from streams.stores.search import Empty, Results, Wanted
 from streams.stores.search.graph import Neighbourhood
 from streams.stores.search.results import scope_of
+from tests.topic_records import write
 
 pytestmark = pytest.mark.kafka
 
@@ -106,7 +105,7 @@ async def client(settings: Settings, views: Views) -> AsyncIterator[httpx.AsyncC
     await readers.close()
 
 
-def said_by(user: str, **more: Any) -> dict[str, Any]:
+def said_by(user: str, **more: Any) -> tuple[str, dict[str, Any]]:
     said = {
         "message_id": f"m-of-{user}",
         "conversation_id": f"c-of-{user}",
@@ -115,21 +114,7 @@ def said_by(user: str, **more: Any) -> dict[str, Any]:
         "content": "Hello.",
         "sent_at": ARRIVED,
     }
-    return said | more
-
-
-async def write(
-    settings: Settings, topic: str, said: Mapping[str, Any], headers: Sequence[tuple[str, bytes]] = ()
-) -> TopicPartition:
-    spec = catalog_for(settings).get(topic)
-    key = said["conversation_id"].encode()
-    place = TopicPartition(spec.name, partition_of(key, spec.partitions))
-    async with AIOKafkaProducer(bootstrap_servers=settings.bootstrap_servers, acks="all") as producer:
-        value = msgspec.json.encode(said)
-        await producer.send_and_wait(
-            place.topic, value, key=key, partition=place.partition, headers=list(headers)
-        )
-    return place
+    return f"c-of-{user}", said | more
 
 
 @asynccontextmanager
