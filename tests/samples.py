@@ -11,7 +11,7 @@ import msgspec
 from models import ids
 from models.context import Context
 from models.episodes import Episode, EpisodeReason
-from models.facts import Fact, FactChange, FactStatus, Provenance
+from models.facts import Fact, FactCandidate, FactChange, FactStatus, Provenance
 from models.graph import Relation
 from models.messages import ChatMessage, Role
 from models.policies import Rules
@@ -158,6 +158,21 @@ def evidence(quote: str = "I like blueberries", *, at: datetime = START, **chang
         offsets=(7,),
         sent_at=at,
         arrived_at=at,
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def candidate(statement: str, said: Provenance, **changes: Any) -> FactCandidate:
+    """Return the candidate of Ada's that rests on this."""
+    made = FactCandidate(
+        candidate_id=f"candidate-{said.window_id}",
+        user_id="ada",
+        kind=Kind.PREFERENCE,
+        statement=statement,
+        confidence=0.8,
+        source_message_ids=said.message_ids,
+        provenance=said,
+        extractor="test",
     )
     return msgspec.structs.replace(made, **changes)
 

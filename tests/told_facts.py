@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import msgspec
+import samples
 
 from models import ids
 from models.facts import Erasure, Fact, FactCandidate, Provenance
@@ -30,16 +31,15 @@ def arrival(number: int) -> datetime:
 
 def evidence(offset: int, partition: int = 0, **other: object) -> Provenance:
     """Said at the minute of its offset, one window and message each."""
-    found = Provenance(
+    found = samples.evidence(
+        "as it was said",
+        at=minute(offset),
         conversation_id="c",
         window_id=f"w{partition}/{offset}",
         window_end_id=f"m{offset}",
         message_ids=(f"m{partition}/{offset}",),
-        quote="as it was said",
-        topic="chat.messages.v1",
         partition=partition,
         offsets=(offset,),
-        sent_at=minute(offset),
         arrived_at=arrival(offset),
     )
     return msgspec.structs.replace(found, **other)
@@ -51,22 +51,10 @@ def candidate(
     """Return the candidate that says it; ``other`` are its other fields."""
     known = attribute_of(attribute)
     assert known is not None
-    found = FactCandidate(
-        candidate_id=ids.candidate_id(value, "c", said.message_ids),
-        tenant_id="acme",
-        user_id="ada",
-        kind=known.kind,
-        attribute=attribute,
-        value=value,
-        assertion=Assertion.HOLDS,
-        event_at=NOON,
-        statement=f"{attribute} {value}",
-        confidence=confidence,
-        source_message_ids=said.message_ids,
-        provenance=said,
-        extractor="test",
-    )
-    return msgspec.structs.replace(found, **other)
+    name = ids.candidate_id(value, "c", said.message_ids)
+    slot = {"kind": known.kind, "attribute": attribute, "value": value, "event_at": NOON}
+    names = {"candidate_id": name, "tenant_id": "acme", "confidence": confidence}
+    return msgspec.structs.replace(samples.candidate(f"{attribute} {value}", said, **names, **slot), **other)
 
 
 def claimed(attribute: str, value: str, polarity: Polarity = Polarity.AFFIRMED) -> Claim:

@@ -13,7 +13,7 @@ import numpy as np
 import samples
 
 from models import ids
-from models.facts import Fact, FactCandidate, Provenance
+from models.facts import Fact, FactCandidate
 from models.index import Vectors
 from models.messages import Role
 from models.ports import Extracted, Extraction
@@ -90,28 +90,19 @@ def candidate(
     confidence: float = 0.8,
 ) -> FactCandidate:
     """Return a candidate for ``text`` that rests on message ``number``, alone in window ``number``."""
-    fact = ids.text_fact_id("default", user, text)
-    return FactCandidate(
-        candidate_id=ids.candidate_id(fact, conversation, [f"m{number}"]),
-        user_id=user,
-        kind=Kind.PREFERENCE,
-        statement=text,
-        confidence=confidence,
-        source_message_ids=(f"m{number}",),
-        provenance=Provenance(
-            conversation_id=conversation,
-            window_id=f"w{number}",
-            window_end_id=f"m{number}",
-            message_ids=(f"m{number}",),
-            quote=f"“{text}”",
-            topic=MESSAGES,
-            partition=PARTITION,
-            offsets=(100 + number,),
-            sent_at=START + timedelta(minutes=number),
-            arrived_at=START + timedelta(seconds=number),
-        ),
-        extractor="test",
+    said = samples.evidence(
+        f"“{text}”",
+        at=START + timedelta(minutes=number),
+        conversation_id=conversation,
+        window_id=f"w{number}",
+        window_end_id=f"m{number}",
+        message_ids=(f"m{number}",),
+        partition=PARTITION,
+        offsets=(100 + number,),
+        arrived_at=START + timedelta(seconds=number),
     )
+    name = ids.candidate_id(ids.text_fact_id("default", user, text), conversation, said.message_ids)
+    return samples.candidate(text, said, candidate_id=name, user_id=user, confidence=confidence)
 
 
 def vector_of(kind: VectorKind, name: str, numbers: Sequence[float], **changes: Any) -> EmbeddingResult:

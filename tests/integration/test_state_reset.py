@@ -27,7 +27,6 @@ from models.errors import ConfigurationError, DependencyUnavailable
 from models.facts import Erasure, Fact, FactCandidate, Provenance
 from models.index import VectorSpace
 from models.messages import ChatMessage
-from models.statements import Kind
 from processors.conversations.sequence import SequenceState
 from processors.facts.lines import Line
 from processors.facts.rebuilding import rebuilt
@@ -303,16 +302,7 @@ def provenance(number: int) -> Provenance:
 
 
 def candidate(statement: str, number: int) -> tuple[str, FactCandidate]:
-    return "ada", FactCandidate(
-        candidate_id=f"candidate-{number}",
-        user_id="ada",
-        kind=Kind.PREFERENCE,
-        statement=statement,
-        confidence=0.8,
-        source_message_ids=(f"m-{number}",),
-        provenance=provenance(number),
-        extractor="test",
-    )
+    return "ada", samples.candidate(statement, provenance(number))
 
 
 async def found(api: str, query: str) -> dict[str, dict]:

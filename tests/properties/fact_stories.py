@@ -10,10 +10,11 @@ from functools import cache
 from typing import NamedTuple
 
 import msgspec
+import samples
 import told_facts
 from hypothesis import strategies as st
 
-from models.facts import Fact, FactCandidate, FactStatus, Provenance
+from models.facts import Fact, FactCandidate, FactStatus
 from models.ids import candidate_id
 from models.statements import Assertion, Kind, Polarity, attribute_of
 from processors.facts.claims import claim_of
@@ -95,21 +96,22 @@ def retold(draw: st.DrawFn) -> list[Says]:
 def candidate(said: Says, offset: int, sent_at: datetime | None = None) -> FactCandidate:
     """Return the candidate of one window, as the extraction stage would publish it."""
     sent = sent_at or NOON + timedelta(minutes=said.sent)
-    evidence = Provenance(
+    evidence = samples.evidence(
+        "as it was said",
+        at=sent,
         conversation_id=f"c{said.conversation}",
         window_id=f"w{offset}",
         window_end_id=f"m{offset}",
         message_ids=(f"m{offset}",),
-        quote="as it was said",
-        topic="chat.messages.v1",
         partition=said.conversation % PARTITIONS,
         offsets=(offset,),
-        sent_at=sent,
         arrived_at=NOON + timedelta(days=1, seconds=offset),
         since=None if said.began is None else NOON + timedelta(minutes=said.began),
     )
     attribute = attribute_of(said.attribute)
-    return FactCandidate(
+    return samples.candidate(
+        f"User: {said.attribute} {said.value}" if said.attribute else "User hums",
+        evidence,
         candidate_id=candidate_id("fact", evidence.conversation_id, evidence.message_ids),
         user_id="ann",
         kind=Kind.STATE if attribute is None else attribute.kind,
@@ -117,11 +119,7 @@ def candidate(said: Says, offset: int, sent_at: datetime | None = None) -> FactC
         value=said.value,
         polarity=said.polarity,
         assertion=said.assertion,
-        statement=f"User: {said.attribute} {said.value}" if said.attribute else "User hums",
         confidence=said.confidence,
-        source_message_ids=evidence.message_ids,
-        provenance=evidence,
-        extractor="test",
     )
 
 
