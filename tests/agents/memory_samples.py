@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from random import Random
 from typing import Any
-from zlib import crc32
 
 import msgspec
 import numpy as np
@@ -14,7 +13,6 @@ import samples
 
 from models import ids
 from models.facts import Fact, FactCandidate
-from models.index import Vectors
 from models.messages import Role
 from models.ports import Extracted, Extraction
 from models.statements import Kind, Statement
@@ -176,22 +174,3 @@ class ScriptedExtractor:
     async def extract(self, windows: Sequence[Window]) -> list[Extraction]:
         self.asked += windows
         return [Extracted(tuple(self._script(each))) for each in windows]
-
-
-class WordEmbedder:
-    """Vectors of word counts: texts that share words are near.  Remembers what it was asked for."""
-
-    model = "words-1"
-    dimensions = 64
-
-    def __init__(self) -> None:
-        self.asked: list[list[str]] = []
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        self.asked.append([*texts])
-        vectors = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        for row, text in zip(vectors, texts, strict=True):
-            for word in text.casefold().split():
-                row[crc32(word.encode()) % self.dimensions] += 1
-        unit: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-        return unit

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import msgspec
 import pytest
-from memory_samples import WordEmbedder
+from word_embedder import WordEmbedder
 
 from models.errors import DependencyUnavailable
 from models.ids import text_fact_id, text_hash
@@ -73,7 +73,7 @@ class TestVectors:
     ) -> None:
         first, second, repeated = request(CELLO), request(ENGINEER), request(CELLO, about="another")
         await harness.call(*[harness.record(each) for each in (first, second, repeated, first)])
-        assert embedder.asked == [[CELLO, ENGINEER]]
+        assert embedder.asked == [CELLO, ENGINEER]
         assert [result.id for result in harness.results] == [first.id, second.id, repeated.id]
 
 
@@ -91,7 +91,7 @@ class TestErasure:
             (keys[0], True),
             (keys[1], False),
         ]
-        assert embedder.asked == [[ESPRESSO]]
+        assert embedder.asked == [ESPRESSO]
         assert {output.partition for output in harness.outputs} == {harness.partition}
 
 

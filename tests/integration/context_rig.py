@@ -4,22 +4,20 @@ embedder that a test can stop.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
-from zlib import crc32
 
 import msgspec
-import numpy as np
 import samples
+from word_embedder import WordEmbedder
 
 from models.context import Context, ContextRequest, Tier
 from models.episodes import Episode
 from models.facts import Fact
-from models.index import EpisodeFilter, FactIndex, SearchIndex, TurnFilter, Vectors, VectorSpace
+from models.index import EpisodeFilter, FactIndex, SearchIndex, TurnFilter, VectorSpace
 from models.turns import Turn
 from processors.retrieval.context.packing import Budget
 from streams.agents.contexts.making import ContextMaker
@@ -39,28 +37,6 @@ from streams.stores.index_factory import open_index
 from streams.stores.qdrant_kinds import EPISODES, FACTS, TURNS
 
 NOW = START + timedelta(hours=1)
-
-
-class WordEmbedder:
-    """Texts that share words are alike.  It gives no answer unless it is ``free``; ``asked`` are its texts."""
-
-    model = "words"
-    dimensions = 64
-
-    def __init__(self) -> None:
-        self.free = asyncio.Event()
-        self.free.set()
-        self.asked: list[str] = []
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        self.asked += texts
-        await self.free.wait()
-        rows = np.zeros((len(texts), self.dimensions), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            row[0] = 0.01
-            for word in text.lower().replace("?", "").replace(".", "").split():
-                row[crc32(word.encode()) % self.dimensions] += 1
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def turn(index: int, text: str = "", conversation: str = "c", **changes: Any) -> Turn:

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 import samples
-from test_search import WordEmbedder, embedder, index, make_fact, store
+from test_search import embedder, index, make_fact, store
+from word_embedder import WordEmbedder
 
 from models.errors import DependencyUnavailable
 from models.facts import Fact, FactStatus
@@ -61,7 +62,7 @@ async def test_a_window_does_not_wait_for_the_views(index: FactIndex, embedder: 
             raise DependencyUnavailable("recall", "gone")
 
     assert await known(KnownFacts(MemorySearch(index, embedder), Down())) == []  # type: ignore[arg-type]
-    embedder.hangs = True
+    embedder.free.clear()
     await index.upsert([fact("owns a boat", 3)])
     slow = KnownFacts(MemorySearch(index, embedder, embed_timeout=60.0), index, seconds=0.2)
     assert await known(slow) == []

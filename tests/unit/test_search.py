@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 import samples
+from word_embedder import WordEmbedder
 
 from models import ids
 from models.errors import DependencyUnavailable
@@ -28,34 +27,7 @@ from streams.stores.qdrant_kinds import FACTS as FACT_KIND
 from streams.stores.qdrant_kinds import TURNS as TURN_KIND
 from streams.stores.search import Empty, EpisodeIndex, MemorySearch, Results, SearchType, TurnIndex, Wanted
 
-DIMENSIONS = 256
-
-
-class WordEmbedder:
-    """Bags of words: each word has a direction of its own, and ``meanings`` gives words a common one."""
-
-    model = "words"
-    dimensions = DIMENSIONS
-
-    def __init__(self, meanings: dict[str, str] | None = None) -> None:
-        self.meanings = meanings or {}
-        self.error: Exception | None = None
-        self.hangs = False
-        self.asked: list[str] = []
-
-    async def embed(self, texts: Sequence[str]) -> Vectors:
-        self.asked += texts
-        if self.error is not None:
-            raise self.error
-        if self.hangs:
-            await asyncio.sleep(3600)
-        rows = np.zeros((len(texts), DIMENSIONS), dtype=np.float32)
-        for row, text in zip(rows, texts, strict=True):
-            for word in text.casefold().split():
-                meaning = self.meanings.get(word, word)
-                row[int(hashlib.sha1(meaning.encode()).hexdigest(), 16) % DIMENSIONS] += 1.0
-            row /= np.linalg.norm(row)
-        return rows
+SPACE = VectorSpace("words-1", WordEmbedder.dimensions)
 
 
 def make_fact(statement: str, status: FactStatus = FactStatus.ACTIVE, **changes: Any) -> Fact:
@@ -70,7 +42,7 @@ def embedder() -> WordEmbedder:
 
 @pytest.fixture
 async def index(tmp_path: Path) -> AsyncIterator[FactIndex]:
-    opened: FactIndex = QdrantEdgeIndex(tmp_path, FACT_KIND, VectorSpace("words-1", DIMENSIONS))
+    opened: FactIndex = QdrantEdgeIndex(tmp_path, FACT_KIND, SPACE)
     yield opened
     await opened.close()
 
@@ -132,11 +104,12 @@ async def test_words_alone_without_an_embedder(index: FactIndex, embedder: WordE
     await store(index, embedder, fact, make_fact("likes tea"))
     search = MemorySearch(index, embedder, embed_timeout=0.05)
     embedder.error = DependencyUnavailable("embedder", "down") if how == "fails" else None
-    embedder.hangs = how == "hangs"
+    embedder.free = asyncio.Event()
     found = await find(search, "coffee", "ada")
     assert [result.fact for result in found] == [fact]
     assert found.degraded
-    embedder.error, embedder.hangs = None, False
+    embedder.error = None
+    embedder.free.set()
     assert not (await find(search, "coffee", "ada")).degraded
 
 
@@ -183,7 +156,7 @@ def resting_on(said: Turn, fact: Fact) -> Fact:
 
 @pytest.fixture
 async def turns(tmp_path: Path) -> AsyncIterator[TurnIndex]:
-    opened: TurnIndex = QdrantEdgeIndex(tmp_path / "turns", TURN_KIND, VectorSpace("words-1", DIMENSIONS))
+    opened: TurnIndex = QdrantEdgeIndex(tmp_path / "turns", TURN_KIND, SPACE)
     yield opened
     await opened.close()
 
@@ -349,9 +322,7 @@ async def test_episodes_rest_on_all_their_messages(
     said = [make_turn(0, "coffee beans"), make_turn(1, "from Bramble")]
     text = "user: coffee beans\nassistant: from Bramble"
     episode = samples.episode(*said, episode_id=ids.text_fact_id("default", "ada", "episode"), text=text)
-    episodes: EpisodeIndex = QdrantEdgeIndex(
-        tmp_path / "episodes", EPISODE_KIND, VectorSpace("words-1", DIMENSIONS)
-    )
+    episodes: EpisodeIndex = QdrantEdgeIndex(tmp_path / "episodes", EPISODE_KIND, SPACE)
     await episodes.upsert([episode])
     await episodes.store_vectors([episode.episode_id], await embedder.embed([episode.text]), "words-1")
     search = MemorySearch(index, embedder, turns, episodes=episodes)
