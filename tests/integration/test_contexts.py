@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
+import httpx
 import msgspec
 import pytest
 from context_rig import NOW, Rig, fact, inside, open_rig, turn
@@ -18,6 +19,8 @@ from streams.agents.contexts.requests import CONTEXTS
 from streams.clients.erasures import TENANT_HEADER, Erasing
 from streams.queries.contexts.reading import ContextStatus
 from streams.runtime.testing import START
+from streams.server.api.app import create_api
+from streams.server.api.parts import Parts
 
 QUESTION = "Which breakfast has blueberries?"
 
@@ -271,3 +274,22 @@ class TestRedis:
         assert (await rig.read(tenant="acme")).context == theirs
         await rig.view.call(rig.view.record(None, key=b"c", headers=[("erased_tenant_id", b"acme")]))
         assert (await rig.read(tenant="acme")).context is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "status", "said"),
+    [
+        ({"user_id": "bob"}, 404, "bob takes part in no conversation c of tenant default"),
+        ({"conversation_id": "d"}, 404, "ada takes part in no conversation d"),
+        ({"tenant_id": "acme"}, 403, "Only the tenant default is answered for"),
+        ({"conversation": "c"}, 400, "unknown field `conversation`"),
+    ],
+)
+async def test_what_the_api_cannot_answer(rig: Rig, changes: dict[str, str], status: int, said: str) -> None:
+    await rig.say(turn(0, QUESTION))
+    app = create_api(Parts(contexts=rig.reader))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
+        asked = {"user_id": "ada", "conversation_id": "c"} | changes
+        answer = await client.get("/v1/context", params=asked)
+    assert answer.status_code == status, answer.text
+    assert said in answer.json()["detail"]

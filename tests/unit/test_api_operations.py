@@ -117,7 +117,7 @@ def check_problem(answer: httpx.Response, status: int, name: str, said: str) -> 
     assert (answer.status_code, told["type"]) == (status, f"urn:switchboard:problem:{name}"), answer.text
     assert answer.headers["content-type"] == "application/problem+json"
     assert said in told["detail"]
-    assert told["advice"]
+    assert told["advice"] and told["title"] and told["instance"] == answer.request.url.path
     if status == 405:
         assert answer.headers["allow"] == "GET, HEAD, POST"
 

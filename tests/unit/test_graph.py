@@ -115,6 +115,3 @@ def test_a_statement_is_of_its_tenant_person_and_turn_alone() -> None:
         assert {each.source.turn_id for each in statements} == {changed.turn_id}
         ids |= {each.statement_id for each in statements}
     assert len(ids) == 4 * len(list(read("c7", [own])))
-
-
-# -- much about one person ------------------------------------------------------------------------------------
