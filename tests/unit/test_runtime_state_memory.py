@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import threading
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -92,6 +93,20 @@ class TestStateFile:
         assert sorted(file.rows()) == sorted(rows)
         assert [file.get(key) for key, _ in rows] == [value for _, value in rows]
         assert file.size >= 2000 * 10
+        file.close()
+
+    def test_rows_that_are_written_together_lie_together(self, tmp_path: Path) -> None:
+        file = StateFile(tmp_path)
+        rows = [(b"%d" % number, b"v") for number in range(1000)]
+        parts = file.apart(rows, 5)
+        assert sorted(row for part in parts for row in part) == sorted(rows)
+        assert 5 <= len(parts) <= 8
+        assert max(map(len, parts)) < 400
+        spans = sorted(
+            (min(numbers), max(numbers)) for part in parts if (numbers := [hash(key) for key, _ in part])
+        )
+        assert all(before[1] < after[0] for before, after in itertools.pairwise(spans))
+        assert file.apart(rows, 1) == [rows]
         file.close()
 
     def test_it_leaves_nothing_in_its_folder(self, tmp_path: Path) -> None:
