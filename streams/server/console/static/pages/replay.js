@@ -32,21 +32,21 @@ function Numbers({ made: { topics, contexts, paid, generation } }) {
     ["Paid for them", dollars(paid.live.cost_usd), dollars(paid[generation].cost_usd)],
   ];
   return html`<section class="panel"><h2>In numbers</h2>
-    <table class="beside"><thead><tr><th></th><th class="num">live</th><th class="num">${generation}</th></tr></thead>
+    <table class="beside"><thead><tr><td></td><th scope="col" class="num">live</th><th class="num">${generation}</th></tr></thead>
     <tbody>${rows.map(([what, live, replayed]) => html`<tr><th scope="row">${what}</th><td class="num">${live}</td><td class="num">${replayed}</td></tr>`)}</tbody></table>
-    <p class="muted tier">An answer of a model is paid once, by the generation that asked first; the other finds it in the memo.</p></section>`;
+    <p class="muted">An answer of a model is paid once, by the generation that asked first; the other finds it in the memo.</p></section>`;
 }
 
 const dollars = (value) => `$${value.toFixed(4)}`;
 
 /** Differences, in the words of a page that has the live one on its left. */
-const WORDS = [["removed", "only live"], ["created", "only in the replay"], ["changed", "otherwise"], ["traced", "traced otherwise"]];
+const WORDS = [["removed", "only live"], ["created", "only in the replay"], ["changed", "changed"], ["traced", "traced otherwise"]];
 
 function Topic({ topic, name }) {
   const kinds = Object.entries(topic.kinds);
   return html`<section class="panel"><h2>${TITLES[topic.topic] ?? topic.topic} <${Verdict} of=${topic} /></h2>
     ${kinds.length === 0
-      ? html`<p class="muted">All ${number(topic.live_keys)} are the same in both.</p>`
+      ? html`<p class="muted">${topic.live_keys ? `All ${number(topic.live_keys)} are the same in both.` : "Neither has any."}</p>`
       : html`<table class="cards"><thead><tr><th>kind</th>${WORDS.map(([, words]) => html`<th class="num">${words}</th>`)}</tr></thead>
         <tbody>${kinds.map(([kind, each]) => html`<tr key=${kind}><td><strong>${kind}</strong></td>${WORDS.map(([what, words]) => html`<td class="num" data-label=${words}>${number(each[what])}</td>`)}</tr>`)}</tbody></table>
         ${kinds.map(([kind, each]) => html`<${Examples} key=${kind} kind=${kind} of=${each} name=${name} />`)}`}</section>`;
@@ -67,7 +67,7 @@ const Side = ({ text }) => (text ? html`<${Said} text=${text} />` : html`<span c
 function Contexts({ of, name }) {
   const differ = of.compared - of.same;
   return html`<section class="panel"><h2>Contexts</h2>
-    <p class="lead">After the latest turn of ${plural(of.compared, "conversation")}: ${number(of.same)} the same, ${number(differ)} otherwise${of.missing > 0 && `; ${number(of.missing)} have none in ${name} yet`}.${differ > of.differences.length && ` The ${of.differences.length} with most differences:`}</p>
+    <p class="lead">After the latest turn of ${plural(of.compared, "conversation")}: ${number(of.same)} the same, ${number(differ)} differ${of.missing > 0 && `; ${number(of.missing)} have none in ${name} yet`}.${differ > of.differences.length && ` The ${of.differences.length} with most differences:`}</p>
     ${of.differences.map((each) => html`<${Turn} key=${each.conversation_id} of=${each} name=${name} />`)}</section>`;
 }
 
