@@ -9,6 +9,7 @@ import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,7 @@ class ServeRig:
         for service in services:
             self._spawn(service)
         for service in services:
-            eventually(lambda service=service: self._is_ready(service), f"{service} is ready")
+            eventually(partial(self._is_ready, service), f"{service} is ready")
 
     def _spawn(self, service: str) -> None:
         # Found when it is needed: one that was found earlier may be another's by now.
