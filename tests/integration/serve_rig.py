@@ -9,8 +9,8 @@ import sys
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 

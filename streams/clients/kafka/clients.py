@@ -132,7 +132,7 @@ def make_producer(settings: Settings, name: str, **options: Any) -> AIOKafkaProd
 
 
 def client_id(service: str, settings: Settings) -> str:
-    """Return what the members of a service's group call themselves: the service, and their namespace."""
+    """Return the client id of the members of a service's group: the service, and their namespace."""
     place = settings.kubernetes_namespace
     return f"switchboard-{service}@{place}" if place else f"switchboard-{service}"
 
