@@ -92,8 +92,9 @@ def ours(objects: Objects) -> Iterator[Container]:
                 if "value" in variable:
                     environment[variable["name"]] = variable["value"]
                 else:
-                    assert variable["valueFrom"] == {"fieldRef": {"fieldPath": "metadata.name"}}
-                    environment[variable["name"]] = f"{each['metadata']['name']}-0"
+                    field = variable["valueFrom"]["fieldRef"]["fieldPath"]
+                    known = {"metadata.name": f"{each['metadata']['name']}-0", "metadata.namespace": "blue"}
+                    environment[variable["name"]] = known[field]
             yield Container(each["metadata"]["name"], pod, container, environment)
 
 
