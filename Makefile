@@ -156,8 +156,8 @@ bench: $(STAMP)  ## Measure side by side with the alternatives
 	$(BIN)/python -m benchmarks
 
 train: $(STAMP)  ## Fit the weights that come with the package anew, to the people of benchmarks/notebook
-	$(BIN)/python -m benchmarks.notebook.train
-	$(BIN)/python -m benchmarks.notebook.train_acts
+	$(BIN)/python -m pip install --quiet --editable ".[training]"
+	$(BIN)/python -m benchmarks.notebook.reader
 	$(BIN)/python -m benchmarks.notebook.endings benchmarks/notebook/people
 	$(BIN)/python -m benchmarks.quality.recall.fitting benchmarks/notebook/people --write
 	$(BIN)/python -m benchmarks.quality.boundaries --fit

@@ -16,6 +16,7 @@ import msgspec
 from models.consolidation import Decision, MergeCluster
 from models.graph import GraphStatement
 from models.index import Vectors
+from models.readings import Reading, Sentence
 from models.statements import Statement
 from models.summaries import SessionSummary, SummaryRequest
 from models.vectors import EmbeddingRequest
@@ -37,6 +38,14 @@ class Embedder(Protocol):
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, shape ``(len(texts), dimensions)``."""
+        ...
+
+
+class SentenceReader(Protocol):
+    """Reads sentences as the built-in extractor and summarizer need them."""
+
+    async def read(self, sentences: Sequence[Sentence]) -> list[Reading]:
+        """Return the reading of each sentence."""
         ...
 
 

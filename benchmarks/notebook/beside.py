@@ -23,6 +23,7 @@ from benchmarks.notebook.replaying import Replay, replaying
 from benchmarks.notebook.stepped import SteppedMemory
 from streams.llm.builtin_extractor import BuiltinExtractor
 from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_reader import OnnxReader
 from streams.telemetry.metrics import Metrics
 
 #: The rows of ``score.py`` that facts decide about, and what they count.
@@ -63,7 +64,7 @@ async def by_builtin(person: Person, embedder: OnnxEmbedder) -> Scores:
     """Score a person whose windows the built-in extractor reads."""
     with tempfile.TemporaryDirectory(prefix="notebook-") as folder:
         async with SteppedMemory(Path(folder), embedder) as memory:
-            memory.read_by(BuiltinExtractor(embedder.behind))
+            memory.read_by(BuiltinExtractor(OnnxReader()))
             return await _score(person, memory)
 
 

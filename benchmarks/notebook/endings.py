@@ -10,12 +10,12 @@ although it holds.  Needs scikit-learn.
 from __future__ import annotations
 
 import argparse
-import asyncio
 import json
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -25,17 +25,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from benchmarks.notebook.labels import HERE, Person, people, strip_people, window_of
+from benchmarks.notebook.vectors import Vectors, embedded
 from models.messages import Role
 from models.statements import Kind, Statement
-from processors.extraction.features import texts
-from processors.extraction.keeper import DROPPED, Judgement, judge, worth_reading
+from processors.extraction.keeper import Judgement, judge
 from processors.extraction.reading import statements
 from processors.extraction.units import Unit, units_of
 from processors.facts.merging.endings import NEAREST, meant, telling
 from processors.facts.merging.pair_features import features, with_telling
 from processors.facts.merging.statement_features import ComparedStatement, read
 from processors.retrieval.embedding.wording import text_of
-from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_reader import ReaderModel
 
 #: Words whose rarity is known, and the messages that a word of none is taken to be in.
 _WORDS, _RARE = 1_500, 3
@@ -79,32 +79,34 @@ class Row(NamedTuple):
     was: ComparedStatement
 
 
-Vectors = dict[str, NDArray[np.float32]]
+#: A statement and the message that it is of.
+Stored = tuple[Statement, dict[str, Any]]
 
 
-def judged_units(person: Person, session: dict[str, Any], vectors: Vectors) -> list[tuple[Unit, Judgement]]:
+def judged_units(person: Person, session: dict[str, Any]) -> list[tuple[Unit, Judgement]]:
     """Return the units of a session as the extractor judges them."""
     units = units_of(window_of(person, session))
-    reads = worth_reading(units)
-    read_ones = [unit for unit, reading in zip(units, reads, strict=True) if reading]
-    of_units = np.stack([vectors[text] for text in texts(read_ones)]) if read_ones else np.zeros((0, 0))
-    found = iter(judge(read_ones, np.asarray(of_units, dtype=np.float32)))
-    return [(unit, next(found) if reading else DROPPED) for unit, reading in zip(units, reads, strict=True)]
+    return [*zip(units, judge(_reader().read([unit.sentence for unit in units])), strict=True)]
 
 
-def stored(person: Person, vectors: Vectors) -> Iterator[tuple[Statement, dict[str, Any]]]:
+@cache
+def _reader() -> ReaderModel:
+    return ReaderModel()
+
+
+def stored(person: Person) -> Iterator[Stored]:
     """Yield the statements that the extractor makes of a person, with their messages."""
     for session in person["sessions"]:
         messages = {each["id"]: each for each in session["messages"]}
-        for found in statements(judged_units(person, session, vectors)):
+        for found in statements(judged_units(person, session)):
             yield found, {**messages[found.source_message_ids[0]], "conversation": session["conversation_id"]}
 
 
-def told(person: Person, vectors: Vectors) -> list[Told]:
-    """Return the facts of a person, with the notes that they tell and end."""
+def told(person: Person, facts: Sequence[Stored], vectors: Vectors) -> list[Told]:
+    """Return the facts of a person (of :func:`stored`), with the notes that they tell and end."""
     notes = {note["id"]: note for note in person["notes"]}
     found: list[Told] = []
-    for each, message in stored(person, vectors):
+    for each, message in facts:
         low = f"{each.statement} {each.quote}".lower()
         names = frozenset(
             n for n, note in notes.items() if any(t.lower() in low for g in note["terms"] for t in g)
@@ -359,27 +361,6 @@ def rarities(persons: Sequence[Person]) -> tuple[dict[str, float], float]:
     return found, math.log(len(messages) / _RARE)
 
 
-def stored_vectors(cache: Path | None) -> Vectors:
-    """Return the vectors of earlier runs, by text."""
-    if cache is None or not cache.exists():
-        return {}
-    with np.load(cache, allow_pickle=False) as stored:
-        return dict(zip(stored["texts"].tolist(), stored["vectors"], strict=True))
-
-
-async def embedded(texts: Sequence[str], known: Vectors) -> Vectors:
-    """Return the vectors of texts, in half precision as the log has them; ``known``: those of earlier runs."""
-    found = dict(known)
-    missing = sorted(set(texts) - found.keys())
-    embedder = OnnxEmbedder()
-    await embedder.start()
-    for start in range(0, len(missing), 64):
-        some = missing[start : start + 64]
-        found |= dict(zip(some, await embedder.embed(some), strict=True))
-    await embedder.close()
-    return {text: np.asarray(vector, dtype=np.float16).astype(np.float32) for text, vector in found.items()}
-
-
 def write(fits: Sequence[Fit], words: dict[str, float], unknown: float, threshold: float, path: Path) -> None:
     """Write the weights of models trained on all pairs: what ends, what replaces, what says it again."""
     np.savez_compressed(
@@ -403,26 +384,24 @@ def main() -> None:
     parser.add_argument("--test", type=Path, help="folder of people to measure on besides")
     parser.add_argument("--write", type=Path, help="where to write the weights (.npz)")
     parser.add_argument("--threshold", type=float, default=0.55)
-    parser.add_argument("--cache", type=Path, help="an .npz of vectors, read and written")
+    parser.add_argument("--cache", type=Path, default=Path("build/notebook-vectors.npz"))
     asked = parser.parse_args()
     pairs = [json.loads(line) for line in (HERE / "pairs.jsonl").read_text(encoding="utf-8").splitlines()]
     training, testing = people(asked.people), people(asked.test) if asked.test else []
     strips = strip_people()
     everybody = (*training, *strips, *testing)
-    sessions = [(person, session) for person in everybody for session in person["sessions"]]
-    wanted = [text for each in sessions for text in texts(units_of(window_of(*each)))]
+    facts = {person["person"]: [*stored(person)] for person in everybody}
+    wanted = [text_of(found.statement) for some in facts.values() for found, _ in some]
     wanted += [pair[which] for pair in pairs for which in ("old", "new")]
-    vectors = asyncio.run(embedded(wanted, stored_vectors(asked.cache)))
-    facts = [text_of(found.statement) for person in everybody for found, _ in stored(person, vectors)]
-    vectors = asyncio.run(embedded(facts, vectors))
-    if asked.cache:
-        np.savez(
-            asked.cache, texts=np.array([*vectors]), vectors=np.stack([*vectors.values()]).astype(np.float16)
-        )
+    vectors = embedded(wanted, asked.cache)
     words, unknown = rarities(training)
-    known = {person["person"]: (person, told(person, vectors)) for person in training}
+
+    def of(some: Sequence[Person]) -> dict[str, tuple[Person, list[Told]]]:
+        return {each["person"]: (each, told(each, facts[each["person"]], vectors)) for each in some}
+
+    known = of(training)
     rows = [row for person, sentences in known.values() for row in rows_of(person, sentences, words, unknown)]
-    apart = [row for each in strips for row in rows_of(each, told(each, vectors), words, unknown)]
+    apart = [row for each, said in of(strips).values() for row in rows_of(each, said, words, unknown)]
     hand = [*apart, *by_hand(pairs, vectors, words, unknown)]
     print(
         f"{len(rows)} pairs of {len(known)} people, {len(apart)} of {len(strips)} strips, {len(pairs)} by hand",
@@ -432,7 +411,7 @@ def main() -> None:
     if asked.write:
         write(fits, words, unknown, asked.threshold, asked.write)
     if testing:
-        tested = {person["person"]: (person, told(person, vectors)) for person in testing}
+        tested = of(testing)
         others = [
             row for person, sentences in tested.values() for row in rows_of(person, sentences, words, unknown)
         ]

@@ -30,7 +30,7 @@ class Row(NamedTuple):
 
 
 #: Floors of the probability at which the tables count.
-FLOORS = (0.3, 0.34, 0.38, 0.42, 0.5, 0.6)
+FLOORS = (0.1, 0.2, 0.3, 0.38, 0.5, 0.6)
 
 
 def table(

@@ -18,7 +18,7 @@ from sklearn.linear_model import LogisticRegression
 
 from benchmarks.notebook import score
 from benchmarks.notebook.labels import HERE, Person, people
-from benchmarks.notebook.train import embedded
+from benchmarks.notebook.vectors import embedded
 from models.messages import Role
 
 #: The probability from which on a message is kept, and characters of the question that are read with it.

@@ -30,6 +30,7 @@ from streams.llm.builtin_extractor import BuiltinExtractor
 from streams.llm.extractor import ModelExtractor
 from streams.llm.factory import provider
 from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_reader import OnnxReader
 from streams.llm.port import Answer, Provider
 from streams.llm.questions import Purpose, Question
 from streams.llm.windows import WindowQuestions
@@ -159,7 +160,7 @@ async def replaying(
         client = provider(Settings(model_url=server.url, model_api_key=SecretStr(KEY)).model_endpoint)
         try:
             asking: Any = _Direct(client)
-            yield ModelExtractor(WindowQuestions(asking, 1, known), BuiltinExtractor(embedder.behind), metrics)
+            yield ModelExtractor(WindowQuestions(asking, 1, known), BuiltinExtractor(OnnxReader()), metrics)
         finally:
             await client.close()
 

@@ -48,6 +48,7 @@ from streams.agents.vectors.requests import REQUESTS as EMBEDDING_REQUESTS
 from streams.config.settings import Settings
 from streams.llm.builtin_extractor import BuiltinExtractor
 from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_reader import OnnxReader
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.testing import StageHarness
 from streams.stores.index_factory import open_index
@@ -99,7 +100,7 @@ class Memory:
         )
         await self._remember(turns)
         harness = StageHarness(Facts(Settings()).stage())
-        extractor = BuiltinExtractor(self.embedder)
+        extractor = BuiltinExtractor(OnnxReader())
         for window in _windows(turns):
             (read,) = await extractor.extract([window])
             for each in read.statements:

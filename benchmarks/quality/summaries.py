@@ -16,16 +16,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.notebook.labels import HERE, Person, people, window_of
 from models.messages import Role
 from models.summaries import SessionSummary
 from models.windows import WindowMessage
-from processors.extraction.features import texts
 from processors.summaries.building import context_text, summary_tokens
-from processors.summaries.extractive import summarize_messages
+from processors.summaries.extractive import Scored, summarize_messages
 from processors.summaries.reading import read
 from processors.text.sentences import sentences
 from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_reader import OnnxReader, ReaderModel
 from streams.llm.tokenizer import cl100k_counter
 
 BOUND = 150
@@ -71,20 +73,22 @@ def first_sentences(messages: Messages) -> SessionSummary:
     return SessionSummary(key_facts=tuple(taken))
 
 
-async def summarized(embedder: OnnxEmbedder, messages: Messages) -> SessionSummary:
+async def summarized(reader: OnnxReader, embedder: OnnxEmbedder, messages: Messages) -> SessionSummary:
     """Return the summary, as the adapter makes it."""
-    vectors = await embedder.embed(texts(read(messages)))
-    return summarize_messages(messages, BOUND, count, vectors)
+    units = read(messages)
+    readings = await reader.read([unit.sentence for unit in units])
+    vectors = await embedder.embed([unit.text for unit in units])
+    return summarize_messages(messages, [*map(Scored, units, readings, vectors)], BOUND, count)
 
 
 async def measure(known: Sequence[Person], show: int) -> None:
     """Print the shares, and some summaries."""
-    embedder = OnnxEmbedder(timeout=600, cache_size=100_000)
+    reader, embedder = OnnxReader(), OnnxEmbedder(timeout=600, cache_size=100_000)
     for parts, name in ((1, "session"), (2, "half of a session")):
         shown = first = told = tokens = made = 0
         for person in known:
             for messages in ranges(person, parts):
-                summary = await summarized(embedder, messages)
+                summary = await summarized(reader, embedder, messages)
                 text, start = context_text(summary), context_text(first_sentences(messages))
                 notes = notes_of(person, messages)
                 told += len(notes)
@@ -99,6 +103,7 @@ async def measure(known: Sequence[Person], show: int) -> None:
             f"{name:18} {made} ranges, {told} notes: shown {shown / max(1, told):.3f},"
             f" by the first sentences {first / max(1, told):.3f}; {tokens / max(1, made):.0f} tokens"
         )
+    await reader.close()
     await embedder.close()
 
 
@@ -118,10 +123,13 @@ def milliseconds(contents: list[str]) -> float:
         )
         for n, content in enumerate(contents)
     ]
-    taken = []
+    taken, model = [], ReaderModel()
     for _ in range(3):
         started = time.thread_time()
-        summarize_messages(messages, BOUND, count)
+        units = read(messages)
+        readings = model.read([unit.sentence for unit in units])
+        nowhere = np.zeros((len(units), 384), dtype=np.float32)
+        summarize_messages(messages, [*map(Scored, units, readings, nowhere)], BOUND, count)
         taken.append((time.thread_time() - started) * 1e3)
     return min(taken)
 

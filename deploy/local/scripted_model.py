@@ -21,7 +21,6 @@ from models.consolidation import Decision
 from models.messages import Role
 from models.statements import Assertion, Polarity, Statement
 from models.windows import Window, WindowMessage, WindowReason, WindowSource
-from processors.extraction.features import texts as embedded_texts
 from processors.extraction.graph.telling import Reader
 from processors.extraction.keeper import judge
 from processors.extraction.reading import statements
@@ -30,8 +29,10 @@ from processors.facts.merging.guards import excludes
 from processors.prompts import answer, extraction, fence, merging, summary, understanding
 from processors.retrieval.recall.question import words_of
 from processors.retrieval.understanding.reading import understand
-from processors.summaries.extractive import roll_up, summarize_messages
+from processors.summaries.extractive import Scored, roll_up, summarize_messages
+from processors.summaries.reading import read as sentences_of
 from streams.llm.onnx_model import BuiltIn, Loaded
+from streams.llm.onnx_reader import ReaderModel
 
 _CHARACTERS_PER_TOKEN = 4
 _SUMMARY_TOKENS = 100
@@ -127,8 +128,13 @@ def _kept(window: Window) -> list[Statement]:
     units = units_of(window)
     if not units:
         return []
-    judgements = judge(units, _embedder().embed(embedded_texts(units)))
+    judgements = judge(_reader().read([unit.sentence for unit in units]))
     return statements([*zip(units, judgements, strict=True)])
+
+
+@cache
+def _reader() -> ReaderModel:
+    return ReaderModel()
 
 
 @cache
@@ -199,7 +205,11 @@ def _summarized(records: list[dict[str, Any]]) -> str:
         record | ({"at": record["at"].replace(" ", "T") + "Z"} if "at" in record else {}) for record in records
     ]
     messages = _window(shown).messages
-    return msgspec.json.encode(summarize_messages(messages, _SUMMARY_TOKENS, tokens)).decode()
+    units = sentences_of(messages)
+    readings = _reader().read([unit.sentence for unit in units])
+    vectors = _embedder().embed([unit.text for unit in units]) if units else ()
+    scored = [*map(Scored, units, readings, vectors)]
+    return msgspec.json.encode(summarize_messages(messages, scored, _SUMMARY_TOKENS, tokens)).decode()
 
 
 def _related(records: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -11,8 +11,7 @@ from msgspec.structs import replace
 
 from models.statements import Kind, Precision, Statement, attribute_of
 from processors.extraction.affirmations import affirmed_or_denied
-from processors.extraction.cues import CUES
-from processors.extraction.keeper import KEEP_FROM, Judgement
+from processors.extraction.keeper import KEEP_FROM, Judgement, why
 from processors.extraction.slots import Slot, answered_slot, slots_of
 from processors.extraction.units import Unit, is_question, leans
 from processors.text.dates import find_dates
@@ -86,31 +85,10 @@ _GREETS = re.compile(
 )
 
 
-#: What was just said, as the subject, or as what is done with: "Oh, that helps", "Right, forget that rule".
-_REACTS = re.compile(
-    r"(?:(?:oh|ooh|ah|ha|haha|wow|yes|yeah|ok|okay|right|well|no|lol|hm+|fine|great|nice|and|but|so)\b[,.!]* )*"
-    r"(?:(?:that|this|it|das|es|eso|esto|ça|cela|isso|isto)\b|(?!remember|note)[^\W_]+ (?:that|this|these|those)\b)",
-    re.IGNORECASE,
-)
-#: Cues of what a sentence says of its own, besides that to which it reacts.
-_OWN_NAMES = (
-    "first person,mine,we,you,name inside,digit,date,weekday,family,friend or colleague,pet,health,job,home,"
-    "taste,always,from now on,keep secret"
-)
-_OWN = tuple(cue.pattern for cue in CUES if cue.name in _OWN_NAMES.split(","))
-
-
-def reacts(unit: Unit) -> bool:
-    """Return whether a unit only reacts to the assistant's message: "Oh, that helps straight away"."""
-    if unit.asked or unit.number or not _REACTS.match(unit.text):
-        return False
-    return not any(each.search(unit.text) for each in _OWN)
-
-
 def _is_empty(unit: Unit, judgement: Judgement) -> bool:
-    """Return whether a unit reacts, greets, asks about others, or announces a text of theirs."""
+    """Return whether a unit greets, asks about others, or announces a text of theirs."""
     announces = unit.is_partial and unit.text.endswith((":", "："))
-    if announces or reacts(unit) or (not unit.asked and _GREETS.fullmatch(unit.text)):
+    if announces or (not unit.asked and _GREETS.fullmatch(unit.text)):
         return True
     is_wish = judgement.kind is Kind.INSTRUCTION or _FIRST_PERSON.search(unit.text) is not None
     return is_question(unit.text) and not is_wish
@@ -127,7 +105,8 @@ def _length(group: Sequence[Judged]) -> int:
 def _statements(group: Sequence[Judged]) -> Iterator[Statement]:
     first, last = group[0][0], group[-1][0]
     message = first.message
-    best = max((judgement for _, judgement in group), key=lambda each: each.probability)
+    unit, best = max(group, key=lambda each: each[1].probability)
+    before = [0.0] * len(message.content[first.start : unit.start].split())
     importance = max(each.importance for _, each in group if each.probability >= KEEP_FROM)
     text = " ".join(unit.text for unit, _ in group)
     shown = f"{first.asked} – {text}" if needs_question(first) else text
@@ -143,7 +122,7 @@ def _statements(group: Sequence[Judged]) -> Iterator[Statement]:
         importance=importance,
         event_at=event_at,
         event_precision=precision,
-        why=best.why,
+        why=why([*before, *best.words], best.around),
     )
     yield from (_filled(base, slot) for slot in slots) if slots else (base,)
 

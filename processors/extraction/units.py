@@ -7,12 +7,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from models.messages import Role
+from models.readings import Sentence
 from models.windows import Window, WindowMessage
 from processors.text.authorship import own_words
 from processors.text.sentences import sentence_spans
 
 #: Sentences of one message that are read; a longer message was pasted.
 MOST_SENTENCES = 60
+#: Characters of the message before and after a sentence that the reader model gets.
+_BEFORE, _AFTER = 200, 100
 #: A whole message that only asks a question back.
 _ASKS_BACK = re.compile(r"(?:\w+,? )?\w+ ?[?？]+")
 #: The end of an assistant's message that may ask something, in characters.
@@ -24,10 +27,10 @@ LONGEST_SENTENCE = 600
 class Unit(NamedTuple):
     """A sentence of a person.
 
-    ``text`` is the sentence as written; ``start`` and ``end`` are its place in the message.  ``asked`` is the
-    question of the assistant's message before, for the first sentences of a reply.  ``before`` is the sentence
-    before it in the same message.  ``number`` counts the sentences of the message from 0.  ``is_partial``: some of the message
-    is not the author's own words.
+    ``text`` is the sentence as written; ``start`` and ``end`` are its place in the message.  ``question`` is that of
+    the assistant's message before; ``asked`` is the same for the first sentences of a reply, which answer it, and
+    empty for the others.  ``before`` is the sentence before it in the message, ``number`` counts the sentences of the message from 0.  ``is_partial``: some of the
+    message is not the author's own words.
     """
 
     message: WindowMessage
@@ -36,13 +39,19 @@ class Unit(NamedTuple):
     text: str
     number: int
     asked: str = ""
+    question: str = ""
     before: str = ""
     is_partial: bool = False
 
     @property
-    def in_context(self) -> str:
-        """The text with the question, or the sentence, before it: the second text that is embedded."""
-        return f"{self.asked or self.before} {self.text}".strip()
+    def sentence(self) -> Sentence:
+        """The sentence as the reader model gets it: with the question and the message around it."""
+        content = self.message.content
+        before = " ".join(content[: self.start][-2 * _BEFORE :].split())[-_BEFORE:]
+        after = " ".join(content[self.end :][: 2 * _AFTER].split())[:_AFTER]
+        context = f"{self.question} {before}".strip()
+        by = f"{Role.ASSISTANT}: " if self.message.role is Role.ASSISTANT else ""
+        return Sentence(f"{context} … {after}" if after else context, by + self.text)
 
 
 def units_of(window: Window) -> list[Unit]:
@@ -93,7 +102,7 @@ def units_in(message: WindowMessage, question: str) -> list[Unit]:
         text = " ".join(message.content[start:end].split())
         is_answer = number == 0 or (number == 1 and len(before.split()) <= _SHORT)
         asked = question if is_answer else ""
-        found.append(Unit(message, start, end, text, number, asked, before, own != message.content))
+        found.append(Unit(message, start, end, text, number, asked, question, before, own != message.content))
         before = text
     return found
 

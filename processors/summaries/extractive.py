@@ -1,7 +1,7 @@
 """Summarize by quoting: deterministic, and every line is what somebody said, with its speaker.
 
-A sentence (:mod:`.reading`) is told for what the extractor's model says of it (how important it is, and its
-kind), for what is done by it (:mod:`.acts`) and for how central it is.  What is taken back later
+A sentence (:mod:`.reading`) is told for what the reader model says of it (how important it is, its kind, and
+what is done by it: :mod:`.acts`) and for how central it is.  What is taken back later
 (:mod:`.retracting`) is left out; :mod:`.packing` takes the best that fit.
 """
 
@@ -13,17 +13,18 @@ from math import log2
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from models.messages import Role
+from models.readings import Act, Reading
 from models.statements import Kind
 from models.summaries import SessionSummary
 from models.windows import WindowMessage
-from processors.extraction.cues import CUES
 from processors.extraction.keeper import Judgement, judge
 from processors.extraction.units import Unit, is_question
-from processors.summaries.acts import Act, Floats, acts
+from processors.summaries.acts import acts_of
 from processors.summaries.packing import Candidate, Section, pack
-from processors.summaries.reading import is_long, is_open, line_of, read, words
+from processors.summaries.reading import is_long, is_open, line_of, words
 from processors.summaries.retracting import taken_back
 from processors.text.sentences import sentences
 from processors.text.tokens import TokenCounter
@@ -31,7 +32,7 @@ from processors.text.tokens import TokenCounter
 #: Probability from which on a sentence is told: as a key fact, as a question that tells one, as an assistant's question.
 _KEY_FACT, _FACT_IN_QUESTION, _ASSISTANT_ASKS = 0.3, 0.6, 0.35
 #: Probability from which on something is done by a sentence.
-_ACT = 0.5
+_ACT = 0.4
 #: What the list that a sentence is for adds to its worth.
 _SECTION_WORTH = {
     Section.CONSTRAINTS: 0.6,
@@ -56,11 +57,24 @@ _FADING = {Section.OPEN_QUESTIONS: 0.4, Section.TODOS: 0.7}
 _SLOW_FADING = 0.93
 #: Words from which on a line says no more.
 _MUCH = 24
-#: Numbers of a vector of the built-in embedder.
-_DIMENSIONS = 384
 
-_TODAY, _NEGATION = (next(cue.pattern for cue in CUES if cue.name == name) for name in ("today", "negation"))
+_TODAY = re.compile(
+    r"\b(?:today|tonight|this (?:morning|evening|afternoon|week|weekend)|right now|at the moment|yesterday|tomorrow|heute|gestern|morgen|gerade|hoy|ayer|mañana|esta noche|aujourd['’]hui|hier|demain|ce soir|ce matin|hoje|ontem|amanhã|essa semana)\b",
+    re.IGNORECASE,
+)
+_NEGATION = re.compile(
+    r"\b(?:not|n['’]t|don['’]?t|can['’]?t|won['’]?t|no|never|without|nicht|kein\w*|nie|no|nunca|sin|ne|n['’]\w+|pas|jamais|sans|não|nunca|sem)\b",
+    re.IGNORECASE,
+)
 _YES_OR_NO = re.compile(r"(?:yes|yep|yeah|no|nope|nah|ja|nein|doch|sí|oui|non|si|sim|não)\W*", re.IGNORECASE)
+
+
+class Scored(NamedTuple):
+    """A sentence with its reading and its vector, of unit length."""
+
+    unit: Unit
+    reading: Reading
+    vector: NDArray[np.float32]
 
 
 class _Read(NamedTuple):
@@ -78,24 +92,16 @@ class _Read(NamedTuple):
 
 
 def summarize_messages(
-    messages: Sequence[WindowMessage],
-    limit: int,
-    count: TokenCounter,
-    vectors: Floats | None = None,
-    units: Sequence[Unit] | None = None,
+    messages: Sequence[WindowMessage], scored: Sequence[Scored], limit: int, count: TokenCounter
 ) -> SessionSummary:
-    """Return a summary of at most ``limit`` tokens.
-
-    ``units``: of :func:`.reading.read`, if it was read before; ``vectors``: of
-    :func:`processors.extraction.features.texts` of them, two rows a unit; without them the surface decides.
-    """
-    units = read(messages) if units is None else units
-    given = np.zeros((2 * len(units), _DIMENSIONS), dtype=np.float32) if vectors is None else vectors
-    own, judged = given[::2], judge(units, given)
-    near = own @ own.sum(axis=0)
+    """Return a summary of at most ``limit`` tokens; ``scored``: the sentences of :func:`.reading.read`."""
+    units, judged = [each.unit for each in scored], judge([each.reading for each in scored])
+    own = np.array([each.vector for each in scored], dtype=np.float32)
+    near = own @ own.sum(axis=0) if scored else np.zeros(0, dtype=np.float32)
     central = np.maximum(near / max(near.max(initial=0.0), 1e-6), 0.0).tolist()
     back = taken_back(units, judged, own)
-    known = [*map(_Read, units, judged, acts(units, given), central)]
+    acts = [acts_of(each.unit.text, each.reading) for each in scored]
+    known = [*map(_Read, units, judged, acts, central)]
     said = [each for place, each in enumerate(known) if place not in back]
     is_alone = len({each.user_id for each in messages if each.role is Role.USER}) < 2
     found = [(section, each) for each in said if (section := _section(each, messages)) is not None]

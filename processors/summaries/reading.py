@@ -5,18 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-import numpy as np
-
 from models.messages import Role
 from models.windows import WindowMessage
-from processors.extraction.cues import CUES
 from processors.extraction.units import LONGEST_SENTENCE, Unit, is_question, leans, question_before, units_in
-from processors.summaries.acts import Act, acts
 from processors.text.sentences import sentences
 
-#: Sentences that are embedded, two texts each, and those that are looked at to choose them.
-MOST_EMBEDDED = 64
-MOST_READ = 400
+#: Sentences that the models read.
+MOST_READ = 64
 #: Characters of a line with the sentence that explains it.
 _LONGEST_LINE = 360
 #: An answer of fewer words is shown behind its question; one of fewer still behind a statement, too.
@@ -28,15 +23,20 @@ _JOINS = re.compile(
     r"(?:and|but|so|also|plus|then|because|und|aber|denn|y|pero|et|mais|e|mas)\b[\s,]*", re.IGNORECASE
 )
 _WORD = re.compile(r"[぀-ヿ㐀-鿿가-힯]|[^\W_]{3,}|\d+")
-_OWN_CLAUSE = next(cue.pattern for cue in CUES if cue.name == "begins with I")
-_PERSONAL = next(cue.pattern for cue in CUES if cue.name == "first person")
+_OWN_CLAUSE = re.compile(
+    r"(?:i|i['’]\w+|im|ive|my|we|ich|mein\w*|wir|mi|mis|je|j['’]\w+|mon|ma|eu|meu|minha)\b", re.IGNORECASE
+)
+_PERSONAL = re.compile(
+    r"\b(?:i|i['’]?m|i['’]?ve|i['’]?d|i['’]?ll|im|ive|me|myself|ich|mir|mich|yo|me|je|j['’]\w+|moi|eu)\b",
+    re.IGNORECASE,
+)
 
 
 def read(messages: Sequence[WindowMessage]) -> list[Unit]:
-    """Return the sentences that may be told, in their order: at most :data:`MOST_EMBEDDED`.
+    """Return the sentences that may be told, in their order: at most :data:`MOST_READ`.
 
     They are what people say in their own words, and what the assistant asks at the end.  Of more than that those
-    with the most cues of a person, of a decision and the like.
+    in which somebody speaks of himself, the earlier first.
     """
     own = [at for at, each in enumerate(messages) if each.role is Role.USER]
     found = [unit for at in own for unit in units_in(messages[at], question_before(messages, at))]
@@ -44,13 +44,8 @@ def read(messages: Sequence[WindowMessage]) -> list[Unit]:
     if spoken and spoken[-1].role is Role.ASSISTANT:
         found += [unit for unit in units_in(spoken[-1], "") if is_question(unit.text)]
     found = [unit for unit in found if len(unit.text) < LONGEST_SENTENCE]
-    if len(found) <= MOST_EMBEDDED:
-        return found
-    # Stable sorts: of equals the earlier.
-    some = sorted(found, key=lambda unit: not _PERSONAL.search(unit.text))[:MOST_READ]
-    shares = acts(some, np.zeros((2 * len(some), 384), dtype=np.float32))
-    weighed = sorted(zip(shares, some, strict=True), key=lambda pair: pair[0][Act.NONE])
-    chosen = {id(unit) for _, unit in weighed[:MOST_EMBEDDED]}
+    # A stable sort: of equals the earlier.
+    chosen = {id(unit) for unit in sorted(found, key=lambda unit: not _PERSONAL.search(unit.text))[:MOST_READ]}
     return [unit for unit in found if id(unit) in chosen]
 
 
@@ -78,7 +73,7 @@ def line_of(unit: Unit, *, is_alone: bool) -> str:
     role = unit.message.role
     speaker = role.value if is_alone or role is not Role.USER else unit.message.user_id
     text, size = unit.text, len(unit.text.split())
-    is_answer = size < _SHORT_ANSWER and not _OWN_CLAUSE.search(text)
+    is_answer = size < _SHORT_ANSWER and not _OWN_CLAUSE.match(text)
     if unit.asked and (size < _REACTION or is_answer):
         return f"{Role.ASSISTANT.value}: {unit.asked} – {speaker}: {text}"
     stripped = unit._replace(text=_JOINS.sub("", text, count=1))

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from models.messages import Role
 from processors.extraction.keeper import Judgement
 from processors.extraction.units import Unit
 from processors.facts.merging.endings import Verdict, decide
 from processors.facts.merging.statement_features import ComparedStatement
-from processors.summaries.acts import Floats
 
 #: It takes back what was said just before, whatever that was.
 _SCRATCHED = re.compile(
@@ -30,7 +32,7 @@ _GONE = 0.4
 _NEXT = 2
 
 
-def taken_back(units: Sequence[Unit], judged: Sequence[Judgement], vectors: Floats) -> set[int]:
+def taken_back(units: Sequence[Unit], judged: Sequence[Judgement], vectors: NDArray[np.float32]) -> set[int]:
     """Return the places of units that a later one of their speaker takes back, ends or replaces.
 
     ``vectors``: one of each unit's text.

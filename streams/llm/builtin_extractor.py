@@ -11,11 +11,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 import msgspec
 
 from models.memo import Erased
-from models.ports import Embedder, Extracted
+from models.ports import Extracted, SentenceReader
 from models.statements import Statement
 from models.windows import Window
-from processors.extraction.features import texts
-from processors.extraction.keeper import DROPPED, judge, worth_reading
+from processors.extraction.keeper import judge
 from processors.extraction.reading import statements
 from processors.extraction.units import units_of
 
@@ -23,17 +22,17 @@ from processors.extraction.units import units_of
 Erasures = Callable[[Iterable[tuple[str, str]]], Awaitable[Mapping[tuple[str, str], Erased]]]
 
 #: Name and version, as stored in each candidate.
-NAME = "builtin-15"
+NAME = "builtin-16"
 
 
 class BuiltinExtractor:
     """Implements :class:`models.ports.Extractor`.
 
-    ``embedder`` is the model that the weights were trained with; ``erasures`` says what must not be read.
+    ``erasures`` says what must not be read.
     """
 
-    def __init__(self, embedder: Embedder, erasures: Erasures | None = None) -> None:
-        self._embedder = embedder
+    def __init__(self, reader: SentenceReader, erasures: Erasures | None = None) -> None:
+        self._reader = reader
         self._erasures = erasures
 
     @property
@@ -45,7 +44,7 @@ class BuiltinExtractor:
         """Return the statements of each window, in the order of ``windows``.
 
         Raises:
-            DependencyUnavailable: the embedder does not answer, or nobody can say what was erased.
+            DependencyUnavailable: the reader does not answer, or nobody can say what was erased.
         """
         erased: Mapping[tuple[str, str], Erased] = {}
         if self._erasures is not None and windows:
@@ -67,10 +66,8 @@ class BuiltinExtractor:
 
     async def _read(self, window: Window) -> list[Statement]:
         units = units_of(window)
-        read = [unit for unit, is_worth in zip(units, worth_reading(units), strict=True) if is_worth]
-        judgements = judge(read, await self._embedder.embed(texts(read))) if read else []
-        judged = dict(zip(read, judgements, strict=True))
-        return statements([(unit, judged.get(unit, DROPPED)) for unit in units])
+        judgements = judge(await self._reader.read([unit.sentence for unit in units])) if units else []
+        return statements([*zip(units, judgements, strict=True)])
 
 
 def left_of(window: Window, erased: Erased | None) -> Window | None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from models.ports import Embedder, Summarized
+from models.ports import Embedder, SentenceReader, Summarized
 from models.summaries import SummaryRequest
-from processors.extraction.features import texts
-from processors.summaries.extractive import roll_up, summarize_messages
+from processors.summaries.extractive import Scored, roll_up, summarize_messages
 from processors.summaries.reading import read
 from processors.text.tokens import TokenCounter
 
@@ -22,17 +21,18 @@ SMALLEST = 48
 LARGEST = 150
 
 #: Name and version, as stored in each summary.
-NAME = "builtin-extractive-13"
+NAME = "builtin-extractive-14"
 
 
 class BuiltinSummarizer:
     """Implements :class:`models.ports.Summarizer` by picking sentences.
 
-    ``embedder`` is the model that the weights were trained with; without one their surface decides.
+    ``embedder``: the built-in one; by its vectors sentences are central, or are taken back by later ones.
     """
 
-    def __init__(self, count: TokenCounter, embedder: Embedder | None = None) -> None:
+    def __init__(self, count: TokenCounter, reader: SentenceReader, embedder: Embedder) -> None:
         self._count = count
+        self._reader = reader
         self._embedder = embedder
 
     @property
@@ -44,17 +44,18 @@ class BuiltinSummarizer:
         """Return the summary: at most 7 % of the request's tokens (25 % for a roll-up), within 48 to 150.
 
         Raises:
-            DependencyUnavailable: the embedder does not answer.
+            DependencyUnavailable: the reader or the embedder does not answer.
         """
         if request.roll_up:
             return Summarized(roll_up(request.previous, _limit(request.tokens, ROLL_UP_SHARE), self._count))
-        limit, vectors = _limit(request.tokens, SHARE), None
         units = read(request.messages)
-        if self._embedder is not None and units:
-            vectors = await self._embedder.embed(texts(units))
+        readings = await self._reader.read([unit.sentence for unit in units])
+        vectors = await self._embedder.embed([unit.text for unit in units])
         # A batch of large requests takes a while: let the event loop breathe between two of them.
         await asyncio.sleep(0)
-        return Summarized(summarize_messages(request.messages, limit, self._count, vectors, units))
+        said = [*map(Scored, units, readings, vectors)]
+        limit = _limit(request.tokens, SHARE)
+        return Summarized(summarize_messages(request.messages, said, limit, self._count))
 
 
 def _limit(tokens: int, share: float) -> int:

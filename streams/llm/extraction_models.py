@@ -17,6 +17,7 @@ from streams.llm.builtin_validator import BuiltinMergeValidator
 from streams.llm.memo.marks import ErasureMarks
 from streams.llm.memo.topic import MemoTopic
 from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_reader import OnnxReader
 from streams.llm.own_extractor import OwnExtractor, load
 from streams.telemetry.metrics import Metrics
 
@@ -51,16 +52,18 @@ async def open_extraction_models(
             f"SWITCHBOARD_RECURRING_FACT_SIMILARITY={settings.recurring_fact_similarity:g} looks for clusters, "
             "which needs the extra `clusters`: pip install 'switchboard[clusters]', or leave the setting out"
         )
-    # The weights were trained with this model, whatever vectors are searched by.
+    # The summarizer was measured with this model, whatever vectors are searched by.
     embedder = OnnxEmbedder()
-    summarizer, validator = BuiltinSummarizer(count, embedder.behind), BuiltinMergeValidator()
+    reader = OnnxReader()
+    summarizer, validator = BuiltinSummarizer(count, reader, embedder.behind), BuiltinMergeValidator()
     resources.push_async_callback(embedder.close)
+    resources.push_async_callback(reader.close)
     own = load(settings.extractor) if settings.names_own_extractor else None
     if not settings.reads_with_model:
         topic = MemoTopic(settings)
         resources.push_async_callback(topic.close)
         erased = ErasureMarks(topic).erased
-        reads = BuiltinExtractor(embedder.behind, erased) if own is None else OwnExtractor(own, erased)
+        reads = BuiltinExtractor(reader, erased) if own is None else OwnExtractor(own, erased)
         return ExtractionModels(reads, summarizer, validator)
     # Imported here because the library takes a second to load.
     from streams.llm.extractor import ModelExtractor
@@ -75,7 +78,7 @@ async def open_extraction_models(
     questions = WindowQuestions(
         asking, settings.model_windows_per_call, known, with_graph=with_graph, policies=policies
     )
-    builtin = BuiltinExtractor(embedder.behind, asking.memos.erased_by_now)
+    builtin = BuiltinExtractor(reader, asking.memos.erased_by_now)
     extractor: Extractor = builtin
     if settings.asks_model("extractor"):
         extractor = ModelExtractor(questions, builtin, metrics)

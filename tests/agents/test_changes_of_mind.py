@@ -18,6 +18,7 @@ from processors.prompts.answering.material import Asked, material
 from streams.chat.answering.recollection import Recollection
 from streams.llm.builtin_extractor import BuiltinExtractor
 from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_reader import OnnxReader
 from streams.llm.tokenizer import cl100k_counter
 
 CHANGES = {
@@ -53,7 +54,7 @@ async def test_only_what_was_said_last_stands(tmp_path: Path) -> None:
     embedder = OnnxEmbedder()
     stands = {}
     async with SteppedMemory(tmp_path, embedder) as memory:
-        memory.read_by(BuiltinExtractor(embedder.behind))
+        memory.read_by(BuiltinExtractor(OnnxReader()))
         for name, (before, after) in CHANGES.items():
             sessions = [session(name, "2026-02-01", before), session(name, "2026-06-01", after)]
             await memory.feed({"person": name, "sessions": sessions})
@@ -66,7 +67,7 @@ async def test_the_name_of_a_partner_does_not_end_the_marriage(tmp_path: Path) -
     embedder = OnnxEmbedder()
     said = ("I'm married.", "My wife is called Mia.")
     async with SteppedMemory(tmp_path, embedder) as memory:
-        memory.read_by(BuiltinExtractor(embedder.behind))
+        memory.read_by(BuiltinExtractor(OnnxReader()))
         sessions = [session("ada", "2026-02-01", said[0]), session("ada", "2026-06-01", said[1])]
         await memory.feed({"person": "ada", "sessions": sessions})
         stands = {each["statement"] for each in await memory.facts("ada", "active")}
@@ -83,7 +84,7 @@ async def test_an_answer_s_prompt_holds_only_the_last_saying(tmp_path: Path, nam
     question = "Tell me about owls."
     now = datetime(2026, 7, 1, 9, tzinfo=UTC)
     async with SteppedMemory(tmp_path, embedder) as memory:
-        memory.read_by(BuiltinExtractor(embedder.behind))
+        memory.read_by(BuiltinExtractor(OnnxReader()))
         sessions = [session("ada", "2026-02-01", before), session("ada", "2026-06-01", after)]
         await memory.feed({"person": "ada", "sessions": sessions})
         turn = samples.turn(0, question, user_id="ada")

@@ -14,7 +14,7 @@ from streams.clients.catalog import load_catalog
 from streams.config.settings import Settings
 from streams.config.settings.services import SERVICES
 from streams.llm.builtin_extractor import BuiltinExtractor
-from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_reader import OnnxReader
 from streams.runtime.effects import Effects
 from streams.runtime.stage import Stage
 from streams.runtime.testing import StageHarness
@@ -81,9 +81,7 @@ async def stages(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stag
 
 def _without_broker(stage: Stage, settings: Settings) -> Stage:
     """Return the stage, but for what asks a broker what was erased: as if nothing was."""
-    return (
-        Extraction(settings, BuiltinExtractor(OnnxEmbedder())).stage() if stage.name == "extraction" else stage
-    )
+    return Extraction(settings, BuiltinExtractor(OnnxReader())).stage() if stage.name == "extraction" else stage
 
 
 def _needs_valkey(source: str) -> None:

@@ -26,7 +26,7 @@ from streams.agents.memory.facts import FACTS, Facts
 from streams.clients.topics import CANDIDATES
 from streams.config.settings import Settings
 from streams.llm.builtin_extractor import BuiltinExtractor
-from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_reader import OnnxReader
 from streams.runtime.stamp import stamp
 from streams.runtime.testing import PARTITION, StageHarness
 from tests import prompt_examples as examples
@@ -250,7 +250,7 @@ async def test_windows_may_end_anywhere_without_changing_evidence(
         window(chat[begin:end], overlap=known - begin)
         for (begin, end), known in zip(ends, before, strict=False)
     ]
-    extraction = Harness(BuiltinExtractor(OnnxEmbedder()))
+    extraction = Harness(BuiltinExtractor(OnnxReader()))
     for batch in [windows] if together else [[each] for each in windows]:
         await extraction.call(*[extraction.record(each) for each in batch])
     facts = StageHarness(Facts(Settings()).stage())
@@ -394,7 +394,7 @@ class TestPolicies:
         chat = said("I have diabetes and inject insulin every morning.", "I am allergic to peanuts.")
         kept = []
         for rules in (Rules(), self.NEVER):
-            harness = self.harness(rules, BuiltinExtractor(OnnxEmbedder()))
+            harness = self.harness(rules, BuiltinExtractor(OnnxReader()))
             await harness.call(harness.record(window(chat)))
             kept.append([each.statement for each in harness.values(CANDIDATES, FactCandidate)])
         assert any("diabetes" in each for each in kept[0])

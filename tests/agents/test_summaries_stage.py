@@ -20,6 +20,8 @@ from streams.agents.memory.summaries import Summaries
 from streams.clients.topics import SUMMARIES
 from streams.config.settings import Settings
 from streams.llm.builtin_summarizer import BuiltinSummarizer
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_reader import OnnxReader
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.testing import PARTITION, START, StageHarness
 
@@ -107,7 +109,7 @@ class TestAnswers:
         ("mask", "told"), [("on", "[masked: card number]"), ("off", "4111 1111 1111 1111")]
     )
     async def test_turns_are_masked_before_they_are_summarized(self, mask: str, told: str) -> None:
-        harness = Harness(BuiltinSummarizer(COUNT), mask=mask)
+        harness = Harness(BuiltinSummarizer(COUNT, OnnxReader(), OnnxEmbedder()), mask=mask)
         secret = tuple(said("The card for the order of the garden chairs is 4111 1111 1111 1111."))
         await harness.call(harness.record(request_for(lines=1, messages=secret)))
         (output,) = harness.outputs

@@ -17,6 +17,8 @@ from verdict import REQUESTS
 from workers import Worker, eventually, worker_command
 
 from streams.llm.builtin_summarizer import BuiltinSummarizer
+from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_reader import OnnxReader
 from streams.llm.tokenizer import cl100k_counter
 
 pytestmark = [pytest.mark.kafka, pytest.mark.faults, pytest.mark.long]
@@ -61,7 +63,9 @@ class Stream(Deployment):
         await eventually(settled, "every request is answered, every answer is taken", poll=0.5)
         await self.verdict()
         count = cl100k_counter()
-        verdict = SummaryVerdict(self.servers, self.catalog, BuiltinSummarizer(count), count)
+        verdict = SummaryVerdict(
+            self.servers, self.catalog, BuiltinSummarizer(count, OnnxReader(), OnnxEmbedder()), count
+        )
         await verdict.check()
         assert verdict.accepted
         assert verdict.roll_ups

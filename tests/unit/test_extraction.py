@@ -15,14 +15,14 @@ from processors.extraction.affirmations import affirmed_or_denied
 from processors.extraction.slots import slots_of
 from processors.facts.candidates import objection
 from streams.llm.builtin_extractor import BuiltinExtractor
-from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_reader import OnnxReader
 
 BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
 @pytest.fixture(scope="module")
 def extractor() -> BuiltinExtractor:
-    return BuiltinExtractor(OnnxEmbedder(timeout=300))
+    return BuiltinExtractor(OnnxReader())
 
 
 def window(*turns: str, overlap: int = 0) -> Window:

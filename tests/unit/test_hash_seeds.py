@@ -27,7 +27,14 @@ _SUMMARIES = """
 from datetime import UTC, datetime
 from models.messages import Role
 from models.windows import WindowMessage
-from processors.summaries.extractive import summarize_messages
+from models.readings import ACTS, KINDS, Reading
+from processors.summaries.extractive import Scored, summarize_messages
+from processors.summaries.reading import read
+import numpy as np
+def scored(unit):
+    numbers = np.random.default_rng(len(unit.text))
+    shares = [tuple(numbers.dirichlet(np.ones(n)).tolist()) for n in (4, len(KINDS), len(ACTS))]
+    return Scored(unit, Reading(*shares), numbers.standard_normal(384).astype(np.float32) / 20)
 now = datetime(2026, 3, 1, tzinfo=UTC)
 for _ in range(50):
     said = [
@@ -37,7 +44,8 @@ for _ in range(50):
         )
         for n in range(12)
     ]
-    print(summarize_messages(said, 80, lambda text: len(text) // 4))
+    units = read(said)
+    print(summarize_messages(said, [*map(scored, units)], 80, lambda text: len(text) // 4))
 """
 
 _SIMILARITIES = """

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,14 @@ from models.messages import Role
 from models.ports import Summarizer
 from models.summaries import SessionSummary, SummaryRequest, UserProfile
 from models.windows import WindowMessage
-from processors.extraction.features import texts
 from processors.prompts.summary import validated as read_answer
 from processors.summaries.building import summary_tokens
-from processors.summaries.extractive import roll_up, summarize_messages
+from processors.summaries.extractive import Scored, roll_up, summarize_messages
 from processors.summaries.reading import read
 from streams.llm.builtin_summarizer import LARGEST, BuiltinSummarizer
 from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_model import BuiltIn, Loaded
+from streams.llm.onnx_reader import OnnxReader, ReaderModel
 from streams.llm.tokenizer import cl100k_counter
 from tests import prompt_examples as examples
 
@@ -53,14 +54,15 @@ def messages(said: Sequence[Said]) -> tuple[WindowMessage, ...]:
 
 
 def summarize(*said: Said, limit: int = AMPLE) -> SessionSummary:
-    return asyncio.run(summarized(messages(said), limit))
+    units, (reader, embedder) = read(messages(said)), models()
+    readings = reader.read([unit.sentence for unit in units])
+    vectors = embedder.embed([unit.text for unit in units]) if units else ()
+    return summarize_messages(messages(said), [*map(Scored, units, readings, vectors)], limit, count)
 
 
-async def summarized(said: tuple[WindowMessage, ...], limit: int) -> SessionSummary:
-    embedder = OnnxEmbedder()
-    vectors = await embedder.embed(texts(read(said)))
-    await embedder.close()
-    return summarize_messages(said, limit, count, vectors)
+@cache
+def models() -> tuple[ReaderModel, Loaded]:
+    return ReaderModel(), BuiltIn().load(threads=1)
 
 
 def lines(summary: SessionSummary) -> list[str]:
@@ -187,13 +189,13 @@ CONTENTS = st.one_of(
 @settings(max_examples=60, deadline=None)
 @given(said=st.lists(st.tuples(st.sampled_from([*Role]), CONTENTS), max_size=8), limit=st.integers(0, 300))
 def test_lines_are_quotations_without_repetition_and_within_the_bound(said: list[Said], limit: int) -> None:
-    summary = summarize_messages(messages(said), limit, count)
+    summary = summarize(*said, limit=limit)
     found = lines(summary)
     all_said = "".join("".join(content.split()) for _, content in said)
     assert all(word in all_said for line in found for part in SPEAKER.split(line) for word in part.split())
     assert len({line.casefold() for line in found}) == len(found)
     assert not found or summary_tokens(summary, count) <= limit
-    assert summarize_messages(messages(said), limit, count) == summary
+    assert summarize(*said, limit=limit) == summary
 
 
 def test_a_roll_up_keeps_lists_and_repeats_nothing() -> None:
@@ -241,7 +243,7 @@ def test_any_answer_becomes_a_summary_that_can_be_published(answer: Any) -> None
 
 
 async def test_the_builtin_summarizer_compresses_as_the_seed_does() -> None:
-    summarizer: Summarizer = BuiltinSummarizer(count)
+    summarizer: Summarizer = BuiltinSummarizer(count, OnnxReader(), OnnxEmbedder())
     summary = (await summarizer.summarize(request(TRIP, tokens=1220))).summary
     assert 61 <= summary_tokens(summary, count) <= 85
     assert summary.decisions == ("user: Let's go with Hotel Borges.",)
@@ -250,7 +252,11 @@ async def test_the_builtin_summarizer_compresses_as_the_seed_does() -> None:
 async def test_the_builtin_summarizer_rolls_up() -> None:
     previous = tuple(SessionSummary(key_facts=(f"Town {i} has {i} wells.",)) for i in range(20))
     tokens = sum(summary_tokens(summary, count) for summary in previous)
-    summary = (await BuiltinSummarizer(count).summarize(request(tokens=tokens, previous=previous))).summary
+    summary = (
+        await BuiltinSummarizer(count, OnnxReader(), OnnxEmbedder()).summarize(
+            request(tokens=tokens, previous=previous)
+        )
+    ).summary
     assert 0 < len(summary.key_facts) < 20
     assert summary_tokens(summary, count) <= LARGEST
 

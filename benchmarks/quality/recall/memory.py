@@ -41,6 +41,7 @@ from streams.clients.topics import CANDIDATES, MESSAGES, WINDOWS
 from streams.config.settings import Settings
 from streams.llm.builtin_extractor import BuiltinExtractor
 from streams.llm.onnx_embedder import OnnxEmbedder
+from streams.llm.onnx_reader import OnnxReader
 from streams.llm.tokenizer import cl100k_counter
 from streams.runtime.effects import Output
 from streams.runtime.stage import Stage
@@ -164,7 +165,7 @@ class Memory:
             said = Punctuation(punctuation=PunctuationKind.CLOSE, conversation_id=name)
             header = (PUNCTUATION_HEADER, PunctuationKind.CLOSE.value.encode())
             conversations.feed(conversations.record(said, MESSAGES, headers=[header]))
-        extraction = _harness(Extraction(self._settings, BuiltinExtractor(self.embedder)).stage())
+        extraction = _harness(Extraction(self._settings, BuiltinExtractor(OnnxReader())).stage())
         await _call(extraction, WINDOWS, conversations.outputs)
         facts = _harness(Facts(self._settings).stage())
         for found in _parts([each for each in extraction.outputs if each.topic == CANDIDATES]):
