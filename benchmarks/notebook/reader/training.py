@@ -59,7 +59,7 @@ def fit(samples: Sequence[Sample], seed: int = 0) -> Encoder:
 
 
 def averaged(models: Sequence[Encoder]) -> Encoder:
-    """Return the mean of models that began with the same weights: better than each of them."""
+    """Return the mean of models that began with the same weights: less sure of itself than each of them."""
     found, states = models[0], [each.state_dict() for each in models]
     found.load_state_dict({name: sum(each[name] for each in states) / len(states) for name in states[0]})
     return found
