@@ -1,4 +1,4 @@
-"""Judgements: which sentences are kept, of which kind, and how important they are, by the reader model's scores.
+"""Judgements of sentences: kept or not, kind and importance, by thresholds on the reader model's scores.
 
 Weights: ``reader.onnx`` beside this file, made by ``python -m benchmarks.notebook.reader`` (see MODEL_CARD.md).
 """

@@ -18,11 +18,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from models.errors import DependencyUnavailable, Unanswered
+from models.errors import DependencyUnavailable
 from models.index import Vectors
 from models.ports import Embedder
 from streams.llm.onnx_model import BuiltIn, Loaded, SentenceModel
-from streams.llm.onnx_worker import Worker, batches, step_back
+from streams.llm.onnx_worker import Worker, answer_of, batches, step_back
 
 #: A backlog of so few texts begins a moment later (seconds): they may be of a turn that was said just now, and
 #: whoever makes its context asks for the same vectors and does wait.
@@ -151,19 +151,7 @@ class OnnxEmbedder:
     async def _in_worker(self, worker: Worker, batch: Sequence[str]) -> Vectors:
         if self._closed:
             raise DependencyUnavailable("embedder", "it is closed")
-        try:
-            async with asyncio.timeout(self._timeout):
-                return await asyncio.wrap_future(worker.submit(batch))
-        except TimeoutError:
-            raise Unanswered(
-                "embedder", f"no vectors within {self._timeout:g} s; is the machine overloaded?"
-            ) from None
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                raise
-            # Nobody cancelled us: close() dropped the batch from the queue.
-            raise DependencyUnavailable("embedder", "it was closed") from None
+        return await answer_of(worker.submit(batch), "embedder", "vectors", self._timeout)
 
     def _remember(self, text: str, vector: NDArray[np.float32]) -> None:
         self._cache[text] = vector

@@ -6,7 +6,6 @@ that of the built-in embedder.  It runs in a thread of its own, at a low priorit
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, cached_property
@@ -17,18 +16,17 @@ import onnxruntime
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from models.errors import ConfigurationError, DependencyUnavailable, Unanswered
+from models.errors import ConfigurationError, DependencyUnavailable
 from models.readings import KINDS, LEVELS, Reading, Sentence
 from processors.extraction.keeper import MODEL_FILE
 from streams.llm.onnx_model import open_session, tokenizer_file
-from streams.llm.onnx_worker import step_back
+from streams.llm.onnx_worker import answer_of, step_back
 
 #: Tokens of the context, the last ones, and of the sentence, the first ones.
 CONTEXT_TOKENS, SENTENCE_TOKENS = 72, 96
 #: Sentences of one run; all have about the same length.
 _BATCH = 16
 _BEGIN, _BETWEEN = 101, 102
-_PUNCTUATION = '.,;:!?"()'
 
 Floats = NDArray[np.float32]
 
@@ -158,19 +156,7 @@ class OnnxReader:
         if self._closed:
             raise DependencyUnavailable("reader", "it is closed")
         run = self._executor.submit(_model().read, sentences)
-        try:
-            async with asyncio.timeout(self._timeout):
-                return await asyncio.wrap_future(run)
-        except TimeoutError:
-            raise Unanswered(
-                "reader", f"no answer within {self._timeout:g} s; is the machine overloaded?"
-            ) from None
-        except asyncio.CancelledError:
-            task = asyncio.current_task()
-            if task is not None and task.cancelling():
-                raise
-            # Nobody cancelled us: close() dropped the run from the queue.
-            raise DependencyUnavailable("reader", "it was closed") from None
+        return await answer_of(run, "reader", "answer", self._timeout)
 
     async def close(self) -> None:
         """Refuse further work and drop what is queued.  A run that has begun is not awaited."""

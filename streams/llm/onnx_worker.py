@@ -9,13 +9,16 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from models.errors import DependencyUnavailable, Unanswered
 from models.index import Vectors
 from streams.llm.onnx_model import MAX_TOKENS
+
+Answer = TypeVar("Answer")
 
 #: A batch is at most this many texts and (padded) tokens: about half a second of one core.
 _BATCH_TEXTS = 32
@@ -99,6 +102,25 @@ class Worker:
         for job in jobs:
             job.vectors.set_result(vectors[start : start + len(job.texts)])
             start += len(job.texts)
+
+
+async def answer_of(run: Future[Answer], of: str, missing: str, timeout: float) -> Answer:
+    """Return the answer of a thread, which errors call ``missing``, within ``timeout`` seconds.
+
+    Raises:
+        Unanswered: it takes longer.  DependencyUnavailable: the run was dropped from the queue.
+    """
+    try:
+        async with asyncio.timeout(timeout):
+            return await asyncio.wrap_future(run)
+    except TimeoutError:
+        raise Unanswered(of, f"no {missing} within {timeout:g} s; is the machine overloaded?") from None
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():
+            raise
+        # Nobody cancelled us: close() dropped the run from the queue.
+        raise DependencyUnavailable(of, "it was closed") from None
 
 
 def step_back() -> None:

@@ -74,7 +74,7 @@ class Searches:
             while not self._stop.is_set():
                 await room.acquire()
                 asking.create_task(self._ask(client, PEOPLE[len(self.answers) % len(PEOPLE)], room))
-                await asyncio.sleep(1 / RATE)
+                await asyncio.sleep(1 / RATE)  # the load: a steady rate
 
     async def _ask(self, client: httpx.AsyncClient, user: str, room: asyncio.Semaphore) -> None:
         began = time.monotonic()
@@ -162,7 +162,7 @@ def test_no_search_fails_or_is_mixed_while_generations_change(rig: ServeRig) -> 
                 switched = replay(rig, step, *([serves] if step == "switch" else []))
                 followed.append((time.monotonic(), serves))
                 assert switched["serves"] == serves and not switched["do_not_follow"]
-                time.sleep(SECONDS)
+                time.sleep(SECONDS)  # searches go on: their answers in this time are compared
         finally:
             searches.close()
     finally:

@@ -55,7 +55,7 @@ async def test_words_say_what_weighed_most(reader: OnnxReader) -> None:
 
 
 async def test_words_and_context_add_up(reader: OnnxReader) -> None:
-    """What two sentences differ by in their words and contexts is what they differ by in their scores."""
+    """The parts of words and context add up to the log odds, but for a constant that all sentences share."""
     first, second = await reader.read(SENTENCES[:2])
 
     def towards(levels: tuple[float, ...]) -> float:

@@ -93,7 +93,7 @@ def _loss(scores: Tensor, samples: Sequence[Sample]) -> Tensor:
 
 
 def _classes(scores: Tensor, classes: Sequence[int], weight: Tensor) -> Tensor:
-    """Return the mean loss over the batch, of which those that are not labelled have none."""
+    """Return the mean loss of a batch; samples without a label add nothing."""
     each = functional.cross_entropy(scores, torch.tensor(classes), ignore_index=UNKNOWN, reduction="none")
     return (each * weight).mean()
 
