@@ -1,4 +1,4 @@
-"""What topics hold, read back as any consumer could; and records written as any producer could."""
+"""Records of topics: read as any consumer could, and written as any producer could."""
 
 from __future__ import annotations
 

@@ -285,7 +285,7 @@ class TestRedis:
         ({"conversation": "c"}, 400, "unknown field `conversation`"),
     ],
 )
-async def test_what_the_api_cannot_answer(rig: Rig, changes: dict[str, str], status: int, said: str) -> None:
+async def test_refusals_name_their_problem(rig: Rig, changes: dict[str, str], status: int, said: str) -> None:
     await rig.say(turn(0, QUESTION))
     app = create_api(Parts(contexts=rig.reader))
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:

@@ -97,7 +97,7 @@ async def test_an_assistant_finds_what_was_said(known: ServeRig, way: Callable[[
         assert len(json.loads(people.contents[0].text)["facts"]) == 3
 
 
-def test_whose_memory_it_is_the_token_says(known: ServeRig) -> None:
+def test_a_token_decides_whose_memory_is_searched(known: ServeRig) -> None:
     with (
         known.token("ada-mcp", "read") as ada,
         known.token("eve-mcp") as eve,

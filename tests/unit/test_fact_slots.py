@@ -1,4 +1,4 @@
-"""What becomes of a person's slots: values that follow one another, grow, end and are taken back."""
+"""Slots of a person: values that follow one another, grow, end and are taken back."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def test_a_new_value_takes_the_place_of_the_old_one() -> None:
     assert berlin.superseded_by == berlin.changes[-1].fact_id == munich.fact_id
 
 
-def test_what_was_said_earlier_enters_the_past_whenever_it_arrives() -> None:
+def test_an_earlier_value_that_arrives_late_becomes_history() -> None:
     berlin, munich = homes(("Munich", 20), ("Berlin", 10))
     assert (berlin.status, munich.status) == (FactStatus.SUPERSEDED, FactStatus.ACTIVE)
     assert (berlin.change, berlin.valid_to) == (FactChange.CREATED, munich.valid_from)
     assert berlin.superseded_by == munich.fact_id
 
 
-def test_who_comes_back_has_lived_there_before() -> None:
+def test_a_home_returned_to_keeps_its_earlier_time() -> None:
     berlin, _ = homes(("Berlin", 10), ("Munich", 20), ("Berlin", 30))
     assert (berlin.status, berlin.valid_from, berlin.valid_to) == (FactStatus.ACTIVE, minute(30), None)
     assert [(each.valid_from, each.valid_to) for each in berlin.past] == [(minute(10), minute(20))]

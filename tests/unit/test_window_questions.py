@@ -10,6 +10,7 @@ import samples
 
 from models.memo import Memo, memo_id
 from models.policies import Rules
+from models.statements import Kind
 from processors.prompts.prompt import Prompt
 from streams.llm.questions import Purpose, Question
 from streams.llm.windows import WindowQuestions
@@ -50,9 +51,9 @@ async def test_another_policy_is_another_question() -> None:
 
 async def test_how_long_notes_are_shown_is_no_other_question() -> None:
     tenant = examples.window().tenant_id
-    assert (await asked(None))[0] == (
-        await asked(samples.Policies(**{tenant: Rules(expires_after={"event": "9d"})}))
-    )[0]  # type: ignore[dict-item]
+    rules = {tenant: Rules(expires_after={Kind.EVENT: "9d"})}
+    plain, shown = await asked(None), await asked(samples.Policies(**rules))
+    assert plain[0] == shown[0]
 
 
 PARTS = ("extraction-1", "a-model", "temperature=0", "default", "mara", "what?")
