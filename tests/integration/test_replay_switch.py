@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 import pytest
 from aiokafka import AIOKafkaConsumer
+from waiting import eventually
 
 from deploy.local.kafka import LocalKafka
 from models.errors import ConfigurationError
 from streams.admin.topics import admin
 from streams.clients.catalog import catalog_for
 from streams.clients.topics import MESSAGES
+from streams.config import child_process
+from streams.config.service_registry import ServiceAddress, register
 from streams.config.settings import Settings, load_settings
 from streams.config.settings.services import REPLAYED
 from streams.server.replays import record, switching
@@ -62,6 +67,29 @@ async def test_a_switch_waits_for_workers_that_are_starting(live: Settings) -> N
             known = await asking
             assert known is not None and known.serves.name == "b"
     finally:
+        lock.release()
+
+
+async def test_a_switch_waits_for_workers_that_are_about_to_start_again(live: Settings) -> None:
+    generation = record.generation_settings(live, "b")
+    lock = await record.take(generation)
+    worker = child_process.spawn([sys.executable, "-c", "import time; time.sleep(600)"], nice=19)
+    forget = register(generation, ServiceAddress("recall", "b-recall", worker.pid, "127.0.0.1", 1))
+    try:
+        eventually(lambda: os.getpriority(os.PRIO_PROCESS, worker.pid) == 19, "it replays at a low priority")
+        async with members_of(generation):
+            asking = asyncio.create_task(switching.switch(live, "b", {}))
+            done, _ = await asyncio.wait([asking], timeout=3)
+            assert not done, await asking
+        child_process.end(worker, 10)  # it starts again: with no priority, in no group
+        done, _ = await asyncio.wait([asking], timeout=2)
+        assert not done, await asking
+        async with members_of(generation):
+            known = await asking
+            assert known is not None and known.serves.name == "b"
+    finally:
+        child_process.end(worker, 10)
+        forget()
         lock.release()
 
 

@@ -19,6 +19,7 @@ from streams.clients.kafka import broker
 from streams.clients.kafka.broker import GroupLag
 from streams.clients.topics import MESSAGES
 from streams.config.background import in_background
+from streams.config.service_registry import notes
 from streams.config.settings import Settings
 from streams.config.settings.services import REPLAYED
 from streams.queries.services import sources_by_group
@@ -56,6 +57,11 @@ class Progress(NamedTuple):
     def caught_up(self) -> bool:
         """True if every stage has read all that there is."""
         return bool(self.lags) and not self.left
+
+    def keeps_pace(self, before: Progress) -> bool:
+        """True if every stage has read what there was at ``before``, as messages go on to arrive."""
+        arrived = self.total - before.total
+        return bool(self.lags) and max(lag.lag for lag in self.lags) <= arrived
 
 
 async def progress(replayed: Settings) -> Progress:
@@ -107,6 +113,22 @@ async def run(live: Settings, replayed: Settings, replay: Replay, *, until_caugh
     return status
 
 
+def catches_up(replayed: Settings) -> bool:
+    """True if its workers, started on this machine, have still to start again as live ones run."""
+    holder = record.runner(replayed)
+    if holder is None or not holder.pid.isdigit():
+        return False
+    here = _niceness(int(holder.pid))
+    return any(_niceness(note.pid) > here for note in notes(replayed) if note.service in REPLAYED)
+
+
+def _niceness(pid: int) -> int:
+    try:
+        return os.getpriority(os.PRIO_PROCESS, pid)
+    except ProcessLookupError:
+        return 0  # it has just ended
+
+
 def _command(service: str) -> list[str]:
     return [sys.executable, "-m", "streams.cli", "worker", service]
 
@@ -116,20 +138,12 @@ async def _follow(replayed: Settings, replay: Replay, supervisor: Supervisor, st
 
     Else they start again as live ones run: they may serve from now on.
     """
-    began, before, calm = time.monotonic(), -1, 0
-    while calm < _CALM_POLLS:
-        await asyncio.sleep(_POLL_SECONDS)
-        try:
-            now = await progress(replayed)
-        except DependencyUnavailable as error:
-            log.warning("the progress of the replay is unknown", error=str(error))
-            continue
-        before = now.messages if before < 0 else before
-        calm = calm + 1 if now.caught_up else 0
+    began = time.monotonic()
+    first, now = await _wait_caught_up(replayed)
     seconds = time.monotonic() - began
     log.info("the replay has caught up", generation=replay.name, messages=now.total, seconds=round(seconds, 1))
-    if now.total > before and not replay.max_rate:
-        rate = round((now.total - before) / seconds, 1)
+    if now.messages > first.messages and not replay.max_rate:
+        rate = round((now.messages - first.messages) / seconds, 1)
         try:
             record.write(replayed, msgspec.structs.replace(replay, measured_rate=rate))
         except ConfigurationError as error:  # plans reckon with it, and nothing else
@@ -138,6 +152,22 @@ async def _follow(replayed: Settings, replay: Replay, supervisor: Supervisor, st
         supervisor.stop("the replay has caught up")
     else:
         supervisor.restart(nice=0)
+
+
+async def _wait_caught_up(replayed: Settings) -> tuple[Progress, Progress]:
+    """Return the first progress that was seen, and the last."""
+    seen: list[Progress] = []
+    calm = 0
+    while calm < _CALM_POLLS:
+        await asyncio.sleep(_POLL_SECONDS)
+        try:
+            now = await progress(replayed)
+        except DependencyUnavailable as error:
+            log.warning("the progress of the replay is unknown", error=str(error))
+            continue
+        calm = calm + 1 if now.keeps_pace(seen[-1] if seen else now) else 0
+        seen = [*seen[:1], now]
+    return seen[0], seen[-1]
 
 
 async def pause(replayed: Settings) -> bool:

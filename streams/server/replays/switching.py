@@ -124,6 +124,21 @@ async def _refuse_missing(wanted: Settings) -> None:
 
 async def _refuse_behind(serving: Settings, wanted: Settings) -> None:
     """Refuse a generation that does not run, or has read less than the one that serves, after a wait."""
+    await _wait_running(wanted)
+    await _wait_read(serving, wanted)
+    # Its workers here start again once it has caught up: nobody could search it meanwhile.
+    restarted_by = asyncio.get_running_loop().time() + _START_SECONDS
+    while running.catches_up(wanted):
+        if asyncio.get_running_loop().time() > restarted_by:
+            raise ConfigurationError(
+                f"the workers of generation {shown(wanted.generation)} still leave the processors to the live "
+                "ones, and start again once it has caught up: repeat this then (`switchboard replay status`)"
+            )
+        await asyncio.sleep(_POLL_SECONDS)
+    await _wait_running(wanted)
+
+
+async def _wait_running(wanted: Settings) -> None:
     clock = asyncio.get_running_loop().time
     runs_here = record.runner(wanted) is not None
     joined_by = clock() + (_START_SECONDS if runs_here else _PATIENCE_SECONDS)
@@ -131,6 +146,10 @@ async def _refuse_behind(serving: Settings, wanted: Settings) -> None:
         if clock() > joined_by:
             raise await _not_running(wanted, idle)
         await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _wait_read(serving: Settings, wanted: Settings) -> None:
+    clock = asyncio.get_running_loop().time
     read_by = clock() + _PATIENCE_SECONDS
     while True:
         far, now = await asyncio.gather(running.progress(wanted), running.progress(serving))
