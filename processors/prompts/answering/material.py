@@ -16,7 +16,7 @@ from models.understanding import QueryUnderstanding
 from processors.prompts import answer
 from processors.prompts.answering import plain
 from processors.retrieval.context.packing import Budget, Packer
-from processors.retrieval.context.ranking import CONFIDENCE, SIMILARITY, Candidate, ranked
+from processors.retrieval.context.ranking import Candidate, candidate_of, ranked
 from processors.retrieval.context.remembering import offered
 from processors.retrieval.context.wording import Wording, excerpt
 from processors.retrieval.recall.question import words_of
@@ -158,34 +158,13 @@ def _of_context(context: Context | None) -> Found:
     tiers: dict[Tier, list[Candidate]] = {tier: [] for tier in Tier}
     for item in context.items if context is not None else ():
         if item.text and item.left_out not in (LeftOut.ERASED, LeftOut.ENDED):
-            tiers[item.tier].append(_candidate(item))
+            words = words_of(item.text)
+            tiers[item.tier].append(msgspec.structs.replace(candidate_of(item), words=words))
     return Found(
         facts=tuple(tiers[Tier.FACTS]),
         said=tuple(tiers[Tier.EPISODES]),
         instructions=tuple(tiers[Tier.INSTRUCTIONS]),
     )
-
-
-def _candidate(item: ContextItem) -> Candidate:
-    parts = item.parts
-    return Candidate(
-        id=item.id,
-        text=item.text,
-        found_by=item.found_by,
-        similarity=parts.similarity / SIMILARITY if parts is not None else item.score,
-        confidence=parts.confidence / CONFIDENCE if parts is not None else 1.0,
-        at=item.at or _LONG_AGO,
-        words=words_of(item.text),
-        role=item.role,
-        speaker=item.speaker,
-        message_ids=item.message_ids,
-        conversation_id=item.conversation_id,
-        cut=item.cut,
-        lasting=item.tier is Tier.FACTS and item.found_by is FoundBy.KIND,
-    )
-
-
-_LONG_AGO = datetime.fromisoformat("2000-01-01T00:00:00+00:00")
 
 
 def _first_of(candidates: Iterable[Candidate], besides: Container[str] = ()) -> list[Candidate]:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from models.context import FoundBy, Parts
+from models.context import ContextItem, FoundBy, Parts, Tier
 from models.messages import Role
 
 #: What each part counts.
@@ -33,6 +33,8 @@ RELATED_BY_WORDS = 0.1
 _FADES = 0.01
 
 _DAY = timedelta(days=1)
+
+_LONG_AGO = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 class Candidate(msgspec.Struct, frozen=True, kw_only=True):
@@ -66,6 +68,26 @@ class Ranked(NamedTuple):
     candidate: Candidate
     score: float
     parts: Parts
+
+
+def candidate_of(item: ContextItem) -> Candidate:
+    """Return the candidate that an item of a context was packed from, without its words and vector."""
+    parts = item.parts
+    return Candidate(
+        id=item.id,
+        text=item.text,
+        found_by=item.found_by,
+        similarity=parts.similarity / SIMILARITY if parts is not None else item.score,
+        confidence=parts.confidence / CONFIDENCE if parts is not None else 1.0,
+        at=item.at or _LONG_AGO,
+        role=item.role,
+        speaker=item.speaker,
+        message_ids=item.message_ids,
+        conversation_id=item.conversation_id,
+        cut=item.cut,
+        arrived_at=item.arrived_at,
+        lasting=item.tier is Tier.FACTS and item.found_by is FoundBy.KIND,
+    )
 
 
 def likeness(wanted: Collection[str], words: Collection[str]) -> float:

@@ -14,15 +14,15 @@ from models.statements import Kind
 from models.turns import Turn
 from models.understanding import QueryUnderstanding, QuestionAsked
 from processors.extraction.units import last_question
-from processors.facts.confidence import RATES, confidence_at, is_lasting
+from processors.facts.confidence import RATES, is_lasting
 from processors.prompts.answering.material import Found
 from processors.prompts.answering.searching import Search
-from processors.retrieval.context.ranking import Candidate, likeness
+from processors.retrieval.context.ranking import Candidate
 from processors.retrieval.context.remembering import answering, is_short
 from processors.retrieval.context.wording import day_of
 from processors.retrieval.recall.question import LONGEST_QUESTION, InvalidQuestion, cleaned, words_of
 from streams.chat.answering.understanding import speakers_of
-from streams.stores.remembered.standing import FactPages, standing_notes
+from streams.stores.remembered.standing import FactPages, note_of, said_last, standing_notes
 from streams.stores.search import Result, Results, SearchType, Wanted
 
 #: Results of the search that is made with the question itself.
@@ -128,12 +128,10 @@ class Recollection:
         now = self._clock()
         notes = await standing_notes(self._facts, turn.tenant_id, turn.user_id, now)
         wanted = words_of(turn.text)
-        made = [
-            (note, _note(note, likeness(wanted, words_of(note.statement)), now, self._rates)) for note in notes
-        ]
+        made = [note_of(note, wanted, now, self._rates) for note in notes]
         return Found(
-            facts=tuple(each for note, each in made if note.kind is not Kind.INSTRUCTION),
-            instructions=tuple(each for note, each in made if note.kind is Kind.INSTRUCTION),
+            facts=tuple(each for each in made if each.lasting),
+            instructions=tuple(each for each in made if not each.lasting),
         )
 
     async def search(self, turn: Turn, search: Search) -> Found:
@@ -185,21 +183,6 @@ def _is_instruction(result: Result) -> bool:
     return result.fact is not None and result.fact.kind is Kind.INSTRUCTION
 
 
-def _note(fact: Fact, similarity: float, now: datetime, rates: Mapping[Kind, float]) -> Candidate:
-    return Candidate(
-        id=fact.fact_id,
-        text=fact.statement,
-        found_by=FoundBy.KIND,
-        similarity=similarity,
-        confidence=confidence_at(fact, now, rates),
-        at=said_last(fact),
-        words=words_of(fact.statement),
-        message_ids=tuple(dict.fromkeys(name for each in fact.provenance for name in each.message_ids)),
-        conversation_id=fact.provenance[-1].conversation_id if fact.provenance else "",
-        lasting=fact.kind is not Kind.INSTRUCTION,
-    )
-
-
 def _candidate(result: Result) -> Candidate:
     fact, turn, episode = result.fact, result.turn, result.episode
     at, confidence, text = _LONG_AGO, 1.0, result.text
@@ -221,11 +204,6 @@ def _candidate(result: Result) -> Candidate:
         conversation_id=result.conversation_id,
         lasting=fact is not None and fact.status is FactStatus.ACTIVE and is_lasting(fact),
     )
-
-
-def said_last(fact: Fact) -> datetime:
-    """Return when a fact was last said."""
-    return max((source.sent_at for source in fact.provenance), default=fact.last_evidence_at)
 
 
 def _as_of_its_end(fact: Fact) -> str:

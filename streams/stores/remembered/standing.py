@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from models.context import FoundBy
 from models.facts import Fact
 from models.index import FactFilter
 from models.statements import Kind
-from processors.facts.confidence import FOREVER, is_lasting
+from processors.facts.confidence import FOREVER, RATES, confidence_at, is_lasting
+from processors.retrieval.context.ranking import Candidate, likeness
+from processors.retrieval.recall.question import words_of
 
 #: Instructions, and other lasting facts, of one person that are looked at.
 _MOST = 200
@@ -40,6 +43,30 @@ async def standing_notes(facts: FactPages, tenant_id: str, user_id: str, now: da
     (instructions, _), (lasting, _) = await asyncio.gather(facts.page(told, _MOST), facts.page(sure, _MOST))
     found = {fact.fact_id: fact for fact in (*instructions, *lasting) if _stands(fact)}
     return [*found.values()]
+
+
+def note_of(
+    fact: Fact, wanted: Collection[str], now: datetime, rates: Mapping[Kind, float] = RATES
+) -> Candidate:
+    """Return a standing note as a candidate, as like what was just said as the words of both are."""
+    words = words_of(fact.statement)
+    return Candidate(
+        id=fact.fact_id,
+        text=fact.statement,
+        found_by=FoundBy.KIND,
+        similarity=likeness(wanted, words),
+        confidence=confidence_at(fact, now, rates),
+        at=said_last(fact),
+        words=words,
+        message_ids=tuple(dict.fromkeys(name for each in fact.provenance for name in each.message_ids)),
+        conversation_id=fact.provenance[-1].conversation_id if fact.provenance else "",
+        lasting=fact.kind is not Kind.INSTRUCTION,
+    )
+
+
+def said_last(fact: Fact) -> datetime:
+    """Return when a fact was last said."""
+    return max((source.sent_at for source in fact.provenance), default=fact.last_evidence_at)
 
 
 def _stands(fact: Fact) -> bool:
