@@ -124,7 +124,7 @@ async def measure(folder: Path, facts: int, turns: int, rounds: int) -> dict[str
         await said.store_vectors([each.turn_id for each in some_turns], vectors, embedder.model)
         maker = ContextMaker(known, said, queue, log, cl100k_counter())
         patience = settings.context_patience_ms / 1000
-        reader = ContextReader(contexts, log, known)
+        reader = ContextReader(contexts, log, known, cl100k_counter())
 
         async def one(name: str, number: int) -> tuple[float, bool]:
             request = _request(

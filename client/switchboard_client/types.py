@@ -116,7 +116,10 @@ class Search(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Context(msgspec.Struct, frozen=True, kw_only=True):
-    """Context for the next turn, as text.  ``status``: made, nothing, not_made_yet."""
+    """Context for the next turn, as text.
+
+    ``status``: made, nothing, not_made_yet (``prompt``: what is in every context, instructions and allergies).
+    """
 
     status: str
     conversation_id: str

@@ -67,6 +67,9 @@ def print_answer(answer: ContextAnswer) -> None:
     who = f"{printable(answer.user_id)} in {printable(answer.conversation_id)}"
     if answer.context is None:
         print(f"No context is made yet for {who}: it is after their next message.")
+        if answer.prompt:
+            print("Until then the prompt is what is in every context:")
+            print("\n".join(map(printable, answer.prompt.splitlines())))
         return
     if answer.status is ContextStatus.NOTHING:
         print(f"Nothing is remembered that belongs into the next turn of {who}, but its last messages.")

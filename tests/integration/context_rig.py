@@ -83,7 +83,7 @@ class Rig:
         self.settings = settings
         self.stage = self.stage_with_patience(settings.context_patience_ms)
         self.view = StageHarness(ContextView(settings, contexts).stage())
-        self.reader = ContextReader(contexts, log, facts)
+        self.reader = ContextReader(contexts, log, facts, cl100k_counter(), clock=lambda: self.now)
 
     def stage_with_patience(self, milliseconds: float) -> StageHarness:
         """Return the stage as it waits so long for a vector."""

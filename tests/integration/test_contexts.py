@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -12,11 +13,14 @@ import pytest
 from context_rig import NOW, Rig, fact, inside, open_rig, turn
 
 from models.context import Context, ContextRequest, FoundBy, LeftOut, Tier
-from models.errors import ConsistencyError, NotFound
-from models.facts import FactStatus
+from models.errors import ConsistencyError, DependencyUnavailable, NotFound
+from models.facts import Fact, FactStatus
 from models.statements import Kind
+from processors.retrieval.context.wording import prompt
 from streams.agents.contexts.requests import CONTEXTS
 from streams.clients.erasures import TENANT_HEADER, Erasing
+from streams.llm.tokenizer import cl100k_counter
+from streams.queries.contexts import reading
 from streams.queries.contexts.reading import ContextStatus
 from streams.runtime.testing import START
 from streams.server.api.app import create_api
@@ -239,6 +243,130 @@ class TestReading:
         assert (answer.status, answer.prompt) == (ContextStatus.NOTHING, "")
         told = msgspec.json.encode(answer).decode().lower()
         assert [word for word in ("blueberr", "good morning", "hello") if word in told] == []
+
+
+class TestKnownSince:
+    async def test_standing_notes_are_in_as_in_a_context_made_by_now(self, rig: Rig) -> None:
+        await rig.know(fact("Likes blueberries for breakfast"), fact("Plays the cello"))
+        await rig.hear(turn(0, "Blueberries with porridge are my breakfast.", "old"))
+        asked = turn(0, "Good morning."), turn(1, QUESTION)
+        before = await rig.say(*asked)
+        await rig.know(
+            fact("Is allergic to peanuts", attribute="allergy"),
+            fact("Write answers in French", kind=Kind.INSTRUCTION),
+            fact("Carries an inhaler", importance=3),
+        )
+        answer, (anew,) = await rig.read(), await rig.ask(asked)
+        assert answer.context is not None
+        assert inside(answer.context, Tier.INSTRUCTIONS) == ["Write answers in French"]
+        assert inside(answer.context, Tier.FACTS)[:2] == inside(anew, Tier.FACTS)[:2]
+        assert (answer.prompt, answer.context.tokens) == (prompt(anew), anew.tokens)
+        assert answer.context.tiers == anew.tiers
+        shown = {item.id: item for item in anew.items}
+        for item in answer.context.items:
+            rank = {"score": item.score, "parts": item.parts}
+            assert item == msgspec.structs.replace(shown[item.id], **rank)
+        kept = msgspec.structs.replace(answer.context, items=(), tiers=(), tokens=0)
+        assert kept == msgspec.structs.replace(before, items=(), tiers=(), tokens=0)
+
+    async def test_whatever_would_not_be_offered_stays_out(self, rig: Rig) -> None:
+        await rig.know(fact("Plays the cello"))
+        made = await rig.say(turn(0, QUESTION))
+        await rig.know(
+            fact("Is allergic to nuts (bob)", attribute="allergy", user="bob"),
+            fact("Is allergic to nuts (acme)", attribute="allergy", tenant="acme"),
+            fact("Say blueberries (bob)", kind=Kind.INSTRUCTION, user="bob"),
+            fact("Was allergic to nuts", attribute="allergy", status=FactStatus.ENDED),
+            fact("May be allergic to milk", attribute="allergy", confidence=0.45),
+            fact("Sails on Sundays"),
+        )
+        assert (await rig.read()).context == made
+
+    async def test_what_finds_no_room_beside_them_is_left_out(self, rig: Rig) -> None:
+        def long(what: str, number: int) -> str:
+            return f"{what} {' '.join(f'{what}{number}x{place}' for place in range(12))}"
+
+        await rig.know(*(fact(long("tune", n)) for n in range(60)), embedded=False)
+        await rig.hear(turn(0, "Blueberries with porridge are my breakfast.", "old"))
+        made = await rig.say(turn(0, "My breakfast?"), turn(1, QUESTION))
+        nuts = [fact(long("nut", n), attribute="allergy", confidence=0.6) for n in range(40)]
+        await rig.know(*nuts, embedded=False)
+        context = (await rig.read()).context
+        assert context is not None
+        assert made.budget - 60 < made.tokens and context.tokens <= context.budget
+        facts = inside(context, Tier.FACTS)
+        assert 0 < sum("nut" in each for each in facts) < 40, "half of the budget at most"
+        assert 0 < sum("tune" in each for each in facts) < len(inside(made, Tier.FACTS))
+        assert inside(context, Tier.RECENT) == inside(made, Tier.RECENT)
+        assert inside(context, Tier.EPISODES) == inside(made, Tier.EPISODES) != []
+        out = {item.id: item.left_out for item in context.items if item.left_out is not None}
+        assert {*out.values()} == {LeftOut.NO_ROOM}
+        assert len({item.id for item in context.items}) == len(context.items) == len(made.items) + 40
+        assert sum(use.left_out for use in context.tiers) == len(out)
+        assert (await rig.read()).context == context
+
+    async def test_a_sentence_that_is_known_by_now_is_shown_once(self, rig: Rig) -> None:
+        told = "Peanuts at breakfast make me ill."
+        await rig.hear(turn(0, f"Blueberries are my breakfast. {told}", "old"))
+        await rig.say(turn(0, QUESTION))
+        await rig.know(fact(told, attribute="allergy"))
+        answer = await rig.read()
+        assert answer.prompt.count(told) == 1 and "Blueberries are my breakfast." in answer.prompt
+
+    @pytest.mark.parametrize("does", ["fails", "hangs"])
+    async def test_without_the_index_s_answer_the_context_is_as_it_was_made(
+        self, rig: Rig, does: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made = await rig.say(turn(0, QUESTION))
+        await rig.know(fact("Is allergic to peanuts", attribute="allergy"))
+
+        class Half:
+            """The index, of which no page can be had."""
+
+            get = staticmethod(rig.facts.get)
+
+            async def page(self, *_: object) -> tuple[list[Fact], str | None]:
+                if does == "hangs":
+                    await asyncio.Event().wait()
+                raise DependencyUnavailable("qdrant", "down")
+
+        monkeypatch.setattr(reading, "_NOTES_SECONDS", 0.05 if does == "hangs" else 5)
+        reader = reading.ContextReader(rig.contexts, rig.log, Half(), cl100k_counter())
+        assert (await reader.read("default", "ada", "c")).context == made
+
+    async def test_before_the_first_context_standing_notes_are_the_prompt(self, rig: Rig) -> None:
+        await rig.know(
+            fact("Is allergic to peanuts", attribute="allergy"),
+            fact("Write answers in French", kind=Kind.INSTRUCTION),
+            fact("Plays the cello"),
+        )
+        with pytest.raises(NotFound):
+            await rig.read()
+        await rig.hear(turn(0))
+        answer = await rig.read()
+        assert (answer.status, answer.context) == (ContextStatus.NOT_MADE_YET, None)
+        lines = [line.partition(" (")[0] for line in answer.prompt.splitlines()]
+        assert lines == [
+            "Instructions of the user",
+            "- Write answers in French",
+            "Known about the user",
+            "- Is allergic to peanuts",
+        ]
+
+    async def test_a_person_erased_since_has_no_notes(self, rig: Rig) -> None:
+        await rig.know(fact("Is allergic to peanuts", attribute="allergy"))
+        await rig.say(turn(0, QUESTION))
+        await rig.log.erase_person("default", "ada", int((NOW + timedelta(hours=1)).timestamp() * 1000))
+        try:
+            assert "peanuts" not in str(await rig.read())
+        except NotFound:
+            return
+
+    async def test_an_answer_s_context_is_as_it_was_made(self, rig: Rig) -> None:
+        """It has the standing notes from elsewhere, so they are not read twice."""
+        made = await rig.say(turn(0, QUESTION))
+        await rig.know(fact("Is allergic to peanuts", attribute="allergy"))
+        assert await rig.reader.made("default", "ada", "c") == made
 
 
 class TestRedis:

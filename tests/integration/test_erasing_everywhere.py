@@ -30,6 +30,7 @@ from models.messages import ChatMessage
 from streams.clients.local_valkey import LocalValkey
 from streams.llm.embedders import open_embedder
 from streams.llm.onnx_model import DIMENSIONS, MODEL
+from streams.llm.tokenizer import cl100k_counter
 from streams.queries.contexts.reading import ContextReader
 from streams.stores.index_factory import open_index
 from streams.stores.qdrant_kinds import ENTITIES, RELATIONS, Kind, facts_kind
@@ -125,7 +126,7 @@ async def context(place: Place, user: str, conversation: str) -> str:
     """What is shown of the context for the conversation's next turn."""
     async with AsyncExitStack() as resources:
         found = await open_remembered(place.settings, Metrics(), resources, open_embedder)
-        reader = ContextReader(found.contexts, found.log, found.facts)
+        reader = ContextReader(found.contexts, found.log, found.facts, cl100k_counter())
         return str(await reader.read("default", user, conversation))
 
 

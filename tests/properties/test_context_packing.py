@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 from random import Random
 
+import msgspec
 from context_samples import NOW, candidate, context_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from samples import turn
 
-from models.context import LeftOut, Tier
+from models.context import FoundBy, LeftOut, Tier
+from processors.retrieval.context.adding import lacks, with_notes
 from processors.retrieval.context.packing import Budget, Packed, Packer
 from processors.retrieval.context.ranking import Candidate, ranked
 from processors.retrieval.context.wording import HEADINGS, prompt
@@ -106,3 +108,47 @@ def test_a_packed_context(
     for some in (turns, instructions, facts, episodes, tools, lasting):
         chance.shuffle(some)  # type: ignore[arg-type]
     assert packed() == first
+
+
+@settings(max_examples=100)
+@given(
+    st.lists(texts, max_size=8),
+    sets("i"),
+    sets("f"),
+    sets("e"),
+    sets("l"),
+    st.integers(0, 2000),
+    st.integers(0, 3),
+)
+def test_a_context_with_notes_that_are_known_since(
+    said: list[str],
+    instructions: list[Candidate],
+    facts: list[Candidate],
+    episodes: list[Candidate],
+    lasting: list[Candidate],
+    total: int,
+    known: int,
+) -> None:
+    turns = [turn(index, text) for index, text in enumerate(said)]
+    told = [msgspec.structs.replace(each, found_by=FoundBy.KIND) for each in instructions]
+    stand = [msgspec.structs.replace(each, found_by=FoundBy.KIND, lasting=True) for each in lasting]
+    packed = Packer(Budget(total=total), COUNT).pack(
+        turns, *[ranked(each, NOW) for each in (told[:known], facts, episodes, (), stand[:known])]
+    )
+    before = context_of(packed, total)
+    after = with_notes(before, [*told, *stand], NOW, COUNT)
+    assert after.tokens == sum(use.tokens for use in after.tiers) <= total
+    assert COUNT(prompt(after)) <= after.tokens
+    assert not lacks(after, [each.id for each in (*told, *stand)])
+    assert [item for item in after.items if item.tier is Tier.RECENT] == [
+        item for item in before.items if item.tier is Tier.RECENT
+    ]
+    ids = [item.id for item in after.items]
+    assert len({*ids}) == len(ids)
+    missing = {item.id for item in before.items} - {*ids}
+    assert {item.tier for item in before.items if item.id in missing} <= {Tier.EPISODES}, "told by a note now"
+    for use in after.tiers:
+        inside = [item for item in after.items if item.tier is use.tier and item.left_out is None]
+        outside = [item for item in after.items if item.tier is use.tier and item.left_out is not None]
+        assert (use.items, use.left_out) == (len(inside), len(outside))
+        assert use.tokens <= use.limit

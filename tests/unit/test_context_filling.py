@@ -12,6 +12,7 @@ import samples
 from models.context import Context, FoundBy, LeftOut, Tier
 from models.messages import Role
 from models.turns import Turn
+from processors.retrieval.context.adding import lacks, with_notes
 from processors.retrieval.context.packing import Budget, Packed, Packer
 from processors.retrieval.context.ranking import ALIKE, Candidate, Ranked, diverse, ranked
 from processors.retrieval.context.remembering import offered
@@ -141,3 +142,77 @@ class TestWhatIsGoneSince:
         assert after.tokens == before.tokens - cost
         facts = next(use for use in after.tiers if use.tier is Tier.FACTS)
         assert (facts.items, facts.left_out) == (1, 1)
+
+
+class TestWhatStandsSince:
+    def note(self, name: str = "n", text: str = "Peanuts make me ill.") -> Candidate:
+        return candidate(name, 0.0, text=text, found_by=FoundBy.KIND, lasting=True)
+
+    def context(self, **found: list[Candidate]) -> Context:
+        packed = pack(Budget(), turn(0, "hello"), **found)
+        return samples.context(turn(0), tokens=packed.tokens, tiers=packed.tiers, items=packed.items)
+
+    def read(self, context: Context, *notes: Candidate) -> Packed:
+        after = with_notes(context, notes, NOW, lambda text: len(text.split()))
+        assert after.tokens == sum(use.tokens for use in after.tiers)
+        return Packed(after.items, after.tiers, after.tokens)
+
+    def test_a_note_is_lacking_unless_it_was_known_as_such(self) -> None:
+        alike = [candidate(name, words=("same",), confidence=sure) for name, sure in (("a", 0.9), ("b", 0.5))]
+        context = self.context(facts=alike, lasting=[self.note()])
+        assert not lacks(context, ["n", "a"])
+        assert lacks(context, ["n", "new"])
+        assert lacks(context, ["b"]), "it is out, and stands by now"
+        out = without(context, {"n": LeftOut.ENDED})
+        assert not lacks(out, ["n"])
+
+    def test_a_fact_that_stands_by_now_is_in_once(self) -> None:
+        alike = [candidate(name, words=("same",), confidence=sure) for name, sure in (("a", 0.9), ("b", 0.5))]
+        packed = self.read(self.context(facts=alike), self.note("b"), self.note("a"))
+        assert sorted(inside(packed, Tier.FACTS)) == ["a", "b"]
+        assert outside(packed, Tier.FACTS) == {}
+        assert {item.found_by for item in packed.items if item.tier is Tier.FACTS} == {FoundBy.KIND}
+
+    @pytest.mark.parametrize("why", [LeftOut.ERASED, LeftOut.ENDED])
+    def test_a_note_found_gone_meanwhile_stays_out(self, why: LeftOut) -> None:
+        context = without(self.context(lasting=[self.note()]), {"n": why})
+        packed = self.read(context, self.note(), self.note("new"))
+        assert (inside(packed, Tier.FACTS), outside(packed, Tier.FACTS)) == (["new"], {"n": why})
+
+    def test_all_else_that_is_in_or_out_stays_so(self) -> None:
+        context = self.context(
+            instructions=[candidate("brief", found_by=FoundBy.KIND)],
+            facts=[candidate("a"), candidate("b", words=("a",), confidence=0.5)],
+            lasting=[self.note()],
+            episodes=[candidate("e"), candidate("far", 0.1)],
+        )
+        packed = self.read(context, self.note("new"))
+        assert inside(packed, Tier.INSTRUCTIONS) == ["brief"]
+        assert inside(packed, Tier.FACTS) == ["a", "n", "new"]
+        assert inside(packed, Tier.EPISODES) == ["e"]
+        assert outside(packed, Tier.FACTS) == {"b": LeftOut.LIKE_ANOTHER}
+        assert outside(packed, Tier.EPISODES) == {"far": LeftOut.UNLIKE}
+        before = {item.id: item for item in context.items}
+        assert [item for item in packed.items if item.id != "new" and item != before[item.id]] == []
+
+    @pytest.mark.parametrize(
+        ("said", "role", "shown"),
+        [
+            ("Peanuts make me ill.", Role.USER, None),
+            ("user: Peanuts make me ill. … assistant: Noted, no nuts at all then.", None,
+             "assistant: Noted, no nuts at all then."),
+            ("user: Peanuts make me ill. I like plums at breakfast. … assistant: Noted.", None,
+             "user: I like plums at breakfast. … assistant: Noted."),
+            ("Peanuts make me ill. … I like plums at breakfast.", Role.USER, "I like plums at breakfast."),
+            ("Peanuts make me ill. I know it.", Role.USER, None),
+            ("Plums … and more of them.", None, "Plums … and more of them."),
+        ],
+    )  # fmt: skip
+    def test_a_sentence_that_a_new_note_quotes_is_not_shown_again(
+        self, said: str, role: Role | None, shown: str | None
+    ) -> None:
+        context = self.context(episodes=[candidate("e", text=said, role=role)])
+        packed = self.read(context, self.note())
+        told = [item.text for item in packed.items if item.tier is Tier.EPISODES]
+        assert told == ([] if shown is None else [shown])
+        assert all(item.cut is (item.text != said) for item in packed.items if item.tier is Tier.EPISODES)

@@ -119,6 +119,37 @@ class Packer:
         said = {turn.turn_id for turn in recent}
         past = [each for each in episodes if each.candidate.id not in said]
         self._recent(recent)
+        self._remembered(instructions, facts, past, tools, lasting)
+        return self._packed()
+
+    def again(
+        self,
+        packed: Sequence[ContextItem],
+        instructions: Sequence[Ranked],
+        facts: Sequence[Ranked],
+        episodes: Sequence[Ranked],
+        lasting: Sequence[Ranked],
+    ) -> Packed:
+        """Pack items beside the last messages of ``packed``; whatever was left out of it stays out."""
+        tier = self._open(Tier.RECENT, self._budget.recent)
+        for item in packed:
+            if item.tier is Tier.RECENT and item.left_out is None:
+                tier.take(item)
+        self._close(tier)
+        self._remembered(instructions, facts, episodes, (), lasting)
+        for tier in self._tiers:
+            tier.outside += [item for item in packed if item.tier is tier.tier and item.left_out is not None]
+        return self._packed()
+
+    def _remembered(
+        self,
+        instructions: Sequence[Ranked],
+        facts: Sequence[Ranked],
+        past: Sequence[Ranked],
+        tools: Sequence[Ranked],
+        lasting: Sequence[Ranked],
+    ) -> None:
+        """Fill every tier but that of the last messages, whatever room they leave."""
         self._fill(Tier.TOOLS, _best_first(tools), self._budget.tools)
         for_facts = self._least(Tier.FACTS, facts)
         for_episodes = self._least(Tier.EPISODES, [each for each in past if is_related(each.candidate)])
@@ -129,6 +160,8 @@ class Packer:
         sure = [each for each in lasting if each.candidate.id in standing]
         self._facts(sure, [*facts, *_others(lasting, sure)], for_episodes)
         self._episodes(past)
+
+    def _packed(self) -> Packed:
         inside = [item for tier in self._tiers for item in tier.inside]
         outside = [item for tier in self._tiers for item in tier.outside]
         tokens = sum(tier.tokens for tier in self._tiers)

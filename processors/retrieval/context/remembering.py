@@ -26,6 +26,9 @@ SHOWN_CHARACTERS = 480
 #: What stands between turns that are shown as one.
 _BETWEEN = " … "
 
+#: What stands between who said a turn and the turn.
+_SAYS = ": "
+
 #: What stands between a question and its answer, in a fact and in a turn.
 _ANSWERED_BY = " – "
 
@@ -67,6 +70,29 @@ def offered(
             text = answering(text, question)
         kept.append(turn if text == turn.text else msgspec.structs.replace(turn, text=text, cut=True))
     return kept
+
+
+def untold(earlier: Iterable[Candidate], facts: Iterable[Candidate]) -> list[Candidate]:
+    """Return episodes and turns, as a context shows them, without the sentences that these facts quote."""
+    known = [_plain(each.text) for each in facts]
+    kept = []
+    for each in earlier:
+        shown = each.text.split(_BETWEEN)
+        left = [new for part in shown if (new := _untold(part, known, named=each.role is None))]
+        if left == shown:
+            kept.append(each)
+        elif left:
+            kept.append(msgspec.structs.replace(each, text=_BETWEEN.join(left), cut=True))
+    return kept
+
+
+def _untold(part: str, known: Sequence[str], *, named: bool) -> str:
+    """Return a turn without the sentences that are known; ``named``: it begins with who said it."""
+    who, between, said = part.partition(_SAYS) if named else ("", "", part)
+    if not between:
+        who, said = "", part
+    new = _new(said, known)
+    return part if new == said else "" if is_short(new) else f"{who}{between}{new}"
 
 
 def _new(text: str, known: Sequence[str]) -> str:
@@ -141,4 +167,4 @@ def _with_turns(episode: Candidate, inside: Sequence[Candidate]) -> Candidate:
 
 
 def _line(turn: Candidate) -> str:
-    return f"{turn.speaker or turn.role}: {turn.text}"
+    return f"{turn.speaker or turn.role}{_SAYS}{turn.text}"

@@ -85,11 +85,19 @@ PLAIN = Wording(HEADINGS, cost)
 
 def prompt(context: Context) -> str:
     """Return the text of everything that is in, under its headings: ``context.tokens`` tokens at most."""
+    return prompt_of(context.items)
+
+
+def prompt_of(items: Iterable[ContextItem]) -> str:
+    """Return the text of the items that are in, under the headings of their tiers."""
+    tiers: dict[Tier, list[ContextItem]] = {tier: [] for tier in Tier}
+    for item in items:
+        if item.left_out is None:
+            tiers[item.tier].append(item)
     parts: list[str] = []
     for tier, heading in HEADINGS.items():
-        items = [item for item in context.items if item.tier is tier and item.left_out is None]
-        if items:
-            parts += [heading, *[_line(item) for item in items]]
+        if tiers[tier]:
+            parts += [heading, *[_line(item) for item in tiers[tier]]]
     return "".join(parts)
 
 

@@ -1,36 +1,51 @@
 """Reading the context that was made for a conversation's next turn; nothing is searched and nobody waited for.
 
 What was erased since it was made, or no longer holds, is taken out, so a context says nothing that its sources
-would not say by now.
+would not say by now.  Standing notes that became known since are put in: an allergy is in the first context
+that is read after it is known, in whatever conversation it was told.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Protocol
 
 import msgspec
+import structlog
 
 from models import ids
 from models.context import Context, ContextItem, LeftOut, Tier
 from models.errors import DependencyUnavailable, NotFound
 from models.facts import Fact, FactStatus
+from models.statements import Kind
+from processors.facts.confidence import RATES
+from processors.retrieval.context.adding import lacks, prompt_of_notes, with_notes, words_made_from
+from processors.retrieval.context.packing import Budget
 from processors.retrieval.context.removal import without
 from processors.retrieval.context.wording import prompt
+from processors.text.tokens import TokenCounter
 from streams.stores.conversation_log import Erasures, Extent
+from streams.stores.remembered.standing import FactPages, note_of, standing_notes
+
+log = structlog.get_logger("streams.queries.contexts.reading")
 
 #: Longest wait for Redis and for the index, all in all (seconds).
 _PATIENCE_SECONDS = 2.0
+
+#: Longest wait for the standing notes by now: a context without those since is better than none (seconds).
+_NOTES_SECONDS = 0.5
 
 _OF_FACTS = (Tier.INSTRUCTIONS, Tier.FACTS)
 
 
 class ContextStatus(StrEnum):
     """``made``: it is here.  ``nothing``: it is, and nothing is remembered that belongs in it.
-    ``not_made_yet``: the person takes part in the conversation, and none was made (or it has expired)."""
+    ``not_made_yet``: the person takes part in the conversation, and none was made (or it has expired); the
+    ``prompt`` is their standing notes."""
 
     MADE = "made"
     NOTHING = "nothing"
@@ -40,7 +55,8 @@ class ContextStatus(StrEnum):
 class ContextAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The context for a conversation's next turn.
 
-    ``prompt`` is what is in, as text; ``behind`` is how many turns came after the one that it was made after.
+    ``prompt`` is what is in, as text; if none was made yet, the person's standing notes alone.  ``behind`` is
+    how many turns came after the one that it was made after.
     """
 
     status: ContextStatus
@@ -76,8 +92,8 @@ class Contexts(Protocol):
         ...
 
 
-class Facts(Protocol):
-    """The facts by their ids, as :class:`models.index.SearchIndex`."""
+class Facts(FactPages, Protocol):
+    """The facts by person and by their ids, as :class:`models.index.SearchIndex`."""
 
     async def get(self, ids: Sequence[str]) -> list[Fact]:
         """Return those that are stored."""
@@ -85,12 +101,29 @@ class Facts(Protocol):
 
 
 class ContextReader:
-    """Reads contexts, each for one person of one tenant."""
+    """Reads contexts, each for one person of one tenant.
 
-    def __init__(self, contexts: Contexts, log: Log, facts: Facts) -> None:
+    ``count``, ``budget`` and ``rates`` are those that contexts are made with.
+    """
+
+    def __init__(
+        self,
+        contexts: Contexts,
+        log: Log,
+        facts: Facts,
+        count: TokenCounter,
+        *,
+        budget: Budget | None = None,
+        rates: Mapping[Kind, float] = RATES,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
         self._contexts = contexts
         self._log = log
         self._facts = facts
+        self._count = count
+        self._budget = budget or Budget()
+        self._rates = rates
+        self._clock = clock
 
     async def read(self, tenant_id: str, user_id: str, conversation_id: str) -> ContextAnswer:
         """Return the context of a person in a conversation.
@@ -104,6 +137,8 @@ class ContextReader:
 
     async def made(self, tenant_id: str, user_id: str, conversation_id: str) -> Context | None:
         """Return the context alone, if one was made and not all of it was erased since.
+
+        Without standing notes that became known since: who answers reads all of them anyway.
 
         Raises:
             DependencyUnavailable: as :meth:`read`.
@@ -119,10 +154,11 @@ class ContextReader:
         return found if is_theirs else None
 
     async def _read(self, tenant_id: str, user_id: str, conversation_id: str) -> ContextAnswer:
-        found, takes_part, extent = await asyncio.gather(
+        found, takes_part, extent, notes = await asyncio.gather(
             self._stored(tenant_id, user_id, conversation_id),
             self._log.takes_part(tenant_id, user_id, conversation_id),
             self._log.extent(tenant_id, conversation_id),
+            self._notes(tenant_id, user_id),
         )
         if found is None and not takes_part:
             raise NotFound(
@@ -132,8 +168,10 @@ class ContextReader:
         if found is not None:
             found = await self._as_of_now(found)
         if found is None:
-            status, text, behind = ContextStatus.NOT_MADE_YET, "", extent.next_index if extent else 0
+            status, behind = ContextStatus.NOT_MADE_YET, extent.next_index if extent else 0
+            text = self._alone(notes) if takes_part else ""  # else the person was erased a moment ago
         else:
+            found = self._with(notes, found)
             status = ContextStatus.MADE if _remembers(found) else ContextStatus.NOTHING
             text = prompt(found)
             behind = max(0, extent.next_index - 1 - found.after_index) if extent else 0
@@ -146,6 +184,27 @@ class ContextReader:
             behind=behind,
             context=found,
         )
+
+    async def _notes(self, tenant_id: str, user_id: str) -> list[Fact]:
+        """Return the standing notes of a person by now; none if the index does not answer in time."""
+        try:
+            async with asyncio.timeout(_NOTES_SECONDS):
+                return await standing_notes(self._facts, tenant_id, user_id, self._clock())
+        except (DependencyUnavailable, TimeoutError) as error:
+            log.warning("context without standing notes since", reason=str(error) or "no answer in time")
+            return []
+
+    def _with(self, notes: Sequence[Fact], context: Context) -> Context:
+        if not lacks(context, [fact.fact_id for fact in notes]):
+            return context
+        now, wanted = self._clock(), words_made_from(context)
+        offered = [note_of(fact, wanted, now, self._rates) for fact in notes]
+        return with_notes(context, offered, now, self._count)
+
+    def _alone(self, notes: Sequence[Fact]) -> str:
+        now = self._clock()
+        offered = [note_of(fact, (), now, self._rates) for fact in notes]
+        return prompt_of_notes(offered, now, self._budget, self._count)
 
     async def _as_of_now(self, context: Context) -> Context | None:
         """Return the context without what is gone by now; ``None`` if all of it was erased."""

@@ -128,7 +128,9 @@ class Conversation(BaseModel):
 class ContextText(BaseModel):
     """Context of a conversation's next turn, as text for a prompt."""
 
-    status: str = Field(description="made, nothing (nothing is remembered that belongs in it) or not_made_yet")
+    status: str = Field(
+        description="made, nothing (nothing is remembered that belongs in it) or not_made_yet (standing notes)"
+    )
     prompt: str
 
 

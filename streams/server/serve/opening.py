@@ -8,6 +8,7 @@ from functools import partial
 
 from starlette.routing import BaseRoute, Mount
 
+from processors.retrieval.context.packing import Budget
 from streams.admin.topics.cluster import cluster_id
 from streams.agents.masking import mask_of
 from streams.chat.answering.understanding import Understanding
@@ -20,6 +21,7 @@ from streams.clients.policies.topic import PolicyStore
 from streams.clients.sending import Sender
 from streams.config.settings import Settings
 from streams.llm.embedders import open_embedder
+from streams.llm.tokenizer import cl100k_counter
 from streams.queries.contexts.reading import ContextReader
 from streams.queries.conversations.listing import Conversations
 from streams.queries.conversations.progress import ProgressReader
@@ -150,7 +152,14 @@ async def open_parts(
     resources.push_async_callback(replays.close)
     status = Status(settings, catalog)
     resources.push_async_callback(status.close)
-    contexts = ContextReader(remembered.contexts, remembered.log, remembered.facts)
+    contexts = ContextReader(
+        remembered.contexts,
+        remembered.log,
+        remembered.facts,
+        cl100k_counter(),
+        budget=Budget(total=settings.context_tokens),
+        rates=settings.decay_rates,
+    )
     return Parts(
         search=remembered.search,
         facts=remembered.facts,
