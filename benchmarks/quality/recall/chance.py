@@ -2,8 +2,9 @@
 
 Questions without one are those of the people's files, those written for them (``unanswerable.jsonl`` beside
 the people), those of others that name what this person never named, and names, nouns and keyboard mash of our
-own.  A memory may be small, so each question is also asked of a few messages, and each with an answer is asked
-in keywords.
+own.  A memory may be small, so each question is also asked of a few messages.  Each with an answer is
+also asked in keywords, and of a memory without what answers it: who writes questions without an answer writes
+them in a way of their own, and these show what is told by that alone.
 """
 
 from __future__ import annotations
@@ -29,13 +30,14 @@ from processors.retrieval.recall.weights import CHANCE
 
 #: Of answered questions, so many may come back empty.
 LOST = 0.01
-#: Kinds of questions without an answer, and how much one counts.
+#: Kinds of questions without an answer, and how much one counts in the fit.  :data:`REMOVED` is only measured:
+#: no sign tells these from the others, and a fit to them lets more of the rest pass.
 WRITTEN, FOREIGN, NAMED, MASH, ABSENT = "written", "foreign", "named", "mash", "absent"
-#: Questions with an answer, as words alone.
-KEYWORDS = "keywords"
+#: Questions with an answer, as words alone, and asked of a memory that lacks what answers them.
+KEYWORDS, REMOVED = "keywords", "removed"
 #: Questions of the people's files, with an answer and without.
 ANSWERED, OWN = "answered", "own"
-_COUNTS = {"": 1.0, WRITTEN: 1.0, FOREIGN: 0.3, NAMED: 0.5, MASH: 1.0, ABSENT: 0.3, KEYWORDS: 0.3}
+_COUNTS = {"": 1.0, WRITTEN: 1.0, FOREIGN: 0.3, NAMED: 0.5, MASH: 1.0, ABSENT: 0.3, KEYWORDS: 0.3, REMOVED: 0.0}
 _SMALL, _MOST_FOREIGN, _MASHES = (4, 24), 10, 4
 #: Signs whose weights must be positive, and negative; the fit decides about the others.
 _FOR, _AGAINST = {"best", "nearest"}, {"unsaid", "bare", "stranger", "many"}
@@ -135,6 +137,15 @@ def keywords(case: Case) -> Case:
     return case._replace(question=question, seen=features(question, case.candidates), kind=KEYWORDS)
 
 
+def removed(case: Case) -> Case:
+    """Return the case of a memory without what answers the question: how it is asked says nothing there."""
+    candidates = [each for each, right in zip(case.candidates, case.right, strict=True) if not right]
+    asked = case.asked._replace(evidence=frozenset(), terms=())
+    seen = features(case.question, candidates)
+    right = np.zeros(len(candidates), dtype=np.bool_)
+    return case._replace(asked=asked, candidates=candidates, seen=seen, right=right, kind=REMOVED)
+
+
 def judged(cases_: Sequence[Case]) -> list[Judged]:
     """Return each question with the weights that were fitted without its person."""
     own = [each for each in cases_ if not each.kind]
@@ -154,7 +165,7 @@ def _judge(case: Case, weights: Mapping[str, Feature], fold: int) -> list[Judged
     rows = []
     variants = [(case, False), (few(case), True)]
     if case.has_answer:
-        variants.append((keywords(case), False))
+        variants += [(keywords(case), False), (removed(case), False)]
     for each, is_few in variants:
         parts = each.seen.parts(weights)
         rows.append(

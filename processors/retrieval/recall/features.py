@@ -27,9 +27,6 @@ from processors.text.languages import is_phrase, language_of
 #: Turns at most so many apart are about the same thing, perhaps.
 NEAR_TURNS = 2
 
-#: Turns of one conversation with a longer silence between them (seconds) were said in two sessions.
-SESSION_GAP = 6 * 3600.0
-
 #: Words that a turn needs to say something: a longer one gains nothing by its length.
 _LONG_ENOUGH = 20
 
@@ -68,10 +65,9 @@ GRAPH = "graph"
 #: ``meaning``: cosine; ``around``: BM25 of the text with its neighbours, of the best candidate's; ``speaker``:
 #: said by who is asked about; ``question``: only asks (1), or ends with a question (a half); ``length``: log of
 #: 1 + words, up to 20; ``importance``: of a fact, 1 to 3, else 0; ``near``: the best cosine of another turn
-#: within 2 turns; ``session_words``: the share of the question's words (by rarity) in its session; ``lacks``:
-#: the question asks for a time, a number or a name, and it has none; ``period``: said before the end of the
-#: time that the question names, and not long before it (a half: long before); ``graph``: says what is tied to
-#: whom the question names.
+#: within 2 turns; ``lacks``: the question asks for a time, a number or a name, and it has none; ``period``:
+#: said before the end of the time that the question names, and not long before it (a half: long before);
+#: ``graph``: says what is tied to whom the question names.
 FEATURES: Mapping[str, Feature] = {name: Feature(*row) for name, row in WEIGHTS.items()} | {
     GRAPH: Feature(1.0, 0.0, 1.0)
 }
@@ -145,7 +141,6 @@ def features(question: Question, candidates: Sequence[Candidate]) -> Seen:
         "length": [math.log1p(min(count, _LONG_ENOUGH)) for count in words.counts],
         "importance": [float(each.importance) for each in candidates],
         "near": _near(candidates, cosines, places) if known else [_UNKNOWN] * len(candidates),
-        "session_words": _session_words(candidates, words, places),
         "lacks": _lacks(question.query, candidates),
         "period": [
             _UNKNOWN if question.period is None else told_by(question.period, each.said_at)
@@ -228,38 +223,6 @@ def _near(
         else max((there.get((place[0], place[1] + step), lowest) for step in steps), default=lowest)
         for place in places
     ]
-
-
-def sessions(candidates: Sequence[Candidate]) -> list[list[int]]:
-    """Return the positions of the turns among the candidates by session, in the order of time."""
-    order = sorted(
-        (each.said_at, each.conversation_id, each.index, at)
-        for at, each in enumerate(candidates)
-        if each.index is not None
-    )
-    found: list[list[int]] = []
-    current: dict[str, list[int]] = {}
-    for said_at, conversation_id, _, at in order:
-        last = current.get(conversation_id)
-        if last is None or said_at - candidates[last[-1]].said_at > SESSION_GAP:
-            last = current[conversation_id] = []
-            found.append(last)
-        last.append(at)
-    return found
-
-
-def _session_words(
-    candidates: Sequence[Candidate], words: Rarity, places: Sequence[tuple[str, int] | None]
-) -> list[float]:
-    """Return the share of the question's words in the session of each."""
-    shares: dict[tuple[str, int], float] = {}
-    for session in sessions(candidates):
-        share = words.share(frozenset[str]().union(*(words.held[at] for at in session)))
-        for at in session:
-            place = places[at]
-            assert place is not None
-            shares[place] = share
-    return [_UNKNOWN if place is None else shares[place] for place in places]
 
 
 def _lacks(query: str, candidates: Sequence[Candidate]) -> list[float]:

@@ -51,7 +51,7 @@ class Rarity:
         held = {text: frozenset(times) for text, times in counts.items()}
         self.counts = [length[text] for _, text, _ in places]
         self.held = [held.get(text, nothing) for _, text, _ in places]
-        self.coverage = [self.share(each) for each in self.held]
+        self.coverage = [self._share(each) for each in self.held]
         self.alone, self.around = [0.0] * len(places), [0.0] * len(places)
         for at, place in enumerate(places):
             parts = [counts[text] for text in place if text in counts]
@@ -63,7 +63,7 @@ class Rarity:
             together = parts[0] if len(parts) == 1 else _sum(parts)
             self.around[at] = bm25(together, sum([length[text] for text in place]), 3 * average)
 
-    def share(self, words: frozenset[str]) -> float:
+    def _share(self, words: frozenset[str]) -> float:
         """Return the share of these words in the question, weighted by rarity."""
         found = self._shares.get(words)  # most candidates hold the same few
         if found is None:
