@@ -17,7 +17,7 @@ from typing import Any
 
 from models.errors import ConsistencyError
 from streams.clients.records import RecordBatch
-from streams.runtime.effects import Account, Effects
+from streams.runtime.effects import Effects
 from streams.runtime.epoch import Epoch
 from streams.runtime.faust_internals import TP
 from streams.runtime.ports import LaneHost
@@ -283,33 +283,10 @@ class Lane:
                 event.ack()
             link.submitted.set()
             link.done.set()
-            self._count(prepared.account, time.perf_counter() - started)
+            metrics, name = self.runtime.metrics, self.stage.name
+            metrics.confirm_seconds.labels(name).observe(time.perf_counter() - started)
+            prepared.account.add_to(metrics, name, self.bound.status.letters)
         except asyncio.CancelledError:
             raise
         except Exception as exc:  # noqa: BLE001 - the boundary: fail-stop, never ack past an error
             self.runtime.fail(exc)
-
-    def _count(self, account: Account, seconds: float) -> None:
-        metrics, name = self.runtime.metrics, self.stage.name
-        metrics.confirm_seconds.labels(name).observe(seconds)
-        self._count_effects("output", sum(account.outputs.values()))
-        self._count_effects("state", account.changes)
-        self._count_effects("dead_letter", len(account.dead_letters))
-        for topic, n in account.outputs.items():
-            metrics.outputs_total.labels(name, topic).inc(n)
-        for letter in account.dead_letters:
-            record = letter.record
-            metrics.dead_letters_total.labels(name, record.topic, letter.reason).inc()
-            self.bound.status.letters.tell(
-                record.topic, record.partition, record.offset, letter.reason, letter.message
-            )
-        for (metric, labels), by in account.counts.items():
-            counter = getattr(metrics, metric)
-            (counter.labels(*labels) if labels else counter).inc(by)
-        for metric, labels, value in account.observations:
-            histogram = getattr(metrics, metric)
-            (histogram.labels(*labels) if labels else histogram).observe(value)
-
-    def _count_effects(self, kind: str, n: int) -> None:
-        if n:
-            self.runtime.metrics.effects_total.labels(self.stage.name, kind).inc(n)
