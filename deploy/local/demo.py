@@ -47,7 +47,8 @@ def run(
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
         end_with_terminal()
-        # Here, since it takes a second or two, and Ctrl-C may come before it is over.
+        print("Switchboard demo: loading ...", flush=True)
+        # Here, since it takes seconds the first time, and Ctrl-C may come before it is over.
         from deploy.local import demo_session
 
         at_terminal = sys.stdin.isatty() and sys.stdout.isatty()

@@ -14,7 +14,6 @@ import urllib.request
 from pathlib import Path
 
 from deploy.local import called
-from deploy.local.model_server import KEY
 from deploy.local.ports import LOOPBACK, free_ports
 from models.errors import ConfigurationError, DependencyUnavailable
 from streams.config import child_process
@@ -101,6 +100,9 @@ class DemoModel:
         """
         if self.name != "scripted":
             return
+        # Here, since it loads the scripted model, which is seconds the first time.
+        from deploy.local.model_server import KEY
+
         (port,) = free_ports(1)
         url = f"http://{LOOPBACK}:{port}"
         self._log.parent.mkdir(parents=True, exist_ok=True)

@@ -49,7 +49,7 @@ def _welcome(files: Sequence[Path], messages: Sequence[InputMessage]) -> str:
     conversations = len({line.message.conversation_id for line in messages})
     where = "examples" if files[0].parent == EXAMPLES and len(files) > 1 else ", ".join(map(str, files))
     return (
-        f"Switchboard demo: {count(len(messages), 'message')} of {count(people, 'person', 'people')} in "
+        f"  {count(len(messages), 'message')} of {count(people, 'person', 'people')} in "
         f"{count(conversations, 'conversation')} ({where})"
     )
 

@@ -180,6 +180,34 @@ def test_the_demo_prints_facts_and_repeats_without_adding(demo: Demo, given: Pat
     assert facts.search(first)[0] == facts.search(second)[0]
 
 
+_ENDS_AT_THE_FIRST_LARGE_IMPORT = """
+import os, sys
+class Stop:
+    def find_spec(self, name, path=None, target=None):
+        if name == "deploy.local.demo_session":
+            os._exit(7)
+sys.meta_path.insert(0, Stop())
+from deploy.local import command
+command.main()
+"""
+
+
+def test_a_pipe_has_the_first_line_before_the_parts_are_loaded(demo: Demo) -> None:
+    command = [sys.executable, "-c", _ENDS_AT_THE_FIRST_LARGE_IMPORT, "demo"]
+    done = subprocess.run(
+        command, env=demo.environment, capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
+    assert (done.returncode, done.stdout) == (7, "Switchboard demo: loading ...\n"), done.stderr
+
+
+def test_the_demo_loads_no_scripted_model_unless_it_is_chosen() -> None:
+    code = "import sys, deploy.local.demo_session; print('deploy.local.scripted_model' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=PATIENCE
+    )
+    assert done.stdout == "False\n"
+
+
 def copied(printed: str, command: str) -> str:
     """What a command of the closing words prints in a shell that knows nothing of this demo, as it was copied.
 
