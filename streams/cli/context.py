@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from models.context import Context, ContextItem, Tier
+from models.context import Context, ContextItem, FoundBy, LeftOut, Tier
 from models.messages import DEFAULT_TENANT
 from streams.cli import recall_api
 from streams.cli.output import console, count, moment, print_json, printable
@@ -23,12 +23,22 @@ _TIERS = {
 }
 
 _FOUND = {
-    "recent": "last messages",
-    "tool": "asked for",
-    "kind": "always in",
-    "meaning": "by meaning",
-    "words": "by words",
-    "any": "known",
+    FoundBy.RECENT: "one of the last messages",
+    FoundBy.TOOL: "found by a search that was asked for",
+    FoundBy.KIND: "belongs in every context",
+    FoundBy.MEANING: "found by meaning",
+    FoundBy.WORDS: "found by words",
+    FoundBy.ANY: "known of the person",
+}
+
+_LEFT_OUT = {
+    LeftOut.NO_ROOM: "no room",
+    LeftOut.TOO_LARGE: "too large",
+    LeftOut.LIKE_ANOTHER: "says the same as another item",
+    LeftOut.ENOUGH: "enough of its kind",
+    LeftOut.UNLIKE: "too unlike what was said last",
+    LeftOut.ENDED: "no longer holds",
+    LeftOut.ERASED: "erased",
 }
 
 
@@ -66,19 +76,19 @@ def print_answer(answer: ContextAnswer) -> None:
     """Print a context, or that there is none."""
     who = f"{printable(answer.user_id)} in {printable(answer.conversation_id)}"
     if answer.context is None:
-        print(f"No context is made yet for {who}: it is after their next message.")
+        print(f"No context has been made yet for {who}: one is made after their next message.")
         if answer.prompt:
-            print("Until then the prompt is what is in every context:")
+            print("Until then the prompt holds only the standing notes:")
             print("\n".join(map(printable, answer.prompt.splitlines())))
         return
     if answer.status is ContextStatus.NOTHING:
-        print(f"Nothing is remembered that belongs into the next turn of {who}, but its last messages.")
+        print(f"Nothing is remembered that belongs in the next turn of {who}, except its last messages.")
     _print(answer.context, answer.behind)
 
 
 def _print(context: Context, behind: int) -> None:
     out = console()
-    late = f", {count(behind, 'turn')} came since" if behind else ""
+    late = f", {count(behind, 'turn')} since then" if behind else ""
     by = "" if context.by_meaning else ", by words only"
     out.print(
         f"{context.tokens:,} of {context.budget:,} tokens, made {moment(context.made_at.timestamp())} "
@@ -92,20 +102,20 @@ def _print(context: Context, behind: int) -> None:
         out.print(f"{_TIERS[use.tier]}: {use.tokens:,} of {use.limit:,} tokens")
         for item in inside:
             out.print(f"  {item.tokens:>4}  {_text(item)}")
-            out.print(f"        in the prompt; {_found(item)}", style="dim")
+            out.print(f"        in the prompt: {_found(item)}", style="dim")
     outside = [item for item in context.items if item.left_out is not None]
     if outside:
         out.print(f"left out: {count(len(outside), 'item')}")
     for item in outside:
-        why = item.left_out.value.replace("_", " ") if item.left_out is not None else ""
+        why = "" if item.left_out is None else _LEFT_OUT[item.left_out]
         like = f" ({printable(item.like)})" if item.like else ""
         out.print(f"  {item.tokens:>4}  {_text(item)}")
         out.print(f"        left out: {why}{like}; {_found(item)}", style="dim")
 
 
 def _found(item: ContextItem) -> str:
-    score = f", {item.score:.2f}" if item.parts is not None else ""
-    return f"found {_FOUND[item.found_by.value]}{score}"
+    score = f", score {item.score:.2f}" if item.parts is not None else ""
+    return f"{_FOUND[item.found_by]}{score}"
 
 
 def _text(item: ContextItem) -> str:
