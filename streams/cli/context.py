@@ -51,7 +51,10 @@ def show(
     prompt: Annotated[bool, typer.Option("--prompt", help="Only the text, ready for a prompt.")] = False,
     json: Annotated[bool, typer.Option("--json", help="One JSON object, as the HTTP API answers.")] = False,
 ) -> None:
-    """Show the context made for a conversation's next turn: tiers, tokens, and why each item is in or not."""
+    """Show the context made for a conversation's next turn: tiers, tokens, and why each item is in or not.
+
+    The number before each item is its length in tokens.
+    """
     answer = asyncio.run(find(load_settings(), tenant, user, conversation))
     if json:
         print_json(answer)

@@ -51,7 +51,8 @@ def show(
 ) -> None:
     """Show what is known of a person, by kind.
 
-    Asks the recall service while it runs; opens the data folder itself when it does not.
+    The number before each fact is its confidence, from 0 to 1.  Asks the recall service while it runs; opens
+    the data folder itself when it does not.
     """
     settings = load_settings()
     _require(user)
@@ -234,7 +235,7 @@ def _print_where(fact: Fact, settings: Settings) -> None:
         denied = "not " if fact.polarity is Polarity.NEGATED else ""
         print(f"  {printable(fact.attribute)}{whose}: {denied}{printable(fact.value) or 'anything'}")
     if fact.tentative:
-        print("  tentative: never said surely, so it takes the place of nothing")
+        print("  tentative: never said with certainty, so it replaces no other fact")
     print(f"  confidence {fact.confidence:.2f} on {fact.last_evidence_at:%Y-%m-%d}, when it was last heard")
     for period in fact.past:
         print(f"  before from {period.valid_from:%Y-%m-%d} until {period.valid_to:%Y-%m-%d}")

@@ -42,8 +42,8 @@ _NOTHING = {
 }
 
 _WITHOUT_LOG = (
-    "(recall does not run: its index is read as it was left, without the turns before and after those found: "
-    "scores and order may differ from what it would answer)"
+    "(The recall service does not run. Its index is read as it was left, without the turns before and after "
+    "those found, so scores and order may differ from the service's.)"
 )
 
 
@@ -92,7 +92,8 @@ def find(
 ) -> None:
     """Search what a person said and what is known of them, by meaning and by words, best first.
 
-    Asks the recall service while it runs; opens the data folder itself when it does not.
+    The number before each result is its score, from 0 to 1.  Asks the recall service while it runs; opens the
+    data folder itself when it does not.
     """
     settings = load_settings()
     if not user.strip():
