@@ -47,7 +47,7 @@ def run(
         signal.signal(signal.SIGINT, signal.default_int_handler)
         signal.signal(signal.SIGTERM, lambda *_: signal.raise_signal(signal.SIGINT))
         end_with_terminal()
-        print("Switchboard demo: loading ...", flush=True)
+        print("Switchboard demo: loading ...")
         # Here, since it takes seconds the first time, and Ctrl-C may come before it is over.
         from deploy.local import demo_session
 
