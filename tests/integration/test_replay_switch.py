@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
+import msgspec
 import pytest
 from aiokafka import AIOKafkaConsumer
 from waiting import eventually
@@ -44,10 +45,12 @@ async def live(kafka: LocalKafka, tmp_path: Path, topic_prefix: str) -> Settings
 
 @asynccontextmanager
 async def members_of(settings: Settings) -> AsyncIterator[None]:
-    """A member in each group of a generation."""
+    """A member in each group of a generation, and the note of a worker that runs as live ones do."""
     topic = catalog_for(settings).name(MESSAGES)
     async with AsyncExitStack() as stack:
         for service in REPLAYED:
+            here = ServiceAddress(service, f"b-{service}", os.getpid(), "127.0.0.1", 1)
+            stack.callback(register(settings, here))
             consumer = AIOKafkaConsumer(
                 topic, group_id=settings.group(service), bootstrap_servers=settings.bootstrap_servers
             )
@@ -74,22 +77,22 @@ async def test_a_switch_waits_for_workers_that_are_about_to_start_again(live: Se
     generation = record.generation_settings(live, "b")
     lock = await record.take(generation)
     worker = child_process.spawn([sys.executable, "-c", "import time; time.sleep(600)"], nice=19)
-    forget = register(generation, ServiceAddress("recall", "b-recall", worker.pid, "127.0.0.1", 1))
+    replays = ServiceAddress("recall", "b-recall", worker.pid, "127.0.0.1", 1)
     try:
         eventually(lambda: os.getpriority(os.PRIO_PROCESS, worker.pid) == 19, "it replays at a low priority")
         async with members_of(generation):
+            register(generation, replays)
             asking = asyncio.create_task(switching.switch(live, "b", {}))
             done, _ = await asyncio.wait([asking], timeout=3)
             assert not done, await asking
-        child_process.end(worker, 10)  # it starts again: with no priority, in no group
-        done, _ = await asyncio.wait([asking], timeout=2)
-        assert not done, await asking
-        async with members_of(generation):
+            child_process.end(worker, 10)  # its group still has it as a member
+            done, _ = await asyncio.wait([asking], timeout=2)
+            assert not done, await asking
+            register(generation, msgspec.structs.replace(replays, pid=os.getpid()))
             known = await asking
             assert known is not None and known.serves.name == "b"
     finally:
         child_process.end(worker, 10)
-        forget()
         lock.release()
 
 

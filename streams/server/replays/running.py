@@ -113,13 +113,17 @@ async def run(live: Settings, replayed: Settings, replay: Replay, *, until_caugh
     return status
 
 
-def catches_up(replayed: Settings) -> bool:
-    """True if its workers, started on this machine, have still to start again as live ones run."""
+def is_restarting(replayed: Settings) -> bool:
+    """True if a worker, started on this machine, does not run yet as live ones do: it catches up or starts again.
+
+    Its group does not tell: a member that stopped stays in it until its session has timed out.
+    """
     holder = record.runner(replayed)
     if holder is None or not holder.pid.isdigit():
         return False
-    here = _niceness(int(holder.pid))
-    return any(_niceness(note.pid) > here for note in notes(replayed) if note.service in REPLAYED)
+    usual = _niceness(int(holder.pid))
+    running = {note.service for note in notes(replayed) if _niceness(note.pid) <= usual}
+    return not running.issuperset(REPLAYED)
 
 
 def _niceness(pid: int) -> int:

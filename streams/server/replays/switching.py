@@ -128,7 +128,7 @@ async def _refuse_behind(serving: Settings, wanted: Settings) -> None:
     await _wait_read(serving, wanted)
     # Its workers here start again once it has caught up: nobody could search it meanwhile.
     restarted_by = asyncio.get_running_loop().time() + _START_SECONDS
-    while running.catches_up(wanted):
+    while running.is_restarting(wanted):
         if asyncio.get_running_loop().time() > restarted_by:
             raise ConfigurationError(
                 f"the workers of generation {shown(wanted.generation)} still leave the processors to the live "
@@ -186,7 +186,9 @@ async def wait_followed(live: Settings, name: str) -> tuple[list[ServiceAddress]
     One that ``SWITCHBOARD_GENERATION`` gives a generation has a folder of its own and follows nobody.
     """
     clock = asyncio.get_running_loop().time
-    deadline = clock() + _FOLLOW_SECONDS
+    # Workers that run here may have just started again: `serve` follows once they answer.
+    starts = bool(name) and record.runner(record.generation_settings(live, name)) is not None
+    deadline = clock() + (_START_SECONDS if starts else _FOLLOW_SECONDS)
     while True:
         here = [note for note in notes(live) if note.service == "serve"]
         answers = await asyncio.gather(
