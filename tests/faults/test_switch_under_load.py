@@ -36,6 +36,9 @@ RATE, SECONDS = 50.0, 3.0  # of searches; and how long after each switch
 #: At most so many at once: a machine that is too slow for the rate is asked less, not ever later.
 MOST_AT_ONCE = 50
 
+#: A replay leaves the processors to whoever else wants them, also to other tests.
+CATCHING_UP_SECONDS = 500.0
+
 PEOPLE = [f"u{number}" for number in range(5)]
 
 

@@ -22,7 +22,7 @@ from streams.config import child_process
 MISBEHAVING = Path(__file__).with_name("misbehaving.py")
 
 #: For conditions that come about in a second or two on an idle machine, and in a minute where much else runs.
-PATIENCE = 120.0
+PATIENCE = 300.0
 _POLL = 0.05
 
 

@@ -114,7 +114,7 @@ async def run(live: Settings, replayed: Settings, replay: Replay, *, until_caugh
 
 
 def is_restarting(replayed: Settings) -> bool:
-    """True if a worker, started on this machine, does not run yet as live ones do: it catches up or starts again.
+    """True if a worker that was started here does not run yet as live ones do: it catches up or starts again.
 
     Its group does not tell: a member that stopped stays in it until its session has timed out.
     """
