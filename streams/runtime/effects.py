@@ -8,9 +8,7 @@ from typing import NamedTuple
 
 from models.errors import InvalidRecord
 from streams.clients.records import Headers, SourceRecord
-from streams.runtime.letter_log import LetterLog
 from streams.runtime.stamp import Stamp
-from streams.telemetry.metrics import Metrics
 
 
 class Output(NamedTuple):
@@ -67,29 +65,6 @@ class Account(NamedTuple):
     dead_letters: Sequence[DeadLetter]
     counts: Mapping[tuple[str, tuple[str, ...]], float]
     observations: Sequence[Observation]
-
-    def add_to(self, metrics: Metrics, stage: str, letters: LetterLog) -> None:
-        """Add the counts to the metrics of ``stage``, and log the dead letters."""
-        kinds = {
-            "output": sum(self.outputs.values()),
-            "state": self.changes,
-            "dead_letter": len(self.dead_letters),
-        }
-        for kind, n in kinds.items():
-            if n:
-                metrics.effects_total.labels(stage, kind).inc(n)
-        for topic, n in self.outputs.items():
-            metrics.outputs_total.labels(stage, topic).inc(n)
-        for letter in self.dead_letters:
-            record = letter.record
-            metrics.dead_letters_total.labels(stage, record.topic, letter.reason).inc()
-            letters.tell(record.topic, record.partition, record.offset, letter.reason, letter.message)
-        for (metric, labels), by in self.counts.items():
-            counter = getattr(metrics, metric)
-            (counter.labels(*labels) if labels else counter).inc(by)
-        for metric, labels, value in self.observations:
-            histogram = getattr(metrics, metric)
-            (histogram.labels(*labels) if labels else histogram).observe(value)
 
 
 class Effects:

@@ -17,6 +17,7 @@ from typing import Any
 
 from models.errors import ConsistencyError
 from streams.clients.records import RecordBatch
+from streams.runtime import accounting
 from streams.runtime.effects import Effects
 from streams.runtime.epoch import Epoch
 from streams.runtime.faust_internals import TP
@@ -285,7 +286,7 @@ class Lane:
             link.done.set()
             metrics, name = self.runtime.metrics, self.stage.name
             metrics.confirm_seconds.labels(name).observe(time.perf_counter() - started)
-            prepared.account.add_to(metrics, name, self.bound.status.letters)
+            accounting.count(prepared.account, metrics, name, self.bound.status.letters)
         except asyncio.CancelledError:
             raise
         except Exception as exc:  # noqa: BLE001 - the boundary: fail-stop, never ack past an error

@@ -282,7 +282,7 @@ class TestKnownSince:
         )
         assert (await rig.read()).context == made
 
-    async def test_what_finds_no_room_beside_them_is_left_out(self, rig: Rig) -> None:
+    async def test_items_without_room_beside_the_new_notes_are_left_out(self, rig: Rig) -> None:
         def long(what: str, number: int) -> str:
             return f"{what} {' '.join(f'{what}{number}x{place}' for place in range(12))}"
 
@@ -320,8 +320,8 @@ class TestKnownSince:
         made = await rig.say(turn(0, QUESTION))
         await rig.know(fact("Is allergic to peanuts", attribute="allergy"))
 
-        class Half:
-            """The index, of which no page can be had."""
+        class WithoutPages:
+            """An index that reads facts by id and answers no request for a page."""
 
             get = staticmethod(rig.facts.get)
 
@@ -331,7 +331,7 @@ class TestKnownSince:
                 raise DependencyUnavailable("qdrant", "down")
 
         monkeypatch.setattr(reading, "_NOTES_SECONDS", 0.05 if does == "hangs" else 5)
-        reader = reading.ContextReader(rig.contexts, rig.log, Half(), cl100k_counter())
+        reader = reading.ContextReader(rig.contexts, rig.log, WithoutPages(), cl100k_counter())
         assert (await reader.read("default", "ada", "c")).context == made
 
     async def test_before_the_first_context_standing_notes_are_the_prompt(self, rig: Rig) -> None:

@@ -76,7 +76,7 @@ async def test_a_switch_waits_for_workers_that_are_starting(live: Settings) -> N
 async def test_a_switch_waits_for_workers_that_are_about_to_start_again(live: Settings) -> None:
     generation = record.generation_settings(live, "b")
     lock = await record.take(generation)
-    worker = child_process.spawn([sys.executable, "-c", "import time; time.sleep(600)"], nice=19)
+    worker = child_process.spawn([sys.executable, "-c", "import signal; signal.pause()"], nice=19)
     replays = ServiceAddress("recall", "b-recall", worker.pid, "127.0.0.1", 1)
     try:
         eventually(lambda: os.getpriority(os.PRIO_PROCESS, worker.pid) == 19, "it replays at a low priority")

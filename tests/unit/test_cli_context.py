@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 import samples
 
-from models.context import ContextItem, FoundBy, LeftOut, Parts, Tier, TierUse
-from models.messages import Role
+from models.context import ContextItem, FoundBy, LeftOut, Parts, Tier
 from streams.cli.context import print_answer
 from streams.queries.contexts.reading import ContextAnswer, ContextStatus
 
@@ -40,37 +39,6 @@ def test_without_context_and_notes_no_prompt_is_announced(capsys: pytest.Capture
 def item(found_by: FoundBy, text: str, left_out: LeftOut | None = None, **changes: Any) -> ContextItem:
     tier = Tier.RECENT if found_by is FoundBy.RECENT else Tier.FACTS
     return ContextItem(tier=tier, id=text, text=text, tokens=7, found_by=found_by, left_out=left_out, **changes)
-
-
-def test_each_item_says_why_it_is_in_or_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    items = (
-        item(FoundBy.RECENT, "Hello.", role=Role.USER),
-        item(FoundBy.KIND, "No nuts.", score=0.35, parts=PARTS),
-        item(FoundBy.MEANING, "Likes tea.", LeftOut.UNLIKE),
-        item(FoundBy.WORDS, "Tea, please.", LeftOut.LIKE_ANOTHER, like="f-1"),
-    )
-    uses = tuple(
-        TierUse(tier=tier, limit=500, tokens=7, items=1, left_out=0) for tier in (Tier.RECENT, Tier.FACTS)
-    )
-    made = samples.context(
-        samples.turn(3), items=items, tiers=uses, made_at=MADE, tokens=14, budget=1500, after_index=3
-    )
-    print_answer(answer(ContextStatus.NOTHING, context=made, behind=1))
-    assert capsys.readouterr().out.splitlines() == [
-        "Nothing is remembered that belongs in the next turn of ada in c-1, except its last messages.",
-        "14 of 1,500 tokens, made 2026-03-01 08:00:00 UTC after turn 3, 1 turn since then",
-        "last messages: 7 of 500 tokens",
-        "     7  user: Hello.",
-        "        in the prompt: one of the last messages",
-        "facts: 7 of 500 tokens",
-        "     7  No nuts.",
-        "        in the prompt: belongs in every context, score 0.35",
-        "left out: 2 items",
-        "     7  Likes tea.",
-        "        left out: too unlike what was said last; found by meaning",
-        "     7  Tea, please.",
-        "        left out: says the same as another item (f-1); found by words",
-    ]
 
 
 def test_every_way_to_be_found_and_to_be_left_out_has_words(capsys: pytest.CaptureFixture[str]) -> None:

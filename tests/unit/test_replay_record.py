@@ -132,6 +132,26 @@ async def test_a_full_disk_does_not_hold_a_finished_replay(
     assert record.known(generation) == replay
 
 
+async def test_beside_steady_traffic_a_replay_catches_up_once_it_keeps_pace(
+    live: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generation, replay = record.generation_settings(live, "b"), replay_of(live)
+    seen: list[tuple[int, int]] = []
+    ends_and_lags = iter([(100, 60), (120, 30), (140, 20), (160, 20), (180, 20)])  # 20 arrive between two looks
+
+    async def progress(_: Settings) -> running.Progress:
+        end, lag = next(ends_and_lags)
+        seen.append((end, lag))
+        lags = [GroupLag("g", "chat.messages.v1", 1, end - lag, end, lag, True, [])]
+        return running.Progress(end - lag, end, lags)
+
+    monkeypatch.setattr(running, "progress", progress)
+    monkeypatch.setattr(running, "_POLL_SECONDS", 0)
+    told = Mock(spec=Supervisor)
+    await running._follow(generation, replay, told, False)
+    assert told.restart.called and seen[-1] == (160, 20)
+
+
 async def test_one_process_runs_a_replay(live: Settings) -> None:
     generation = record.generation_settings(live, "b")
     assert record.runner(generation) is None
